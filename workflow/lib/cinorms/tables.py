@@ -1,0 +1,200 @@
+"""The one declared contract of every Parquet table, and the only way to read and write them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cinorms.errors import DataError
+
+#: What an answer can be. Only ``ok`` carries a level and votes.
+ANSWER_STATUSES = (
+    "ok",
+    "refusal",
+    "needs_context",
+    "nonsense",
+    "ambiguous",
+    "empty",
+    "truncated",
+    "error",
+    "invalid",  # published as missing, the reason was not published
+)
+
+#: What a flow's norm can be under one pair of thresholds. Only ``kept`` is a norm.
+NORM_STATUSES = ("kept", "below_t_val", "no_majority", "tie")
+
+TEXT = pa.string()
+#: Few distinct values: stored once each.
+CATEGORY = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True)
+class Contract:
+    """Columns with their types, the key that must be unique, and a version that a change must raise.
+
+    ``extra`` is the type of further columns (factors of a dataset, statuses under thresholds);
+    ``None`` forbids them. ``nullable`` names the columns in which a missing value has a meaning.
+    """
+
+    name: str
+    version: int
+    key: tuple[str, ...]
+    columns: dict[str, pa.DataType]
+    nullable: frozenset[str] = field(default_factory=frozenset)
+    extra: pa.DataType | None = None
+
+    def schema(self, names: list[str]) -> pa.Schema:
+        """Return the Arrow schema for a frame with the columns ``names``, or say what is wrong with them."""
+        missing = [c for c in self.columns if c not in names]
+        unknown = [c for c in names if c not in self.columns]
+        if missing or (unknown and self.extra is None):
+            raise DataError(
+                f"table {self.name}: columns missing {missing}, columns not in the contract {unknown}"
+            )
+        ordered = [c for c in names if c in self.columns or self.extra is not None]
+        return pa.schema(
+            [
+                pa.field(c, self.columns.get(c, self.extra), nullable=c in self.nullable or c in unknown)
+                for c in ordered
+            ],
+            metadata={b"cinorms": f"{self.name} v{self.version}".encode()},
+        )
+
+
+VIGNETTES = Contract(
+    "vignettes",
+    1,
+    ("flow",),
+    {"flow": pa.int32(), "vignette": TEXT, "expected": pa.float64()},
+    nullable=frozenset({"expected"}),
+    extra=CATEGORY,
+)
+PROMPTS = Contract(
+    "prompts",
+    1,
+    ("variant",),
+    {
+        "variant": TEXT,
+        "template": TEXT,
+        "prompt_set": TEXT,
+        "template_no": pa.int16(),
+        "order_no": pa.int16(),
+    },
+)
+RESPONSES = Contract(
+    "responses",
+    1,
+    ("flow", "variant"),
+    {
+        "flow": pa.int32(),
+        "variant": CATEGORY,
+        "order": CATEGORY,
+        "text": CATEGORY,
+        "finish_reason": CATEGORY,
+        "n_prompt_tokens": pa.int32(),
+        "n_output_tokens": pa.int32(),
+        "p_options": pa.list_(pa.float32()),
+    },
+    nullable=frozenset({"text", "n_prompt_tokens", "n_output_tokens", "p_options"}),
+)
+ANSWERS = Contract(
+    "answers",
+    1,
+    ("flow", "variant"),
+    {
+        "flow": pa.int32(),
+        "variant": CATEGORY,
+        "order": CATEGORY,
+        "level": pa.int8(),
+        "status": CATEGORY,
+        "rule": CATEGORY,
+        "p_options": pa.list_(pa.float32()),
+    },
+    nullable=frozenset({"order", "level", "p_options"}),
+)
+NORMS = Contract(
+    "norms",
+    1,
+    ("flow",),
+    {
+        "flow": pa.int32(),
+        "n_asked": pa.int16(),
+        "n_valid": pa.int16(),
+        "n_m2": pa.int16(),
+        "n_m1": pa.int16(),
+        "n_0": pa.int16(),
+        "n_p1": pa.int16(),
+        "n_p2": pa.int16(),
+        "value": pa.int8(),
+        "share": pa.float64(),
+        "tie": pa.bool_(),
+        "mean": pa.float64(),
+        "variance": pa.float64(),
+        "entropy": pa.float64(),
+    },
+    nullable=frozenset({"value", "share", "mean", "variance", "entropy"}),
+    extra=CATEGORY,
+)
+PLANTED = Contract(
+    "planted",
+    1,
+    ("flow",),
+    {"flow": pa.int32(), "level": pa.int8(), "linear": pa.float64(), "residual": pa.float64()},
+)
+
+#: The columns of ``NORMS`` that count the valid answers at each level, lowest level first.
+COUNT_COLUMNS = ["n_m2", "n_m1", "n_0", "n_p1", "n_p2"]
+
+
+def write(frame: pd.DataFrame, path: str | Path, contract: Contract, facts: dict[str, str] | None = None) -> None:
+    """Write ``frame`` to ``path`` under ``contract``; ``facts`` go into the file's metadata.
+
+    The file appears whole or not at all, and the same frame always gives the same bytes.
+    """
+    path = Path(path)
+    schema = contract.schema(list(frame.columns))
+    if facts:
+        extra = {f"cinorms:{k}".encode(): v.encode() for k, v in sorted(facts.items())}
+        schema = schema.with_metadata({**schema.metadata, **extra})
+    if frame.duplicated(list(contract.key)).any():
+        twice = frame.loc[frame.duplicated(list(contract.key)), list(contract.key)].head(3)
+        raise DataError(f"table {contract.name}: key {contract.key} is not unique, e.g. {twice.to_dict('records')}")
+    table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False, safe=True)
+    table = table.replace_schema_metadata(schema.metadata)
+    for name in table.column_names:
+        if not schema.field(name).nullable and table[name].null_count:
+            raise DataError(f"table {contract.name}: column {name} has {table[name].null_count} missing values")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    pq.write_table(table, part, compression="zstd", version="2.6")
+    os.replace(part, path)
+
+
+def read(path: str | Path, contract: Contract, columns: list[str] | None = None) -> pd.DataFrame:
+    """Read the table at ``path`` and insist that it was written under ``contract``'s version."""
+    schema = pq.read_schema(path)
+    found = (schema.metadata or {}).get(b"cinorms", b"no cinorms table").decode()
+    expected = f"{contract.name} v{contract.version}"
+    if found != expected:
+        raise DataError(f"{path}: holds '{found}', '{expected}' is needed; delete it to have it made again")
+    table = pq.read_table(path, columns=columns)
+    nullable_ints = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
+    keep_int = {c for c in table.column_names if not schema.field(c).nullable}
+    frame = table.to_pandas(strings_to_categorical=False)
+    for name in table.column_names:
+        kind = schema.field(name).type
+        if name not in keep_int and kind in nullable_ints:
+            frame[name] = table[name].to_pandas(types_mapper=nullable_ints.get)
+    return frame
+
+
+def facts(path: str | Path) -> dict[str, Any]:
+    """Return the facts that ``write`` put into the file's metadata."""
+    metadata = pq.read_schema(path).metadata or {}
+    return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}
