@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pandas.api.types import union_categoricals
 
 from cinorms.errors import DataError
 
@@ -32,6 +33,8 @@ NORM_STATUSES = ("kept", "below_t_val", "no_majority", "tie")
 TEXT = pa.string()
 #: Few distinct values: stored once each.
 CATEGORY = pa.dictionary(pa.int32(), pa.string())
+
+NULLABLE_INTS = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
 
 
 @dataclass(frozen=True)
@@ -146,13 +149,16 @@ PLANTED = Contract(
     1,
     ("flow",),
     {"flow": pa.int32(), "level": pa.int8(), "linear": pa.float64(), "residual": pa.float64()},
+    nullable=frozenset({"level"}),
 )
 
 #: The columns of ``NORMS`` that count the valid answers at each level, lowest level first.
 COUNT_COLUMNS = ["n_m2", "n_m1", "n_0", "n_p1", "n_p2"]
 
 
-def write(frame: pd.DataFrame, path: str | Path, contract: Contract, facts: dict[str, str] | None = None) -> None:
+def write(
+    frame: pd.DataFrame, path: str | Path, contract: Contract, facts: dict[str, str] | None = None
+) -> None:
     """Write ``frame`` to ``path`` under ``contract``; ``facts`` go into the file's metadata.
 
     The file appears whole or not at all, and the same frame always gives the same bytes.
@@ -164,12 +170,16 @@ def write(frame: pd.DataFrame, path: str | Path, contract: Contract, facts: dict
         schema = schema.with_metadata({**schema.metadata, **extra})
     if frame.duplicated(list(contract.key)).any():
         twice = frame.loc[frame.duplicated(list(contract.key)), list(contract.key)].head(3)
-        raise DataError(f"table {contract.name}: key {contract.key} is not unique, e.g. {twice.to_dict('records')}")
+        raise DataError(
+            f"table {contract.name}: key {contract.key} is not unique, e.g. {twice.to_dict('records')}"
+        )
     table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False, safe=True)
     table = table.replace_schema_metadata(schema.metadata)
     for name in table.column_names:
         if not schema.field(name).nullable and table[name].null_count:
-            raise DataError(f"table {contract.name}: column {name} has {table[name].null_count} missing values")
+            raise DataError(
+                f"table {contract.name}: column {name} has {table[name].null_count} missing values"
+            )
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     pq.write_table(table, part, compression="zstd", version="2.6")
@@ -184,13 +194,11 @@ def read(path: str | Path, contract: Contract, columns: list[str] | None = None)
     if found != expected:
         raise DataError(f"{path}: holds '{found}', '{expected}' is needed; delete it to have it made again")
     table = pq.read_table(path, columns=columns)
-    nullable_ints = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
-    keep_int = {c for c in table.column_names if not schema.field(c).nullable}
-    frame = table.to_pandas(strings_to_categorical=False)
+    frame = table.to_pandas()
     for name in table.column_names:
-        kind = schema.field(name).type
-        if name not in keep_int and kind in nullable_ints:
-            frame[name] = table[name].to_pandas(types_mapper=nullable_ints.get)
+        if schema.field(name).nullable and schema.field(name).type in NULLABLE_INTS:
+            # Left to itself, pandas would make floats of whole numbers where one is missing.
+            frame[name] = table[name].to_pandas(types_mapper=NULLABLE_INTS.get)
     return frame
 
 
@@ -198,3 +206,26 @@ def facts(path: str | Path) -> dict[str, Any]:
     """Return the facts that ``write`` put into the file's metadata."""
     metadata = pq.read_schema(path).metadata or {}
     return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}
+
+
+def stack(frames: list[pd.DataFrame], contract: Contract) -> pd.DataFrame:
+    """Return tables of one contract as one, sorted by its key in the order of flows and variants."""
+    if len(frames) == 1:
+        return frames[0]
+    merged = {
+        name: union_categoricals([frame[name] for frame in frames])
+        for name, kind in contract.columns.items()
+        if kind == CATEGORY
+    }
+    whole = pd.concat([frame.drop(columns=list(merged)) for frame in frames], ignore_index=True)
+    whole = whole.assign(**merged)[list(frames[0].columns)]
+    return whole.sort_values(list(contract.key), kind="stable", ignore_index=True)
+
+
+def write_tidy(frame: pd.DataFrame, parquet: str | Path, csv: str | Path) -> None:
+    """Write an analysis' table twice: Parquet for programs, CSV for people."""
+    for path, save in ((Path(parquet), frame.to_parquet), (Path(csv), frame.to_csv)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        save(part, index=False)
+        os.replace(part, path)

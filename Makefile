@@ -1,0 +1,77 @@
+# Every target works on a fresh clone. CONFIG is a study file; without one the default study (config/config.yaml) runs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CONFIG ?=
+SIZE ?= full
+CORES ?= all
+
+ifeq ($(SIZE),small)
+STUDY := config/demo-small.yaml
+else ifeq ($(SIZE),full)
+STUDY := $(CONFIG)
+else
+$(error SIZE=$(SIZE) is not known; allowed: full, small)
+endif
+SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) $(if $(STUDY),--configfile $(STUDY))
+
+.PHONY: help demo run figures tables plan test test-all lint format lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
+
+demo: $(VENV)/run.done ## run the default study on planted respondents (SIZE=small for a subset)
+	@$(SNAKEMAKE) --quiet rules reason host
+
+run: $(VENV)/run.done ## run the study CONFIG
+	@$(SNAKEMAKE)
+
+figures: $(VENV)/run.done ## draw the figures of CONFIG
+	@$(SNAKEMAKE) figures
+
+tables: $(VENV)/run.done ## make the tables of CONFIG
+	@$(SNAKEMAKE) tables
+
+plan: $(VENV)/run.done ## say what CONFIG will ask and cost, asking nothing
+	@$(SNAKEMAKE) --quiet all --forcerun plan -- plan
+
+test: $(VENV)/dev.done ## the fast tests
+	@$(BIN)/pytest -m "not slow"
+
+test-all: $(VENV)/dev.done ## every test that needs nothing but Python
+	@$(BIN)/pytest
+
+lint: $(VENV)/dev.done ## ruff, mypy, snakefmt, codespell, snakemake --lint
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/snakefmt --check Snakefile workflow
+	@$(BIN)/codespell
+	@$(BIN)/snakemake --lint
+
+format: $(VENV)/dev.done ## write the code as the linters want it
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+	@$(BIN)/snakefmt Snakefile workflow
+
+lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
+	@command -v uv >/dev/null || $(BIN)/python -m pip install --quiet uv
+	@for name in run dev; do \
+	  PATH="$(CURDIR)/$(BIN):$$PATH" uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
+	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
+	done
+
+clean: ## remove results, logs and Snakemake's notes; keep the environment
+	rm -rf results logs .snakemake
+
+$(VENV)/bin/python:
+	@echo "Making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	@$(PYTHON) -m venv $(VENV)
+
+# The locked files pin every package with its hash; uv installs them in seconds, pip does it as well.
+$(VENV)/%.done: requirements/%.lock | $(VENV)/bin/python
+	@echo "Installing $<"
+	@if command -v uv >/dev/null; then uv pip install --quiet --python $(BIN)/python --require-hashes -r $<; \
+	 else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; fi
+	@touch $@

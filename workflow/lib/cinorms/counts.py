@@ -1,0 +1,60 @@
+"""Counts: how many answers of each level and status, how many flows kept under each pair of thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from cinorms import tables
+from cinorms.kinds import Selected
+from cinorms.norms import status_column
+from cinorms.scales import LEVELS, SCALES
+
+
+def answer_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.DataFrame:
+    """Return one row per arm, model and outcome: each level of the scale, then each status without a level.
+
+    Columns: arm, model, outcome (the option's words, or the status), level (missing for a status), status,
+    count, share (of all answers of the model in the arm).
+    """
+    rows = []
+    for arm, model, answers in selected:
+        scale = SCALES[entry["scales"][arm]]
+        total = len(answers)
+        levels = answers["level"].value_counts()
+        statuses = answers["status"].value_counts()
+        for level in LEVELS:
+            count = int(levels.get(level, 0))
+            rows.append((arm, model, scale.label(level), level, "ok", count, _share(count, total)))
+        for status in tables.ANSWER_STATUSES[1:]:
+            count = int(statuses.get(status, 0))
+            if count or status != "invalid":  # only published data have answers whose reason is not known
+                rows.append((arm, model, status, pd.NA, status, count, _share(count, total)))
+    columns = ["arm", "model", "outcome", "level", "status", "count", "share"]
+    return pd.DataFrame(rows, columns=columns).astype({"level": "Int8", "share": "Float64"})
+
+
+def norm_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.DataFrame:
+    """Return one row per arm, model, t_val, t_maj and status: the number and the share of flows.
+
+    ``used`` marks the thresholds that the study's figures and analyses use.
+    """
+    rows = []
+    for arm, model, norms in selected:
+        for t_val in entry["t_vals"]:
+            for t_maj in entry["t_majs"]:
+                counts = norms[status_column(t_val, t_maj)].value_counts()
+                used = t_val == entry["t_val"][model] and t_maj == entry["t_maj"]
+                for status in tables.NORM_STATUSES:
+                    count = int(counts.get(status, 0))
+                    rows.append(
+                        (arm, model, t_val, str(t_maj), used, status, count, _share(count, len(norms)))
+                    )
+    columns = ["arm", "model", "t_val", "t_maj", "used", "status", "flows", "share"]
+    return pd.DataFrame(rows, columns=columns).astype({"share": "Float64"})
+
+
+def _share(count: int, total: int) -> float | Any:
+    return count / total if total else pd.NA

@@ -1,0 +1,123 @@
+"""Kind ``distribution``: the share of each answer level and of each invalid status, before any filtering."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from cinorms.counts import answer_counts
+from cinorms.figures.theme import LEVEL_COLOURS, STATUS_COLOURS, STATUS_LABELS, Drawn, base_theme, note
+from cinorms.kinds import Selected
+from cinorms.scales import LEVELS
+
+
+def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
+    """Return one stacked bar per model and arm; unacceptable to the left, acceptable to the right, invalid last."""
+    from plotnine import (
+        aes,
+        coord_flip,
+        facet_wrap,
+        geom_col,
+        geom_text,
+        ggplot,
+        guide_legend,
+        guides,
+        labs,
+        position_stack,
+        scale_fill_manual,
+        scale_x_discrete,
+        scale_y_continuous,
+        theme,
+    )
+
+    counts = segments(answer_counts(selected, entry))
+    totals = counts.groupby(["arm", "model"], observed=True)["count"].sum()
+    models = list(dict.fromkeys(counts["model"]))
+    arms = list(dict.fromkeys(counts["arm"]))
+    labels = {model: textwrap.fill(model, 24) for model in models}
+    colours = dict(zip(counts["segment"], counts["colour"], strict=True))
+    shown = counts[counts["count"] > 0]
+    caption = _caption(counts, totals, entry)
+    plot = (
+        ggplot(shown, aes("model", "share", fill="segment"))
+        + geom_col(width=0.72, color="white", size=0.3, position=position_stack(reverse=True))
+        + geom_text(
+            aes(label="label"),
+            position=position_stack(vjust=0.5, reverse=True),
+            size=7.5,
+            color=shown["ink"],
+        )
+        + coord_flip()
+        + scale_x_discrete(limits=models[::-1], labels=[labels[m] for m in models[::-1]])
+        + scale_y_continuous(
+            labels=lambda values: [f"{v:.0%}" for v in values], expand=(0.01, 0), limits=(0, 1.0001)
+        )
+        + scale_fill_manual(values=colours, limits=list(colours))
+        + guides(fill=guide_legend(nrow=2 if len(colours) > 5 else 1))
+        + labs(
+            x="",
+            y="share of all answers",
+            title=entry.get("title", ""),
+            caption=note(entry["planted"], _numbers(totals)),
+        )
+        + base_theme()
+        + theme(figure_size=_size(entry, len(models), len(arms)))
+    )
+    if len(arms) > 1:
+        plot += facet_wrap("arm", ncol=1)
+    width, height = _size(entry, len(models), len(arms))
+    return Drawn(plot, width, height, caption)
+
+
+def segments(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return counts with the segment each belongs to, in drawing order, its colour, its label and the label's ink."""
+    order = list(dict.fromkeys(counts.loc[counts["status"] == "ok"].sort_values("level")["outcome"]))
+    present = counts[(counts["status"] != "ok") & (counts["count"] > 0)]["status"]
+    order += [STATUS_LABELS.get(s, s) for s in STATUS_COLOURS if s in set(present)]
+    names = [STATUS_LABELS.get(name, name) for name in counts["outcome"]]
+    by_level = {level: LEVEL_COLOURS[level] for level in LEVELS}
+    colours = [
+        STATUS_COLOURS[status] if status != "ok" else by_level[int(level)]
+        for status, level in zip(counts["status"], counts["level"], strict=True)
+    ]
+    frame = counts.assign(
+        segment=pd.Categorical(names, categories=order, ordered=True),
+        colour=colours,
+        share=counts["share"].astype("float64"),
+    )
+    frame = frame[frame["segment"].notna()].sort_values(["arm", "model", "segment"], kind="stable")
+    return frame.assign(
+        label=[f"{s:.0%}" if s >= 0.04 else "" for s in frame["share"]],
+        ink=["white" if _is_dark(c) else "#222222" for c in frame["colour"]],
+    )
+
+
+def _is_dark(colour: str) -> bool:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 140
+
+
+def _size(entry: dict[str, Any], models: int, arms: int) -> tuple[float, float]:
+    return entry.get("width", 9.0), entry.get("height", 1.9 + arms * (0.3 + 0.42 * models))
+
+
+def _numbers(totals: pd.Series) -> str:
+    low, high = int(totals.min()), int(totals.max())
+    each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"n = {each} answers per model, {int(totals.sum()):,} in all. Nothing was filtered."
+
+
+def _caption(counts: pd.DataFrame, totals: pd.Series, entry: dict[str, Any]) -> str:
+    invalid = counts[counts["status"] != "ok"].groupby("model", observed=True)["count"].sum()
+    share = invalid / totals.groupby("model", observed=True).sum()
+    worst = str(share.idxmax()) if len(share) else ""
+    said = f" The most invalid answers came from {worst}: {share.max():.1%}." if worst and share.max() > 0 else ""
+    return note(
+        entry["planted"],
+        "Share of each answer and of each kind of invalid answer, per model, before any filtering. "
+        + _numbers(totals)
+        + said,
+    )

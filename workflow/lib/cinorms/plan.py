@@ -1,0 +1,94 @@
+"""The plan: what a study asks of each model in each arm, and what that costs, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from cinorms.orders import options_shown
+from cinorms.prompts import select_flows
+from cinorms.scales import SCALES
+
+#: Characters per token of these prompts: the authors' 228,096 prompts have 79.3 tokens of 131k-word BPE
+#: tokenizers (docs/method.md) and 370 characters on average.
+# ASSUME: other tokenizers are within 15% of it (the 32k-word one of tulu-2 takes 90.2 tokens).
+CHARACTERS_PER_TOKEN = 4.6
+#: Tokens of a chat template around one prompt.
+WRAPPER_TOKENS = 10
+#: Tokens of an answer: an option of the scale takes three to five.
+ANSWER_TOKENS = 5
+
+
+def estimate(
+    asked: Sequence[Mapping[str, Any]],
+    vignettes: Mapping[str, pd.DataFrame],
+    variants: Mapping[str, pd.DataFrame],
+) -> pd.DataFrame:
+    """Return one row per arm and model.
+
+    Columns: arm, model, engine, flows, variants, prompts, input_tokens, output_tokens, gpus, gpu_minutes,
+    usd. A cost that the registry has no rate for is missing, not 0; a planted model costs 0.
+    ``asked`` has what ``Study.asked`` returns.
+    """
+    rows = []
+    for ask in asked:
+        flows = select_flows(vignettes[ask["dataset"]], ask["select"])
+        used = variants[ask["arm"]]
+        used = used[used["template_no"] < ask["n_templates"]]
+        shown = len(options_shown(SCALES[ask["scale"]].options)[0])
+        characters = (
+            flows["vignette"].str.len().sum() * len(used)
+            + len(flows) * (used["template"].str.len().sum() + len(used) * (shown + len(ask["system"] or "")))
+            - len(flows) * len(used) * len("{scenario}{options}")
+        )
+        prompts = len(flows) * len(used)
+        tokens_in = round(characters / CHARACTERS_PER_TOKEN) + WRAPPER_TOKENS * prompts
+        tokens_out = ANSWER_TOKENS * prompts
+        rows.append(
+            {
+                **{name: ask[name] for name in ("arm", "model", "engine")},
+                "flows": len(flows),
+                "variants": len(used),
+                "prompts": prompts,
+                "input_tokens": tokens_in,
+                "output_tokens": tokens_out,
+                "gpus": ask["gpus"],
+                **_cost(ask, tokens_in, tokens_out),
+            }
+        )
+    return pd.DataFrame(rows).astype({"gpu_minutes": "Float64", "usd": "Float64"})
+
+
+def _cost(ask: Mapping[str, Any], tokens_in: int, tokens_out: int) -> dict[str, Any]:
+    rates = ask["rates"]
+    if ask["engine"] == "planted":
+        return {"gpu_minutes": 0.0, "usd": 0.0}
+    minutes = pd.NA
+    if "tokens_per_second" in rates:
+        minutes = ask["gpus"] * tokens_in / rates["tokens_per_second"] / 60
+    usd = pd.NA
+    if "usd_per_million_input" in rates:
+        usd = (tokens_in * rates["usd_per_million_input"] + tokens_out * rates.get("usd_per_million_output", 0)) / 1e6
+    return {"gpu_minutes": minutes, "usd": usd}
+
+
+def as_text(plan: pd.DataFrame) -> str:
+    """Return the plan as a table for a terminal, totals last."""
+    counts = ["prompts", "input_tokens", "output_tokens"]
+    shown = plan.drop(columns="gpus").rename(columns={"gpu_minutes": "GPU-minutes", "usd": "USD"})
+    total = {"arm": "total", **{name: plan[name].sum() for name in counts}}
+    total["GPU-minutes"], total["USD"] = plan["gpu_minutes"].sum(), plan["usd"].sum()
+    shown = pd.concat([shown.astype(object), pd.DataFrame([total]).astype(object)])
+    for name in ("flows", "variants", *counts):
+        shown[name] = [f"{value:,.0f}" if pd.notna(value) else "" for value in shown[name]]
+    for name, digits in (("GPU-minutes", 0), ("USD", 2)):
+        last = len(shown) - 1
+        shown[name] = [
+            f"{value:,.{digits}f}" if pd.notna(value) else ("" if at == last else "-")
+            for at, value in enumerate(shown[name])
+        ]
+    lines = shown.fillna("").to_string(index=False)
+    note = "Estimates: rates from config/models.yaml; '-' where it has none. Retries are not in them."
+    return f"\n{lines}\n\n{note}"

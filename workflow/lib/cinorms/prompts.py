@@ -1,0 +1,135 @@
+"""Prompts: the variants of an arm, and the text that one (vignette, variant) pair becomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from cinorms.orders import options_shown, order_codes
+from cinorms.scales import SCALES
+
+#: The papers' literal wrappers, flaws included (docs/method.md, "Wrappers"): ``llama3`` writes the
+#: begin-of-text token that an engine adds again and leaves the assistant's turn unopened; ``tulu`` lacks
+#: the line break after the assistant tag that its model card asks for.
+WRAPPERS = {
+    "llama2": ("[INST]", "[/INST]"),
+    "tulu": ("<|user|>\n", "\n\n<|assistant|>"),
+    "llama3": ("<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n", "<|eot_id|>"),
+    "none": ("", ""),
+}
+
+#: Where the vignette stood in a template, with the punctuation that leads to it.
+_SCENARIO = re.compile(r":?\s*\{scenario\}")
+
+
+def list_variants(prompt_set: str, templates: Sequence[str], n_templates: int, n_orders: int) -> pd.DataFrame:
+    """Return the prompts table of an arm: every template with every order number.
+
+    The variant ``"3_1"`` is template 3 in its order 1, whatever else the arm asks.
+    """
+    rows = [
+        (f"{template_no}_{order_no}", templates[template_no], prompt_set, template_no, order_no)
+        for template_no in range(n_templates)
+        for order_no in range(n_orders)
+    ]
+    frame = pd.DataFrame(rows, columns=["variant", "template", "prompt_set", "template_no", "order_no"])
+    return frame.astype({"template_no": np.int16, "order_no": np.int16})
+
+
+def select_flows(vignettes: pd.DataFrame, select: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Return the flows whose levels are among those named, every factor that is not named left free."""
+    keep = np.ones(len(vignettes), dtype=bool)
+    for factor, levels in select.items():
+        keep &= vignettes[factor].isin(list(levels)).to_numpy()
+    return vignettes.loc[keep].reset_index(drop=True)
+
+
+def ask_grid(flows: pd.Series, variants: pd.DataFrame, method: str, seed: int) -> pd.DataFrame:
+    """Return every (flow, variant) to ask, sorted by flow, template, order; ``variant`` is a row of ``variants``.
+
+    Columns: flow, row (position in ``variants``), order_code (index into ``orders.ORDERS``).
+    """
+    variants = variants.reset_index(drop=True)
+    flow = np.repeat(flows.to_numpy(np.int32), len(variants))
+    row = np.tile(np.arange(len(variants), dtype=np.int32), len(flows))
+    codes = order_codes(
+        method,
+        seed,
+        flows.to_numpy()[:, None],
+        variants["template_no"].to_numpy()[None, :],
+        variants["order_no"].to_numpy()[None, :],
+    )
+    return pd.DataFrame({"flow": flow, "row": row, "order_code": codes.ravel()})
+
+
+def messages(
+    template: str,
+    vignette: str,
+    order_code: int,
+    scale: str,
+    layout: str = "single",
+    system: str | None = None,
+) -> list[dict[str, str]]:
+    """Return the chat messages that ask one (vignette, variant).
+
+    ``layout="instruction_in_system"`` puts the template without the vignette into the system message and
+    the vignette alone into the user message, as the published gpt-4o-mini run did. ``system`` goes first.
+    """
+    shown = options_shown(SCALES[scale].options)[order_code]
+    if layout == "single":
+        instruction, user = None, fill(template, vignette, shown)
+    else:
+        instruction, user = fill(_SCENARIO.sub("", template), "", shown), vignette
+    head = "\n\n".join(part for part in (system, instruction) if part)
+    return [{"role": "system", "content": head}, {"role": "user", "content": user}][0 if head else 1 :]
+
+
+def fill(template: str, vignette: str, shown: str) -> str:
+    """Put the vignette and the option list into a template (each placeholder stands once)."""
+    before, _, after = template.partition("{options}")
+    return before.replace("{scenario}", vignette) + shown + after.replace("{scenario}", vignette)
+
+
+def wrap(chat: Sequence[Mapping[str, str]], wrapper: str) -> str:
+    """Return the text of a single-message chat in one of the papers' literal ``WRAPPERS``.
+
+    A system message stands before the user's text, as the papers' wrappers have no place of their own for it.
+    """
+    start, end = WRAPPERS[wrapper]
+    return start + "\n\n".join(message["content"] for message in chat) + end
+
+
+def preview(
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+    arm: Mapping[str, object],
+    scale: str,
+    seed: int,
+    rows: int = 30,
+) -> pd.DataFrame:
+    """Return a sample of rendered prompts for people: every template, spread over the flows."""
+    flows = select_flows(vignettes, arm["select"])  # type: ignore[arg-type]
+    orders: Mapping[str, object] = arm["orders"]  # type: ignore[assignment]
+    picked = np.linspace(0, len(flows) - 1, num=rows).round().astype(int) if len(flows) else []
+    lines = []
+    for place, at in enumerate(picked):
+        flow, variant = flows.iloc[at], variants.iloc[place % len(variants)]
+        code = int(
+            order_codes(
+                str(orders["method"]), seed, flow["flow"], variant["template_no"], variant["order_no"]
+            )
+        )
+        chat = messages(
+            variant["template"],
+            flow["vignette"],
+            code,
+            scale,
+            str(arm["layout"]),
+            arm["system"],  # type: ignore[arg-type]
+        )
+        words = {m["role"]: m["content"] for m in chat}
+        lines.append((flow["flow"], variant["variant"], words.get("system", ""), words["user"]))
+    return pd.DataFrame(lines, columns=["flow", "variant", "system_message", "user_message"])

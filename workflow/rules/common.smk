@@ -1,0 +1,153 @@
+# What every stage shares: the checked study, wildcard constraints, and the helpers that need the study or wildcards.
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+LIBRARY = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent / "lib"
+sys.path.insert(0, str(LIBRARY))
+shell.prefix(f"set -euo pipefail; export PYTHONPATH='{LIBRARY}'${{{{PYTHONPATH:+:$PYTHONPATH}}}}; ")
+
+from cinorms.digest import code_digest
+from cinorms.errors import CinormsError
+from cinorms.kinds import KINDS
+from cinorms.settings import Layer, Root, load_study
+from cinorms.spec import make_spec, shards_of
+from cinorms.validation import load_yaml
+
+ROOT = Root(LIBRARY.parents[1])
+
+
+def get_study():
+    """Return the study that --configfile and --config ask for, or end with one message."""
+    given = workflow.config_settings
+    files = [ROOT.folder / "config" / "config.yaml", *map(Path, given.configfiles)]
+    try:
+        layers = [Layer(ROOT.shown(file), load_yaml(file)) for file in dict.fromkeys(files)]
+        return load_study([*layers, Layer("--config", dict(given.config))], ROOT)
+    except CinormsError as error:
+        print(f"\nThe study cannot run.\n{error}\n", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+STUDY = get_study()
+RESULTS = f"results/{STUDY.name}"
+REPORT = f"{RESULTS}/report/index.html"
+TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings["analyses"]]
+PLANTED = [f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json" for ask in STUDY.asked() if ask["engine"] == "planted"]
+FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings["figures"]]
+if STUDY.settings["mirror"]:
+    # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
+    os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings["mirror"]).absolute()))
+
+
+wildcard_constraints:
+    study=STUDY.name,
+    dataset="|".join(STUDY.datasets()),
+    arm="|".join(STUDY.arms),
+    model="|".join(map(re.escape, STUDY.all_models())),
+    shard=r"\d+-of-\d+",
+    analysis="|".join(STUDY.settings["analyses"]) or "(?!)",
+    figure="|".join(STUDY.settings["figures"]) or "(?!)",
+
+
+def get_models_of(engine):
+    """Return the pattern of the models that `engine` asks (one that nothing matches where it asks none)."""
+    names = [m for m in STUDY.all_models() if STUDY.registry_entry(m)["engine"] == engine]
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+def get_dataset_file(wildcards):
+    """Return the YAML file of a dataset."""
+    return str(ROOT.names("vignettes")[wildcards.dataset])
+
+
+def get_null_principle(wildcards):
+    """Tell whether a dataset has its flows without transmission principle in this study."""
+    return STUDY.null_principle(wildcards.dataset)
+
+
+def get_prompts_file(wildcards):
+    """Return the YAML file of an arm's prompt set."""
+    return str(ROOT.names("prompts")[STUDY.arms[wildcards.arm]["prompts"]])
+
+
+def get_variant_counts(wildcards):
+    """Return the numbers of templates and orders of an arm."""
+    return {"templates": STUDY.templates(wildcards.arm), "orders": STUDY.arms[wildcards.arm]["orders"]["count"]}
+
+
+def get_arm(wildcards):
+    """Return the settings of an arm."""
+    return STUDY.arms[wildcards.arm]
+
+
+def get_scale(wildcards):
+    """Return the answer scale of an arm."""
+    return STUDY.scale(wildcards.arm)
+
+
+def get_vignettes(wildcards):
+    """Return the vignettes that an arm asks about."""
+    return f"{RESULTS}/vignettes/{STUDY.arms[wildcards.arm]['dataset']}.parquet"
+
+
+def get_spec(wildcards):
+    """Return everything that can change a response, as one value: Snakemake compares parameters as a set."""
+    return json.dumps(make_spec(STUDY, wildcards.arm, wildcards.model, wildcards.shard), sort_keys=True)
+
+
+def get_whole_spec(wildcards):
+    """Return the spec of a model in an arm as if it were asked in one shard."""
+    return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1")
+
+
+def get_responses(wildcards):
+    """Return the shards of one model in one arm."""
+    folder = f"{RESULTS}/responses/{wildcards.arm}/{wildcards.model}"
+    return [f"{folder}/{shard}.parquet" for shard in shards_of(STUDY, wildcards.arm, wildcards.model)]
+
+
+def get_analysis(wildcards):
+    """Return everything of the study that an analysis depends on, as one value."""
+    return STUDY.entry("analyses", wildcards.analysis)
+
+
+def get_figure(wildcards):
+    """Return everything of the study that a figure depends on, as one value."""
+    return STUDY.entry("figures", wildcards.figure)
+
+
+def get_analysis_code(wildcards):
+    """Return the digest of the code that makes an analysis."""
+    return code_digest(*KINDS["analyses"][get_analysis(wildcards)["kind"]].modules)
+
+
+def get_figure_code(wildcards):
+    """Return the digest of the code that draws a figure."""
+    return code_digest(*KINDS["figures"][get_figure(wildcards)["kind"]].modules)
+
+
+def get_selected(section, entry):
+    """Return the answers or norms that an entry is made from, in the order of its `selected`."""
+    stage = KINDS[section][entry["kind"]].stage
+    return [f"{RESULTS}/{stage}/{arm}/{model}.parquet" for arm, model in entry["selected"]]
+
+
+def get_analysis_inputs(wildcards):
+    """Return what an analysis is made from."""
+    return get_selected("analyses", get_analysis(wildcards))
+
+
+def get_figure_inputs(wildcards):
+    """Return what a figure is made from."""
+    return get_selected("figures", get_figure(wildcards))
+
+
+def get_closing_words():
+    """Say where the results are; nothing where this run was not meant to make them."""
+    if not Path(REPORT).exists():
+        return ""
+    mark = "\n  Planted respondents: no model was asked." if STUDY.is_planted() else ""
+    return f"\n  Report   {REPORT}\n  Tables   {RESULTS}/tables/\n  Figures  {RESULTS}/figures/{mark}\n"

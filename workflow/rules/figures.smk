@@ -1,0 +1,34 @@
+"""Figures: one for each entry of the study's `figures`, as PDF, PNG and SVG.
+
+Inputs: answers or norms of the entry's arms and models
+Outputs: results/{study}/figures/{figure}.{pdf,png,svg}
+"""
+
+
+rule draw_figure:
+    input:
+        frames=get_figure_inputs,
+    output:
+        pdf="results/{study}/figures/{figure}.pdf",
+        png=report(
+            "results/{study}/figures/{figure}.png",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
+        svg="results/{study}/figures/{figure}.svg",
+        caption="results/{study}/figures/{figure}.txt",
+    log:
+        "logs/{study}/draw_figure/{figure}.log",
+    benchmark:
+        "logs/{study}/draw_figure/{figure}.benchmark.tsv"
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        entry=get_figure,
+        code=get_figure_code,
+    script:
+        "../scripts/draw_figure.py"

@@ -1,0 +1,101 @@
+"""Inference: one job asks one shard of a model in an arm; the engine is loaded once per job.
+
+Inputs: vignettes, prompts
+Outputs: results/{study}/responses/{arm}/{model}/{shard}.parquet,
+         results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models)
+
+The three rules differ in where they run and what they need, not in what they do. Their `spec` is one value that
+holds everything which can change a response and nothing else: changing anything beside it asks no model again.
+"""
+
+
+rule ask_planted:
+    input:
+        vignettes=get_vignettes,
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+    log:
+        "logs/{study}/ask_planted/{arm}/{model}/{shard}.log",
+    benchmark:
+        "logs/{study}/ask_planted/{arm}/{model}/{shard}.benchmark.tsv"
+    conda:
+        "../../envs/core.yaml"
+    wildcard_constraints:
+        model=get_models_of("planted"),
+    resources:
+        mem_mb=1500,
+        runtime=10,
+    params:
+        python=sys.executable,
+        spec=get_spec,
+    shell:
+        "{params.python} -m cinorms.ask --spec {params.spec:q} --vignettes {input.vignettes:q}"
+        " --variants {input.variants:q} --out {output.responses:q} > {log:q} 2>&1"
+
+
+rule ask_vllm:
+    input:
+        vignettes=get_vignettes,
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+    log:
+        "logs/{study}/ask_vllm/{arm}/{model}/{shard}.log",
+    benchmark:
+        "logs/{study}/ask_vllm/{arm}/{model}/{shard}.benchmark.tsv"
+    conda:
+        "../../envs/vllm.yaml"
+    wildcard_constraints:
+        model=get_models_of("vllm"),
+    resources:
+        mem_mb=32000,
+        runtime=240,
+    params:
+        spec=get_spec,
+    shell:
+        "python -m cinorms.ask --spec {params.spec:q} --vignettes {input.vignettes:q}"
+        " --variants {input.variants:q} --out {output.responses:q} > {log:q} 2>&1"
+
+
+rule ask_openai:
+    input:
+        vignettes=get_vignettes,
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+    log:
+        "logs/{study}/ask_openai/{arm}/{model}/{shard}.log",
+    benchmark:
+        "logs/{study}/ask_openai/{arm}/{model}/{shard}.benchmark.tsv"
+    conda:
+        "../../envs/openai.yaml"
+    wildcard_constraints:
+        model=get_models_of("openai"),
+    resources:
+        mem_mb=2000,
+        runtime=1440,
+    params:
+        spec=get_spec,
+    shell:
+        "python -m cinorms.ask --spec {params.spec:q} --vignettes {input.vignettes:q}"
+        " --variants {input.variants:q} --out {output.responses:q} > {log:q} 2>&1"
+
+
+rule describe_planted:
+    input:
+        vignettes=get_vignettes,
+    output:
+        planted="results/{study}/planted/{arm}/{model}.parquet",
+        coefficients="results/{study}/planted/{arm}/{model}.json",
+    log:
+        "logs/{study}/describe_planted/{arm}/{model}.log",
+    conda:
+        "../../envs/core.yaml"
+    wildcard_constraints:
+        model=get_models_of("planted"),
+    params:
+        spec=get_whole_spec,
+        code=code_digest("planted", "draws", "tables"),
+    script:
+        "../scripts/describe_planted.py"

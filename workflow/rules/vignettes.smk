@@ -1,0 +1,21 @@
+"""Vignettes: a dataset becomes one row per flow.
+
+Inputs: resources/vignettes/{dataset}.yaml, and for `source: csv` and `confaide` the files it names (fetched once).
+Outputs: results/{study}/vignettes/{dataset}.parquet
+"""
+
+
+rule expand_vignettes:
+    input:
+        dataset=get_dataset_file,
+    output:
+        vignettes="results/{study}/vignettes/{dataset}.parquet",
+    log:
+        "logs/{study}/expand_vignettes/{dataset}.log",
+    conda:
+        "../../envs/core.yaml"
+    params:
+        null_principle=get_null_principle,
+        code=code_digest("designs", "sources", "fetch", "tables"),
+    script:
+        "../scripts/expand_vignettes.py"

@@ -1,0 +1,16 @@
+"""Assess the answers of every flow: the norm a model holds, or why there is none."""
+
+from cinorms import tables
+from cinorms.logs import start_logging
+from cinorms.norms import assess
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    norms = assess(
+        answers=tables.read(snakemake.input.answers, tables.ANSWERS),
+        t_val=snakemake.params.t_val,
+        t_maj=snakemake.params.t_maj,
+        consensus=snakemake.params.consensus,
+    )
+    tables.write(norms, snakemake.output.norms, tables.NORMS)
+    print(f"{len(norms):,} flows assessed")

@@ -1,0 +1,19 @@
+"""Write what was planted beside the responses: every flow's norm, and every coefficient."""
+
+import json
+from pathlib import Path
+
+from cinorms import tables
+from cinorms.logs import start_logging
+from cinorms.planted import describe, plant, respondent_of
+from cinorms.prompts import select_flows
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    spec = snakemake.params.spec
+    vignettes = select_flows(tables.read(snakemake.input.vignettes, tables.VIGNETTES), spec["select"])
+    planted = plant(respondent_of(spec), vignettes, spec["factors"], spec["seed"])
+    tables.write(planted, snakemake.output.planted, tables.PLANTED)
+    facts = describe(spec, vignettes)
+    Path(snakemake.output.coefficients).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    print(f"{spec['model']}: {len(facts['coefficients'])} coefficients, {len(planted):,} flows")

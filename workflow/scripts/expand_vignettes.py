@@ -1,0 +1,19 @@
+"""Expand a dataset into one row per flow."""
+
+import os
+
+from cinorms import tables
+from cinorms.designs import load_dataset
+from cinorms.logs import start_logging
+from cinorms.sources import read_vignettes
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    flows = read_vignettes(
+        load_dataset(snakemake.input.dataset),
+        cache_dir=".cache/data",
+        mirror=os.environ.get("CINORMS_MIRROR"),
+        null_principle=snakemake.params.null_principle,
+    )
+    tables.write(flows, snakemake.output.vignettes, tables.VIGNETTES)
+    print(f"{len(flows):,} flows, e.g. {flows['vignette'].iloc[0]!r}")

@@ -1,0 +1,18 @@
+"""Say what a study will ask and what that will cost, before anything is asked."""
+
+import sys
+
+from cinorms import tables
+from cinorms.logs import start_logging
+from cinorms.plan import as_text, estimate
+
+if __name__ == "__main__":
+    terminal = sys.stdout
+    start_logging(snakemake.log[0])
+    plan = estimate(
+        asked=snakemake.params.asked,
+        vignettes={name: tables.read(p, tables.VIGNETTES) for name, p in snakemake.params.vignettes.items()},
+        variants={name: tables.read(p, tables.PROMPTS) for name, p in snakemake.params.variants.items()},
+    )
+    plan.to_csv(snakemake.output.plan, index=False)
+    print(as_text(plan), file=terminal)

@@ -1,0 +1,17 @@
+"""Write a sample of rendered prompts for people."""
+
+from cinorms import tables
+from cinorms.logs import start_logging
+from cinorms.prompts import preview
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    sample = preview(
+        vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
+        variants=tables.read(snakemake.input.variants, tables.PROMPTS),
+        arm=snakemake.params.arm,
+        scale=snakemake.params.scale,
+        seed=snakemake.params.seed,
+    )
+    sample.to_csv(snakemake.output.preview, index=False)
+    print(f"{len(sample)} prompts shown")
