@@ -33,7 +33,7 @@ tables: $(VENV)/run.done ## make the tables of CONFIG
 	@$(SNAKEMAKE) tables
 
 plan: $(VENV)/run.done ## say what CONFIG will ask and cost, asking nothing
-	@$(SNAKEMAKE) --quiet all --forcerun plan -- plan
+	@$(SNAKEMAKE) --quiet host reason rules --forcerun plan -- plan
 
 test: $(VENV)/dev.done ## the fast tests
 	@$(BIN)/pytest -m "not slow"

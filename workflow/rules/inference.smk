@@ -31,7 +31,7 @@ rule ask_planted:
         spec=get_spec,
     shell:
         "{params.python} -m cinorms.ask --spec {params.spec:q} --vignettes {input.vignettes:q}"
-        " --variants {input.variants:q} --out {output.responses:q} > {log:q} 2>&1"
+        " --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
 
 
 rule ask_vllm:
@@ -55,7 +55,7 @@ rule ask_vllm:
         spec=get_spec,
     shell:
         "python -m cinorms.ask --spec {params.spec:q} --vignettes {input.vignettes:q}"
-        " --variants {input.variants:q} --out {output.responses:q} > {log:q} 2>&1"
+        " --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
 
 
 rule ask_openai:
@@ -79,7 +79,7 @@ rule ask_openai:
         spec=get_spec,
     shell:
         "python -m cinorms.ask --spec {params.spec:q} --vignettes {input.vignettes:q}"
-        " --variants {input.variants:q} --out {output.responses:q} > {log:q} 2>&1"
+        " --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
 
 
 rule describe_planted:

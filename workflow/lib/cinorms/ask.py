@@ -1,4 +1,4 @@
-"""Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE``.
+"""Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE --log FILE``.
 
 A module of its own and no Snakemake script: a touched script would ask every model again.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,33 +15,27 @@ from typing import Any
 import pandas as pd
 
 from cinorms import __version__, engines, tables
-from cinorms.errors import CinormsError
+from cinorms.logs import start_logging
 from cinorms.orders import as_categorical
 from cinorms.prompts import ask_grid, messages, select_flows
 from cinorms.shards import take_shard
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Ask the shard that the arguments describe; return the exit code."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Ask the shard that the arguments describe and write its responses."""
     parser = argparse.ArgumentParser(prog="cinorms.ask")
-    for name in ("spec", "vignettes", "variants", "out"):
+    for name in ("spec", "vignettes", "variants", "out", "log"):
         parser.add_argument(f"--{name}", required=True)
     given = parser.parse_args(arguments)
+    start_logging(given.log)
     spec = json.loads(given.spec)
     started = time.monotonic()
-    try:
-        vignettes = tables.read(given.vignettes, tables.VIGNETTES)
-        variants = tables.read(given.variants, tables.PROMPTS)
-        responses, facts = ask_shard(spec, vignettes, variants)
-        tables.write(responses, given.out, tables.RESPONSES, facts)
-    except CinormsError as error:
-        print(f"{spec['model']}: {error}", file=sys.stderr)
-        return 1
+    vignettes = tables.read(given.vignettes, tables.VIGNETTES)
+    variants = tables.read(given.variants, tables.PROMPTS)
+    responses, facts = ask_shard(spec, vignettes, variants)
+    tables.write(responses, given.out, tables.RESPONSES, facts)
     seconds = time.monotonic() - started
-    print(
-        f"{spec['model']}: {len(responses):,} responses in {seconds:.1f} s ({len(responses) / seconds:,.0f}/s)"
-    )
-    return 0
+    print(f"{spec['model']}: {len(responses):,} responses in {seconds:.1f} s ({len(responses) / seconds:,.0f}/s)")
 
 
 def ask_shard(
@@ -93,4 +86,4 @@ def _facts(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -19,7 +19,7 @@ def answer_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.Dat
     Columns: arm, model, outcome (the option's words, or the status), level (missing for a status), status,
     count, share (of all answers of the model in the arm).
     """
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for arm, model, answers in selected:
         scale = SCALES[entry["scales"][arm]]
         total = len(answers)

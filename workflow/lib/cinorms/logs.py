@@ -1,4 +1,4 @@
-"""Logs: what a script prints and why it failed goes to the rule's log file."""
+"""Logs: what a job prints goes to its log file; why it failed goes there and to the terminal."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ from cinorms.errors import CinormsError
 
 
 def start_logging(path: str | Path) -> None:
-    """Send standard output and errors to ``path``; a user's mistake becomes one message, not a traceback."""
+    """Send what is printed from now on to the file ``path``, and any failure to the terminal as well.
+
+    A user's mistake (``CinormsError``) is shown as its one message, everything else with its traceback.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    sys.stdout = sys.stderr = path.open("w", encoding="utf-8", buffering=1)
-    sys.excepthook = _report
+    terminal = sys.stderr
+    log = path.open("w", encoding="utf-8", buffering=1)
+    sys.stdout = sys.stderr = log
 
+    def report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        expected = isinstance(error, CinormsError)
+        message = str(error) if expected else "".join(traceback.format_exception(kind, error, trace))
+        print(message, file=log)
+        print(f"\n{message}\n(log: {path})\n", file=terminal)
 
-def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if isinstance(error, CinormsError):
-        print(error, file=sys.stderr)
-    else:
-        traceback.print_exception(kind, error, trace, file=sys.stderr)
+    sys.excepthook = report

@@ -70,7 +70,9 @@ def _cost(ask: Mapping[str, Any], tokens_in: int, tokens_out: int) -> dict[str, 
         minutes = ask["gpus"] * tokens_in / rates["tokens_per_second"] / 60
     usd = pd.NA
     if "usd_per_million_input" in rates:
-        usd = (tokens_in * rates["usd_per_million_input"] + tokens_out * rates.get("usd_per_million_output", 0)) / 1e6
+        usd = (
+            tokens_in * rates["usd_per_million_input"] + tokens_out * rates.get("usd_per_million_output", 0)
+        ) / 1e6
     return {"gpu_minutes": minutes, "usd": usd}
 
 

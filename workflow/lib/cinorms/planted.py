@@ -135,7 +135,7 @@ def _chosen_option(
         case "constant_position":
             return np.asarray(shown[:, 0], dtype=np.int64)
         case "uniform":
-            return (draw_uniform("uniform", seed, *at) * 5).astype(np.int64)
+            return np.asarray(draw_uniform("uniform", seed, *at) * 5).astype(np.int64)
     acceptability = (planted["linear"] + planted["residual"]).to_numpy()
     place = np.searchsorted(planted["flow"].to_numpy(), grid["flow"].to_numpy())
     effects = respondent.template_sd * draw_normal(
@@ -146,7 +146,7 @@ def _chosen_option(
     by_position = draw_uniform("by_position", seed, *at) < respondent.position_share
     weights = np.cumsum(respondent.position_weights) / np.sum(respondent.position_weights)
     position = np.searchsorted(weights, draw_uniform("position", seed, *at), side="right").clip(max=4)
-    return np.where(by_position, shown[everyone, position], option).astype(np.int64)
+    return np.asarray(np.where(by_position, shown[everyone, position], option), dtype=np.int64)
 
 
 def _statuses(respondent: Respondent, at: tuple[Any, ...], seed: int) -> npt.NDArray[np.str_]:
@@ -180,5 +180,9 @@ def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]
     held = pd.DataFrame(columns=["factor", "level", "coefficient", "stated"])
     if respondent.control is None:
         held = level_coefficients(respondent, levels, spec["seed"])
-    facts = {**respondent.facts(), "seed": spec["seed"], "planted": "No model was asked: these are the planted norms."}
+    facts = {
+        **respondent.facts(),
+        "seed": spec["seed"],
+        "planted": "No model was asked: these are the planted norms.",
+    }
     return {**facts, "coefficients": held.to_dict("records")}

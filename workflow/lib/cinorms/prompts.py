@@ -113,7 +113,7 @@ def preview(
     """Return a sample of rendered prompts for people: every template, spread over the flows."""
     flows = select_flows(vignettes, arm["select"])  # type: ignore[arg-type]
     orders: Mapping[str, object] = arm["orders"]  # type: ignore[assignment]
-    picked = np.linspace(0, len(flows) - 1, num=rows).round().astype(int) if len(flows) else []
+    picked = np.linspace(0, len(flows) - 1, num=rows if len(flows) else 0).round().astype(int)
     lines = []
     for place, at in enumerate(picked):
         flow, variant = flows.iloc[at], variants.iloc[place % len(variants)]

@@ -30,7 +30,9 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> dict[str, Any]:
         "temperature": settings["temperature"],
         "max_tokens": settings["max_tokens"],
         "readout": settings["readout"],
-        "layout": entry.get("paper_layout", "single") if settings["layout"] == "paper" else settings["layout"],
+        "layout": entry.get("paper_layout", "single")
+        if settings["layout"] == "paper"
+        else settings["layout"],
         "system": settings["system"],
     }
     if entry["engine"] == "planted":

@@ -194,7 +194,7 @@ def read(path: str | Path, contract: Contract, columns: list[str] | None = None)
     if found != expected:
         raise DataError(f"{path}: holds '{found}', '{expected}' is needed; delete it to have it made again")
     table = pq.read_table(path, columns=columns)
-    frame = table.to_pandas()
+    frame: pd.DataFrame = table.to_pandas()
     for name in table.column_names:
         if schema.field(name).nullable and schema.field(name).type in NULLABLE_INTS:
             # Left to itself, pandas would make floats of whole numbers where one is missing.

@@ -27,6 +27,7 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
         guides,
         labs,
         position_stack,
+        scale_color_identity,
         scale_fill_manual,
         scale_x_discrete,
         scale_y_continuous,
@@ -35,8 +36,8 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
 
     counts = segments(answer_counts(selected, entry))
     totals = counts.groupby(["arm", "model"], observed=True)["count"].sum()
-    models = list(dict.fromkeys(counts["model"]))
-    arms = list(dict.fromkeys(counts["arm"]))
+    models = list(dict.fromkeys(one.model for one in selected))
+    arms = list(dict.fromkeys(one.arm for one in selected))
     labels = {model: textwrap.fill(model, 24) for model in models}
     colours = dict(zip(counts["segment"], counts["colour"], strict=True))
     shown = counts[counts["count"] > 0]
@@ -44,19 +45,15 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
     plot = (
         ggplot(shown, aes("model", "share", fill="segment"))
         + geom_col(width=0.72, color="white", size=0.3, position=position_stack(reverse=True))
-        + geom_text(
-            aes(label="label"),
-            position=position_stack(vjust=0.5, reverse=True),
-            size=7.5,
-            color=shown["ink"],
-        )
+        + geom_text(aes(y="middle", label="label", color="ink"), size=7.5)
+        + scale_color_identity()
         + coord_flip()
         + scale_x_discrete(limits=models[::-1], labels=[labels[m] for m in models[::-1]])
         + scale_y_continuous(
             labels=lambda values: [f"{v:.0%}" for v in values], expand=(0.01, 0), limits=(0, 1.0001)
         )
         + scale_fill_manual(values=colours, limits=list(colours))
-        + guides(fill=guide_legend(nrow=2 if len(colours) > 5 else 1))
+        + guides(fill=guide_legend(ncol=5, byrow=True))
         + labs(
             x="",
             y="share of all answers",
@@ -73,7 +70,7 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
 
 
 def segments(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return counts with the segment each belongs to, in drawing order, its colour, its label and the label's ink."""
+    """Return counts with the segment each belongs to, in drawing order, its colour, its label, the label's place and ink."""
     order = list(dict.fromkeys(counts.loc[counts["status"] == "ok"].sort_values("level")["outcome"]))
     present = counts[(counts["status"] != "ok") & (counts["count"] > 0)]["status"]
     order += [STATUS_LABELS.get(s, s) for s in STATUS_COLOURS if s in set(present)]
@@ -88,8 +85,10 @@ def segments(counts: pd.DataFrame) -> pd.DataFrame:
         colour=colours,
         share=counts["share"].astype("float64"),
     )
-    frame = frame[frame["segment"].notna()].sort_values(["arm", "model", "segment"], kind="stable")
+    frame = frame[frame["segment"].notna()].sort_values("segment", kind="stable")
+    bars = frame.groupby(["arm", "model"], sort=False, observed=True)["share"]
     return frame.assign(
+        middle=bars.cumsum() - frame["share"] / 2,
         label=[f"{s:.0%}" if s >= 0.04 else "" for s in frame["share"]],
         ink=["white" if _is_dark(c) else "#222222" for c in frame["colour"]],
     )
@@ -114,7 +113,11 @@ def _caption(counts: pd.DataFrame, totals: pd.Series, entry: dict[str, Any]) -> 
     invalid = counts[counts["status"] != "ok"].groupby("model", observed=True)["count"].sum()
     share = invalid / totals.groupby("model", observed=True).sum()
     worst = str(share.idxmax()) if len(share) else ""
-    said = f" The most invalid answers came from {worst}: {share.max():.1%}." if worst and share.max() > 0 else ""
+    said = (
+        f" The most invalid answers came from {worst}: {share.max():.1%}."
+        if worst and share.max() > 0
+        else ""
+    )
     return note(
         entry["planted"],
         "Share of each answer and of each kind of invalid answer, per model, before any filtering. "

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 #: One colour per level, lowest first: blue and orange tell colour-blind readers apart, both grow darker away
 #: from neutral, so that the distance from neutral also survives a grey print.
 LEVEL_COLOURS = dict(zip(LEVELS, ("#9c4a00", "#e8a56b", "#d9d9d9", "#7fb3d8", "#1f5f99"), strict=True))
-#: One grey or purple per status without a level; never a colour of the scale.
+#: One dark grey, purple or green per status without a level; never a colour of the scale.
 STATUS_COLOURS = {
     "refusal": "#4d4d4d",
     "needs_context": "#7a6f9b",
     "nonsense": "#b3a8cc",
-    "ambiguous": "#969696",
-    "empty": "#c9c9c9",
+    "ambiguous": "#54407a",
+    "empty": "#b5cfc2",
     "truncated": "#6b8e7f",
     "error": "#000000",
-    "invalid": "#bdbdbd",
+    "invalid": "#8c8c8c",
 }
 STATUS_LABELS = {"needs_context": "asks for context", "invalid": "invalid (reason not published)"}
 PLANTED_MARK = "Planted respondents: no model was asked."

@@ -1,0 +1,108 @@
+"""From what a model wrote to the text that counts: a cleaned copy, the raw text is never altered."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+#: Where a reasoning model thinks; the names are those of public chat templates.
+_THINK_OPEN = re.compile(
+    r"<(?:think|thinking|thought|thoughts|reasoning)>|\[think\]|<\|begin_of_thought\|>|◁think▷"
+    r"|<\|channel\|>(?:analysis|commentary)"
+)
+_THINK_CLOSE = re.compile(
+    r"</(?:think|thinking|thought|thoughts|reasoning)>|\[/think\]|<\|end_of_thought\|>|◁/think▷"
+    r"|<\|channel\|>final(?:<\|message\|>)?"
+)
+#: The model's turn is over, or it went on to write the next question itself.
+_TURN_END = re.compile(
+    r"<\|(?:im_end|eot_id|end|eom_id|endoftext|end_of_text|return|user|end_of_turn|im_start\|>user)\|?>|</s>|<eos>"
+    r"|<end_of_turn>|\[inst\]|#{2,4} ?(?:instruction|human|user|input|question)\b:?"
+    r"|\n[ \t]{0,8}(?:user|human|question|q) ?:"
+)
+#: Marks of a chat template with the role they announce.
+_DEBRIS = re.compile(
+    r"<\|(?:im_start|start_header_id|start|assistant)\|>\s{0,3}(?:(?:assistant|model)\b)?"
+    r"|<start_of_turn>\s{0,3}(?:model\b)?|<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|bos)>|\[/?inst\]|<</?sys>>"
+    r"|#{2,4} ?(?:response|assistant|answer|output)\b:?"
+)
+_ANSWER_TAG = re.compile(r"<(?:answer|response|output|rating)>")
+_MARKUP = re.compile(
+    r"</?(?:p|b|i|u|em|strong|br|div|span|ul|ol|li|code|html|body|answer|response|output|rating)\b[^<>\n]{0,60}>"
+    r"|\\(?:text|textbf|textit|mathrm|mathbf)\b"
+)
+_QUOTES = str.maketrans(dict.fromkeys("‘’‚‛′`´", "'") | dict.fromkeys("“”„‟″«»", '"') | {"\u2212": "-"})
+_MIN_WORDING_WORDS = 5
+
+
+def normalise(text: str) -> str:
+    """Return a lower-case copy with plain letters, quotes, dashes and spaces.
+
+    Full-width and mathematical letters become plain (NFKC), invisible characters vanish, every dash is ``-``.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+        text = "".join(_plain_character(c) for c in text)
+    text = text.lower().replace("\r\n", "\n").replace("\r", "\n").replace("`", "'")
+    return text.replace("\x00", "")
+
+
+def _plain_character(c: str) -> str:
+    """Return ``c``, or what stands for it: ``-`` for dashes, a newline for breaks, nothing for the invisible."""
+    kind = unicodedata.category(c)
+    if kind == "Pd":
+        return "-"
+    if kind in ("Zl", "Zp"):
+        return "\n"
+    if kind == "Zs":
+        return " "
+    return "" if kind in ("Cf", "Cs", "Co", "Cn") else c
+
+
+def after_thinking(text: str) -> tuple[str, bool]:
+    """Return what follows the last finished thinking, and whether another thinking is left unfinished."""
+    end = 0
+    for match in _THINK_CLOSE.finditer(text):
+        end = match.end()
+    rest = text[end:]
+    return rest, _THINK_OPEN.search(rest) is not None
+
+
+def own_turn(text: str) -> str:
+    """Return the first turn that holds anything, without the marks of a chat template and of markup."""
+    for piece in _TURN_END.split(text):
+        piece = _DEBRIS.sub("\n", piece)
+        piece = _MARKUP.sub(" ", _ANSWER_TAG.sub(" answer: ", piece)).replace("\\n", "\n")
+        piece = re.sub(r"^\s*(?:assistant|model)\s*\n", "", piece).strip()
+        if piece:
+            return piece
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _long_wordings(prompt_words: frozenset[str]) -> tuple[str, ...]:
+    """Return the prompt's fixed wordings as text repeats them, longest first."""
+    # ASSUME: a wording of fewer words may be an option itself, so only longer ones are taken for an echo.
+    words = (normalise(wording).split() for wording in prompt_words)
+    return tuple(
+        sorted({" ".join(w) for w in words if len(w) >= _MIN_WORDING_WORDS}, key=lambda t: (-len(t), t))
+    )
+
+
+def without_prompt(text: str, prompt_words: frozenset[str]) -> str:
+    """Return ``text`` without the prompt's own wording: an example option in it is not an answer.
+
+    White space may have come back otherwise than it was sent.
+    """
+    wordings = _long_wordings(prompt_words)
+    flat = " ".join(text.split()) if wordings else ""
+    for wording in wordings:
+        if wording in flat:
+            text = re.sub(r"\s+".join(map(re.escape, wording.split())), "\n", text)
+    return text.strip()
+
+
+def fixed_wording(template: str) -> frozenset[str]:
+    """Return the parts of ``template`` between its ``{placeholders}``."""
+    return frozenset(part.strip() for part in re.split(r"\{+[^{}]*\}+", template) if part.strip())
