@@ -1,0 +1,91 @@
+"""Seconds that the norms stage takes on 1.8 million answers: 8 models, 6,912 flows, 33 variants.
+
+Run: ``PYTHONPATH=workflow/lib python benchmarks/norms.py``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from cinorms import agreement, bootstrap, budget, missing, norms, reliability, survivorship
+
+MODELS, FLOWS, TEMPLATES, ORDERS = 8, 6912, 11, 3
+T_VAL, T_MAJ = [10, 30], ["plurality", 0.25, 0.5, 0.67]
+
+
+def make_answers(seed: int) -> pd.DataFrame:
+    """Return answers of one made-up model: a norm per flow, noise per answer, 5% invalid."""
+    rng = np.random.default_rng(seed)
+    n = TEMPLATES * ORDERS
+    mean = rng.normal(0, 1, (FLOWS, 1))
+    level = np.clip(np.rint(mean + rng.normal(0, 0.8, (FLOWS, n))), -2, 2).astype(np.int8).ravel()
+    invalid = rng.random(FLOWS * n) < 0.05
+    names = [f"{t}_{o}" for t in range(TEMPLATES) for o in range(ORDERS)]
+    orders = ["".join(map(str, np.roll(range(5), i))) for i in range(5)]
+    return pd.DataFrame(
+        {
+            "flow": np.repeat(np.arange(FLOWS, dtype=np.int32), n),
+            "variant": pd.Categorical.from_codes(np.tile(np.arange(n), FLOWS), names),
+            "order": pd.Categorical.from_codes(rng.integers(0, 5, FLOWS * n), orders),
+            "level": pd.arrays.IntegerArray(level, invalid),
+            "status": pd.Categorical.from_codes(invalid.astype(np.int8), ["ok", "refusal"]),
+        }
+    )
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the wall time of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Print a table of steps, seconds per model and seconds for all models."""
+    answers = make_answers(0)
+    table = norms.assess(answers, T_VAL, T_MAJ, "strict")
+    levels = norms.level_matrix(answers)
+    names = sorted(levels.columns)
+    numbers = np.array([name.split("_") for name in names], dtype=int)
+    prompts = pd.DataFrame({"variant": names, "template_no": numbers[:, 0], "order_no": numbers[:, 1]})
+    vignettes = pd.DataFrame({"flow": np.arange(FLOWS), "sender": (np.arange(FLOWS) % 8).astype(str)})
+    senders = vignettes.set_index("flow")["sender"]
+    steps: dict[str, Callable[[], object]] = {
+        "assess, strict": lambda: norms.assess(answers, T_VAL, T_MAJ, "strict"),
+        "assess, papers": lambda: norms.assess(answers, T_VAL, T_MAJ, "papers"),
+        "level matrix": lambda: norms.level_matrix(answers),
+        "discarded, minority, association": lambda: (
+            survivorship.discarded(table, T_VAL, T_MAJ),
+            survivorship.minority(table),
+            survivorship.association(table, vignettes, ["sender"], 10, 0.5),
+        ),
+        "reliability panel": lambda: reliability.panel(answers, table, prompts, seed=1),
+        "position effects": lambda: reliability.position_effects(answers),
+        "missing shares and bounds": lambda: (
+            missing.by_variant(answers, prompts),
+            missing.flow_bounds(table),
+            missing.mean_bounds(table),
+        ),
+        "bootstrap, 8 groups, 2000 draws": lambda: bootstrap.group_means(levels, senders, seed=1),
+        "bootstrap per flow, 1000 draws": lambda: bootstrap.flow_intervals(levels, seed=1),
+        "budget": lambda: budget.predicted(levels, [1, 3, 5, 9, 15], of=33),
+    }
+    print(f"{FLOWS * TEMPLATES * ORDERS:,} answers per model, {MODELS} models")
+    print(f"{'step':36}{'s / model':>12}{'s / all':>12}")
+    total = 0.0
+    for name, work in steps.items():
+        took = min(seconds(work) for _ in range(2))
+        total += took
+        print(f"{name:36}{took:12.3f}{took * MODELS:12.2f}")
+    models = {str(i): norms.assess(make_answers(i), [10], [0.5], "strict") for i in range(MODELS)}
+    pairs = seconds(lambda: agreement.pairs(agreement.value_matrix(models, 10, 0.5)))
+    print(f"{'agreement, all pairs':36}{'':12}{pairs:12.2f}")
+    print(f"{'all':36}{total:12.3f}{total * MODELS + pairs:12.2f}")
+
+
+if __name__ == "__main__":
+    main()
