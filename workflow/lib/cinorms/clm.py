@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
-from cinorms import clm_checks, clm_newton
+from cinorms import clm_checks, clm_newton, pvalues
 from cinorms.clm_expected import maximise_penalised
 from cinorms.clm_newton import Bools, Floats, Ints, Maximum, Problem
 from cinorms.clm_statsmodels import fit_statsmodels
@@ -28,7 +28,7 @@ FIT_STATUSES = ("ok", "separated", "constant_factor", "not_converged", "one_leve
 TERM_STATUSES = ("ok", "penalised", "separated", "aliased", "constant_factor", "not_estimated")
 
 #: Half the width of a 95% interval in standard errors.
-Z95 = float(stats.norm.ppf(0.975))
+Z95 = float(special.ndtri(0.975))
 
 COEFFICIENT_COLUMNS = [
     *("factor", "level", "baseline", "estimate", "std_err", "statistic", "p", "log10_p"),
@@ -38,7 +38,7 @@ COEFFICIENT_COLUMNS = [
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Solved:
-    """What a fit keeps for what follows: coding, problem solved, values found, cluster of each grouped row."""
+    """What a fit keeps for later: coding, problem solved, values found, cluster of each grouped row."""
 
     coding: Coding
     problem: Problem
@@ -51,7 +51,8 @@ class ClmFit:
     """A fitted cumulative link model, or why there is none (``status``, ``reason``).
 
     ``coefficients`` has one row per term (columns ``COEFFICIENT_COLUMNS``), on the scale of the link: the
-    change of the latent answer from the baseline to the level. ``odds_ratio`` is exp(estimate), logit only;
+    change of the latent answer from the baseline to the level. ``p`` below the float range is a bound,
+    ``log10_p`` is exact. ``odds_ratio`` is exp(estimate), logit only;
     the interval is estimate -/+ 1.96 std_err. Numbers are null where ``status`` says why. ``thresholds`` has
     ``threshold`` ("-2|-1"), ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those
     without an answer (not used), ``n_groups`` distinct rows, ``n_clusters`` clusters (null without).
@@ -130,7 +131,7 @@ def fit_clm(
     ``estimator``: ``newton`` is the maximum likelihood fit; ``statsmodels`` stops where OrderedModel with
     BFGS does, a little short of the maximum (the published tables); ``penalised`` maximises the likelihood
     times Jeffreys' prior and is finite under separation too. ``weights`` names a column of case weights, none
-    negative, ``cluster`` a column whose groups are independent of each other: standard errors are then the sandwich's.
+    negative; ``cluster`` a column whose groups are independent of each other, for sandwich standard errors.
 
     Data that cannot be fitted give a status, not an exception; ConfigError and DataError are for columns,
     settings and values that cannot be used.
@@ -184,7 +185,9 @@ def _check(
 
 def _rows(frame: pd.DataFrame, outcome: str, weights: str | None) -> tuple[pd.DataFrame, Floats, Floats]:
     """Return the rows with an answer and a positive weight, their answers and weights."""
-    y = pd.to_numeric(frame[outcome], errors="raise").to_numpy(dtype=np.float64, na_value=np.nan)
+    if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
+        raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
+    y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
     known = ~np.isnan(y)
     if (y[known] != np.round(y[known])).any():
         raise DataError(f"outcome {outcome}: answers are whole numbers (levels), some here are not")
@@ -311,19 +314,14 @@ class _Request:
 
 
 def inference(estimate: Floats, std_err: Floats, link: str) -> dict[str, Floats]:
-    """Return the columns from ``estimate`` to ``conf_high``: z = estimate / std_err, two-sided p, 95% interval."""
+    """Return the columns ``estimate`` to ``conf_high``: z = estimate / std_err, two-sided p, 95% interval."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = estimate / std_err
     odds = np.exp(estimate) if link == "logit" else np.full(len(z), np.nan)
     half = Z95 * std_err
-    p = 2 * stats.norm.sf(np.abs(z))
-    columns = (estimate, std_err, z, p, two_sided_log10_p(z), odds, estimate - half, estimate + half)
+    log10_p = (np.log(2) + special.log_ndtr(-np.abs(z))) / np.log(10)
+    columns = (estimate, std_err, z, pvalues.to_p(log10_p), log10_p, odds, estimate - half, estimate + half)
     return dict(zip(COEFFICIENT_COLUMNS[3:-1], columns, strict=True))
-
-
-def two_sided_log10_p(z: Floats) -> Floats:
-    """Return log10 of the two-sided p of a standard normal ``z``, also where p itself is 0.0."""
-    return np.asarray((np.log(2) + stats.norm.logsf(np.abs(z))) / np.log(10))
 
 
 def _reason(coefficients: pd.DataFrame) -> str:

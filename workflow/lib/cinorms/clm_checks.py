@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import linalg, special, stats
+from scipy import linalg
 from scipy.optimize import linprog
 
+from cinorms import pvalues
 from cinorms.clm_expected import free_terms
 from cinorms.clm_newton import Floats, Ints, Problem, ends_matrix
 from cinorms.terms import Coding
@@ -80,24 +81,12 @@ def proportional_odds(problem: Problem, parameters: Floats, coding: Coding, stat
         value = np.nan if status else _score_statistic(score, information, k + p, np.array(own))
         rows.append((factor, level, value, len(own)))
     table = pd.DataFrame(rows, columns=["factor", "level", "statistic", "df"])
-    statistic, df = table["statistic"].to_numpy(), table["df"].to_numpy()
-    table["p"] = stats.chi2.sf(statistic, df)
-    table["log10_p"] = chi2_log10_p(statistic, df)
-    table["status"] = status or np.where(np.isnan(statistic), "not_identified", "ok")
+    known = table["statistic"].notna()
+    pairs = zip(table["statistic"], table["df"], known, strict=True)
+    logs = np.array([pvalues.chi_square(s, df) if sure else np.nan for s, df, sure in pairs])
+    table["p"], table["log10_p"] = pvalues.to_p(logs), logs
+    table["status"] = status or np.where(known, "ok", "not_identified")
     return table
-
-
-def chi2_log10_p(statistic: Floats, df: Ints) -> Floats:
-    """Return the base-10 logarithm of the upper tail of chi-square, also where the tail itself is 0.0.
-
-    There Q(a, x) = x^(a-1) e^-x / Gamma(a) (1 + (a-1)/x + (a-1)(a-2)/x^2 + ...), a = df/2, x = statistic/2.
-    """
-    a, x = np.asarray(df, dtype=np.float64) / 2, np.asarray(statistic, dtype=np.float64) / 2
-    tail = special.gammaincc(a, x)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        series = 1 + np.cumprod((a - np.arange(1, 31)[:, None]) / x, axis=0).sum(axis=0)
-        far = (a - 1) * np.log(x) - x - special.gammaln(a) + np.log(series)
-        return np.asarray(np.where(tail > 1e-290, np.log(tail), far) / np.log(10))
 
 
 def _score_statistic(score: Floats, information: Floats, n_common: int, own: Ints) -> float:

@@ -1,7 +1,7 @@
 """Cumulative link mixed model: a random intercept for each flow (or any other group of answers).
 
-P(Y_gi <= k) = F(theta_k - x'beta - sigma v_g), v_g standard normal. The integral over v_g is taken by adaptive
-Gauss-Hermite quadrature about its mode; with one node this is Laplace's approximation.
+P(Y_gi <= k) = F(theta_k - x'beta - sigma v_g), v_g standard normal. The integral over v_g is taken by
+adaptive Gauss-Hermite quadrature about its mode; with one node this is Laplace's approximation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import linalg, optimize, special
 
-from cinorms.clm import fit_clm, inference
+from cinorms.clm import ClmFit, fit_clm, inference
 from cinorms.clm_newton import Floats, Ints, Problem, ends, row_derivatives
 from cinorms.clm_newton import evaluate as point_at
 from cinorms.errors import ConfigError
@@ -27,9 +27,9 @@ class ClmmFit:
     """A fitted mixed model, or why there is none.
 
     ``coefficients`` and ``thresholds`` are those of ``ClmFit``, here given the group's intercept.
-    ``sd`` is the standard deviation sigma of the random intercept on the scale of the link, ``sd_std_err`` its
-    standard error. ``status`` is ``ok``, ``not_converged`` or what keeps ``fit_clm`` from a fit without infinite
-    terms (``separated``, ``one_level``, ``no_data``, ``constant_factor``).
+    ``sd`` is the standard deviation sigma of the random intercept on the scale of the link, ``sd_std_err``
+    its standard error. ``status`` is ``ok``, ``not_converged`` or what keeps ``fit_clm`` from a finite fit
+    (``separated``, ``one_level``, ``no_data``, ``constant_factor``).
     """
 
     status: str
@@ -57,8 +57,8 @@ def fit_clmm(
 ) -> ClmmFit:
     """Fit a cumulative link model with a random intercept for the column ``group``.
 
-    ``nodes`` is the number of quadrature nodes, odd; 1 is Laplace's approximation. The likelihood is climbed by
-    BFGS with its exact gradient; standard errors come from the differenced gradient.
+    ``nodes`` is the number of quadrature nodes, odd; 1 is Laplace's approximation. The likelihood is climbed
+    by BFGS with its exact gradient; standard errors come from the differenced gradient.
     Raises ConfigError and DataError as ``fit_clm`` does.
     """
     if nodes < 1 or nodes % 2 == 0:
@@ -66,16 +66,7 @@ def fit_clmm(
     start = fit_clm(frame, outcome, factors, baselines, link, cluster=group)
     solved = start.solved
     if start.status != "ok" or solved is None or solved.clusters is None:
-        blank = dict.fromkeys(list(inference(np.zeros(0), np.zeros(0), link)), np.nan)
-        return ClmmFit(
-            start.status,
-            start.reason,
-            start.coefficients.assign(**blank),
-            start.thresholds.assign(estimate=np.nan, std_err=np.nan),
-            link,
-            nodes,
-            start.n,
-        )
+        return _unfitted(start, nodes)
     parameters, covariance, log_likelihood, converged = _maximise(
         _Mixed(solved.problem, solved.clusters, nodes), solved.parameters
     )
@@ -103,8 +94,16 @@ def fit_clmm(
     )
 
 
+def _unfitted(start: ClmFit, nodes: int) -> ClmmFit:
+    blank = dict.fromkeys(inference(np.zeros(0), np.zeros(0), start.link), np.nan)
+    coefficients = start.coefficients.assign(**blank).replace({"status": {"ok": "not_estimated"}})
+    thresholds = start.thresholds.assign(estimate=np.nan, std_err=np.nan)
+    thresholds = thresholds.replace({"status": {"ok": "not_estimated"}})
+    return ClmmFit(start.status, start.reason, coefficients, thresholds, start.link, nodes, start.n)
+
+
 def _maximise(mixed: _Mixed, start: Floats) -> tuple[Floats, Floats, float, bool]:
-    """Return thresholds, beta and sigma at the maximum, their covariance, the log-likelihood and if it is one."""
+    """Return the parameters at the maximum, their covariance, the log-likelihood, and if it is one."""
     # In units of the standard errors of the model without groups the surface is nearly round.
     information = point_at(mixed.problem, start).information
     scale = np.append(np.sqrt(np.diag(linalg.inv(information))), 0.1)
@@ -132,7 +131,7 @@ def _maximise(mixed: _Mixed, start: Floats) -> tuple[Floats, Floats, float, bool
 
 
 class _Mixed:
-    """The marginal likelihood of a grouped problem; remembers the modes, from which the next search starts."""
+    """The marginal likelihood of a grouped problem; remembers the modes to start the next search."""
 
     def __init__(self, problem: Problem, groups: Ints, nodes: int) -> None:
         self.problem = problem
@@ -146,12 +145,12 @@ class _Mixed:
         return np.asarray(np.bincount(self.groups, rows, self.n))
 
     def _at(self, a: Floats, b: Floats, shift: Floats) -> tuple[Floats, ...]:
-        """Return weighted log-likelihood and derivatives of the rows with their predictor raised by ``shift``."""
+        """Return weighted log-likelihood and derivatives of the rows, predictors raised by ``shift``."""
         rows = row_derivatives(self.problem, a - shift[self.groups], b - shift[self.groups])
         return tuple(self.problem.w * d for d in rows)
 
     def _find_modes(self, a: Floats, b: Floats, sigma: float) -> Floats:
-        """Return the mode of log p(y | v) - v^2/2 of every group by Newton's method (the function is concave)."""
+        """Return the mode of the concave log p(y | v) - v^2/2 of every group by Newton's method."""
         v = self.modes
         for _ in range(50):
             _, ga, gb, haa, hab, hbb = self._at(a, b, sigma * v)

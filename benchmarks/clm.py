@@ -1,0 +1,118 @@
+"""Speed of the cumulative link model beside statsmodels and R's `ordinal`, on one planted problem in one run.
+
+python benchmarks/clm.py                 6,912 rows (8 x 9 x 8 x 12 levels), 33 terms, 5 answer levels
+python benchmarks/clm.py --no-baselines  only the model itself, and the response-level model of 228,096 rows
+
+R is timed where `Rscript` with the package `ordinal` is at hand (its own clock, without starting R).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "lib"))
+
+from cinorms.clm import fit_clm
+
+SIZES = {"sender": 8, "infotype": 9, "recipient": 8, "transmission": 12}
+FACTORS = list(SIZES)
+CUTS = [-5.0, -2.0, -1.2, 4.5]
+
+
+def planted(rng: np.random.Generator, variants: int = 1) -> pd.DataFrame:
+    """Return a full factorial of flows with planted norms, asked ``variants`` times."""
+    grid = np.array(list(itertools.product(*(range(size) for size in SIZES.values()))))
+    effects = [
+        rng.normal(scale=scale, size=size)
+        for scale, size in zip((0.6, 0.8, 1.2, 3.0), SIZES.values(), strict=True)
+    ]
+    latent = sum(effect[column] for effect, column in zip(effects, grid.T, strict=True))
+    frame = pd.DataFrame(
+        {
+            name: np.array([f"{name} {i:02d}" for i in range(size)])[column]
+            for (name, size), column in zip(SIZES.items(), grid.T, strict=True)
+        }
+    )
+    frame["flow"] = np.arange(len(frame))
+    if variants == 1:
+        return frame.assign(level=np.searchsorted(CUTS, latent + rng.logistic(size=len(grid))) - 2)
+    answers = []
+    for variant in range(variants):
+        template, order = divmod(variant, 3)
+        noise = rng.logistic(size=len(grid))
+        level = np.searchsorted(CUTS, latent + 0.1 * template + 0.2 * order + noise) - 2
+        answers.append(frame.assign(template=f"template {template:02d}", order=f"order {order}", level=level))
+    return pd.concat(answers, ignore_index=True)
+
+
+def best_of(times: int, work: Callable[[], object]) -> float:
+    """Return the shortest of several timings in seconds."""
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def seconds_of_r(frame: pd.DataFrame) -> float | None:
+    if shutil.which("Rscript") is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "planted.csv"
+        frame.to_csv(path, index=False)
+        script = f"""
+            suppressMessages(library(ordinal))
+            d <- read.csv("{path}", stringsAsFactors = TRUE)
+            d$level <- factor(d$level, ordered = TRUE)
+            fit <- function() {{ f <- clm(level ~ {" + ".join(FACTORS)}, data = d); summary(f) }}
+            cat(min(sapply(1:3, function(i) system.time(fit())["elapsed"])))
+        """
+        done = subprocess.run(["Rscript", "-e", script], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"R could not be timed: {done.stderr.strip().splitlines()[-1]}")
+        return None
+    return float(done.stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--no-baselines", action="store_true", help="leave statsmodels and R out")
+    arguments = parser.parse_args()
+    frame = planted(np.random.default_rng(2026))
+    fit = fit_clm(frame, "level", FACTORS)
+    own = best_of(20, lambda: fit_clm(frame, "level", FACTORS))
+    print(
+        f"{fit.n} rows, {len(fit.coefficients)} terms, {len(fit.levels)} answer levels, status {fit.status}"
+    )
+    print(f"{'newton':24}{own:10.4f} s   log-likelihood {fit.log_likelihood:.4f}")
+    if not arguments.no_baselines:
+        seconds = seconds_of_r(frame)
+        if seconds is not None:
+            print(f"{'R ordinal::clm':24}{seconds:10.4f} s   ratio {seconds / own:6.0f}")
+        start = time.perf_counter()
+        slow = fit_clm(frame, "level", FACTORS, estimator="statsmodels")
+        seconds = time.perf_counter() - start
+        print(f"{'statsmodels BFGS':24}{seconds:10.4f} s   ratio {seconds / own:6.0f}", end="   ")
+        print(f"log-likelihood {slow.log_likelihood:.4f} ({slow.status})")
+    responses = planted(np.random.default_rng(2026), variants=33)
+    factors = [*FACTORS, "template", "order"]
+    seconds = best_of(3, lambda: fit_clm(responses, "level", factors, cluster="flow"))
+    print(f"{'newton, response level':24}{seconds:10.4f} s   {len(responses)} rows, clustered by flow")
+
+
+if __name__ == "__main__":
+    main()
