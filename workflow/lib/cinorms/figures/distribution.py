@@ -110,14 +110,9 @@ def _numbers(totals: pd.Series) -> str:
 
 
 def _caption(counts: pd.DataFrame, totals: pd.Series, entry: dict[str, Any]) -> str:
-    invalid = counts[counts["status"] != "ok"].groupby("model", observed=True)["count"].sum()
-    share = invalid / totals.groupby("model", observed=True).sum()
-    worst = str(share.idxmax()) if len(share) else ""
-    said = (
-        f" The most invalid answers came from {worst}: {share.max():.1%}."
-        if worst and share.max() > 0
-        else ""
-    )
+    invalid = counts["share"].where(counts["status"] != "ok", 0.0).groupby(counts["model"], sort=False).sum()
+    worst = invalid.idxmax() if len(invalid) else ""
+    said = f" The most invalid answers came from {worst}: {invalid.max():.1%}." if worst and invalid.max() else ""
     return note(
         entry["planted"],
         "Share of each answer and of each kind of invalid answer, per model, before any filtering. "

@@ -1,0 +1,71 @@
+"""Workflow tests run real Snakemake on a copy of the project, on a study of a few hundred flows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+SMALL = {
+    "study": "tiny",
+    "models": ["planted-gpt-4o-mini", "planted-constant-position"],
+    "arms": {
+        "main": {
+            "dataset": "iot",
+            "prompts": "chatgpt",
+            "select": {"sender": ["a fitness tracker"], "recipient": ["its manufacturer", "the local police"]},
+            "templates": 5,
+            "orders": {"count": 1},
+        }
+    },
+    "norms": {"t_val": 3, "grid": {"t_val": [3]}},
+}
+
+
+class Project:
+    """A copy of the project in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("workflow", "config", "resources", "envs", "profiles"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "Snakefile", folder)
+
+    def write(self, name: str, content: object) -> str:
+        """Write a YAML file into the project and return its name."""
+        (self.folder / name).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        return name
+
+    def run(self, *arguments: str, ok: bool = True) -> str:
+        """Run Snakemake with ``arguments`` and return what it printed; ``ok=False`` expects exit code 1."""
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+        environment = {k: v for k, v in os.environ.items() if k != "CINORMS_MIRROR"}
+        done = subprocess.run(
+            command, cwd=self.folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        assert done.returncode == (0 if ok else 1), done.stdout
+        return done.stdout
+
+
+@pytest.fixture()
+def project(tmp_path: Path) -> Project:
+    """Return a fresh copy of the project with the study ``tiny.yaml``."""
+    fresh = Project(tmp_path / "project")
+    fresh.write("tiny.yaml", SMALL)
+    return fresh
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return a copy in which the study ``tiny.yaml`` has been run; tests leave it as it was."""
+    done = Project(tmp_path_factory.mktemp("finished") / "project")
+    done.write("tiny.yaml", SMALL)
+    done.run("--configfile", "tiny.yaml")
+    return done

@@ -1,0 +1,207 @@
+"""A study runs end to end; what changes re-runs, and nothing else does; adding things is adding YAML."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from .conftest import ROOT, SMALL, Project
+
+TINY = ("--configfile", "tiny.yaml")
+
+
+def planned_rules(printed: str) -> dict[str, int]:
+    """Return the rules of a dry run's job table with their counts."""
+    found = re.findall(r"^(\w+)\s+(\d+)$", printed, flags=re.MULTILINE)
+    return {name: int(count) for name, count in found if name != "total"}
+
+
+def test_dry_run_plans_one_inference_job_per_model(project: Project) -> None:
+    planned = planned_rules(project.run("-n", "--quiet", "rules", *TINY))
+    assert planned["ask_planted"] == 2
+    assert planned["draw_figure"] == 1
+    assert not (project.folder / "results").exists()
+
+
+def test_run_makes_every_stage(finished: Project) -> None:
+    results = finished.folder / "results" / "tiny"
+    responses = pq.read_table(results / "responses/main/planted-gpt-4o-mini/1-of-1.parquet")
+    assert responses.num_rows == 9 * 2 * 12 * 5
+    answers = pd.read_parquet(results / "answers/main/planted-gpt-4o-mini.parquet")
+    assert len(answers) == responses.num_rows
+    norms = pd.read_parquet(results / "norms/main/planted-gpt-4o-mini.parquet")
+    assert len(norms) == 9 * 2 * 12
+    counts = pd.read_csv(results / "tables/answers.csv")
+    assert counts.groupby("model")["count"].sum().eq(responses.num_rows).all()
+    for kind in ("pdf", "png", "svg"):
+        assert (results / f"figures/distribution.{kind}").stat().st_size > 5_000
+    page = (results / "report/index.html").read_text(encoding="utf-8")
+    assert "Planted respondents: no model was asked" in page
+
+
+def test_quiet_respondent_is_recovered_and_a_constant_position_comes_out_flat(finished: Project) -> None:
+    results = finished.folder / "results" / "tiny"
+    norms = pd.read_parquet(results / "norms/main/planted-gpt-4o-mini.parquet")
+    planted = pd.read_parquet(results / "planted/main/planted-gpt-4o-mini.parquet")
+    both = norms.merge(planted, on="flow")
+    kept = both[both["status_3_0.5"] == "kept"]
+    assert len(kept) > 0.85 * len(both)
+    assert (kept["value"] == kept["level"]).mean() > 0.9
+    flat = pd.read_parquet(results / "norms/main/planted-constant-position.parquet")
+    assert (flat[["n_m2", "n_m1", "n_0", "n_p1", "n_p2"]] == 1).all(axis=None)
+
+
+def test_what_was_planted_stands_beside_the_responses(finished: Project) -> None:
+    path = finished.folder / "results/tiny/planted/main/planted-gpt-4o-mini.json"
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    held = {(row["factor"], row["level"]): row["coefficient"] for row in facts["coefficients"]}
+    assert held["transmission_principle", "if owner has given consent"] == 12.43
+
+
+def test_second_run_does_nothing(finished: Project) -> None:
+    assert "Nothing to be done" in finished.run(*TINY)
+
+
+def test_a_changed_figure_setting_re_runs_that_figure_only(finished: Project) -> None:
+    study = copy.deepcopy(SMALL)
+    study["figures"] = {"distribution": {"kind": "distribution", "arms": ["main"], "title": "Another title"}}
+    finished.write("other-title.yaml", study)
+    planned = planned_rules(finished.run("-n", "--quiet", "rules", "--configfile", "other-title.yaml"))
+    assert set(planned) == {"draw_figure", "write_report", "all", "default"} - ({"all"} - set(planned))
+
+
+def test_changed_thresholds_ask_no_model_again(finished: Project) -> None:
+    study = copy.deepcopy(SMALL)
+    study["norms"]["t_maj"] = 0.67
+    finished.write("other-majority.yaml", study)
+    planned = planned_rules(finished.run("-n", "--quiet", "rules", "--configfile", "other-majority.yaml"))
+    assert "ask_planted" not in planned
+    assert "read_answers" not in planned
+
+
+def test_an_edited_module_re_runs_what_uses_it(project: Project) -> None:
+    norms = "results/tiny/norms/main/planted-gpt-4o-mini.parquet"
+    project.run(*TINY, "--", norms)
+    module = project.folder / "workflow/lib/cinorms/norms.py"
+    module.write_text(module.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
+    planned = planned_rules(project.run("-n", "--quiet", "rules", *TINY, "--", norms))
+    assert set(planned) == {"assess_norms"}
+
+
+def test_a_touched_script_or_module_asks_no_model_again(project: Project) -> None:
+    target = "results/tiny/responses/main/planted-gpt-4o-mini/1-of-1.parquet"
+    project.run(*TINY, "--", target)
+    for path in (project.folder / "workflow/lib/cinorms").rglob("*.py"):
+        path.touch()
+    (project.folder / "workflow/rules/inference.smk").touch()
+    assert "Nothing to be done" in project.run("-n", *TINY, "--", target)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_shards_change_nothing_in_the_answers(project: Project, finished: Project, count: int) -> None:
+    path = project.folder / "config/models.yaml"
+    registry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    registry["planted-gpt-4o-mini"]["shards"] = count
+    project.write("config/models.yaml", registry)
+    answers = "results/tiny/answers/main/planted-gpt-4o-mini.parquet"
+    project.run(*TINY, "--", answers)
+    assert len(list((project.folder / "results/tiny/responses/main/planted-gpt-4o-mini").iterdir())) == count
+    ours, theirs = (pd.read_parquet(p.folder / answers) for p in (project, finished))
+    columns = ["flow", "variant", "order", "level", "status", "rule"]
+    pd.testing.assert_frame_equal(ours[columns].astype("str"), theirs[columns].astype("str"))
+
+
+def test_adding_everything_is_adding_yaml(project: Project) -> None:
+    """A dataset, a prompt set, a model, an analysis and a figure that nobody has heard of."""
+    project.write(
+        "resources/vignettes/school.yaml",
+        {
+            "title": "A school",
+            "context": "education",
+            "scale": "acceptability",
+            "source": "design",
+            "origin": {"citation": "made for a test", "licence": "MIT"},
+            "factors": {
+                "sender": ["a teacher", "a pupil"],
+                "information_type": ["marks", "absences"],
+                "recipient": ["a parent", "the press"],
+            },
+            "template": "{{ sender }} tells {{ recipient }} about {{ information_type }}",
+        },
+    )
+    project.write(
+        "resources/prompts/short.yaml",
+        {
+            "title": "Two short templates",
+            "paraphraser": "nobody",
+            "scale": "acceptability",
+            "origin": {"citation": "made for a test", "licence": "MIT"},
+            "templates": ["Is it acceptable: {scenario}? {options}", "Say how acceptable this is: {scenario}. {options}"],
+        },
+    )
+    path = project.folder / "config/models.yaml"
+    registry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    registry["my-respondent"] = {
+        "engine": "planted",
+        "family": "mine",
+        "planted": {"shift": 0.5, "noise": 0.1, "norms": "gpt-4o-mini"},
+    }
+    project.write("config/models.yaml", registry)
+    project.write(
+        "mine.yaml",
+        {
+            "study": "mine",
+            "models": ["my-respondent"],
+            "arms": {"first": {"dataset": "school", "prompts": "short"}},
+            "norms": {"t_val": 2, "grid": {"t_val": [2]}},
+            "analyses": {"how-many": {"kind": "answer_counts", "arms": ["first"]}},
+            "figures": {"my-figure": {"kind": "distribution", "arms": ["first"]}},
+        },
+    )
+    project.run("--configfile", "mine.yaml")
+    counts = pd.read_csv(project.folder / "results/mine/tables/how-many.csv")
+    assert counts["count"].sum() == 8 * 6
+    assert (project.folder / "results/mine/figures/my-figure.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("study", "message"),
+    [
+        ({"models": ["planted-gpt-4o"]}, "models: model 'planted-gpt-4o' is not known"),
+        ({"sead": 1}, "sead: there is no such key here"),
+        ({"seed": "one"}, "seed: 'one' was given, a whole number is needed"),
+    ],
+)
+def test_a_wrong_config_gives_one_message_and_no_traceback(
+    project: Project, study: dict[str, object], message: str
+) -> None:
+    project.write("wrong.yaml", study)
+    printed = project.run("-n", "--configfile", "wrong.yaml", ok=False)
+    assert message in printed
+    assert "wrong.yaml" in printed
+    assert "Traceback" not in printed
+    assert "did you mean" in printed or "needed" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", ["pets2026", "llm-ci2024"])
+def test_the_papers_studies_run_on_stand_ins(project: Project, study: str) -> None:
+    """Their shape is checked on a few flows: every arm and entry is made, the planted mark is on the page."""
+    settings = yaml.safe_load((ROOT / f"config/{study}.yaml").read_text(encoding="utf-8"))
+    few = {"sender": ["a fitness tracker"], "recipient": ["its manufacturer"]}
+    settings["arms"] = {n: a for n, a in settings["arms"].items() if a["dataset"] == "iot"}
+    for arm in settings["arms"].values():
+        arm["select"] = few
+    for section in ("analyses", "figures"):
+        for entry in settings[section].values():
+            entry["arms"] = [a for a in entry["arms"] if a in settings["arms"]]
+    project.write(f"{study}.yaml", {**settings, "engine": "planted"})
+    project.run("--configfile", f"{study}.yaml")
+    page = (project.folder / f"results/{study}/report/index.html").read_text(encoding="utf-8")
+    assert "Planted respondents: no model was asked" in page
