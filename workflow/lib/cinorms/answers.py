@@ -1,4 +1,4 @@
-"""The answers stage: from a table of responses to a table of answers, with manual overrides and a review list."""
+"""The answers stage: responses in, answers out, with manual overrides and a review list."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def read_responses(
     """Read a RESPONSES table into an ANSWERS table, row for row.
 
     Each distinct (text, finish reason) is read once, with its order where letters or numbers were offered.
-    ``overrides`` (see ``load_overrides``) go before every rule but ``engine_error``; the templates of ``prompts``
-    are not taken for answers where a text repeats them. A row without a text but with ``p_options`` (the
-    probability of each option, lowest option first) gets the most probable option.
+    ``overrides`` (see ``load_overrides``) go before every rule but ``engine_error``; the templates of
+    ``prompts`` are not taken for answers where a text repeats them. A row without a text but with
+    ``p_options`` (the probability of each option, lowest option first) gets the most probable option.
     """
     units, readings = _read_distinct(responses, scale, offered, overrides, prompts)
     statuses = list(ANSWER_STATUSES)
@@ -58,8 +58,8 @@ def read_responses(
     answers["level"] = pd.arrays.IntegerArray(
         np.where(level == _NO_LEVEL, 0, level).astype(np.int8), level == _NO_LEVEL
     )
-    answers["status"] = pd.Categorical.from_codes(status, categories=statuses)
-    answers["rule"] = pd.Categorical.from_codes(rule, categories=rules)
+    answers["status"] = pd.Categorical.from_codes(status, categories=pd.Index(statuses))
+    answers["rule"] = pd.Categorical.from_codes(rule, categories=pd.Index(rules))
     answers["p_options"] = responses["p_options"].array if "p_options" in responses else None
     return answers
 
@@ -109,9 +109,10 @@ def _settled(text: pd.Categorical, overrides: pd.DataFrame | None) -> dict[str |
     """Return the reading of each distinct text that an override settles."""
     if overrides is None or overrides.empty:
         return {}
+    levels = [None if pd.isna(v) else int(v) for v in overrides["level"]]
     by_hash = {
-        row.sha256: Reading(None if pd.isna(row.level) else int(row.level), str(row.status), "override")
-        for row in overrides.itertuples()
+        digest: Reading(level, status, "override")
+        for digest, level, status in zip(overrides["sha256"], levels, overrides["status"], strict=True)
     }
     hashes = {t: text_hash(t) for t in text.categories}
     return {t: by_hash[h] for t, h in hashes.items() if h in by_hash}
@@ -125,7 +126,7 @@ def _read_options(
     rule: npt.NDArray[np.int16],
     rule_code: int,
 ) -> None:
-    """Fill in the rows without a text: the most probable option; a tie is ambiguous, no probabilities an error."""
+    """Fill in the rows without a text: the most probable option; a tie is ambiguous, no numbers an error."""
     engine_error = ANSWER_STATUSES.index("error")
     failed = (responses["finish_reason"] == "error").to_numpy()
     rows = np.flatnonzero(
@@ -137,8 +138,8 @@ def _read_options(
     lengths = {len(p) for p in lists}
     if lengths != {len(scale.options)}:
         raise DataError(
-            f"p_options holds {sorted(lengths)} probabilities; the scale {scale.name} has {len(scale.options)}"
-            " options: read it with the scale that was asked"
+            f"p_options holds {sorted(lengths)} probabilities; the scale {scale.name} has"
+            f" {len(scale.options)} options: read it with the scale that was asked"
         )
     p = np.array([np.asarray(x, dtype=np.float64) for x in lists])
     known = np.isfinite(p).all(axis=1)
@@ -151,15 +152,17 @@ def _read_options(
     rule[rows] = rule_code
 
 
-# --- overrides --------------------------------------------------------------------------------------------------
+# --- overrides
+# --------------------------------------------------------------------------------------------------
 
 
 def load_overrides(path: str | Path) -> pd.DataFrame:
     """Read ``overrides.csv``: what a person says of a text, one line each.
 
-    Columns: ``text`` as the review list shows it, or ``sha256`` (which counts where both are given); exactly one of
-    ``level`` (-2 to 2) and ``status``; ``note`` is free. Returns line, sha256, text, level, status, note; a line with
-    a level has the status ok. DataError names the file, the line, what was given and what is allowed.
+    Columns: ``text`` as the review list shows it, or ``sha256`` (which counts where both are given);
+    exactly one of ``level`` (-2 to 2) and ``status``; ``note`` is free. Returns line, sha256, text, level,
+    status, note; a line with a level has the status ok. DataError names the file, the line, what was given
+    and what is allowed.
     """
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as handle:
@@ -223,7 +226,7 @@ def _override(path: str | Path, line: int, row: dict[str, str | None]) -> dict[s
 
 
 def match_overrides(responses: pd.DataFrame, overrides: pd.DataFrame) -> pd.DataFrame:
-    """Return ``overrides`` with ``n_responses``, the number of responses each settles; 0 where it matches none.
+    """Return ``overrides`` with ``n_responses``, the number of responses each settles, 0 for none.
 
     Responses of a failed engine are not counted: an override does not turn them into answers.
     """
@@ -234,14 +237,16 @@ def match_overrides(responses: pd.DataFrame, overrides: pd.DataFrame) -> pd.Data
     return overrides.assign(n_responses=[by_hash.get(h, 0) for h in overrides["sha256"]])
 
 
-# --- review -----------------------------------------------------------------------------------------------------
+# --- review
+# -----------------------------------------------------------------------------------------------------
 
 
 def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
     """Return every distinct text that was not read by an exact rule, most frequent first.
 
-    One row per text and reading (a text can read differently where it was cut, or under another order); columns
-    sha256, text, count, level, status, rule. ``answers`` must be those of ``responses``, row for row; else DataError.
+    One row per text and reading (a text can read differently where it was cut, or under another order);
+    columns sha256, text, count, level, status, rule. ``answers`` must be those of ``responses``, row for
+    row; else DataError.
     """
     same = len(responses) == len(answers) and all(
         (responses[c].to_numpy() == answers[c].to_numpy()).all() for c in ("flow", "variant")
@@ -276,7 +281,8 @@ def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame
 def defuse(text: str) -> str:
     """Return ``text`` so that no spreadsheet takes it for a formula: an apostrophe before = + - @ tab CR LF.
 
-    Apostrophes that already stand before such a character get one more, so that ``undo_defusing`` can undo it.
+    Apostrophes that already stand before such a character get one more, so that ``undo_defusing`` can undo
+    it.
     """
     return "'" + text if _FORMULA.match(text) else text
 
@@ -293,9 +299,8 @@ def write_review(frame: pd.DataFrame, path: str | Path) -> None:
     part = path.with_name(path.name + ".part")
     # The mark at the beginning of the file tells spreadsheets that it is UTF-8.
     with part.open("w", newline="", encoding="utf-8-sig", errors="backslashreplace") as handle:
-        writer = csv.writer(handle, quoting=csv.QUOTE_MINIMAL, lineterminator="\n")
+        writer = csv.writer(handle, quoting=csv.QUOTE_ALL, lineterminator="\n")
         writer.writerow(REVIEW_COLUMNS)
-        for row in frame[REVIEW_COLUMNS].itertuples(index=False):
-            level = "" if pd.isna(row.level) else int(row.level)
-            writer.writerow([row.sha256, defuse(row.text), row.count, level, row.status, row.rule])
+        safe = frame.assign(text=frame["text"].map(defuse), level=frame["level"].astype("string").fillna(""))
+        writer.writerows(safe[REVIEW_COLUMNS].itertuples(index=False))
     os.replace(part, path)

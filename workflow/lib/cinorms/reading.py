@@ -18,7 +18,7 @@ OFFERED = ("words", "letters", "numbers")
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read out of one text: a level (only with status ``ok``), a status, and the rule that decided."""
+    """What was read out of one text: a level (only with status ``ok``), a status, the rule that decided."""
 
     level: int | None
     status: str
@@ -37,8 +37,9 @@ def read_text(
 
     ``offered`` says what the prompt let the model answer with; letters and numbers stand for positions, and
     ``order`` holds the option (index into ``scale.options``, 0 the lowest) shown at each position.
-    ``prompt_words`` are the fixed wordings of the prompt: where the text repeats them, they are not its answer.
-    A missing text is an error. Never raises on any text; ConfigError where ``offered`` or ``order`` is impossible.
+    ``prompt_words`` are the fixed wordings of the prompt: where the text repeats them, they are not its
+    answer. A missing text is an error. Never raises on any text; ConfigError where ``offered`` or
+    ``order`` is impossible.
     """
     check_offer(scale, offered, order)
     if text is None:

@@ -28,50 +28,66 @@ _CONDITION = re.compile(r"\b(?:if|when|because|since|although|though|while|as|gi
 #: A new statement after a comma: ", it is X", ", I would rate this as X".
 _NEW_STATEMENT = re.compile(
     r",\s*(?:(?:it is|it's|this is)\s*"
-    r"|(?:and |then )?i(?:'d| would)? (?:rate|choose|select|pick|classify|consider)\b(?: (?:this|it|the)\b[^,]*)?"
+    r"|(?:and |then )?i(?:'d| would)? (?:rate|choose|select|pick|classify|consider)\b(?: (?:this|it"
+    r"|the)\b[^,]*)?"
     r"|(?:and |then )?(?:my|the|therefore the) (?:answer|rating|response)\b[^,]*)$"
 )
 _NEGATION = re.compile(
     r"\b"
     + _any(
-        r"not|no(?!,)|never|neither|nor|cannot|hardly|barely|scarcely|few|nobody|nothing|none|unlikely|impossible",
-        r"whether|doubt\w*|than|between|instead of|opposed to|versus|vs|compared (?:to|with)|unlike|except|apart from",
-        r"other than|\w+thing but|all (?:\w+ )?but|far from|short of|fails?|wrong|incorrect|false|untrue|inappropriate",
+        r"not|no(?!,)|never|neither|nor|cannot|hardly|barely|scarcely|few|nobody|nothing|none|unlikely"
+        r"|impossible",
+        r"whether|doubt\w*|than|between|instead of|opposed to|versus|vs|compared (?:to|with)|unlike"
+        r"|except|apart from",
+        r"other than|\w+thing but|all (?:\w+ )?but|far from|short of|fails?|wrong|incorrect|false|untrue"
+        r"|inappropriate",
         r"mistaken?|avoid|exclud\w+|rul(?:e|ed|ing) out|opposite|reverse|difficult to|hard to|hesitat\w+",
         r"disagree\w*|somewhat agree|reject\w*|isnt|dont|doesnt|wouldnt|cant|wasnt|arent|aint",
         r"some (?:people|users|individuals|may|might|would|could)|others|used to|(?:would|could|might) have",
-        r"unless|only if|were to|pretend\w*|suppos(?:e|ing)",
+        r"unless|only if|lying|as if|were to|pretend\w*|suppos(?:e|ing)",
     )
     + r"\b|n't\b"
 )
 _NEGATION_NEAR = re.compile(
     _any(
-        r"n't\b|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on|close(?:r)? to|near|beyond"
-        r"|above|below|from|at (?:least|most|best|worst)|non|un|in|anti|less|more|no(?!\s*[,:.;]))",
+        r"n't\b|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
+        r"|close(?:r)? to|near|beyond"
+        r"|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best|worst)|non|un|in"
+        r"|anti|less|more|no(?!\s*[,:.;]))",
     )
     + r"\W*(?:being |quite |even |a |an |the |really |exactly )?[\W_]*$"
 )
 #: An option given as an example or as one on offer.
 _ON_OFFER = re.compile(
-    r"\b(?:examples?|e\.g|for instance|such as|one of the following|the following|choose (?:from|between)|choices|options"
+    r"\b(?:examples?|e\.g|for instance|such as|one of the following|the following|one of|answers"
+    r"|choose (?:from|between)"
+    r"|choices|options"
     r"|available|be (?:chosen|selected)|answer with|reply with|respond with)\b[\W_]*(?:is|are|of)?[\W_]*$"
 )
 _DENIAL_MARK = re.compile("!=|<>|[≠¬❌✗✘🚫👎\u0335-\u0338]|(?<!~)~~(?!~)")
 _VERBS = (
-    r"(?:(?:is|was|are|would|does|do|did|may|might|should|can|could|must|will|seems|be|being|option|rating|answer|here"
+    r"(?:(?:is|was|are|would|does|do|did|may|might|should|can|could|must|will|seems|be|being|option"
+    r"|rating|answer|here"
     r"|clearly|obviously|definitely|itself|an?)\s+)"
 )
 _RULED_AFTER = re.compile(
     rf"[\s\"'*_)\]]{{0,4}}(?:{_VERBS}{{1,4}}"
     + _any(
-        r"not|never|wrong|incorrect|false|untrue|too (?:strong|weak|much|harsh|mild)|going too far|exaggerat\w+|out of",
+        r"not|never|wrong|incorrect|false|untrue|too (?:strong|weak|much|harsh|mild)|going too far"
+        r"|exaggerat\w+|out of",
         r"excluded|ruled out|inappropriate|unlikely|inaccurate|unsuitable",
     )
-    + r"\b|cannot\b|\w+n't\b)|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)"
-    r"|\s*\?|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b[.,!]?"
+    + r"\b|cannot\b|\w+n't\b)"
+    r"|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)"
+    r"|\s*\?|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b(?![ \t]+\w)"
 )
 #: The statement holds only under a condition, so it does not say what the flow is.
-_CONDITIONAL = re.compile(r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b)")
+_CONDITIONAL = re.compile(
+    r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had|were)|said no ?one|sarcas\w+"
+    r"|(?:just )?(?:kidding|joking)|laughable|absurd)|(?<!\w)/s\b"
+)
+#: A purpose at the beginning of a clause: "to be strongly acceptable, it must ..".
+_PURPOSE = re.compile(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(?:come)?\W*$")
 
 
 def has_denial_mark(text: str) -> bool:
@@ -80,12 +96,17 @@ def has_denial_mark(text: str) -> bool:
 
 
 def is_ruled_out(before: str, after: str, scale: Scale) -> bool:
-    """Whether an option is negated, compared, asked, offered as an example, or otherwise not what is being said.
+    """Whether an option is negated, compared, offered as an example, or otherwise not what is said.
 
-    ``before`` and ``after`` are the characters around the option. In doubt an option counts as ruled out: that
-    costs a valid answer, the other mistake would invent one.
+    ``before`` and ``after`` are the characters around the option. In doubt an option counts as ruled out:
+    that costs a valid answer, the other mistake would invent one.
     """
-    if _NEGATION_NEAR.search(before) or _ON_OFFER.search(before) or _RULED_AFTER.match(after):
+    if (
+        _NEGATION_NEAR.search(before)
+        or _ON_OFFER.search(before)
+        or _PURPOSE.search(before)
+        or _RULED_AFTER.match(after)
+    ):
         return True
     line = after.partition("\n")[0]
     if has_denial_mark(before.rpartition("\n")[2][-40:] + line[:8]):
@@ -102,35 +123,43 @@ def is_ruled_out(before: str, after: str, scale: Scale) -> bool:
 # --- called the answer ------------------------------------------------------------------------------------
 
 _NOUN = _any(
-    r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection|output",
+    r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection"
+    r"|output",
     r"result|boxed|acceptability|agreement|classification|opinion|stance|level|score|category",
 )
 _LINK = (
-    r"(?:\s*(?:is|was|would be|will be|should be|:|=|as)|'s)(?:[\s:]+"
+    r"(?:\s*(?:is|would be|will be|should be|:|=|as)|'s)(?:[\s:]+"
     + _any(
         r"therefore|thus|then|as follows|best (?:described|rated|considered) as|considered|likely|probably",
         r"most likely|simply|that (?:it|this) is|as|to be",
     )
     + r")*[\W_]*$"
 )
-_SPAN = r"(?: (?:to|for|of|on|in|here|that|i|would|choose|give|best|most|describes?|fits?|\d|[a-e])\b[^.:;,\n]{0,80}?)?"
+_SPAN = (
+    r"(?: (?:to|for|of|on|in|here|that|i|would|choose|give|best|most|describes?|fits?|\d|[a-e])\b"
+    r"[^.:;,\n]{0,80}?)?"
+)
 _STRONG = re.compile(rf"\b{_NOUN}[\"'*_)\]]{{0,4}}{_SPAN}{_LINK}")
 _FINAL = re.compile(
-    rf"\b(?:(?:final|ultimate|overall)\s+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed|verdict)[\W_]*(?:is)?[\W_]*$)"
+    rf"\b(?:(?:final|ultimate|overall)\s+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed"
+    rf"|verdict)[\W_]*(?:is)?[\W_]*$)"
 )
 _VERB = re.compile(
-    r"\bi(?:'d|'ll| would| will| have to| must| can only|'m inclined to| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
+    r"\bi(?:'d|'ll| would| will| have to| must| can only|'m inclined to"
+    r"| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
     + _any(
-        r"rate|choose|select|pick|say|consider|classify|deem|find|judge|assess|evaluate|go with|answer|respond",
+        r"rate|choose|select|pick|say|consider|classify|deem|find|judge|assess|evaluate|go with|go for|answer"
+        r"|respond",
         r"lean towards?|describe|categori[sz]e|label|think|believe|vote",
     )
     + r"\b[^.;\n]{0,90}$"
 )
 _WEAK = re.compile(
     _any(
-        r"\b(?:is|are|am|was|be|being|as|seems?|appears?|considered|deemed|rated|judged|would|'s|'m|'re)",
+        r"\b(?:is|are|am|be|being|as|seems?|appears?|considered|deemed|rated|judged|would|'s|'m|'re)",
         r"(?:'s|'m|'re)",
-        r"\b(?:find|consider|call|deem|rate|regard|judge)s? (?:this|it|that|such|the \w+)(?: \w+)?(?: as| to be)?",
+        r"\b(?:find|consider|call|deem|rate|regard|judge)s? (?:this|it|that|such|the \w+)(?: \w+)?(?: as"
+        r"| to be)?",
         r"\b(?:but|so|therefore|thus|hence|instead),?",
         r"\b(?:probably|likely|definitely|certainly|clearly|honestly|overall|people would|they'd|would)",
     )
@@ -148,14 +177,16 @@ def cue_before(before: str, right_free: bool) -> str:
         return "strong"
     if _MAYBE.search(before):
         return "maybe"
-    after_comma = right_free and before.rstrip(" \"'*").endswith((",", ":", "]"))
+    after_comma = right_free and before.rstrip(" \"'*").endswith((",", ":", "]", ")"))
     return "weak" if after_comma or _WEAK.search(before) else ""
 
 
 #: What may follow a one-word option that is an answer, and not an adjective in running text.
 _AFTER_WORD = re.compile(
-    r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-]|\s+-|[\"'*_]+|\n"
-    r"|\s+(?:because|as|since|due|in|on|for|with|regarding|about|towards?|given|when|if|under|to me|overall|here)\b"
+    r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n"
+    r"|\s+(?:because|as|since|due|in|on|for|with|regarding|about|towards?|given|when|if|i guess|i think"
+    r"|tbh|or so|under|to me"
+    r"|overall|here)\b"
 )
 
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from cinorms.reading_context import WINDOW, cue_before, is_ruled_out, is_running_text, only_numbering
-from cinorms.reading_words import UNCLEAR, WORD, Token, option_words
+from cinorms.reading_words import UNCLEAR, WORD, Token, heads_and_tails, option_words
 from cinorms.scales import Scale
 
 #: What may stand between the words of one option: "**somewhat** acceptable", "somewhat-acceptable".
-_WITHIN = re.compile(r"(?!\s*\n\s*\n)[\s\-_*'\"~]{1,6}")
+_WITHIN = re.compile(r"(?!\s*\n\s*\n)[\s\-_*'\"~]{0,6}")
 #: Words that keep a list of options a list.
 _LIST_WORDS = frozenset({"and", "or", "to", "nor", "through", "vs", "versus"})
 _SENTENCE_END = re.compile(r"[.!?;](?=[\s\"')\]*]|$)|\n")
 
 
-@dataclass(frozen=True)
-class Mention:
-    """One place where an option is named; ``option`` is its index in the scale, None where that is unclear."""
+class Mention(NamedTuple):
+    """One place where an option is named; ``option`` is its index in the scale, None where unclear."""
 
     option: int | None
     start: int
@@ -41,55 +41,57 @@ class Mention:
         return self.counts and not self.listed and not self.ruled_out
 
 
+@lru_cache(maxsize=16)
+def decorated(scale: Scale) -> re.Pattern[str]:
+    """Return a pattern of one option and nothing but signs; its group number is the option's, from 1."""
+    gap = _WITHIN.pattern.replace("{0,6}", "{1,6}")
+    options = "|".join(f"({gap.join(map(re.escape, words))})" for words in option_words(scale))
+    return re.compile(rf"[\W_]*+(?:{options})[\W_]*+")
+
+
 def _named(words: list[Token], text: str, scale: Scale) -> Iterator[tuple[int, int, int | None]]:
     """Yield (first token, last token, option) for each option named in full."""
-    options = {option: i for i, option in enumerate(option_words(scale))}
-    modifiers = {option[0] for option in options if len(option) > 1}
+    options: dict[tuple[str | None, ...], int] = {o: i for i, o in enumerate(option_words(scale))}
+    heads, _ = heads_and_tails(scale)
     longest = max(map(len, options))
-    i = 0
-    while i < len(words):
-        if words[i].scale_word is None:
-            i += 1
+    done = 0
+    for i in [i for i, word in enumerate(words) if word.scale_word]:
+        if i < done:
             continue
         for n in range(min(longest, len(words) - i), 0, -1):
             part = words[i : i + n]
             name = tuple(t.scale_word for t in part)
-            gaps = (text[a.end : b.start] for a, b in pairwise(part))
-            if n > 1 and not all(map(_WITHIN.fullmatch, gaps)):
-                continue
-            unclear = n > 1 and name[0] in modifiers and name[-1] == UNCLEAR
+            unclear = n > 1 and name[0] in heads and name[-1] == UNCLEAR
             if name not in options and not unclear:
                 continue
-            index = None if unclear or _shares_a_word(words, i, i + n - 1, text, scale) else options.get(name)  # type: ignore[arg-type]
+            if not all(_WITHIN.fullmatch(text[a.end : b.start]) for a, b in pairwise(part)):
+                continue
+            shared = unclear or _shares_a_word(words, i, i + n - 1, text, scale)
             if n > 1 or not _modified(words, i, text, scale):
-                yield i, i + n - 1, index
-            i += n - 1
+                yield i, i + n - 1, None if shared else options[name]
+            done = i + n
             break
-        i += 1
 
 
 def _modified(words: list[Token], i: int, text: str, scale: Scale) -> bool:
     """Whether a one-word option follows an adverb: "somewhat neutral" is not on the scale."""
     if i == 0 or not re.fullmatch(r"[\s\-]+", text[words[i - 1].end : words[i].start]):
         return False
-    before = words[i - 1]
-    modifiers = {option[0] for option in option_words(scale) if len(option) > 1}
-    return before.scale_word in modifiers
+    return words[i - 1].scale_word in heads_and_tails(scale)[0]
 
 
 def _shares_a_word(words: list[Token], first: int, last: int, text: str, scale: Scale) -> bool:
-    """Whether two options share a word: "somewhat or strongly acceptable", "somewhat acceptable/unacceptable"."""
+    """Whether two options share a word: "somewhat or strongly acceptable", "agree/disagree"."""
     if first == last:
         return False
-    two = [option for option in option_words(scale) if len(option) > 1]
-    heads, tails = {o[0] for o in two}, {o[-1] for o in two}
+    heads, tails = heads_and_tails(scale)
 
     def near(step: int, edge: int) -> str | None:
         """Return the option word beside the edge, past an "or"; None across punctuation."""
         at = edge + step
         if 0 <= at < len(words) and words[at].text in _LIST_WORDS:
             at += step
-        if not 0 <= at < len(words):
+        if not 0 <= at < len(words) or words[at].scale_word is None:
             return None
         a, b = sorted((edge, at))
         return None if re.search(r"[.!?;:\n,]", text[words[a].end : words[b].start]) else words[at].scale_word
@@ -123,6 +125,8 @@ def cut_option(words: list[Token], text: str, scale: Scale) -> Mention | None:
 
 def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) -> list[Mention]:
     """Return every option that ``text`` names, in order, with how it names it."""
+    if not cut_short and not any(w.scale_word for w in words):
+        return []
     found = [Mention(o, words[a].start, words[b].end) for a, b, o in _named(words, text, scale)]
     if cut_short:
         begun = cut_option(words, text, scale)
@@ -132,7 +136,8 @@ def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) 
         return []
     ends = [m.end() for m in _SENTENCE_END.finditer(text)]
     return [
-        _in_context(m, found[i - 1].end if i else 0, text, ends, scale) for i, m in enumerate(_mark_lists(found, text, scale))
+        _in_context(m, found[i - 1].end if i else 0, text, ends, scale)
+        for i, m in enumerate(_mark_lists(found, text, scale))
     ]
 
 
@@ -143,7 +148,9 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
     kind = ""
     for i, mention in enumerate(found):
         gap = text[found[i - 1].end : mention.start] if i else "x x"
-        now = "paragraph" if gap.count("\n") > 1 else "line" if "\n" in gap else "]" if "]" in gap else "inline"
+        now = (
+            "paragraph" if gap.count("\n") > 1 else "line" if "\n" in gap else "]" if "]" in gap else "inline"
+        )
         # Where the whole scale was echoed, what comes after it in another form is said after it.
         echoed = kind and now != kind and now != "inline" and len(seen) == len(scale.options)
         if not _is_list_gap(gap) or echoed:
@@ -157,7 +164,7 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
     for run in runs:
         if len({found[i].option for i in run}) > 1:
             for i in run:
-                marked[i] = replace(found[i], listed=True)
+                marked[i] = found[i]._replace(listed=True)
     return marked
 
 
@@ -171,6 +178,8 @@ def _is_list_gap(gap: str) -> bool:
 def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Scale) -> Mention:
     """Return ``m`` with what its context says of it; ``previous`` is where the mention before it ends."""
     sentence = bisect.bisect_right(ends, m.start)
+    if m.listed:  # never an answer, whatever is said of it
+        return m._replace(sentence=sentence)
     begin = ends[sentence - 1] if sentence else 0
     stop = ends[sentence] if sentence < len(ends) else len(text)
     floor = max(m.start - WINDOW, previous)
@@ -180,11 +189,12 @@ def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Sc
     cue = cue_before(before, right_free)
     one_word = m.option is not None and not m.cut and len(option_words(scale)[m.option]) == 1
     wide = text[max(0, m.start - WINDOW) : m.start]
-    return replace(
-        m,
+    return m._replace(
         ruled_out=text[stop - 1 : stop] == "?" or is_ruled_out(wide, after, scale),
         counts=not one_word or not is_running_text(wide, text[m.end : m.end + 60], cue),
-        standing=first_in_sentence and only_numbering(text[begin : m.start].rpartition(":")[2]) and right_free,
+        standing=first_in_sentence
+        and only_numbering(text[begin : m.start].rpartition(":")[2])
+        and right_free,
         cue=cue,
         sentence=sentence,
         opens=first_in_sentence and only_numbering(text[begin : m.start]),

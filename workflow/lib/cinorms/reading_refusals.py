@@ -11,30 +11,38 @@ def _any(*patterns: str) -> str:
 
 
 _CANNOT = _any(
-    r"can ?not|can't|cant|could not|couldn't|won't|will not|am not able to|'m not able to|(?:am |'m )?unable to"
+    r"can ?not|can't|cant|could not|couldn't|won't|will not|am not able to|'m not able to|(?:am "
+    r"|'m )?unable to"
 )
 _NO_OPINION = _any(
     r"personal (?:opinion|belief|view|preference|feeling|judg)",
-    r"\b(?:no|without|(?:not|n't|cannot|can't) (?:have|hold|form)) (?:any )?(?:personal )?(?:opinions?|beliefs|feelings)",
+    r"\b(?:no|without|(?:not|n't|cannot|can't) (?:have|hold|form)) (?:any )?(?:personal )?(?:opinions?"
+    r"|beliefs|feelings)",
 )
 _DECLINES = re.compile(
     _any(
         _NO_OPINION,
-        rf"\b{_CANNOT} (?:\w+ )?(?:assist|help|comply|fulfil\w*|engage|discuss|participate|support|endorse|create)\b",
-        rf"\b{_CANNOT} (?:make|give|form|offer|pass) (?:\w+ )?(?:moral|ethical|value)? ?(?:judge?ments?|opinions?)",
-        rf"\b{_CANNOT} provide (?:any |you with )?(?:additional|further|more|information|guidance|advice|content)\b",
+        rf"\b{_CANNOT} (?:\w+ )?(?:assist|help|comply|fulfil\w*|engage|discuss|participate|support"
+        rf"|endorse|create)\b",
+        rf"\b{_CANNOT} (?:make|give|form|offer|pass) (?:\w+ )?(?:moral|ethical|value)? ?(?:judge?ments?"
+        rf"|opinions?)",
+        rf"\b{_CANNOT} provide (?:any |you with )?(?:additional|further|more|information|guidance|advice"
+        rf"|content)\b",
         r"\b(?:must|have to|respectfully|i) decline\b",
         r"\bi(?: must)? refuse\b",
         r"\b(?:prefer not|rather not)\b",
         r"\bnot (?:comfortable|appropriate for me)\b",
     )
 )
-_KNOWLEDGE = r"(?:\w+ ){0,2}(?:context|informations?|details?|specifics|clarification|knowledge|data points?)\b"
+_KNOWLEDGE = (
+    r"(?:\w+ ){0,2}(?:context|informations?|details?|specifics|clarification|knowledge|data points?)\b"
+)
 _NEEDS_CONTEXT = re.compile(
     _any(
         r"\b"
         + _any(
-            r"without|need\w*|requires?|required|provide|more|further|additional|not enough|enough|sufficient",
+            r"without|need\w*|requires?|required|provide|more|further|additional|not enough|enough"
+            r"|sufficient",
             r"insufficient|missing|lacks?|lacking|limited",
         )
         + f" {_KNOWLEDGE}",
@@ -54,7 +62,9 @@ _NEEDS_CONTEXT = re.compile(
     )
 )
 #: The prompt's own "(without ANY additional text)" is no wish for more.
-_PROMPT_SPEECH = re.compile(r"without (?:any )?(?:additional|further|extra|more) (?:text|information|explanation)")
+_PROMPT_SPEECH = re.compile(
+    r"without (?:any )?(?:additional|further|extra|more) (?:text|information|explanation)"
+)
 _ASKS_BACK = re.compile(r"\W*(?:what|who|which|why|where|when)\b")
 _MACHINE = re.compile(
     _any(

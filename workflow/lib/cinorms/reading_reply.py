@@ -8,16 +8,92 @@ from functools import cached_property
 
 from cinorms.reading_mentions import Mention, find_mentions
 from cinorms.reading_text import after_thinking, normalise, own_turn, without_prompt
-from cinorms.reading_words import Token, respace, tokens
+from cinorms.reading_words import Token, mark_unclear, tokens
 from cinorms.scales import Scale
 
 #: Words that introduce an answer and cannot change it.
 _INTRODUCTION = frozenset(
-    """answer answers response rating rate rated option output result verdict conclusion choice selected selection
-    final my the is it this that scenario situation flow statement as be would will i choose select pick say
-    therefore thus so hence sure certainly okay ok here here's acceptability agreement likert scale level of
-    assistant model best correct appropriate most people am find think consider considered it's i'd i'm based on
-    value label text boxed response's and with according me an a yes""".split()
+    [
+        "answer",
+        "answers",
+        "response",
+        "rating",
+        "rate",
+        "rated",
+        "option",
+        "output",
+        "result",
+        "verdict",
+        "conclusion",
+        "choice",
+        "selected",
+        "selection",
+        "final",
+        "my",
+        "the",
+        "is",
+        "it",
+        "this",
+        "that",
+        "scenario",
+        "situation",
+        "flow",
+        "statement",
+        "as",
+        "be",
+        "would",
+        "will",
+        "i",
+        "choose",
+        "select",
+        "pick",
+        "say",
+        "therefore",
+        "thus",
+        "so",
+        "hence",
+        "sure",
+        "certainly",
+        "okay",
+        "ok",
+        "here",
+        "here's",
+        "acceptability",
+        "agreement",
+        "likert",
+        "scale",
+        "level",
+        "of",
+        "assistant",
+        "model",
+        "best",
+        "correct",
+        "appropriate",
+        "most",
+        "people",
+        "am",
+        "find",
+        "think",
+        "consider",
+        "considered",
+        "it's",
+        "i'd",
+        "i'm",
+        "based",
+        "on",
+        "value",
+        "label",
+        "text",
+        "boxed",
+        "response's",
+        "and",
+        "with",
+        "according",
+        "me",
+        "an",
+        "a",
+        "yes",
+    ]
 )
 _NUMBER = re.compile(r"\d{1,3}|[a-h]|i{1,3}|iv|v")
 
@@ -69,8 +145,8 @@ class Reply:
 
     @cached_property
     def body(self) -> str:
-        """The part that counts: what was said without the words of the prompt, glued option words apart."""
-        return respace(without_prompt(self.said, self.prompt_words), self.scale)
+        """The part that counts: what was said without the words of the prompt."""
+        return mark_unclear(without_prompt(self.said, self.prompt_words), self.scale)
 
     @cached_property
     def words(self) -> list[Token]:

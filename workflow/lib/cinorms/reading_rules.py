@@ -1,8 +1,8 @@
 """The rules that read one text, in their order; the first that decides wins.
 
-Each takes a ``Reply`` and returns ``(status, level)``, or None to leave it to the next rule. The name of the function
-is the name of the rule in the answers table. First come whole answers, then answers inside a text, then texts that
-decline or ask, then what is unclear, and last what holds no answer.
+Each takes a ``Reply`` and returns ``(status, level)``, or None to leave it to the next rule. The name of
+the function is the name of the rule in the answers table. First come whole answers, then answers inside a
+text, then texts that decline or ask, then what is unclear, and last what holds no answer.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from cinorms.reading_context import has_denial_mark
-from cinorms.reading_mentions import Mention
+from cinorms.reading_mentions import Mention, decorated
 from cinorms.reading_refusals import asks_back, says_no, speaks_as_machine, wants_context
 from cinorms.reading_reply import Reply, introduces, numbers, plain
 from cinorms.reading_symbols import chosen_symbols, shown_option
-from cinorms.reading_words import Token, option_words, vocabulary
-from cinorms.scales import LEVELS, SCALES, Scale
+from cinorms.reading_words import Token, heads_and_tails, vocabulary
+from cinorms.scales import LEVELS, SCALES
 
 Verdict = tuple[str, int | None]
 
@@ -60,7 +60,7 @@ def empty(reply: Reply) -> Verdict | None:
 
 def no_words(reply: Reply) -> Verdict | None:
     """Call it nonsense where no word is left: signs only, or nothing but the prompt's own wording."""
-    if plain(reply.body):
+    if re.search(r"[^\W_]", reply.body):
         return None
     return ("truncated", None) if reply.cut else ("nonsense", None)
 
@@ -84,17 +84,10 @@ def begun_list(reply: Reply) -> Verdict | None:
 
 def punctuation(reply: Reply) -> Verdict | None:
     """Take an option with quotes, brackets, markdown and punctuation round it."""
-    if "?" in reply.body or has_denial_mark(reply.body):
+    match = decorated(reply.scale).fullmatch(reply.body)
+    if match is None or "?" in reply.body or has_denial_mark(reply.body):
         return None
-    words = re.split(r"(?!\s*\n\s*\n)[\s\-_*\"'~]{1,6}", _stripped(reply.body))
-    text = " ".join(words)
-    return _level(reply.scale.options.index(text)) if text in reply.scale.options else None
-
-
-def _stripped(text: str) -> str:
-    """Return ``text`` from its first to its last letter or digit."""
-    letters = [i for i, c in enumerate(text[:200]) if c.isalnum()]
-    return text[letters[0] :].rstrip("".join({c for c in text[-200:] if not c.isalnum()})) if letters else ""
+    return _level((match.lastindex or 0) - 1)
 
 
 def symbol(reply: Reply) -> Verdict | None:
@@ -137,7 +130,7 @@ def _sole_mention(reply: Reply) -> Mention | None:
 
 def repeated(reply: Reply) -> Verdict | None:
     """Take the same option said again and again and nothing else, the last time perhaps begun only."""
-    if len(reply.candidates) < 2 or len(reply.candidates) != len(reply.mentions):
+    if len(reply.mentions) < 2 or any(m.ruled_out for m in reply.mentions):
         return None
     options = {m.option for m in reply.mentions if not m.cut}
     if len(options) != 1 or None in options:
@@ -162,7 +155,7 @@ def final_answer(reply: Reply) -> Verdict | None:
     if len({m.option for m in final}) != 1:
         return None
     after = [m for m in reply.candidates if m.start > final[-1].start]
-    return None if _begun(final[-1]) or _contradicted(reply, final[-1], after) else _level(final[-1].option)
+    return None if final[-1].cut or _contradicted(reply, final[-1], after) else _level(final[-1].option)
 
 
 def leading_answer(reply: Reply) -> Verdict | None:
@@ -180,7 +173,7 @@ def leading_answer(reply: Reply) -> Verdict | None:
 def stated_answer(reply: Reply) -> Verdict | None:
     """Take the option called the answer ("the answer is X", "I would rate this as X") or standing alone."""
     stated = [m for m in reply.candidates if m.cue == "strong" or m.standing]
-    if len({m.option for m in stated}) != 1 or _begun(stated[-1]):
+    if len({m.option for m in stated}) != 1 or any(m.cut for m in stated):
         return None
     earlier = [m for m in reply.candidates if m.start < stated[0].start and not m.opens]
     rivals = [m for m in reply.candidates if m not in earlier or m.sentence == stated[0].sentence]
@@ -201,9 +194,8 @@ def _contradicted(reply: Reply, answer: Mention, rivals: list[Mention]) -> bool:
 
 
 def _rivals(other: Mention, answer: Mention) -> bool:
-    """Whether ``other`` is given as an answer; "it would be X" speaks of another case."""
-    said = other.cue not in ("", "maybe")
-    return other.sentence == answer.sentence or other.opens or other.standing or said
+    """Whether ``other`` is an answer too; "it would be X" in another sentence speaks of another case."""
+    return other.sentence == answer.sentence or other.opens or other.cue != "maybe"
 
 
 # --- texts that decline or ask ----------------------------------------------------------------------------
@@ -221,7 +213,7 @@ def asks_for_context(reply: Reply) -> Verdict | None:
 
 
 def disclaims(reply: Reply) -> Verdict | None:
-    """Call it a refusal where a machine is said to speak, is sorry, or cannot, and no other reason is given."""
+    """Call it a refusal where a machine speaks, is sorry, or cannot, and no other reason is given."""
     return ("refusal", None) if speaks_as_machine(reply.body) else None
 
 
@@ -281,25 +273,61 @@ def unstated(reply: Reply) -> Verdict | None:
 
 
 def cut_option(reply: Reply) -> Verdict | None:
-    """Call it ambiguous where the model itself ended inside an option: "somewhat accept" may be another word."""
+    """Call it ambiguous where the model itself ended inside an option: "somewhat accept"."""
     text = plain(reply.body[:60])
-    begun = " " in text and len(text.split()[-1]) >= 3 and any(o.startswith(text) for o in reply.scale.options)
+    begun = (
+        " " in text and len(text.split()[-1]) >= 3 and any(o.startswith(text) for o in reply.scale.options)
+    )
     return ("ambiguous", None) if begun and not reply.cut else None
 
 
 # --- no answer --------------------------------------------------------------------------------------------
 
 _FUNCTION_WORDS = frozenset(
-    """it is be this that the an a not are was i am answer scenario situation flow yes no""".split()
+    [
+        "it",
+        "is",
+        "be",
+        "this",
+        "that",
+        "the",
+        "an",
+        "a",
+        "not",
+        "are",
+        "was",
+        "i",
+        "am",
+        "answer",
+        "scenario",
+        "situation",
+        "flow",
+        "yes",
+        "no",
+    ]
 )
 _ADVERBS = frozenset(
-    """very quite rather sometimes somehow somewhere most more less so too partly just""".split()
+    [
+        "very",
+        "quite",
+        "rather",
+        "sometimes",
+        "somehow",
+        "somewhere",
+        "most",
+        "more",
+        "less",
+        "so",
+        "too",
+        "partly",
+        "just",
+    ]
 )
 
 
 def wrong_scale_word(reply: Reply) -> Verdict | None:
     """Call it nonsense where a word is not on the scale ("strictly acceptable") or from another scale."""
-    tails = _tails(reply.scale)
+    _, tails = heads_and_tails(reply.scale)
     for before, word in pairwise(reply.words):
         adverb = before.text.endswith("ly") or before.text in _ADVERBS
         short = len(reply.words) <= 3 and before.text not in _FUNCTION_WORDS
@@ -311,23 +339,19 @@ def wrong_scale_word(reply: Reply) -> Verdict | None:
 
 
 def half_option(reply: Reply) -> Verdict | None:
-    """Call it ambiguous where direction comes without strength ("acceptable") or strength without direction."""
-    if any(w.text in _tails(reply.scale) and not _asked(reply.body, w) for w in reply.words):
+    """Call it ambiguous where strength or direction is missing: "acceptable", "somewhat"."""
+    _, tails = heads_and_tails(reply.scale)
+    if any(w.text in tails and not _asked(reply.body, w) for w in reply.words):
         return "ambiguous", None
     alone = len(reply.words) == 1 and reply.words[0].text in vocabulary(reply.scale)
     return ("ambiguous", None) if alone and not reply.cut else None
-
-
-def _tails(scale: Scale) -> set[str]:
-    """Return the words that give an option its direction."""
-    return {option[-1] for option in option_words(scale) if len(option) > 1}
 
 
 _QUESTION = re.compile(r"\b(?:how|extent|degree|level|what|whether)\b[^.!?\n]*$")
 
 
 def _asked(body: str, word: Token) -> bool:
-    """Whether the word belongs to the question: "how acceptable", "the extent to which this is acceptable"."""
+    """Whether the word belongs to the question: "how acceptable", "to what extent is this acceptable"."""
     return _QUESTION.search(body[max(0, word.start - 160) : word.start]) is not None
 
 
@@ -342,7 +366,8 @@ def no_option(reply: Reply) -> Verdict | None:
 
 
 RULES: tuple[Callable[[Reply], Verdict | None], ...] = (
-    *(engine_error, content_filter, exact, unfinished_thinking, empty, no_words, begun_list, punctuation, symbol),
+    *(engine_error, content_filter, exact, unfinished_thinking, empty, no_words),
+    *(begun_list, punctuation, symbol),
     *(label, misspelt, repeated),
     *(final_answer, leading_answer, stated_answer),
     *(declines, asks_for_context, disclaims),

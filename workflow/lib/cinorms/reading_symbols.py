@@ -10,6 +10,7 @@ _LETTER = r"[a-z]"
 _NUMBER = r"(?<![\w.,])-?\d+(?:[.,]\d+)?"
 #: "A sleep monitor": an article, not an answer.
 _ARTICLE = r"(?!\s+(?!(?:or|and|to)\b)[a-z]{2})"
+_LAST_ARTICLE = re.compile(r"[a-z]{2} a$")
 #: Only the beginning of a text is searched: a letter far inside it is no answer.
 _REACH = 2000
 
@@ -19,12 +20,15 @@ def chosen_symbols(reply: Reply) -> tuple[list[str], bool]:
     letters = reply.offered == "letters"
     one = _LETTER if letters else _NUMBER
     body = reply.body[:_REACH].strip()
+    if letters and _LAST_ARTICLE.search(body) and not re.search(r"(?<![\w'])A(?![\w'])", reply.raw):
+        body = body.rstrip("a")  # "the answer is a": cut before the word that the article belongs to
     found = re.findall(rf"(?<![\w']){one}(?![\w']){_ARTICLE if letters else ''}", body)
     other = [w for w in reply.rest if w not in found and not (w.isdecimal() and not letters)]
     if found and introduces([w for w in other if w not in {"or", "and", "to"}]):
         return list(dict.fromkeys(found)), True
     lead = re.match(
-        rf"[^\w\-]{{0,9}}(?:(?:option|answer|choice)\W{{1,9}})?({one})(?:\s*[).:\]\n*]|\s+-\s|[\W_]{{0,9}}$)", body
+        rf"[^\w\-]{{0,9}}(?:(?:option|answer|choice)\W{{1,9}})?({one})(?:\s*[).:\]\n*]|\s+-\s|[\W_]{{0,9}}$)",
+        body,
     )
     if lead:
         return [lead.group(1)], False

@@ -17,7 +17,8 @@ _THINK_CLOSE = re.compile(
 )
 #: The model's turn is over, or it went on to write the next question itself.
 _TURN_END = re.compile(
-    r"<\|(?:im_end|eot_id|end|eom_id|endoftext|end_of_text|return|user|end_of_turn|im_start\|>user)\|?>|</s>|<eos>"
+    r"<\|(?:im_end|eot_id|end|eom_id|endoftext|end_of_text|return|user|end_of_turn|im_start\|>user)\|?>"
+    r"|</s>|<eos>"
     r"|<end_of_turn>|\[inst\]|#{2,4} ?(?:instruction|human|user|input|question)\b:?"
     r"|\n[ \t]{0,8}(?:user|human|question|q) ?:"
 )
@@ -29,9 +30,12 @@ _DEBRIS = re.compile(
 )
 _ANSWER_TAG = re.compile(r"<(?:answer|response|output|rating)>")
 _MARKUP = re.compile(
-    r"</?(?:p|b|i|u|em|strong|br|div|span|ul|ol|li|code|html|body|answer|response|output|rating)\b[^<>\n]{0,60}>"
+    r"</?(?:p|b|i|u|em|strong|br|div|span|ul|ol|li|code|html|body|answer|response|output"
+    r"|rating)\b[^<>\n]{0,60}>"
     r"|\\(?:text|textbf|textit|mathrm|mathbf)\b"
 )
+#: Without one of these there is nothing to take off.
+_ANY_MARK = re.compile(r"[<\[#\\\n]")
 _QUOTES = str.maketrans(dict.fromkeys("‘’‚‛′`´", "'") | dict.fromkeys("“”„‟″«»", '"') | {"\u2212": "-"})
 _MIN_WORDING_WORDS = 5
 
@@ -49,7 +53,7 @@ def normalise(text: str) -> str:
 
 
 def _plain_character(c: str) -> str:
-    """Return ``c``, or what stands for it: ``-`` for dashes, a newline for breaks, nothing for the invisible."""
+    """Return ``c``, or what stands for it: ``-`` for dashes, nothing for the invisible."""
     kind = unicodedata.category(c)
     if kind == "Pd":
         return "-"
@@ -62,6 +66,8 @@ def _plain_character(c: str) -> str:
 
 def after_thinking(text: str) -> tuple[str, bool]:
     """Return what follows the last finished thinking, and whether another thinking is left unfinished."""
+    if not any(mark in text for mark in "<[◁"):
+        return text, False
     end = 0
     for match in _THINK_CLOSE.finditer(text):
         end = match.end()
@@ -71,6 +77,8 @@ def after_thinking(text: str) -> tuple[str, bool]:
 
 def own_turn(text: str) -> str:
     """Return the first turn that holds anything, without the marks of a chat template and of markup."""
+    if _ANY_MARK.search(text) is None:
+        return text.strip()
     for piece in _TURN_END.split(text):
         piece = _DEBRIS.sub("\n", piece)
         piece = _MARKUP.sub(" ", _ANSWER_TAG.sub(" answer: ", piece)).replace("\\n", "\n")
