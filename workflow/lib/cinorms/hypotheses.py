@@ -176,10 +176,11 @@ def choose_tests(paired: pd.DataFrame, alpha: float = 0.05) -> Choice:
     """Choose between ANOVA with paired t-tests and the rank tests, as LLM-CI section 4 says.
 
     What must be normal for the paired tests are the differences between models within flows. They are
-    checked for every pair by Shapiro and Wilk's test, or D'Agostino and Pearson's above 5,000 flows; normality
-    is rejected if the smallest p-value, Holm-corrected over the pairs, is below ``alpha``. Rank tests are
-    also chosen if normality cannot be judged: fewer than 20 complete flows, or differences that never vary.
-    Levels are five whole numbers, so on thousands of flows the answer is practically always the rank tests.
+    checked for every pair by Shapiro and Wilk's test, or D'Agostino and Pearson's above 5,000 flows;
+    normality is rejected if the smallest p-value, Holm-corrected over the pairs, is below ``alpha``. Rank
+    tests are also chosen if normality cannot be judged: fewer than 20 complete flows, or differences that
+    never vary. Levels are five whole numbers, so on thousands of flows the answer is practically always
+    the rank tests.
 
     ``checks`` has model_a, model_b, n, test, statistic, p, log10_p, p_text, the corrections, status (``ok``,
     ``few_flows``, ``no_variance``) and reason.
@@ -198,8 +199,8 @@ def choose_tests(paired: pd.DataFrame, alpha: float = 0.05) -> Choice:
         worst = rejected.sort_values("log10_p", kind="stable").iloc[0]
         reason = (
             f"Rank tests, because the differences between {worst['model_a']} and {worst['model_b']} are not "
-            f"normal ({worst['test']}, n = {worst['n']}, p = {worst['p_text']}; {len(rejected)} of "
-            f"{len(checks)} pairs are not at {alpha:g} after Holm)."
+            f"normal ({worst['test']}, n = {worst['n']}, p = {worst['p_text']}; normality "
+            f"is rejected for {len(rejected)} of {len(checks)} pairs at {alpha:g} after Holm)."
         )
     elif len(not_judged):
         first = not_judged.iloc[0]
@@ -329,15 +330,20 @@ def factor_pairs(
     held = [name for name in attributes if name not in varied]
     rows = []
     for pair in itertools.combinations(attributes.index[attributes.notna().all(axis=1)], 2):
-        a, b = sorted(pair, key=lambda m: any(attributes.at[m, name] != v for name, v in base.items()))
+        a, b = sorted(pair, key=lambda m: any(attributes.loc[m, name] != v for name, v in base.items()))
         first, second = attributes.loc[a], attributes.loc[b]
         if any(first[name] != v for name, v in base.items()):
             continue
         if all(first[h] == second[h] for h in held) and all(first[v] != second[v] for v in varied):
-            levels = ["+".join(str(of[v]) for v in varied) for of in (first, second)]
-            shared = ", ".join(f"{h} = {first[h]}" for h in held)
+            levels = ["+".join(_text(of[v]) for v in varied) for of in (first, second)]
+            shared = ", ".join(f"{h} = {_text(first[h])}" for h in held)
             rows.append((attribute, a, levels[0], b, levels[1], shared))
     return pd.DataFrame(rows, columns=["attribute", "model_a", "level_a", "model_b", "level_b", "held"])
+
+
+def _text(level: Any) -> str:
+    """Return an attribute's level as text; a whole number has no decimals, whatever its column's type."""
+    return f"{level:g}" if isinstance(level, float) else str(level)
 
 
 def _complete(paired: pd.DataFrame) -> Ints:

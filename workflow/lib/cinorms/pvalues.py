@@ -6,6 +6,8 @@ where the p-value is below `SMALLEST`, ``p`` is `SMALLEST`, which is then an upp
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -19,14 +21,14 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 #: The corrections offered: two for the chance of any false positive, one for the share of false ones.
 METHODS = ("bonferroni", "holm", "bh")
 
-_LN10 = float(np.log(10))
+_LN10 = math.log(10)
 #: Below this SciPy's own tails begin to lose precision, and are computed here on the log scale.
 _UNDERFLOW = 1e-290
 
 
 def normal(z: float) -> float:
     """Return log10 of the two-sided p-value of a standard normal ``z``: ``log10(2 * Phi(-|z|))``."""
-    return (float(special.log_ndtr(-abs(z))) + np.log(2)) / _LN10
+    return (float(special.log_ndtr(-abs(z))) + math.log(2)) / _LN10
 
 
 def chi_square(statistic: float, df: float) -> float:
@@ -34,12 +36,12 @@ def chi_square(statistic: float, df: float) -> float:
     a, x = df / 2, statistic / 2
     p = float(special.gammaincc(a, x))
     if p > _UNDERFLOW:
-        return float(np.log10(p))
+        return math.log10(p)
     # Q(a, x) = x^a e^-x / Gamma(a) / (x+1-a - 1(1-a)/(x+3-a - 2(2-a)/(x+5-a - ...))), from the inside.
     rest = 0.0
     for i in range(200, 0, -1):
         rest = i * (i - a) / (x + 2 * i + 1 - a - rest)
-    return (a * np.log(x) - x - float(special.gammaln(a)) - np.log(x + 1 - a - rest)) / _LN10
+    return (a * math.log(x) - x - float(special.gammaln(a)) - math.log(x + 1 - a - rest)) / _LN10
 
 
 def f_ratio(statistic: float, df: float, df_error: float) -> float:
@@ -55,16 +57,16 @@ def student(t: float, df: float) -> float:
 def _incomplete_beta(a: float, b: float, x: float) -> float:
     """Return log10 of the regularised incomplete beta function ``I_x(a, b)``."""
     p = float(special.betainc(a, b, x))
-    if p > _UNDERFLOW or x <= 0:
-        return float(np.log10(p)) if p > 0 else -np.inf
+    if p > _UNDERFLOW:
+        return math.log10(p)
     # I_x(a, b) = x^a (1-x)^b / (a B(a, b)) * sum of terms that are all positive.
     term, total, i = 1.0, 1.0, 0
     while term > 1e-17 * total:
         term *= x * (a + b + i) / (a + 1 + i)
         total += term
         i += 1
-    log = a * np.log(x) + b * np.log1p(-x) - np.log(a) - float(special.betaln(a, b)) + np.log(total)
-    return float(log) / _LN10
+    log = a * math.log(x) + b * math.log1p(-x) - math.log(a) + math.log(total)
+    return (log - float(special.betaln(a, b))) / _LN10
 
 
 def to_p(log10_p: npt.ArrayLike) -> Floats:
@@ -75,13 +77,11 @@ def to_p(log10_p: npt.ArrayLike) -> Floats:
 
 def show(log10_p: float) -> str:
     """Return a p-value as text with two significant digits: ``0.084``, ``4.1e-32``, ``1.7e-1805``."""
-    if np.isnan(log10_p):
+    if math.isnan(log10_p):
         return ""
-    if log10_p == -np.inf:
-        return "0"  # only a statistic that is itself infinite has this
     if log10_p > -4:
         return f"{10.0**log10_p:.2g}"
-    power = int(np.floor(log10_p))
+    power = math.floor(log10_p)
     mantissa = round(10.0 ** (log10_p - power), 1)
     return f"{mantissa:.1f}e{power}" if mantissa < 10 else f"1.0e{power + 1}"
 
