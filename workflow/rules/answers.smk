@@ -1,15 +1,19 @@
 """Answers: the level of the scale is read out of every response.
 
-Inputs: responses (all shards of a model in an arm)
-Outputs: results/{study}/answers/{arm}/{model}.parquet
+Inputs: responses (all shards of a model in an arm), prompts, and the study's overrides.csv where it names one
+Outputs: results/{study}/answers/{arm}/{model}.parquet,
+         results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first)
 """
 
 
 rule read_answers:
     input:
         responses=get_responses,
+        variants="results/{study}/prompts/{arm}.parquet",
+        overrides=get_overrides,
     output:
         answers="results/{study}/answers/{arm}/{model}.parquet",
+        review="results/{study}/answers/{arm}/{model}.review.csv",
     log:
         "logs/{study}/read_answers/{arm}/{model}.log",
     benchmark:
@@ -21,6 +25,6 @@ rule read_answers:
         runtime=10,
     params:
         scale=get_scale,
-        code=code_digest("answers", "reading", "scales", "tables"),
+        code=code_digest("answers", "reading*", "scales", "tables"),
     script:
         "../scripts/read_answers.py"

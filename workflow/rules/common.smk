@@ -109,6 +109,11 @@ def get_responses(wildcards):
     return [f"{folder}/{shard}.parquet" for shard in shards_of(STUDY, wildcards.arm, wildcards.model)]
 
 
+def get_overrides(wildcards):
+    """Return the file of answers that a person has read, where the study names one."""
+    return [STUDY.settings["overrides"]] if STUDY.settings["overrides"] else []
+
+
 def get_analysis(wildcards):
     """Return everything of the study that an analysis depends on, as one value."""
     return STUDY.entry("analyses", wildcards.analysis)

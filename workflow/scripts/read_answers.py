@@ -1,8 +1,7 @@
 """Read the level of the scale out of every response."""
 
-import pandas as pd
 from cinorms import tables
-from cinorms.answers import read_responses
+from cinorms.answers import load_overrides, match_overrides, read_responses, review_table, write_review
 from cinorms.logs import start_logging
 from cinorms.scales import SCALES
 
@@ -10,6 +9,15 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     shards = [tables.read(path, tables.RESPONSES) for path in snakemake.input.responses]
     responses = tables.stack(shards, tables.RESPONSES)
-    answers = read_responses(responses, SCALES[snakemake.params.scale])
+    overrides = load_overrides(snakemake.input.overrides[0]) if snakemake.input.overrides else None
+    answers = read_responses(
+        responses,
+        SCALES[snakemake.params.scale],
+        overrides=overrides,
+        prompts=tables.read(snakemake.input.variants, tables.PROMPTS),
+    )
     tables.write(answers, snakemake.output.answers, tables.ANSWERS)
-    print(pd.Series(answers["status"]).value_counts().to_string())
+    write_review(review_table(responses, answers), snakemake.output.review)
+    print(answers["status"].value_counts().to_string())
+    if overrides is not None:
+        print(match_overrides(responses, overrides).to_string())

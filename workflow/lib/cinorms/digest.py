@@ -7,7 +7,9 @@ from pathlib import Path
 
 
 def code_digest(*modules: str) -> str:
-    """Return a digest of the source of the named modules (``figures.theme`` is ``figures/theme.py``).
+    """Return a digest of the source of the named modules.
+
+    ``figures.theme`` is ``figures/theme.py``; ``reading*`` is every module whose name starts so.
 
     A rule carries it as a parameter, so that an edited module re-runs the rules that use it and no others.
     Name every module whose change can change the rule's output.
@@ -15,5 +17,10 @@ def code_digest(*modules: str) -> str:
     folder = Path(__file__).parent
     digest = hashlib.sha256()
     for module in modules:
-        digest.update((folder / (module.replace(".", "/") + ".py")).read_bytes())
+        pattern = module.replace(".", "/") + ".py"
+        files = sorted(folder.glob(pattern))
+        if not files:
+            raise FileNotFoundError(f"code_digest: no module {module!r} in {folder}")
+        for file in files:
+            digest.update(file.read_bytes())
     return digest.hexdigest()[:12]

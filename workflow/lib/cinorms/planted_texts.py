@@ -41,7 +41,7 @@ INVALID = {
     ),
     "nonsense": ("s", "smoothly acceptable", "strictly acceptable", "10", "Scenario: the device records"),
     "ambiguous": (
-        "{option} or neutral, depending on how you see it: it could also be {other}.",
+        "It could be {option}, and just as well {other}.",
         "strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable",
     ),
     "truncated": ("Based on the scenario that was provided, and taking into account that the",),
