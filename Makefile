@@ -6,6 +6,9 @@ CONFIG ?=
 SIZE ?= full
 CORES ?= all
 
+# Its CPU build and those for GPUs share a version, so no lock holds it; pip takes what fits this machine.
+TORCH ?= torch==2.13.0
+
 ifeq ($(SIZE),small)
 STUDY := config/demo-small.yaml
 else ifeq ($(SIZE),full)
@@ -15,7 +18,7 @@ $(error SIZE=$(SIZE) is not known; allowed: full, small)
 endif
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help demo run figures tables plan test test-all lint format lock clean
+.PHONY: help demo run figures tables plan test test-all test-paraphrase lint format lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -41,6 +44,9 @@ test: $(VENV)/dev.done ## the fast tests
 test-all: $(VENV)/dev.done ## every test that needs nothing but Python
 	@$(BIN)/pytest
 
+test-paraphrase: .venv-paraphrase/done ## the tests of PEGASUS, on a tiny checkpoint made there
+	@.venv-paraphrase/bin/python -m pytest -o filterwarnings= --confcutdir tests/paraphrase tests/paraphrase
+
 lint: $(VENV)/dev.done ## ruff, mypy, snakefmt, codespell, snakemake --lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -56,7 +62,7 @@ format: $(VENV)/dev.done ## write the code as the linters want it
 
 lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 	@command -v uv >/dev/null || $(BIN)/python -m pip install --quiet uv
-	@for name in run dev; do \
+	@for name in run dev paraphrase; do \
 	  PATH="$(CURDIR)/$(BIN):$$PATH" uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done
@@ -74,4 +80,13 @@ $(VENV)/%.done: requirements/%.lock | $(VENV)/bin/python
 	@echo "Installing $<"
 	@if command -v uv >/dev/null; then uv pip install --quiet --python $(BIN)/python --require-hashes -r $<; \
 	 else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; fi
+	@touch $@
+
+# PEGASUS' own environment: torch first and by pip, or what needs it would bring another one.
+.venv-paraphrase/done: requirements/paraphrase.lock
+	@echo "Making .venv-paraphrase"
+	@$(PYTHON) -m venv .venv-paraphrase
+	@.venv-paraphrase/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	@if command -v uv >/dev/null; then uv pip install --quiet --python .venv-paraphrase/bin/python --require-hashes -r $<; \
+	 else .venv-paraphrase/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; fi
 	@touch $@

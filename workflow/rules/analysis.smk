@@ -1,13 +1,13 @@
 """Analysis: one tidy table for each entry of the study's `analyses`.
 
-Inputs: answers or norms of the entry's arms and models
-Outputs: results/{study}/tables/{analysis}.{parquet,csv}
+Inputs: answers or norms of the entry's arms and models; as its kind needs, vignettes, prompts, what was planted
+Outputs: results/{study}/tables/{analysis}.{parquet,csv,tex}
 """
 
 
 rule make_table:
     input:
-        frames=get_analysis_inputs,
+        unpack(get_analysis_inputs),
     output:
         parquet="results/{study}/tables/{analysis}.parquet",
         csv=report(
@@ -16,6 +16,7 @@ rule make_table:
             category="Tables",
             labels={"table": "{analysis}"},
         ),
+        latex="results/{study}/tables/{analysis}.tex",
     log:
         "logs/{study}/make_table/{analysis}.log",
     benchmark:

@@ -9,9 +9,11 @@ LIBRARY = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).paren
 sys.path.insert(0, str(LIBRARY))
 shell.prefix(f"set -euo pipefail; export PYTHONPATH='{LIBRARY}'${{{{PYTHONPATH:+:$PYTHONPATH}}}}; ")
 
+from snakemake.settings.types import DeploymentMethod
+
 from cinorms.digest import code_digest
 from cinorms.errors import CinormsError
-from cinorms.kinds import KINDS
+from cinorms.kinds import KINDS, inputs_of
 from cinorms.settings import Layer, Root, load_study
 from cinorms.spec import make_spec, shards_of
 from cinorms.validation import load_yaml
@@ -33,10 +35,13 @@ def get_study():
 
 STUDY = get_study()
 RESULTS = f"results/{STUDY.name}"
+# Read before any job runs: a prompt set that has been frozen is a file like any other, and no rule makes it.
+AWAITED = STUDY.awaited()
 REPORT = f"{RESULTS}/report/index.html"
 TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings["analyses"]]
 PLANTED = [f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json" for ask in STUDY.asked() if ask["engine"] == "planted"]
 FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings["figures"]]
+ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
 if STUDY.settings["mirror"]:
     # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
     os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings["mirror"]).absolute()))
@@ -50,6 +55,7 @@ wildcard_constraints:
     shard=r"\d+-of-\d+",
     analysis="|".join(STUDY.settings["analyses"]) or "(?!)",
     figure="|".join(STUDY.settings["figures"]) or "(?!)",
+    prompt_set="|".join(map(re.escape, AWAITED)) or "(?!)",
 
 
 def get_models_of(engine):
@@ -69,8 +75,41 @@ def get_null_principle(wildcards):
 
 
 def get_prompts_file(wildcards):
-    """Return the YAML file of an arm's prompt set."""
-    return str(ROOT.names("prompts")[STUDY.arms[wildcards.arm]["prompts"]])
+    """Return the file that holds the templates of an arm."""
+    return STUDY.prompts_file(STUDY.arms[wildcards.arm]["prompts"])
+
+
+def get_declared_prompts(wildcards):
+    """Return the YAML file that declares an arm's prompt set, or the prompt set itself."""
+    name = STUDY.arms[wildcards.arm]["prompts"] if hasattr(wildcards, "arm") else wildcards.prompt_set
+    return str(ROOT.names("prompts")[name])
+
+
+def get_paraphrase_request(wildcards):
+    """Return what a paraphraser is to be asked, as one value."""
+    return json.dumps(AWAITED[wildcards.prompt_set])
+
+
+def get_paraphrase_env(wildcards):
+    """Return the environment that a paraphraser needs."""
+    engine = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"]
+    name = {"planted": "core", "pegasus": "paraphrase"}.get(engine, engine)
+    return str(ROOT.folder / "envs" / f"{name}.yaml")
+
+
+def get_paraphrase_python(wildcards):
+    """Return the Python of a paraphraser: conda's, else that of `.venv-paraphrase` for pegasus, else this one."""
+    if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
+        return "python"
+    pegasus = ROOT.folder / ".venv-paraphrase" / "bin" / "python"
+    is_pegasus = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"] == "pegasus"
+    return str(pegasus) if is_pegasus and pegasus.exists() else sys.executable
+
+
+def get_planned_variants(arm):
+    """Return the variants of an arm for the plan, which asks no paraphraser either."""
+    awaited = STUDY.arms[arm]["prompts"] in AWAITED
+    return f"{RESULTS}/prompts/{arm}.planned.parquet" if awaited else f"{RESULTS}/prompts/{arm}.parquet"
 
 
 def get_variant_counts(wildcards):
@@ -101,6 +140,11 @@ def get_spec(wildcards):
 def get_whole_spec(wildcards):
     """Return the spec of a model in an arm as if it were asked in one shard."""
     return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1")
+
+
+def get_raw_file(wildcards):
+    """Return the raw CSV file of a model in an arm that takes its responses from there."""
+    return STUDY.raw_file(wildcards.arm, wildcards.model)
 
 
 def get_responses(wildcards):
@@ -134,20 +178,16 @@ def get_figure_code(wildcards):
     return code_digest(*KINDS["figures"][get_figure(wildcards)["kind"]].modules)
 
 
-def get_selected(section, entry):
-    """Return the answers or norms that an entry is made from, in the order of its `selected`."""
-    stage = KINDS[section][entry["kind"]].stage
-    return [f"{RESULTS}/{stage}/{arm}/{model}.parquet" for arm, model in entry["selected"]]
-
-
 def get_analysis_inputs(wildcards):
-    """Return what an analysis is made from."""
-    return get_selected("analyses", get_analysis(wildcards))
+    """Return what an analysis is made from, by name."""
+    entry = get_analysis(wildcards)
+    return inputs_of(KINDS["analyses"][entry["kind"]], entry, RESULTS)
 
 
 def get_figure_inputs(wildcards):
     """Return what a figure is made from."""
-    return get_selected("figures", get_figure(wildcards))
+    entry = get_figure(wildcards)
+    return inputs_of(KINDS["figures"][entry["kind"]], entry, RESULTS)["frames"]
 
 
 def get_closing_words():

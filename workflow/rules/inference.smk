@@ -22,6 +22,7 @@ rule ask_planted:
     conda:
         "../../envs/core.yaml"
     wildcard_constraints:
+        arm=ASKED_ARMS,
         model=get_models_of("planted"),
     resources:
         mem_mb=1500,
@@ -47,6 +48,7 @@ rule ask_vllm:
     conda:
         "../../envs/vllm.yaml"
     wildcard_constraints:
+        arm=ASKED_ARMS,
         model=get_models_of("vllm"),
     resources:
         mem_mb=32000,
@@ -71,6 +73,7 @@ rule ask_openai:
     conda:
         "../../envs/openai.yaml"
     wildcard_constraints:
+        arm=ASKED_ARMS,
         model=get_models_of("openai"),
     resources:
         mem_mb=2000,
@@ -93,6 +96,7 @@ rule describe_planted:
     conda:
         "../../envs/core.yaml"
     wildcard_constraints:
+        arm=ASKED_ARMS,
         model=get_models_of("planted"),
     params:
         spec=get_whole_spec,

@@ -21,8 +21,8 @@ rule assess_norms:
         runtime=10,
     params:
         consensus=STUDY.settings["norms"]["consensus"],
-        t_val=STUDY.thresholds()[0],
-        t_maj=STUDY.thresholds()[1],
+        t_val=STUDY.all_thresholds()[0],
+        t_maj=STUDY.all_thresholds()[1],
         code=code_digest("norms", "tables"),
     script:
         "../scripts/assess_norms.py"

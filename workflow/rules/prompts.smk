@@ -1,8 +1,30 @@
-"""Prompts: the variants of an arm (templates x orders), and a sample of rendered prompts for people.
+"""Prompts: paraphrases where they are to be made, the variants of an arm (templates x orders), and a sample of rendered prompts for people.
 
 Inputs: resources/prompts/{prompt set}.yaml, vignettes
-Outputs: results/{study}/prompts/{arm}.parquet, results/{study}/prompts/{arm}.preview.csv
+Outputs: resources/prompts/frozen/{prompt set}.yaml (under `engine: planted` results/{study}/paraphrases/{prompt set}.yaml),
+         results/{study}/prompts/{arm}.parquet, results/{study}/prompts/{arm}.preview.csv
+
+A frozen file is to be committed. While it is there no rule makes it: whatever else changes, nobody is asked again.
 """
+
+
+rule generate_paraphrases:
+    input:
+        declared=get_declared_prompts,
+    output:
+        frozen=f"{STUDY.paraphrases}/{{prompt_set}}.yaml",
+    log:
+        f"logs/{STUDY.name}/generate_paraphrases/{{prompt_set}}.log",
+    conda:
+        get_paraphrase_env
+    resources:
+        mem_mb=16000,
+        runtime=120,
+    params:
+        python=get_paraphrase_python,
+        request=get_paraphrase_request,
+    shell:
+        "{params.python:q} -m cinorms.paraphrase --request {params.request:q} --out {output.frozen:q} --log {log:q}"
 
 
 rule list_variants:
@@ -19,6 +41,22 @@ rule list_variants:
         code=code_digest("prompts", "prompt_sets", "tables"),
     script:
         "../scripts/list_variants.py"
+
+
+rule plan_variants:
+    input:
+        prompt_set=get_declared_prompts,
+    output:
+        variants="results/{study}/prompts/{arm}.planned.parquet",
+    log:
+        "logs/{study}/plan_variants/{arm}.log",
+    conda:
+        "../../envs/core.yaml"
+    params:
+        counts=get_variant_counts,
+        code=code_digest("prompts", "prompt_sets", "tables"),
+    script:
+        "../scripts/plan_variants.py"
 
 
 rule preview_prompts:

@@ -9,7 +9,7 @@ rule write_report:
     input:
         figures=FIGURES,
         tables=TABLES,
-        previews=collect(f"{RESULTS}/prompts/{{arm}}.preview.csv", arm=STUDY.arms),
+        previews=collect(f"{RESULTS}/prompts/{{arm}}.preview.csv", arm=STUDY.arms_from("model")),
         planted=PLANTED,
     output:
         page="results/{study}/report/index.html",
@@ -28,7 +28,7 @@ rule write_report:
 rule plan:
     input:
         vignettes=collect(f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()),
-        variants=collect(f"{RESULTS}/prompts/{{arm}}.parquet", arm=STUDY.arms),
+        variants=[get_planned_variants(arm) for arm in STUDY.arms],
     output:
         plan=f"{RESULTS}/plan.csv",
     log:
@@ -38,7 +38,7 @@ rule plan:
     params:
         asked=STUDY.asked(),
         vignettes={d: f"{RESULTS}/vignettes/{d}.parquet" for d in STUDY.datasets()},
-        variants={a: f"{RESULTS}/prompts/{a}.parquet" for a in STUDY.arms},
+        variants={arm: get_planned_variants(arm) for arm in STUDY.arms},
         code=code_digest("plan", "prompts"),
     script:
         "../scripts/plan.py"

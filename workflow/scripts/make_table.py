@@ -1,13 +1,24 @@
-"""Make one table of the study's analyses."""
+"""Make one table of the study's analyses, as Parquet, CSV and LaTeX."""
+
+from pathlib import Path
 
 from cinorms import tables
-from cinorms.kinds import KINDS, read_selected
+from cinorms.kinds import KINDS, read_further, read_selected
+from cinorms.latex import to_latex
 from cinorms.logs import start_logging
+
+PLANTED = "Planted respondents: no model was asked."
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     entry = snakemake.params.entry
     kind = KINDS["analyses"][entry["kind"]]
-    table = kind.load()(read_selected(kind, entry, list(snakemake.input.frames)), entry)
+    paths = {name: list(files) for name, files in snakemake.input.items()}
+    table = kind.load()(
+        read_selected(kind, entry, paths["frames"]), entry, **read_further(kind, entry, paths)
+    ).assign(planted=entry["planted"])
     tables.write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
+    shown = table.drop(columns="planted")
+    notes = [PLANTED] if entry["planted"] else []
+    Path(snakemake.output.latex).write_text(to_latex(shown, kind.columns, notes), encoding="utf-8")
     print(f"{entry['name']}: {len(table)} rows")

@@ -1,6 +1,7 @@
 """Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE --log FILE``.
 
-A module of its own and no Snakemake script: a touched script would ask every model again.
+A module of its own and no Snakemake script: a touched script would ask every model again. ``--tuning JSON`` holds
+what changes no response (``spec.make_tuning``). Keys come from the environment alone.
 """
 
 from __future__ import annotations
@@ -8,17 +9,29 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
+import platform
+import signal
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from cinorms import __version__, engines, tables
+from cinorms import __version__, tables
+from cinorms.engines import Engine, make_engine
+from cinorms.engines.questions import Questions
+from cinorms.journal import Journal
 from cinorms.logs import start_logging
 from cinorms.orders import as_categorical
-from cinorms.prompts import ask_grid, messages, select_flows
-from cinorms.shards import take_shard
+from cinorms.replies import Replies
+
+#: Packages whose versions a run record states, where they are installed.
+PACKAGES = ("openai", "vllm", "torch", "transformers", "pandas", "pyarrow", "numpy")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -26,63 +39,135 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="cinorms.ask")
     for name in ("spec", "vignettes", "variants", "out", "log"):
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--tuning", default="{}")
     given = parser.parse_args(arguments)
-    start_logging(given.log)
-    spec = json.loads(given.spec)
-    started = time.monotonic()
+    spec, tuning = json.loads(given.spec), json.loads(given.tuning)
+    key = os.environ.get(tuning.get("key_variable") or "")
+    start_logging(given.log, secrets=[key] if key else [])
+    signal.signal(signal.SIGTERM, _stop)
     vignettes = tables.read(given.vignettes, tables.VIGNETTES)
     variants = tables.read(given.variants, tables.PROMPTS)
-    responses, facts = ask_shard(spec, vignettes, variants)
-    tables.write(responses, given.out, tables.RESPONSES, facts)
+    started = time.monotonic()
+    responses = ask_and_write(spec, tuning, key, vignettes, variants, Path(given.out))
     seconds = time.monotonic() - started
-    print(f"{spec['model']}: {len(responses):,} responses in {seconds:.1f} s ({len(responses) / seconds:,.0f}/s)")
+    print(
+        f"{spec['model']}: {len(responses):,} responses in {seconds:.1f} s ({len(responses) / seconds:,.0f}/s)"
+    )
+
+
+def ask_and_write(
+    spec: Mapping[str, Any],
+    tuning: Mapping[str, Any],
+    key: str | None,
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+    out: Path,
+) -> pd.DataFrame:
+    """Ask a shard and write its responses to ``out``, with a journal beside it where the engine needs one."""
+    journal = Journal.open(out.parent, spec) if spec["engine"] != "planted" else None
+    # What a study spends is counted in one place, beside the arms' folders.
+    tuning = {
+        **tuning,
+        "spending": str(out.parents[2] / ".spending"),
+        "job": ".".join(out.with_suffix("").parts[-3:]),
+    }
+    engine = make_engine(spec, tuning, key, journal.folder if journal else None)
+    return write_shard(spec, vignettes, variants, out, engine, journal)
+
+
+def write_shard(
+    spec: Mapping[str, Any],
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+    out: Path,
+    engine: Engine,
+    journal: Journal | None,
+) -> pd.DataFrame:
+    """Ask a shard with ``engine`` and write its responses to ``out``; hold and fill ``journal`` meanwhile."""
+    questions = Questions.of(spec, vignettes, variants)
+    places = list(zip(questions.variants["template_no"], questions.variants["order_no"], strict=True))
+    with journal.hold([(int(t), int(o)) for t, o in places]) if journal else nullcontext():
+        record = journal.start_run(run_facts(spec)) if journal else None
+        status, replies = "failed", Replies(questions)
+        try:
+            responses = ask_questions(questions, engine, journal, replies)
+            tables.write(responses, out, tables.RESPONSES, response_facts(questions))
+            status = "done"
+        finally:
+            if journal and record:
+                journal.end_run(record, status, {**engine.facts(), "responses": replies.counts()})
+    return responses
 
 
 def ask_shard(
-    spec: Mapping[str, Any], vignettes: pd.DataFrame, variants: pd.DataFrame
+    spec: Mapping[str, Any],
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+    engine: Engine | None = None,
+    journal: Journal | None = None,
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return the responses table of the shard that ``spec`` describes, and the facts to keep with it."""
-    flows = select_flows(vignettes, spec["select"])
-    asked = variants[variants["template_no"] < spec["n_templates"]].reset_index(drop=True)
-    asked = take_shard(asked, spec["shard"])
-    grid = ask_grid(flows["flow"], asked, spec["order_method"], spec["seed"])
-    replies = engines.ask(spec, flows, asked, grid)
-    responses = pd.DataFrame(
-        {
-            "flow": grid["flow"],
-            "variant": pd.Categorical.from_codes(grid["row"], categories=pd.Index(asked["variant"])),
-            "order": as_categorical(grid["order_code"].to_numpy()),
-            "text": replies["text"],
-            "finish_reason": replies["finish_reason"],
-            "n_prompt_tokens": replies.get("n_prompt_tokens", pd.array([pd.NA] * len(grid), dtype="Int32")),
-            "n_output_tokens": replies.get("n_output_tokens", pd.array([pd.NA] * len(grid), dtype="Int32")),
-            "p_options": replies.get("p_options", pd.Series([None] * len(grid), dtype=object)),
-        }
-    )
-    return responses, _facts(spec, flows, asked, grid)
+    questions = Questions.of(spec, vignettes, variants)
+    responses = ask_questions(questions, engine or make_engine(spec), journal, Replies(questions))
+    return responses, response_facts(questions)
 
 
-def _facts(
-    spec: Mapping[str, Any], flows: pd.DataFrame, variants: pd.DataFrame, grid: pd.DataFrame
-) -> dict[str, str]:
-    """Return what is kept with the responses: the spec, the version, and the first prompt with its hash."""
+def ask_questions(
+    questions: Questions, engine: Engine, journal: Journal | None, replies: Replies
+) -> pd.DataFrame:
+    """Return the responses to ``questions``: those in the journal, and those that ``engine`` gives to the others."""
+    if journal:
+        for other in journal.others:
+            print(f"A journal of other settings is left as it is: {other}")
+        replies.take_old(journal.read())
+        print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
+
+    def keep(chunk: pd.DataFrame) -> None:
+        part = replies.take(chunk)
+        if journal:
+            journal.keep(part)
+
+    todo = questions.missing(replies.answered)
+    if len(todo):
+        engine.ask(questions, todo, keep)
+    grid, table = questions.grid, replies.frame()
+    variant = pd.Categorical.from_codes(grid["row"], categories=pd.Index(questions.variants["variant"]))
+    order = as_categorical(grid["order_code"].to_numpy())
+    return pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order}).join(table)
+
+
+def response_facts(questions: Questions) -> dict[str, str]:
+    """Return what is kept in the file of responses: the spec, the version, and the first prompt with its hash.
+
+    Nothing that differs between two runs: the file is the same however often its job was killed.
+    """
+    spec = questions.spec
     facts = {"spec": json.dumps(spec, sort_keys=True), "cinorms": __version__, "engine": spec["engine"]}
-    if not len(grid):
+    if not len(questions.grid):
         return facts
-    chat = messages(
-        variants["template"].iloc[0],
-        flows["vignette"].iloc[0],
-        int(grid["order_code"].iloc[0]),
-        spec["scale"],
-        spec["layout"],
-        spec["system"],
-    )
-    example = json.dumps(chat, ensure_ascii=False)
+    example = json.dumps(questions.chat(0), ensure_ascii=False)
     return {
         **facts,
         "example_prompt": example,
         "example_prompt_sha256": hashlib.sha256(example.encode()).hexdigest(),
     }
+
+
+def run_facts(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a run record states of any engine."""
+    versions = {"cinorms": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return {"engine": spec["engine"], "spec": dict(spec), "versions": versions, "system": platform.platform()}
+
+
+def _stop(number: int, frame: object) -> None:
+    """Leave on SIGTERM as on an error: what has been answered is kept."""
+    print("Stopped by SIGTERM; run again to ask what is missing.")
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms import tables
+from cinorms.errors import DataError
 from cinorms.kinds import Selected
 from cinorms.norms import status_column
 from cinorms.scales import LEVELS, SCALES
@@ -17,14 +18,16 @@ def answer_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.Dat
     """Return one row per arm, model and outcome: each level of the scale, then each status without a level.
 
     Columns: arm, model, outcome (the option's words, or the status), level (missing for a status), status,
-    count, share (of all answers of the model in the arm).
+    count, share (of all answers of the model in the arm). Counts add up to the number of answers: raises
+    ``DataError`` for an answer that none of them covers.
     """
     rows: list[tuple[Any, ...]] = []
     for arm, model, answers in selected:
         scale = SCALES[entry["scales"][arm]]
         total = len(answers)
-        levels = answers["level"].value_counts()
+        levels = answers.loc[answers["status"] == "ok", "level"].value_counts()
         statuses = answers["status"].value_counts()
+        _check_all_counted(arm, model, answers, levels)
         for level in LEVELS:
             count = int(levels.get(level, 0))
             rows.append((arm, model, scale.label(level), level, "ok", count, _share(count, total)))
@@ -34,6 +37,17 @@ def answer_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.Dat
                 rows.append((arm, model, status, pd.NA, status, count, _share(count, total)))
     columns = ["arm", "model", "outcome", "level", "status", "count", "share"]
     return pd.DataFrame(rows, columns=columns).astype({"level": "Int8", "share": "Float64"})
+
+
+def _check_all_counted(arm: str, model: str, answers: pd.DataFrame, levels: pd.Series) -> None:
+    """Insist that every answer has a level of the scale, or a known status without one."""
+    stray = set(answers["status"].unique()) - set(tables.ANSWER_STATUSES)
+    n_ok = int((answers["status"] == "ok").sum())
+    if stray or n_ok != levels.reindex(LEVELS).sum():
+        raise DataError(
+            f"answers of {model} in {arm}: each needs a known status (unknown: {sorted(map(str, stray))}), and "
+            f"a level among {LEVELS} where it is ok; delete the table to have it made again"
+        )
 
 
 def norm_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.DataFrame:

@@ -15,22 +15,24 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def draw_bits(purpose: str, seed: int, *coordinates: npt.ArrayLike) -> npt.NDArray[np.uint64]:
-    """Return 64 random bits for each point of the broadcast ``coordinates`` (integers)."""
+    """Return 64 random bits for each point of the broadcast ``coordinates`` (whole numbers, modulo 2^64).
+
+    Raises ``TypeError`` for a coordinate that is no whole number: rounding it would give two points one draw.
+    """
     digest = hashlib.sha256(f"{purpose}:{seed}".encode()).digest()
     state = np.array(int.from_bytes(digest[:8], "little"), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for coordinate in coordinates:
             # Each coordinate is mixed in before the next: (1, 2) and (2, 1) give different bits.
-            state = _mix(
-                state + _GOLDEN + np.asarray(coordinate).astype(np.int64).astype(np.uint64) * _GOLDEN
-            )
+            state = _mix(state + _GOLDEN + _as_bits(coordinate) * _GOLDEN)
         return _mix(state + _GOLDEN)
 
 
 def draw_uniform(purpose: str, seed: int, *coordinates: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return a number in the open interval (0, 1) for each point of ``coordinates``."""
     bits = draw_bits(purpose, seed, *coordinates)
-    return np.asarray(((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
+    # 52 bits and a half: with 53 the largest would round to 1, which has no logistic or normal number.
+    return np.asarray(((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
 
 
 def draw_logistic(purpose: str, seed: int, *coordinates: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -49,6 +51,15 @@ def draw_normal(purpose: str, seed: int, *coordinates: npt.ArrayLike) -> npt.NDA
 def text_number(text: str) -> int:
     """Return a whole number for ``text``, the same in every process, to use as a coordinate."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "little")
+
+
+def _as_bits(coordinate: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+    values = np.asarray(coordinate)
+    if values.dtype.kind == "O":  # Python's whole numbers beyond 64 bits
+        values = np.asarray(np.mod(values, 2**64))
+    elif values.dtype.kind not in "iu":
+        raise TypeError(f"coordinates are whole numbers, {values.dtype} was given")
+    return values.astype(np.uint64)
 
 
 def _mix(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -1,5 +1,10 @@
 """Errors that a user can mend: shown as one message, never as a traceback."""
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
 
 class CinormsError(Exception):
     """Base of all errors that say what was given, what is allowed and what to do."""
@@ -11,3 +16,24 @@ class ConfigError(CinormsError):
 
 class DataError(CinormsError):
     """A data file is missing, unreachable, changed or not what it should be."""
+
+
+class EngineError(CinormsError):
+    """An engine cannot go on; what was answered before is in the journal."""
+
+
+class JournalError(CinormsError):
+    """The journal of a shard cannot be written or is in use."""
+
+
+def listing(given: object, allowed: Iterable[object]) -> str:
+    """Return ``allowed: a, b, c`` and, where one is near to ``given``, ``; did you mean 'b'?``."""
+    names = sorted(str(name) for name in allowed)
+    return f"allowed: {', '.join(names) if names else 'none'}{nearest(given, names)}"
+
+
+def nearest(given: object, names: Iterable[str]) -> str:
+    """Return ``; did you mean 'b'?`` for the name nearest to ``given`` (capitals aside), or nothing."""
+    by_spelling = {name.casefold(): name for name in names}
+    near = difflib.get_close_matches(str(given).casefold(), by_spelling, n=1)
+    return f"; did you mean '{by_spelling[near[0]]}'?" if near else ""

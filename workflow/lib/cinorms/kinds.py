@@ -1,10 +1,12 @@
-"""Kinds of analyses and figures: which stage each reads and which function makes it."""
+"""Kinds of analyses and figures: what each reads, and which function makes it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -22,40 +24,253 @@ class Selected(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """``function`` of ``cinorms.{module}`` makes it from the tables of ``stage``; ``uses`` names further modules."""
+    """``function`` of ``cinorms.{module}`` makes it from the tables of ``stage``; ``uses``: further modules.
+
+    The function is called with the selected tables, the entry, and by name what ``also`` lists:
+    ``answers``, ``norms`` (as the selected tables), ``vignettes``, ``prompts`` (a table per arm),
+    ``planted``, ``coefficients`` (what was planted, per arm and model; of planted respondents only).
+    ``columns`` are those that the LaTeX table shows, all where empty.
+    """
 
     stage: str
     module: str
     function: str
     uses: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     @property
     def modules(self) -> tuple[str, ...]:
         """Modules whose change can change the result."""
-        return ("kinds", "tables", self.module, *self.uses)
+        return ("kinds", "scales", "tables", self.module, *self.uses)
 
     def load(self) -> Callable[..., Any]:
         """Return the function, importing what it needs only now."""
         return getattr(import_module(f"cinorms.{self.module}"), self.function)  # type: ignore[no-any-return]
 
 
+_SHARED = ("analyses.shared", "analyses.names", "analyses.factors", "norms")
+_REGRESSION = (*_SHARED, "clm*", "links", "terms", "pvalues")
+_TESTS = (*_SHARED, "analyses.pairing", "hypotheses", "pvalues")
+_EFFECTS = (*_SHARED, "marginal_means", "bootstrap")
+_TERMS = ("arm", "model", "term", "level", "baseline", "estimate", "std_err", "statistic", "p", "status")
+_WHO = ("arm", "model")
+_PAIR = ("arm_a", "model_a", "arm_b", "model_b")
+_INTERVAL = ("std_err", "conf_low", "conf_high", "status")
+_DISCARDED = ("flows", "kept", "discarded", "share_discarded")
+
 KINDS = {
     "analyses": {
         "answer_counts": Kind("answers", "counts", "answer_counts"),
         "norm_counts": Kind("norms", "counts", "norm_counts", ("norms",)),
+        "ordinal_regression": Kind(
+            "norms", "analyses.regression", "ordinal_regression", _REGRESSION, ("vignettes",), _TERMS
+        ),
+        "proportional_odds": Kind(
+            "norms", "analyses.regression", "proportional_odds", _REGRESSION, ("vignettes",)
+        ),
+        "response_regression": Kind(
+            "answers",
+            "analyses.regression",
+            "response_regression",
+            _REGRESSION,
+            ("vignettes", "prompts"),
+            _TERMS,
+        ),
+        "model_tests": Kind(
+            "norms",
+            "analyses.between",
+            "model_tests",
+            _TESTS,
+            ("vignettes",),
+            ("arm", "compared", "test", "n", "statistic", "df", "p", "effect", "effect_size", "status"),
+        ),
+        "model_pairs": Kind(
+            "norms",
+            "analyses.between",
+            "model_pairs",
+            _TESTS,
+            ("vignettes",),
+            (
+                *_PAIR,
+                "test",
+                "n",
+                "statistic",
+                "p",
+                "p_bonferroni",
+                "p_holm",
+                "p_bh",
+                "effect_size",
+                "status",
+            ),
+        ),
+        "normality": Kind("norms", "analyses.between", "normality", _TESTS, ("vignettes",)),
+        "model_contrasts": Kind(
+            "answers",
+            "analyses.between",
+            "model_contrasts",
+            (*_TESTS, "permutation", "bootstrap"),
+            ("vignettes", "prompts"),
+            (*_PAIR, "n_flows", "n_units", "estimate", *_INTERVAL[:3], "p", "p_holm", "status"),
+        ),
+        "agreement_pairs": Kind(
+            "norms", "analyses.between", "agreement_pairs", (*_TESTS, "agreement"), ("vignettes",)
+        ),
+        "agreement_sets": Kind(
+            "norms", "analyses.between", "agreement_sets", (*_TESTS, "agreement"), ("vignettes",)
+        ),
+        "marginal_means": Kind(
+            "answers",
+            "analyses.effects",
+            "level_means",
+            _EFFECTS,
+            ("vignettes", "prompts"),
+            (*_WHO, "factor", "level", "n", "mean", *_INTERVAL),
+        ),
+        "amce": Kind(
+            "answers",
+            "analyses.effects",
+            "level_effects",
+            _EFFECTS,
+            ("vignettes", "prompts"),
+            (*_WHO, "factor", "level", "baseline", "n", "estimate", *_INTERVAL),
+        ),
+        "reliability": Kind(
+            "answers", "analyses.quality", "reliability", (*_SHARED, "reliability"), ("norms", "prompts")
+        ),
+        "position_effects": Kind(
+            "answers", "analyses.quality", "position_effects", (*_SHARED, "reliability")
+        ),
+        "missing_answers": Kind(
+            "answers", "analyses.quality", "missing_answers", (*_SHARED, "missing"), ("prompts",)
+        ),
+        "missing_bounds": Kind(
+            "norms",
+            "analyses.quality",
+            "missing_bounds",
+            (*_SHARED, "missing"),
+            ("vignettes",),
+        ),
+        "discarded": Kind("norms", "analyses.filtering", "discarded", (*_SHARED, "survivorship")),
+        "lost": Kind("norms", "analyses.filtering", "lost", (*_SHARED, "survivorship")),
+        "discarded_levels": Kind(
+            "norms",
+            "analyses.filtering",
+            "discarded_levels",
+            (*_SHARED, "survivorship"),
+            ("vignettes",),
+            (*_WHO, "factor", "level", *_DISCARDED),
+        ),
+        "discarded_association": Kind(
+            "norms",
+            "analyses.filtering",
+            "discarded_association",
+            (*_SHARED, "survivorship"),
+            ("vignettes",),
+            (*_WHO, "factor", "statistic", "dof", "p", "cramers_v", "flows", "status"),
+        ),
+        "minority": Kind(
+            "norms", "analyses.filtering", "minority_of_norms", (*_SHARED, "survivorship"), ("vignettes",)
+        ),
+        "norm_intervals": Kind(
+            "answers",
+            "analyses.stability",
+            "norm_intervals",
+            (*_SHARED, "bootstrap"),
+            ("norms", "vignettes"),
+        ),
+        "stability": Kind(
+            "answers", "analyses.stability", "stability", (*_SHARED, "bootstrap"), ("norms", "vignettes")
+        ),
+        "budget": Kind("answers", "analyses.stability", "budget_curve", (*_SHARED, "budget")),
+        "budget_needed": Kind("answers", "analyses.stability", "budget_needed", (*_SHARED, "budget")),
+        "budget_design": Kind(
+            "answers",
+            "analyses.stability",
+            "budget_design",
+            (*_SHARED, "budget", "reliability"),
+            ("prompts",),
+        ),
+        "calibration": Kind(
+            "norms",
+            "analyses.calibration",
+            "calibration",
+            _REGRESSION,
+            ("vignettes", "planted", "coefficients"),
+        ),
+        "calibration_coefficients": Kind(
+            "norms",
+            "analyses.calibration",
+            "calibration_coefficients",
+            _REGRESSION,
+            ("vignettes", "planted", "coefficients"),
+        ),
     },
     "figures": {
         "distribution": Kind("answers", "figures.distribution", "draw", ("counts", "figures.theme")),
     },
 }
 
-_CONTRACTS = {"answers": tables.ANSWERS, "norms": tables.NORMS}
+_CONTRACTS = {
+    "answers": tables.ANSWERS,
+    "norms": tables.NORMS,
+    "vignettes": tables.VIGNETTES,
+    "prompts": tables.PROMPTS,
+    "planted": tables.PLANTED,
+}
 
 
-def read_selected(kind: Kind, entry: dict[str, Any], paths: list[str]) -> list[Selected]:
-    """Read the tables that an entry is made from; ``entry["selected"]`` names them in the order of ``paths``."""
-    contract = _CONTRACTS[kind.stage]
+def inputs_of(kind: Kind, entry: Mapping[str, Any], results: str) -> dict[str, list[str]]:
+    """Return the files that an entry is made from: ``frames``, in the order of ``selected``, and ``also``.
+
+    Vignettes and prompts come in the order of the entry's arms, what was planted in that of ``respondents``.
+    """
+
+    def of_pairs(folder: str, key: str, suffix: str) -> list[str]:
+        return [f"{results}/{folder}/{arm}/{model}.{suffix}" for arm, model in entry[key]]
+
+    known = {
+        "answers": lambda: of_pairs("answers", "selected", "parquet"),
+        "norms": lambda: of_pairs("norms", "selected", "parquet"),
+        "vignettes": lambda: [
+            f"{results}/vignettes/{entry['design'][a]['dataset']}.parquet" for a in entry["arms"]
+        ],
+        "prompts": lambda: [f"{results}/prompts/{arm}.parquet" for arm in entry["arms"]],
+        "planted": lambda: of_pairs("planted", "respondents", "parquet"),
+        "coefficients": lambda: of_pairs("planted", "respondents", "json"),
+    }
+    return {"frames": known[kind.stage](), **{name: known[name]() for name in kind.also}}
+
+
+def read_selected(kind: Kind, entry: Mapping[str, Any], paths: Sequence[str]) -> list[Selected]:
+    """Read the tables that an entry is made from: ``paths`` in the order of ``entry["selected"]``."""
+    return _read_pairs(kind.stage, entry, paths)
+
+
+def read_further(kind: Kind, entry: Mapping[str, Any], paths: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Read what ``kind.also`` names from the files that ``inputs_of`` named."""
+    found: dict[str, Any] = {}
+    for name in kind.also:
+        if name in ("answers", "norms"):
+            found[name] = _read_pairs(name, entry, paths[name])
+        elif name in ("vignettes", "prompts"):
+            frames = {path: tables.read(path, _CONTRACTS[name]) for path in dict.fromkeys(paths[name])}
+            found[name] = {arm: frames[path] for arm, path in zip(entry["arms"], paths[name], strict=True)}
+        else:
+            pairs = zip(map(tuple, entry["respondents"]), paths[name], strict=True)
+            found[name] = {pair: _read_planted(name, path) for pair, path in pairs}
+    return found
+
+
+def _read_pairs(stage: str, entry: Mapping[str, Any], paths: Sequence[str]) -> list[Selected]:
+    contract = _CONTRACTS[stage]
     return [
         Selected(arm, model, tables.read(path, contract))
         for (arm, model), path in zip(entry["selected"], paths, strict=True)
     ]
+
+
+def _read_planted(name: str, path: str) -> Any:
+    if name == "planted":
+        return tables.read(path, tables.PLANTED)
+    return json.loads(Path(path).read_text(encoding="utf-8"))

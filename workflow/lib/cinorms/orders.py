@@ -8,6 +8,7 @@ the work into shards changes no order that was there before.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -76,6 +77,7 @@ def as_categorical(codes: npt.NDArray[np.int64]) -> pd.Categorical:
     return pd.Categorical.from_codes(codes, categories=pd.Index(ORDERS, dtype="str"))
 
 
+@cache
 def options_shown(options: tuple[str, ...]) -> list[str]:
     """Return the option list as it stands in a prompt, for each of ``ORDERS``, as the papers wrote it."""
     return ["[" + ", ".join(options[int(index)] for index in order) + "]" for order in ORDERS]

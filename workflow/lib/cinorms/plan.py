@@ -11,9 +11,9 @@ from cinorms.orders import options_shown
 from cinorms.prompts import select_flows
 from cinorms.scales import SCALES
 
-#: Characters per token of these prompts: the authors' 228,096 prompts have 79.3 tokens of 131k-word BPE
-#: tokenizers (docs/method.md) and 370 characters on average.
-# ASSUME: other tokenizers are within 15% of it (the 32k-word one of tulu-2 takes 90.2 tokens).
+#: Characters per token of these prompts: the authors' 228,096 prompts have 388 characters on average, which
+#: are 79.3 tokens of a 131k-word tokenizer and 90.2 of the 32k-word one of tulu-2.
+# ASSUME: other tokenizers, and other datasets' vignettes, are within 15% of it.
 CHARACTERS_PER_TOKEN = 4.6
 #: Tokens of a chat template around one prompt.
 WRAPPER_TOKENS = 10
@@ -69,28 +69,27 @@ def _cost(ask: Mapping[str, Any], tokens_in: int, tokens_out: int) -> dict[str, 
     if "tokens_per_second" in rates:
         minutes = ask["gpus"] * tokens_in / rates["tokens_per_second"] / 60
     usd = pd.NA
-    if "usd_per_million_input" in rates:
+    if {"usd_per_million_input", "usd_per_million_output"} <= rates.keys():
         usd = (
-            tokens_in * rates["usd_per_million_input"] + tokens_out * rates.get("usd_per_million_output", 0)
+            tokens_in * rates["usd_per_million_input"] + tokens_out * rates["usd_per_million_output"]
         ) / 1e6
     return {"gpu_minutes": minutes, "usd": usd}
 
 
 def as_text(plan: pd.DataFrame) -> str:
-    """Return the plan as a table for a terminal, totals last."""
+    """Return the plan as a table for a terminal, totals (of what is known) last."""
     counts = ["prompts", "input_tokens", "output_tokens"]
     shown = plan.drop(columns="gpus").rename(columns={"gpu_minutes": "GPU-minutes", "usd": "USD"})
     total = {"arm": "total", **{name: plan[name].sum() for name in counts}}
-    total["GPU-minutes"], total["USD"] = plan["gpu_minutes"].sum(), plan["usd"].sum()
+    total["GPU-minutes"], total["USD"] = (plan[n].sum(min_count=1) for n in ("gpu_minutes", "usd"))
     shown = pd.concat([shown.astype(object), pd.DataFrame([total]).astype(object)])
     for name in ("flows", "variants", *counts):
         shown[name] = [f"{value:,.0f}" if pd.notna(value) else "" for value in shown[name]]
     for name, digits in (("GPU-minutes", 0), ("USD", 2)):
-        last = len(shown) - 1
-        shown[name] = [
-            f"{value:,.{digits}f}" if pd.notna(value) else ("" if at == last else "-")
-            for at, value in enumerate(shown[name])
-        ]
+        shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else "-" for value in shown[name]]
     lines = shown.fillna("").to_string(index=False)
-    note = "Estimates: rates from config/models.yaml; '-' where it has none. Retries are not in them."
+    note = (
+        "Estimates: rates from config/models.yaml; '-' where it has none, and totals leave those out. "
+        "Retries are not in them."
+    )
     return f"\n{lines}\n\n{note}"

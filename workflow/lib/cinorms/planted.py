@@ -1,10 +1,10 @@
 """Planted respondents: known norms, known noise, known invalid answers, and no model asked.
 
 The flow's acceptability is a cumulative-logit model over the factors: ``linear`` (the sum of the levels'
-coefficients, scaled and shifted) plus ``residual`` (standard logistic, one per flow). Cutting their sum at the
-thresholds gives the planted norm. A single answer adds the effect of its template and its own noise before
-the cut; a stated share of answers follows the position of the option instead. Everything is a pure function
-of (model, flow, variant, seed), so shards and restarts change nothing.
+coefficients, scaled and shifted) plus ``residual`` (standard logistic, one per flow). Cutting their sum at
+the thresholds gives the planted norm. A single answer adds the effect of its template and its own noise
+before the cut; a stated share of answers follows the position of the option instead. Everything is a pure
+function of (model, flow, variant, seed), so shards and restarts change nothing.
 """
 
 from __future__ import annotations
@@ -56,16 +56,17 @@ def level_coefficients(
     """Return the coefficient of every level, scaled: columns factor, level, coefficient, stated.
 
     A level that is not listed draws one from a normal distribution: the same for every respondent and
-    dataset under one seed, so that differences between respondents are the stated ones.
+    dataset under one seed, so that differences between respondents are the stated ones. A factor with one
+    level that is not listed has 0.
     """
     rows = []
     for factor, levels in factors.items():
         stated = respondent.coefficients.get(factor, {})
         for level in levels:
-            if len(levels) == 1:
-                value = 0.0
-            elif level in stated:
+            if level in stated:
                 value = stated[level]
+            elif len(levels) == 1:
+                value = 0.0
             else:
                 draw = draw_normal("level", seed, text_number(factor), text_number(level))
                 value = respondent.other_levels_sd * float(draw)
@@ -102,13 +103,15 @@ def respond(
 ) -> pd.DataFrame:
     """Answer every row of ``grid`` (from ``prompts.ask_grid``); columns text and finish_reason.
 
-    ``temperature`` adds its value to the scale of the answers' noise.
+    ``temperature`` adds its value to the scale of the answers' noise. A template is known by its wording,
+    not by its number: the same wording in two prompt sets has one effect, template 3 of each has its own.
     """
     who = text_number(respondent.name)
     rows = grid["row"].to_numpy()
-    flow, template_no = grid["flow"].to_numpy(), variants["template_no"].to_numpy()[rows]
-    at = (who, flow, template_no, variants["order_no"].to_numpy()[rows])
-    option = _chosen_option(respondent, planted, grid, template_no, at, seed, temperature)
+    templates = np.array([text_number(template) for template in variants["template"]], dtype=np.int64)
+    effect = (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
+    at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
+    option = _chosen_option(respondent, planted, grid, effect, at, seed, temperature)
     book = TextBook(options)
     status = _statuses(respondent, at, seed)
     verbose = draw_uniform("verbose", seed, *at) < respondent.verbose
@@ -121,7 +124,7 @@ def _chosen_option(
     respondent: Respondent,
     planted: pd.DataFrame,
     grid: pd.DataFrame,
-    template_no: npt.NDArray[Any],
+    template_effect: Floats,
     at: tuple[Any, ...],
     seed: int,
     temperature: float,
@@ -138,11 +141,8 @@ def _chosen_option(
             return np.asarray(draw_uniform("uniform", seed, *at) * 5).astype(np.int64)
     acceptability = (planted["linear"] + planted["residual"]).to_numpy()
     place = np.searchsorted(planted["flow"].to_numpy(), grid["flow"].to_numpy())
-    effects = respondent.template_sd * draw_normal(
-        "template", seed, text_number(respondent.name), np.arange(int(template_no.max(initial=0)) + 1)
-    )
     noise = (respondent.noise + temperature) * draw_logistic("answer", seed, *at)
-    option = np.searchsorted(respondent.thresholds, acceptability[place] + effects[template_no] + noise)
+    option = np.searchsorted(respondent.thresholds, acceptability[place] + template_effect + noise)
     by_position = draw_uniform("by_position", seed, *at) < respondent.position_share
     weights = np.cumsum(respondent.position_weights) / np.sum(respondent.position_weights)
     position = np.searchsorted(weights, draw_uniform("position", seed, *at), side="right").clip(max=4)

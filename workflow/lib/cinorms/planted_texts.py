@@ -20,12 +20,13 @@ PLAIN = (
     "Answer: {option}",
 )
 VERBOSE = (
-    "Based on the scenario provided, the answer is: {option}. While it is understandable for such a device to "
-    "collect and transmit this data, it is important that people are told about it.",
-    "I would say this scenario is {option}, because the person concerned may not expect the information to be "
-    "passed on.",
+    "Based on the scenario provided, the answer is: {option}. While it is understandable for such a device "
+    "to collect and transmit this data, it is important that people are told about it.",
+    "I would say this scenario is {option}, because the person concerned may not expect the information to "
+    "be passed on.",
     "{Option}. The device is expected to collect this information, but the recipient matters as well.",
-    "The most fitting option is **{option}**.\n\nExplanation: the condition limits what the recipient can do.",
+    "The most fitting option is **{option}**.\n\n"
+    "Explanation: the condition limits what the recipient can do.",
     "My answer would be '{option}' given the details of the scenario.",
 )
 INVALID = {

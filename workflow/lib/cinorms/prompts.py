@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from cinorms.errors import ConfigError, listing
 from cinorms.orders import options_shown, order_codes
 from cinorms.scales import SCALES
 
@@ -20,6 +22,9 @@ WRAPPERS = {
     "llama3": ("<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n", "<|eot_id|>"),
     "none": ("", ""),
 }
+
+#: How a prompt is spread over the messages of a chat.
+LAYOUTS = ("single", "instruction_in_system")
 
 #: Where the vignette stood in a template, with the punctuation that leads to it.
 _SCENARIO = re.compile(r":?\s*\{scenario\}")
@@ -40,15 +45,25 @@ def list_variants(prompt_set: str, templates: Sequence[str], n_templates: int, n
 
 
 def select_flows(vignettes: pd.DataFrame, select: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Return the flows whose levels are among those named, every factor that is not named left free."""
+    """Return the flows whose levels are among those named, every factor that is not named left free.
+
+    Raises ``ConfigError`` for a level that no flow has (of a dataset that is a file, settings cannot know the
+    levels), and where no flow is left.
+    """
     keep = np.ones(len(vignettes), dtype=bool)
     for factor, levels in select.items():
+        known = list(vignettes[factor].unique())
+        for level in levels:
+            if level not in known:
+                raise ConfigError(f"select.{factor}: level {level!r} is not known; {listing(level, known)}")
         keep &= vignettes[factor].isin(list(levels)).to_numpy()
+    if select and not keep.any():
+        raise ConfigError(f"select: no flow has all of {', '.join(select)} at the levels named")
     return vignettes.loc[keep].reset_index(drop=True)
 
 
 def ask_grid(flows: pd.Series, variants: pd.DataFrame, method: str, seed: int) -> pd.DataFrame:
-    """Return every (flow, variant) to ask, sorted by flow, template, order; ``variant`` is a row of ``variants``.
+    """Return every (flow, variant) to ask, sorted by flow, template, order.
 
     Columns: flow, row (position in ``variants``), order_code (index into ``orders.ORDERS``).
     """
@@ -79,6 +94,8 @@ def messages(
     the vignette alone into the user message, as the published gpt-4o-mini run did. ``system`` goes first.
     """
     shown = options_shown(SCALES[scale].options)[order_code]
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout {layout!r}; allowed: {', '.join(LAYOUTS)}")
     if layout == "single":
         instruction, user = None, fill(template, vignette, shown)
     else:
@@ -105,31 +122,29 @@ def wrap(chat: Sequence[Mapping[str, str]], wrapper: str) -> str:
 def preview(
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
-    arm: Mapping[str, object],
+    arm: Mapping[str, Any],
     scale: str,
     seed: int,
     rows: int = 30,
 ) -> pd.DataFrame:
-    """Return a sample of rendered prompts for people: every template, spread over the flows."""
-    flows = select_flows(vignettes, arm["select"])  # type: ignore[arg-type]
-    orders: Mapping[str, object] = arm["orders"]  # type: ignore[assignment]
-    picked = np.linspace(0, len(flows) - 1, num=rows if len(flows) else 0).round().astype(int)
+    """Return a sample of rendered prompts for people: every template, spread over the flows.
+
+    Columns: flow, variant, layout, system_message, user_message. Under ``layout: paper``, which differs
+    between models, every prompt is shown in both layouts.
+    """
+    flows = select_flows(vignettes, arm["select"])
+    cycle = variants.sort_values(["order_no", "template_no"], ignore_index=True)
+    rows = max(rows, cycle["template_no"].nunique())
+    picked = np.linspace(0, len(flows) - 1, num=rows).round().astype(int)
+    places = dict.fromkeys((int(at), number % len(cycle)) for number, at in enumerate(picked))
     lines = []
-    for place, at in enumerate(picked):
-        flow, variant = flows.iloc[at], variants.iloc[place % len(variants)]
-        code = int(
-            order_codes(
-                str(orders["method"]), seed, flow["flow"], variant["template_no"], variant["order_no"]
-            )
+    for at, place in places:
+        flow, variant = flows.iloc[at], cycle.iloc[place]
+        code = order_codes(
+            arm["orders"]["method"], seed, flow["flow"], variant["template_no"], variant["order_no"]
         )
-        chat = messages(
-            variant["template"],
-            flow["vignette"],
-            code,
-            scale,
-            str(arm["layout"]),
-            arm["system"],  # type: ignore[arg-type]
-        )
-        words = {m["role"]: m["content"] for m in chat}
-        lines.append((flow["flow"], variant["variant"], words.get("system", ""), words["user"]))
-    return pd.DataFrame(lines, columns=["flow", "variant", "system_message", "user_message"])
+        for layout in LAYOUTS if arm["layout"] == "paper" else (arm["layout"],):
+            chat = messages(variant["template"], flow["vignette"], int(code), scale, layout, arm["system"])
+            words = {message["role"]: message["content"] for message in chat}
+            lines.append((flow["flow"], variant["variant"], layout, words.get("system", ""), words["user"]))
+    return pd.DataFrame(lines, columns=["flow", "variant", "layout", "system_message", "user_message"])

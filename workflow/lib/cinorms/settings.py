@@ -1,4 +1,4 @@
-"""From study files to one checked study: layers are merged, every name is looked up, mistakes are explained."""
+"""From study files to one checked study: layers are merged, and every name is looked up."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cinorms.analyses.names import MODEL_ATTRIBUTES
 from cinorms.designs import Dataset, load_dataset
 from cinorms.errors import ConfigError
-from cinorms.prompt_sets import PromptSet, load_prompt_set
+from cinorms.paraphrase import make_request
+from cinorms.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
+from cinorms.releases import Release, load_release, raw_file
+from cinorms.settings_checks import check_complete, check_names
 from cinorms.validation import check, load_yaml, unknown
 
-#: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as a
-#: whole: a study has its own arms and figures, not the demo's and some more.
+#: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
+#: a whole: a study has its own arms and figures, not the demo's and some more.
 MIXED = frozenset({"arm_defaults", "orders", "norms", "grid", "datasets"})
+
+#: GPUs of a model whose registry entry does not say how many.
+GPUS = {"vllm": 1, "openai": 0}
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ class Study:
         return list(dict.fromkeys(arm["dataset"] for arm in self.arms.values()))
 
     def null_principle(self, dataset: str) -> bool:
-        """Tell whether the flows that state no transmission principle are part of ``dataset`` in this study."""
+        """Tell whether the flows of ``dataset`` that state no transmission principle are asked."""
         return bool(self.settings["datasets"].get(dataset, {}).get("null_principle", False))
 
     def dataset(self, name: str) -> Dataset:
@@ -101,11 +108,57 @@ class Study:
         """Return the prompt set ``name``."""
         return _prompt_set(self.root.names("prompts")[name])
 
+    def release(self, name: str) -> Release:
+        """Return the release ``name``."""
+        return _release(self.root.names("published")[name])
+
+    def arms_from(self, *sources: str) -> list[str]:
+        """Return the arms whose answers come from one of ``sources``."""
+        return [name for name, arm in self.arms.items() if arm["source"] in sources]
+
+    def published_models(self) -> list[str]:
+        """Return every model of the arms whose answers were published."""
+        named = {m for arm in self.arms_from("published") for m in self.models(arm)}
+        return [model for model in self.all_models() if model in named]
+
+    def raw_file(self, arm: str, model: str) -> str:
+        """Return the raw CSV file with the responses of ``model`` in ``arm``."""
+        entry = self.registry[model]
+        return raw_file(self.arms[arm]["raw_files"], entry.get("source", model), entry["engine"])
+
+    def compared(self) -> Release | None:
+        """Return the release whose printed numbers are compared with this study's tables, if any."""
+        return self.release(self.settings["compare"]) if self.settings["compare"] else None
+
+    def awaited(self) -> dict[str, dict[str, Any]]:
+        """Return what is to be asked for each prompt set whose paraphrases are not there yet."""
+        planted = self.settings["engine"] == "planted"
+        used = {
+            name: self.prompt_set(name) for name in dict.fromkeys(a["prompts"] for a in self.arms.values())
+        }
+        return {n: make_request(s, self.registry, planted) for n, s in used.items() if s.generate}
+
+    @property
+    def paraphrases(self) -> str:
+        """Folder that paraphrases are written to.
+
+        Planted ones that stand in for a paraphraser's are never frozen: they stay with the study's results.
+        """
+        if self.settings["engine"] == "planted":
+            return f"results/{self.name}/paraphrases"
+        return str(frozen_folder(self.root.folder / "resources" / "prompts"))
+
+    def prompts_file(self, name: str) -> str:
+        """Return the file that holds the templates of the prompt set ``name``, or will hold them."""
+        if self.prompt_set(name).generate:
+            return f"{self.paraphrases}/{name}.yaml"
+        return str(templates_path(self.root.names("prompts")[name]))
+
     def templates(self, arm: str, model: str | None = None) -> int:
         """Return how many templates ``arm`` uses, or asks of one ``model``."""
         settings = self.arms[arm]
         stated = settings["templates"]
-        count = len(self.prompt_set(settings["prompts"]).templates) if stated == "all" else int(stated)
+        count = self.prompt_set(settings["prompts"]).n_templates if stated == "all" else int(stated)
         return min(count, settings["templates_for"].get(model, count)) if model else count
 
     def t_val(self, model: str) -> int:
@@ -117,8 +170,16 @@ class Study:
         """Return every t_val and every t_maj under which flows are judged, the study's own among them."""
         norms = self.settings["norms"]
         t_vals = {norms["t_val"], *norms["t_val_for"].values(), *norms["grid"]["t_val"]}
-        t_majs = list(dict.fromkeys([*norms["grid"]["t_maj"], norms["t_maj"]]))
-        return sorted(t_vals), sorted(t_majs, key=lambda t: -1.0 if t == "plurality" else t)
+        return _sorted(t_vals, [*norms["grid"]["t_maj"], norms["t_maj"]])
+
+    def all_thresholds(self) -> tuple[list[int], list[float | str]]:
+        """Return ``thresholds`` and those that single analyses and figures have instead."""
+        entries = [e for section in ("analyses", "figures") for e in self.settings[section].values()]
+        t_vals, t_majs = self.thresholds()
+        return _sorted(
+            {*t_vals, *(e["t_val"] for e in entries if "t_val" in e)},
+            [*t_majs, *(e["t_maj"] for e in entries if "t_maj" in e)],
+        )
 
     def scale(self, arm: str) -> str:
         """Return the name of the answer scale of ``arm``."""
@@ -128,26 +189,60 @@ class Study:
         """Return an analysis or a figure with everything of the study that it depends on.
 
         ``selected`` lists the (arm, model) pairs it is made from: its arms in order, in each the models it
-        names, or all of the study's in the study's order.
+        names, or all of the study's in the study's order; ``respondents`` those that are planted.
         """
         entry = self.settings[section][name]
         models = entry.get("models") or self.all_models()
         selected = [[arm, model] for arm in entry["arms"] for model in models if model in self.models(arm)]
         t_vals, t_majs = self.thresholds()
+        names = list(dict.fromkeys(model for _, model in selected))
         return {
             **entry,
             "name": name,
+            "seed": self.seed,
             "selected": selected,
+            "respondents": [pair for pair in selected if self.registry_entry(pair[1])["engine"] == "planted"],
             "scales": {arm: self.scale(arm) for arm in entry["arms"]},
-            "t_val": {model: self.t_val(model) for _, model in selected},
-            "t_maj": self.settings["norms"]["t_maj"],
+            "design": {arm: self.design(arm) for arm in entry["arms"]},
+            "conditions": {arm: self.conditions(arm) for arm in entry["arms"]},
+            "attributes": {model: self.attributes(model) for model in names},
+            "t_val": {model: entry.get("t_val", self.t_val(model)) for model in names},
+            "t_maj": entry.get("t_maj", self.settings["norms"]["t_maj"]),
             "t_vals": t_vals,
             "t_majs": t_majs,
             "planted": any(self.registry_entry(m)["engine"] == "planted" for _, m in selected),
         }
 
+    def design(self, arm: str) -> dict[str, Any]:
+        """Return the dataset of ``arm``: its name, its factors, and which of them are linked."""
+        dataset = self.dataset(self.arms[arm]["dataset"])
+        linked = dataset.design.linked if dataset.design is not None else ()
+        return {
+            "dataset": dataset.name,
+            "factors": list(dataset.factors),
+            "linked": [list(group) for group in linked],
+        }
+
+    def attributes(self, model: str) -> dict[str, Any]:
+        """Return what the registry says of ``model`` that an analysis can name."""
+        return {name: self.registry[model].get(name) for name in MODEL_ATTRIBUTES}
+
+    def conditions(self, arm: str) -> dict[str, Any]:
+        """Return the conditions of ``arm`` that an analysis can name."""
+        settings = self.arms[arm]
+        return {
+            "dataset": settings["dataset"],
+            "paraphraser": settings["prompts"],
+            "temperature": settings["temperature"],
+            "order": settings["orders"]["method"],
+            "readout": settings["readout"],
+            "wrapper": settings["wrap"],
+            "layout": settings["layout"],
+            "system": settings["system"] or "none",
+        }
+
     def asked(self) -> list[dict[str, Any]]:
-        """Return what the plan needs to know of every model in every arm."""
+        """Return what the plan needs to know of every model in every arm that asks models."""
         return [
             {
                 "arm": arm,
@@ -158,10 +253,11 @@ class Study:
                 "system": settings["system"],
                 "scale": self.scale(arm),
                 "n_templates": self.templates(arm, model),
-                "gpus": entry.get("gpus", 0),
+                "gpus": 0 if entry["engine"] == "planted" else entry.get("gpus", GPUS[entry["engine"]]),
                 "rates": entry.get("rates", {}),
             }
             for arm, settings in self.arms.items()
+            if settings["source"] == "model"
             for model in self.models(arm)
         ]
 
@@ -178,6 +274,11 @@ class Study:
         return any(self.registry_entry(m)["engine"] == "planted" for m in self.all_models())
 
 
+def _sorted(t_vals: Iterable[int], t_majs: Iterable[float | str]) -> tuple[list[int], list[float | str]]:
+    by_size = sorted(dict.fromkeys(t_majs), key=lambda t: -1.0 if t == "plurality" else float(t))
+    return sorted(t_vals), by_size
+
+
 @cache
 def _dataset(path: Path) -> Dataset:
     return load_dataset(path)
@@ -188,6 +289,23 @@ def _prompt_set(path: Path) -> PromptSet:
     return load_prompt_set(path)
 
 
+@cache
+def _release(path: Path) -> Release:
+    return load_release(path)
+
+
+def load_planted(root: Root, name: str) -> dict[str, Any]:
+    """Read and check a file of planted norms."""
+    path = root.names("planted")[name]
+    norms = load_yaml(path)
+    check(norms, root.schemas / "planted.schema.yaml", root.shown(path))
+    if sorted(set(norms["thresholds"])) != norms["thresholds"]:
+        raise ConfigError(
+            f"{root.shown(path)}: thresholds: {norms['thresholds']} was given; each must be above the last"
+        )
+    return dict(norms)
+
+
 def load_study(layers: Sequence[Layer], root: Root) -> Study:
     """Check each layer, merge them (the last wins) and look up every name.
 
@@ -195,11 +313,14 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
     ------
     ConfigError
         For the first mistake, with the file, the key, what was given and what is allowed.
+
     """
     for layer in layers:
         check(layer.document, root.schemas / "study.schema.yaml", layer.file)
-    study = Study(merge(layers), load_registry(root), root)
-    _check_names(study, layers)
+    merged = merge(layers)
+    check_complete(merged, root)
+    study = Study(merged, load_registry(root), root)
+    check_names(study, layers)
     return study
 
 
@@ -217,115 +338,33 @@ def load_registry(root: Root) -> dict[str, dict[str, Any]]:
         norms = entry.get("planted", {}).get("norms")
         if norms is not None and norms not in root.names("planted"):
             raise unknown(file, f"{name}.planted.norms", norms, root.names("planted"), "set of planted norms")
+        _check_planted(entry.get("planted", {}), f"{file}: {name}.planted")
+    for norms in {entry.get("planted", {}).get("norms") for entry in registry.values()} - {None}:
+        load_planted(root, norms)
     return dict(registry)
 
 
+def _check_planted(planted: Mapping[str, Any], place: str) -> None:
+    invalid = sum(planted.get("invalid", {}).values())
+    if invalid > 1 + 1e-9:
+        raise ConfigError(f"{place}.invalid: the shares add up to {invalid:g}; allowed: at most 1")
+    if not any(planted.get("position_weights", [1])):
+        raise ConfigError(f"{place}.position_weights: all are 0; at least one must be more")
+
+
 def merge(layers: Iterable[Layer]) -> dict[str, Any]:
-    """Merge layers, the last wins: ``MIXED`` sections key by key, others as a whole; fill in the arms' defaults."""
+    """Merge layers, the last wins: ``MIXED`` sections key by key, others as a whole; fill in the arms."""
     merged: dict[str, Any] = {}
     for layer in layers:
         merged = _overlay(merged, layer.document)
-    merged["arms"] = {name: _overlay(merged["arm_defaults"], arm) for name, arm in merged["arms"].items()}
+    if "arms" in merged:
+        defaults = merged.get("arm_defaults", {})
+        merged["arms"] = {name: _overlay(defaults, arm) for name, arm in merged["arms"].items()}
     return merged
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(below)
+    merged = copy.deepcopy(dict(below))
     for key, value in above.items():
         merged[key] = _overlay(merged[key], value) if key in MIXED and key in merged else copy.deepcopy(value)
     return merged
-
-
-def _check_names(study: Study, layers: Sequence[Layer]) -> None:
-    """Look up every name that the schemas cannot know."""
-
-    def file_of(section: str) -> str:
-        return next(layer.file for layer in reversed(layers) if section in layer.document)
-
-    settings, root = study.settings, study.root
-    for model in settings["models"]:
-        if model not in study.registry:
-            raise unknown(file_of("models"), "models", model, study.registry, "model")
-    for name in settings["datasets"]:
-        if name not in root.names("vignettes"):
-            raise unknown(file_of("datasets"), f"datasets.{name}", name, root.names("vignettes"), "dataset")
-        if study.null_principle(name) and not study.dataset(name).null_level:
-            raise ConfigError(
-                f"{file_of('datasets')}: datasets.{name}.null_principle: {name} has no null level"
-            )
-    for name, arm in study.arms.items():
-        _check_arm(study, name, arm, file_of("arms"))
-    asked = study.all_models()
-    if not asked:
-        raise ConfigError(f"{file_of('models')}: models: no model is named; name some of config/models.yaml")
-    for model in settings["norms"]["t_val_for"]:
-        if model not in asked:
-            raise unknown(file_of("norms"), "norms.t_val_for", model, asked, "model of this study")
-    for section in ("analyses", "figures"):
-        for name, entry in settings[section].items():
-            _check_entry(study, section, name, entry, file_of(section))
-
-
-def _check_arm(study: Study, name: str, arm: Mapping[str, Any], file: str) -> None:
-    key = f"arms.{name}"
-    datasets, prompts = study.root.names("vignettes"), study.root.names("prompts")
-    if arm["dataset"] not in datasets:
-        raise unknown(file, f"{key}.dataset", arm["dataset"], datasets, "dataset")
-    if arm["prompts"] not in prompts:
-        raise unknown(file, f"{key}.prompts", arm["prompts"], prompts, "prompt set")
-    prompt_set, dataset = study.prompt_set(arm["prompts"]), study.dataset(arm["dataset"])
-    if prompt_set.scale != dataset.scale:
-        raise ConfigError(
-            f"{file}: {key}: prompt set {arm['prompts']!r} asks for {prompt_set.scale}, dataset "
-            f"{arm['dataset']!r} is judged by {dataset.scale}; give both the same scale"
-        )
-    for field in ("templates", *(f"templates_for.{m}" for m in arm["templates_for"])):
-        stated = arm["templates"] if field == "templates" else arm["templates_for"][field.split(".", 1)[1]]
-        if stated != "all" and stated > len(prompt_set.templates):
-            raise ConfigError(
-                f"{file}: {key}.{field}: {stated} was given; prompt set {arm['prompts']!r} has "
-                f"{len(prompt_set.templates)} templates"
-            )
-    for model in study.models(name):
-        if model not in study.registry:
-            raise unknown(file, f"{key}.models", model, study.registry, "model")
-    for model in arm["templates_for"]:
-        if model not in study.models(name):
-            raise unknown(file, f"{key}.templates_for", model, study.models(name), "model of this arm")
-    if arm["readout"] == "options" and arm["temperature"] != 0:
-        raise ConfigError(
-            f"{file}: {key}: readout 'options' reads probabilities, not samples: set temperature to 0"
-        )
-    _check_select(study, arm["dataset"], arm["select"], f"{key}.select", file)
-
-
-def _check_select(study: Study, dataset: str, select: Mapping[str, Any], key: str, file: str) -> None:
-    factors, null = study.dataset(dataset).factors, study.dataset(dataset).null_level
-    for factor, levels in select.items():
-        if factor not in factors:
-            raise unknown(file, key, factor, factors, f"factor of dataset {dataset!r}")
-        known = [*factors[factor]]
-        if not known:
-            continue  # a dataset that is a file does not tell its levels before it is fetched
-        if study.null_principle(dataset) and null and null.factor == factor:
-            known.append(null.label)
-        for level in levels:
-            if level not in known:
-                raise unknown(file, f"{key}.{factor}", level, known, "level")
-
-
-def _check_entry(study: Study, section: str, name: str, entry: Mapping[str, Any], file: str) -> None:
-    key = f"{section}.{name}"
-    kinds = study.root.kinds(section)
-    if entry["kind"] not in kinds:
-        raise unknown(file, f"{key}.kind", entry["kind"], kinds, "kind")
-    check(dict(entry), kinds[entry["kind"]], file, prefix=key)
-    for arm in entry["arms"]:
-        if arm not in study.arms:
-            raise unknown(file, f"{key}.arms", arm, study.arms, "arm")
-    asked = {m for arm in entry["arms"] for m in study.models(arm)}
-    for model in entry.get("models", []):
-        if model not in asked:
-            raise unknown(file, f"{key}.models", model, asked, "model of these arms")
-    for arm in entry["arms"]:
-        _check_select(study, study.arms[arm]["dataset"], entry.get("select", {}), f"{key}.select", file)

@@ -18,5 +18,7 @@ def take_shard(variants: pd.DataFrame, shard: str) -> pd.DataFrame:
     caches need.
     """
     number, count = (int(part) for part in shard.split("-of-"))
+    if not 1 <= number <= count:
+        raise ValueError(f"there is no shard {shard}")
     first, end = ((number - 1 + step) * len(variants) // count for step in (0, 1))
     return variants.iloc[first:end].reset_index(drop=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from cinorms.settings import Study
+from cinorms.settings import Study, load_planted
 from cinorms.shards import shard_names
-from cinorms.validation import check, load_yaml
 
-#: Raise it by hand when the same spec would give other responses, and say so in CHANGELOG.md: every model is asked again.
+#: Raise it by hand when the same spec would give other responses: every model is asked again. Say so in
+#: CHANGELOG.md.
 PROTOCOL = 1
 
 
@@ -49,9 +49,7 @@ def planted_spec(study: Study, planted: dict[str, Any]) -> dict[str, Any]:
     """Return a registry entry's ``planted`` with the coefficients it names put in."""
     if "norms" not in planted:
         return planted
-    path = study.root.names("planted")[planted["norms"]]
-    norms = load_yaml(path)
-    check(norms, study.root.schemas / "planted.schema.yaml", study.root.shown(path))
+    norms = load_planted(study.root, planted["norms"])
     stated = {k: v for k, v in planted.items() if k != "norms"}
     return {
         **{k: norms[k] for k in ("thresholds", "coefficients", "other_levels_sd") if k in norms},
@@ -60,13 +58,15 @@ def planted_spec(study: Study, planted: dict[str, Any]) -> dict[str, Any]:
 
 
 def shards_of(study: Study, arm: str, model: str) -> list[str]:
-    """Return the names of the shards of ``model`` in ``arm``."""
+    """Return the names of the shards of ``model`` in ``arm``; what is not asked is not split."""
+    if study.arms[arm]["source"] != "model":
+        return shard_names(1, 1)
     n_variants = study.templates(arm, model) * study.arms[arm]["orders"]["count"]
     return shard_names(study.registry[model].get("shards", 1), n_variants)
 
 
 def _wrapper(asked: str, entry: dict[str, Any]) -> str:
-    """Return how a prompt is wrapped: what the arm asks for, in the words of the model's entry where it says so."""
+    """Return how a prompt is wrapped: what the arm asks for, or else what the model's entry says."""
     if asked == "registry":
         return str(entry.get("wrap", "chat_template"))
     if asked == "paper":

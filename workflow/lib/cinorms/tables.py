@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -161,9 +163,9 @@ def write(
 ) -> None:
     """Write ``frame`` to ``path`` under ``contract``; ``facts`` go into the file's metadata.
 
-    The file appears whole or not at all, and the same frame always gives the same bytes.
+    The file appears whole or not at all, and the same frame always gives the same bytes. Raises ``DataError``
+    where the frame is not what the contract says.
     """
-    path = Path(path)
     schema = contract.schema(list(frame.columns))
     if facts:
         extra = {f"cinorms:{k}".encode(): v.encode() for k, v in sorted(facts.items())}
@@ -173,22 +175,27 @@ def write(
         raise DataError(
             f"table {contract.name}: key {contract.key} is not unique, e.g. {twice.to_dict('records')}"
         )
-    table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False, safe=True)
+    for name in frame.columns:
+        missing = int(frame[name].isna().sum())
+        if missing and not schema.field(name).nullable:
+            raise DataError(f"table {contract.name}: column {name} has {missing} missing values")
+    try:
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False, safe=True)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise DataError(f"table {contract.name}: {' '.join(map(str, error.args))}") from None
     table = table.replace_schema_metadata(schema.metadata)
-    for name in table.column_names:
-        if not schema.field(name).nullable and table[name].null_count:
-            raise DataError(
-                f"table {contract.name}: column {name} has {table[name].null_count} missing values"
-            )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    pq.write_table(table, part, compression="zstd", version="2.6")
-    os.replace(part, path)
+    with _whole(path) as part:
+        pq.write_table(table, part, compression="zstd", version="2.6")
 
 
 def read(path: str | Path, contract: Contract, columns: list[str] | None = None) -> pd.DataFrame:
     """Read the table at ``path`` and insist that it was written under ``contract``'s version."""
-    schema = pq.read_schema(path)
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(
+            f"{path}: cannot be read as a table ({error}); delete it to have it made again"
+        ) from None
     found = (schema.metadata or {}).get(b"cinorms", b"no cinorms table").decode()
     expected = f"{contract.name} v{contract.version}"
     if found != expected:
@@ -209,11 +216,12 @@ def facts(path: str | Path) -> dict[str, Any]:
 
 
 def stack(frames: list[pd.DataFrame], contract: Contract) -> pd.DataFrame:
-    """Return tables of one contract as one, sorted by its key in the order of flows and variants."""
-    if len(frames) == 1:
-        return frames[0]
+    """Return tables of one contract as one, sorted by its key.
+
+    Categories (variants) sort in the order in which the frames, one after the other, list them.
+    """
     merged = {
-        name: union_categoricals([frame[name] for frame in frames])
+        name: union_categoricals([_as_category(frame[name]) for frame in frames])
         for name, kind in contract.columns.items()
         if kind == CATEGORY
     }
@@ -222,10 +230,27 @@ def stack(frames: list[pd.DataFrame], contract: Contract) -> pd.DataFrame:
     return whole.sort_values(list(contract.key), kind="stable", ignore_index=True)
 
 
+def _as_category(column: pd.Series) -> pd.Series:
+    # A column without any text comes back from its file with categories of no type.
+    categories = column.astype("category").cat.categories.astype("str")
+    return column.astype(pd.CategoricalDtype(categories))
+
+
 def write_tidy(frame: pd.DataFrame, parquet: str | Path, csv: str | Path) -> None:
-    """Write an analysis' table twice: Parquet for programs, CSV for people."""
-    for path, save in ((Path(parquet), frame.to_parquet), (Path(csv), frame.to_csv)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        save(part, index=False)
+    """Write an analysis' table twice: Parquet for programs, CSV for people; each whole or not at all."""
+    for path, save in ((parquet, frame.to_parquet), (csv, frame.to_csv)):
+        with _whole(path) as part:
+            save(part, index=False)
+
+
+@contextmanager
+def _whole(path: str | Path) -> Iterator[Path]:
+    """Give a place to write to, which becomes ``path`` if all goes well and is removed if not."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    try:
+        yield part
         os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

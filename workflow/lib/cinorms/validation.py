@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
+import math
+from collections.abc import Hashable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from cinorms.errors import ConfigError
+from cinorms.errors import ConfigError, nearest
+from cinorms.errors import listing as listing  # part of what this module offers
 
 KINDS = {
     "string": "text",
@@ -38,7 +39,7 @@ def load_yaml(path: str | Path) -> Any:
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "an unknown line"
         raise ConfigError(f"{path}: not valid YAML at {where}: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {error}") from None
+        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
 
 
 class _UniqueKeys(yaml.SafeLoader):
@@ -47,7 +48,13 @@ class _UniqueKeys(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                continue  # `<<: *anchor`, whose keys may be given again
             key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                raise yaml.MarkedYAMLError(
+                    problem=f"{_shown(key)} cannot be a key", problem_mark=key_node.start_mark
+                )
             if key in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"key '{key}' is given twice", problem_mark=key_node.start_mark
@@ -61,31 +68,59 @@ def check(document: Any, schema_path: str | Path, file: str, prefix: str = "") -
 
     ``file`` names where the document comes from and ``prefix`` the key it stands under, for the message.
     """
+    _check_keys_are_text(document, file, prefix)
     errors = sorted(_validator(str(schema_path)).iter_errors(document), key=_order)
     if errors:
         raise ConfigError(f"{file}: {_message(errors[0], prefix)}")
 
 
-def unknown(file: str, key: str, given: object, allowed: Iterable[str], what: str) -> ConfigError:
-    """Return the error for a name that does not exist: what was given, what there is, the nearest spelling."""
-    return ConfigError(f"{file}: {key}: {what} {given!r} is not known; {listing(given, allowed)}")
+def unknown(
+    file: str, key: str, given: object, allowed: Iterable[str], what: str, hint: str = ""
+) -> ConfigError:
+    """Return the error for a name that is not there: what was given, what there is, the nearest spelling."""
+    return ConfigError(f"{file}: {key}: {what} {given!r} is not known; {listing(given, allowed)}{hint}")
 
 
-def listing(given: object, allowed: Iterable[str]) -> str:
-    """Return ``allowed: a, b, c`` and, where one is near to ``given``, ``did you mean 'b'?``."""
-    names = sorted(str(name) for name in allowed)
-    shown = ", ".join(names) if names else "none"
-    near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
-    return f"allowed: {shown}" + (f"; did you mean '{near[0]}'?" if near else "")
+@cache
+def load_schema(path: Path) -> Any:
+    """Read a schema, once; who asks for it must leave it as it is."""
+    return load_yaml(path)
 
 
 @cache
 def _validator(schema_path: str) -> Any:
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
-    schema = load_yaml(schema_path)
+    def is_whole(_: object, value: object) -> bool:  # JSON Schema takes 3.0 for one, range() does not
+        return isinstance(value, int) and not isinstance(value, bool)
+
+    def is_number(_: object, value: object) -> bool:  # YAML has .nan, which no bound refuses, and .inf
+        return is_whole(_, value) or (isinstance(value, float) and math.isfinite(value))
+
+    schema = load_schema(Path(schema_path))
     Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
+    types = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": is_whole, "number": is_number})
+    return extend(Draft202012Validator, type_checker=types)(schema)  # type: ignore[no-untyped-call]
+
+
+def _check_keys_are_text(document: Any, file: str, key: str) -> None:
+    """Refuse keys that YAML reads as numbers or truth values (``1:``, ``on:``): names are text."""
+    if isinstance(document, dict):
+        for name, value in document.items():
+            where = f"{key}.{name}" if key else str(name)
+            if not isinstance(name, str):
+                raise ConfigError(f"{file}: {where}: YAML reads this key as {_shown(name)}; put it in quotes")
+            _check_keys_are_text(value, file, where)
+    elif isinstance(document, list):
+        for number, value in enumerate(document):
+            _check_keys_are_text(value, file, f"{key}[{number}]")
+
+
+def _shown(value: object) -> str:
+    """Return ``value`` as a message should show it, and not pages of it."""
+    text = "null" if value is None else repr(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def _order(error: Any) -> tuple[int, str]:
@@ -112,42 +147,58 @@ def _message(error: Any, prefix: str) -> str:
     if error.validator in ("anyOf", "oneOf") and error.context:
         return _of_alternatives(error, prefix)
     where = _where(error, prefix)
-    given = error.instance
+    given = _shown(error.instance)
     key = where or "the whole file"
     match error.validator:
         case "additionalProperties":
             return _unknown_key(error, where)
-        case "propertyNames":
-            return f"{key}: name {given!r} is not allowed; {error.schema.get('description', 'see config/README.md')}"
         case "required":
-            absent = next(name for name in error.validator_value if name not in given)
+            absent = next(name for name in error.validator_value if name not in error.instance)
             return f"{key}: key '{absent}' is missing; needed: {', '.join(error.validator_value)}"
         case "type":
-            return f"{key}: {given!r} was given, {_kind(error.validator_value)} is needed"
+            return f"{key}: {given} was given, {_kind(error.validator_value)} is needed"
         case "enum":
-            return f"{key}: {given!r} is not allowed; {listing(given, error.validator_value)}"
+            allowed = map(_plain, error.validator_value)
+            return f"{key}: {given} is not allowed; {listing(error.instance, allowed)}"
         case "const":
-            return f"{key}: {given!r} is not allowed; only {error.validator_value!r} is"
+            return f"{key}: {given} is not allowed; only {_shown(error.validator_value)} is"
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
-            return f"{key}: {given!r} was given; allowed: {_bounds(error.schema)}"
+            return f"{key}: {given} was given; allowed: {_bounds(error.schema)}"
         case "pattern":
-            return (
-                f"{key}: {given!r} is not allowed; {error.schema.get('description', error.validator_value)}"
-            )
+            return f"{key}: {given} is not allowed; {error.schema.get('description', error.validator_value)}"
         case "minItems" | "minProperties" | "minLength":
-            return f"{key}: at least {error.validator_value} needed, {len(given)} given"
+            return f"{key}: at least {error.validator_value} needed, {len(error.instance)} given"
+        case "maxItems" | "maxProperties" | "maxLength":
+            return f"{key}: at most {error.validator_value} allowed, {len(error.instance)} given"
         case "uniqueItems":
-            return f"{key}: the same entry is given twice in {given!r}"
+            return f"{key}: the same entry is given twice in {given}"
+        case "not":
+            return f"{key}: this key is not allowed here"
     return f"{key}: {error.message}"
 
 
 def _of_alternatives(error: Any, prefix: str) -> str:
-    """Explain the alternative that came closest: the one of the right type, else all the types."""
-    deeper = [e for e in error.context if e.validator != "type" or len(e.path) > 0]
-    if deeper:
-        return _message(sorted(deeper, key=_order)[0], prefix)
-    kinds = " or ".join(dict.fromkeys(_kind(e.validator_value) for e in error.context))
-    return f"{_where(error, prefix)}: {error.instance!r} was given, {kinds} is needed"
+    """Explain the one alternative that has the right type, else say what all of them allow."""
+    here = [e for e in error.context if not e.path]
+    wrong_type = {e.schema_path[0] for e in here if e.validator in ("type", "enum")}
+    fitting = [e for e in error.context if e.schema_path[0] not in wrong_type]
+    words = [name for e in here if e.validator == "enum" for name in e.validator_value]
+    if fitting and not words:
+        return _message(min(fitting, key=_order), prefix)
+    allowed = " or ".join(dict.fromkeys(_alternative(e.schema) for e in here))
+    near = nearest(error.instance, words)
+    return f"{_where(error, prefix)}: {_shown(error.instance)} was given; allowed: {allowed}{near}"
+
+
+def _alternative(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(map(_plain, schema["enum"]))
+    bounds = _bounds(schema)
+    return f"{_kind(schema['type'])} ({bounds})" if bounds else _kind(schema["type"])
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else _shown(value)
 
 
 def _unknown_key(error: Any, where: str) -> str:

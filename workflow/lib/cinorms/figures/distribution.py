@@ -15,7 +15,7 @@ from cinorms.scales import LEVELS
 
 
 def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
-    """Return one stacked bar per model and arm; unacceptable to the left, acceptable to the right, invalid last."""
+    """Return one stacked bar per model and arm: unacceptable left, acceptable right, invalid last."""
     from plotnine import (
         aes,
         coord_flip,
@@ -70,10 +70,14 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
 
 
 def segments(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return counts with the segment each belongs to, in drawing order, its colour, its label, the label's place and ink."""
+    """Return counts in drawing order with segment, colour, and the label with its place and ink.
+
+    Statuses that no answer has are left out; arms stand in the order of ``counts``.
+    """
     order = list(dict.fromkeys(counts.loc[counts["status"] == "ok"].sort_values("level")["outcome"]))
     present = counts[(counts["status"] != "ok") & (counts["count"] > 0)]["status"]
     order += [STATUS_LABELS.get(s, s) for s in STATUS_COLOURS if s in set(present)]
+    counts = counts[(counts["status"] == "ok") | counts["status"].isin(present)]
     names = [STATUS_LABELS.get(name, name) for name in counts["outcome"]]
     by_level = {level: LEVEL_COLOURS[level] for level in LEVELS}
     colours = [
@@ -81,11 +85,12 @@ def segments(counts: pd.DataFrame) -> pd.DataFrame:
         for status, level in zip(counts["status"], counts["level"], strict=True)
     ]
     frame = counts.assign(
+        arm=pd.Categorical(counts["arm"], categories=list(dict.fromkeys(counts["arm"]))),
         segment=pd.Categorical(names, categories=order, ordered=True),
         colour=colours,
         share=counts["share"].astype("float64"),
     )
-    frame = frame[frame["segment"].notna()].sort_values("segment", kind="stable")
+    frame = frame.sort_values("segment", kind="stable")
     bars = frame.groupby(["arm", "model"], sort=False, observed=True)["share"]
     return frame.assign(
         middle=bars.cumsum() - frame["share"] / 2,
@@ -110,9 +115,17 @@ def _numbers(totals: pd.Series) -> str:
 
 
 def _caption(counts: pd.DataFrame, totals: pd.Series, entry: dict[str, Any]) -> str:
-    invalid = counts["share"].where(counts["status"] != "ok", 0.0).groupby(counts["model"], sort=False).sum()
+    of_model = counts["count"].groupby(counts["model"], sort=False).sum()
+    without_level = (
+        counts["count"].where(counts["status"] != "ok", 0).groupby(counts["model"], sort=False).sum()
+    )
+    invalid = (without_level / of_model).dropna()  # over all arms; nothing for a model without answers
     worst = invalid.idxmax() if len(invalid) else ""
-    said = f" The most invalid answers came from {worst}: {invalid.max():.1%}." if worst and invalid.max() else ""
+    said = (
+        f" The most invalid answers came from {worst}: {invalid.max():.1%}."
+        if worst and invalid.max()
+        else ""
+    )
     return note(
         entry["planted"],
         "Share of each answer and of each kind of invalid answer, per model, before any filtering. "

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from cinorms.figures.texts import wrap
 from cinorms.scales import LEVELS
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from plotnine import ggplot, theme
 
-#: One colour per level, lowest first: blue and orange tell colour-blind readers apart, both grow darker away
-#: from neutral, so that the distance from neutral also survives a grey print.
-LEVEL_COLOURS = dict(zip(LEVELS, ("#9c4a00", "#e8a56b", "#d9d9d9", "#7fb3d8", "#1f5f99"), strict=True))
+#: One colour per level, lowest first. Orange and blue tell colour-blind readers apart; in a grey print the
+#: five, and the grey of no norm, stand at even steps from dark to light, each with a grey of its own.
+LEVEL_COLOURS = dict(zip(LEVELS, ("#5e2400", "#d2722f", "#fbf3d5", "#aed4f0", "#2166ac"), strict=True))
+#: A flow on which the model holds no norm.
+NO_NORM_COLOUR = "#a6a6a6"
 #: One dark grey, purple or green per status without a level; never a colour of the scale.
 STATUS_COLOURS = {
     "refusal": "#4d4d4d",
@@ -27,17 +32,38 @@ STATUS_COLOURS = {
     "invalid": "#8c8c8c",
 }
 STATUS_LABELS = {"needs_context": "asks for context", "invalid": "invalid (reason not published)"}
+#: Why a flow has no norm, as a caption says it; and its grey in a bar of norms.
+NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
+NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
+#: Colours of groups that are compared (arms, thresholds, sources), with the marker that says the same in grey.
+GROUP_COLOURS = ("#1f4e79", "#e69f00", "#7fb7a3", "#a8326e", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a")
+GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+#: From none to all of something, light to dark.
+SHARE_COLOURS = ("#f7f7f7", "#c9dbe8", "#7ba6c6", "#2f6690")
+INK = "#222222"
 PLANTED_MARK = "Planted respondents: no model was asked."
+
+#: Sizes of paper in inches, and the margin that a figure keeps round itself.
+A3 = (11.7, 16.5)
+MARGIN = 0.25
+#: Sizes of text in points.
+TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, its size in inches, and the sentences that go under it."""
+    """A figure, its size in inches, and the sentences that go under it; ``further`` are pages after the first."""
 
     plot: ggplot
     width: float
     height: float
     caption: str
+    further: tuple[ggplot, ...] = ()
+
+    @property
+    def pages(self) -> tuple[ggplot, ...]:
+        """All pages; most figures have one."""
+        return (self.plot, *self.further)
 
 
 def base_theme() -> theme:
@@ -47,36 +73,109 @@ def base_theme() -> theme:
     return theme_minimal(base_size=10, base_family="DejaVu Sans") + theme(
         panel_grid_minor=element_blank(),
         panel_grid_major=element_line(color="#e6e6e6", size=0.5),
-        plot_title=element_text(size=12, weight="bold", ha="left"),
-        plot_subtitle=element_text(size=9, color="#444444", ha="left"),
-        plot_caption=element_text(size=8, color="#444444", ha="left"),
+        plot_title=element_text(size=TITLE_SIZE, weight="bold", ha="left"),
+        plot_subtitle=element_text(size=TEXT_SIZE, color="#444444", ha="left"),
+        plot_caption=element_text(size=NOTE_SIZE, color="#444444", ha="left"),
+        plot_title_position="plot",
+        plot_caption_position="plot",
         plot_background=element_rect(fill="white", color="white"),
         legend_position="bottom",
         legend_title=element_blank(),
-        legend_text=element_text(size=9),
+        legend_text=element_text(size=TEXT_SIZE),
         legend_key_size=11,
-        axis_text=element_text(size=9, color="#222222"),
-        strip_text=element_text(size=9, weight="bold"),
+        axis_text=element_text(size=TEXT_SIZE, color=INK),
+        strip_text=element_text(size=TEXT_SIZE, weight="bold"),
     )
 
 
 def note(planted: bool, *parts: str) -> str:
     """Return the note under a figure: its parts, and the mark of planted respondents where it applies."""
-    return "\n".join([*parts, *([PLANTED_MARK] if planted else [])])
+    return "\n".join([*(part for part in parts if part), *([PLANTED_MARK] if planted else [])])
+
+
+def finish(
+    plot: ggplot, entry: Mapping[str, Any], size: tuple[float, float], said: str, *more: str
+) -> Drawn:
+    """Return the figure with theme, title and note; ``said`` stands under it, ``more`` in the caption only.
+
+    ``size`` is what the entry's ``width`` and ``height`` replace, in inches.
+    """
+    from plotnine import labs, theme
+
+    width, height = entry.get("width", size[0]), entry.get("height", size[1])
+    inside = width - 2 * MARGIN
+    title = wrap(entry.get("title", ""), inside, TITLE_SIZE, bold=True)
+    under = wrap(note(entry["planted"], said), inside, NOTE_SIZE)
+    whole = plot + labs(title=title, caption=under) + theme(figure_size=(width, height))
+    return Drawn(whole, width, height, note(entry["planted"], said, *more))
+
+
+def empty(entry: Mapping[str, Any], reason: str) -> Drawn:
+    """Return a figure that shows nothing but why there is nothing to show."""
+    from plotnine import aes, geom_text, ggplot, theme_void
+
+    width = entry.get("width", 6.0)
+    text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
+    plot = ggplot({"x": [0], "y": [0], "label": [text]}, aes("x", "y", label="label"))
+    plot = plot + geom_text(size=11, color=INK) + base_theme() + theme_void()
+    return finish(plot, entry, (6.0, 2.5), "n = 0.", f"Nothing to show: {reason}")
+
+
+def thresholds_said(entry: Mapping[str, Any]) -> str:
+    """Return in words which norms were kept: every model's t_val, and the t_maj."""
+    t_vals = {model: entry["t_val"][model] for _, model in entry["selected"]}
+    usual = max(set(t_vals.values()), key=list(t_vals.values()).count, default=0)
+    others = [f"{t} for {model}" for model, t in t_vals.items() if t != usual]
+    least = f"at least {usual} valid answers" + (f" ({', '.join(others)})" if others else "")
+    t_maj = entry["t_maj"]
+    agree = "the most frequent level" if t_maj == "plurality" else f"a level given by at least {t_maj:.0%} of them"
+    return f"Norms: {least}, {agree}."
+
+
+def selection_said(entry: Mapping[str, Any]) -> str:
+    """Return in words which flows were chosen."""
+    select = entry.get("select") or {}
+    if not select:
+        return ""
+    parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
+    return f"Only flows with {', and '.join(parts)}."
+
+
+def is_dark(colour: str) -> bool:
+    """Tell whether white text reads better on ``colour`` than black."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 140
 
 
 def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, caption: str | Path) -> None:
-    """Write the figure as PDF, PNG (200 dots per inch) and SVG, and its caption as text; each whole or not at all."""
+    """Write the figure as PDF, PNG (200 dots per inch) and SVG, and its caption as text; each whole or not at all.
+
+    The PDF has every page, PNG and SVG the first one.
+    """
     import matplotlib as mpl
+    from matplotlib import pyplot as plt
+    from matplotlib.backends.backend_pdf import PdfPages
 
     # Text stays text in SVG and PDF (searchable, editable), and equal figures are equal files.
     mpl.rcParams.update({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "cinorms"})
-    dateless = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
-    figure = drawn.plot.draw()
-    figure.set_size_inches(drawn.width, drawn.height)
-    for path in map(Path, (pdf, png, svg)):
-        kind = path.suffix[1:]
-        part = path.with_name(f"{path.stem}.part.{kind}")
-        figure.savefig(part, dpi=200, metadata=dateless[kind])
+    first = _figure(drawn, drawn.plot)
+    for path, facts in ((Path(png), {"Software": None}), (Path(svg), {"Date": None})):
+        part = path.with_name(f"{path.stem}.part{path.suffix}")
+        first.savefig(part, dpi=200, metadata=facts)
         os.replace(part, path)
+    part = Path(pdf).with_name(f"{Path(pdf).stem}.part.pdf")
+    with PdfPages(part, metadata={"CreationDate": None}) as document:
+        document.savefig(first)
+        plt.close(first)
+        for page in drawn.further:
+            figure = _figure(drawn, page)
+            document.savefig(figure)
+            plt.close(figure)
+    os.replace(part, pdf)
     Path(caption).write_text(drawn.caption + "\n", encoding="utf-8")
+
+
+def _figure(drawn: Drawn, page: ggplot) -> Figure:
+    figure = page.draw()
+    figure.set_size_inches(drawn.width, drawn.height)
+    return figure

@@ -1,0 +1,67 @@
+"""What several test modules share: the project, studies built from layers, and flows to ask about."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from cinorms import settings
+from cinorms.designs import expand, load_dataset
+from cinorms.prompt_sets import load_prompt_set
+from cinorms.prompts import list_variants
+from cinorms.settings import Layer, Root, Study, load_registry, load_study
+from cinorms.validation import load_yaml
+
+ROOT = Path(__file__).parents[1]
+
+BuildStudy = Callable[..., Study]
+
+
+@pytest.fixture(scope="session")
+def folder() -> Path:
+    """Return the project's folder."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def root() -> Root:
+    """Return where the project's files stand, as the library wants to be told."""
+    return Root(ROOT)
+
+
+@pytest.fixture(scope="session")
+def build_study(root: Root) -> BuildStudy:
+    """Return a function that loads the default study with study.yaml and --config on top; a file can be empty."""
+
+    default, registry = load_yaml(ROOT / "config/config.yaml"), load_registry(root)
+
+    def build(study: Any = None, config: Any = None, study_file: bool = False) -> Study:
+        layers = [Layer("config/config.yaml", copy.deepcopy(default))]
+        layers += [Layer("study.yaml", study)] if study is not None or study_file else []
+        layers += [Layer("--config", config)] if config is not None else []
+        with pytest.MonkeyPatch.context() as patch:
+            # Parsing the registry takes longer than everything else that is tested here.
+            patch.setattr(settings, "load_registry", lambda _: copy.deepcopy(registry))
+            return load_study(layers, root)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def iot_flows() -> pd.DataFrame:
+    """Return the 6,912 flows of the dataset iot; tests leave them as they are."""
+    design = load_dataset(ROOT / "resources/vignettes/iot.yaml").design
+    assert design is not None
+    return expand(design)
+
+
+@pytest.fixture(scope="session")
+def iot_variants() -> pd.DataFrame:
+    """Return the 33 variants of the default study."""
+    prompt_set = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml")
+    return list_variants("chatgpt", prompt_set.templates, n_templates=11, n_orders=3)

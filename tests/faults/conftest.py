@@ -1,0 +1,147 @@
+"""What the fault tests share: an endpoint, a small study, and one way to ask it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from cinorms import tables
+from cinorms.ask import write_shard
+from cinorms.engines.openai_api import make_openai
+from cinorms.engines.openai_batch import BatchEngine
+from cinorms.engines.openai_live import LiveEngine
+from cinorms.journal import Journal
+from cinorms.prompts import list_variants
+
+from .server import Endpoint
+
+KEY = "sk-planted-0123456789abcdef"
+
+
+@pytest.fixture()
+def endpoint() -> Iterator[Endpoint]:
+    """Return a running endpoint."""
+    with Endpoint() as running:
+        yield running
+
+
+def vignettes(n: int) -> pd.DataFrame:
+    """Return ``n`` flows."""
+    return pd.DataFrame(
+        {
+            "flow": pd.array(range(n), dtype="int32"),
+            "vignette": [f"A doorbell sends picture {i} to the police" for i in range(n)],
+            "expected": [float("nan")] * n,
+        }
+    )
+
+
+def variants(templates: int = 3, orders: int = 2) -> pd.DataFrame:
+    """Return the variants of a small prompt set."""
+    texts = [f"Wording {t}: how acceptable is this? {{scenario}} Options: {{options}}" for t in range(templates)]
+    return list_variants("test", texts, templates, orders)
+
+
+def spec(endpoint: Endpoint | None, **changes: Any) -> dict[str, Any]:
+    """Return the spec of a shard that asks ``endpoint``."""
+    return {
+        "protocol": 1,
+        "engine": "openai",
+        "model": "audited",
+        "source": "gpt-planted",
+        "base_url": endpoint.url if endpoint else None,
+        "shard": "1-of-1",
+        "seed": 7,
+        "scale": "acceptability",
+        "select": {},
+        "n_templates": 3,
+        "order_method": "balanced",
+        "temperature": 0,
+        "max_tokens": 100,
+        "readout": "text",
+        "layout": "single",
+        "system": None,
+        "wrap": "none",
+        **changes,
+    }
+
+
+@dataclass
+class Shard:
+    """A shard that can be asked again and again, as after a restart."""
+
+    folder: Path
+    endpoint: Endpoint
+    flows: pd.DataFrame = field(default_factory=lambda: vignettes(20))
+    variants: pd.DataFrame = field(default_factory=variants)
+    changes: dict[str, Any] = field(default_factory=dict)
+    tuning: dict[str, Any] = field(default_factory=dict)
+    key: str = KEY
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return spec(self.endpoint, **self.changes)
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "responses" / "main" / "audited" / f"{self.spec['shard']}.parquet"
+
+    @property
+    def n(self) -> int:
+        asked = self.variants[self.variants["template_no"] < self.spec["n_templates"]]
+        return len(self.flows) * len(asked)
+
+    def journal(self) -> Journal:
+        return Journal.open(self.out.parent, self.spec)
+
+    def engine(self, **pace: Any) -> Any:
+        tuning = {
+            "key_variable": "CINORMS_TEST_KEY",
+            "spending": str(self.folder / "responses/.spending"),
+            "job": f"main.audited.{self.spec['shard']}",
+            **self.tuning,
+        }
+        engine = make_openai(self.spec, tuning, self.key, self.journal().folder)
+        if isinstance(engine, LiveEngine):
+            return LiveEngine(engine.endpoint, **{"backoff": 0.01, "chunk": 10, **pace})
+        return BatchEngine(engine.endpoint, self.journal().folder / "batches", **{"poll": 0.01, "backoff": 0.01, **pace})
+
+    def ask(self, **pace: Any) -> pd.DataFrame:
+        write_shard(self.spec, self.flows, self.variants, self.out, self.engine(**pace), self.journal())
+        return tables.read(self.out, tables.RESPONSES)
+
+    def parts(self) -> list[Path]:
+        return sorted((self.journal().folder / "parts").glob("*.parquet"))
+
+    def last_run(self) -> dict[str, Any]:
+        return self.journal().runs()[-1]
+
+
+@pytest.fixture()
+def shard(tmp_path: Path, endpoint: Endpoint) -> Shard:
+    """Return a shard of 20 flows in 6 variants."""
+    return Shard(tmp_path, endpoint)
+
+
+def every_file(folder: Path) -> bytes:
+    """Return the content of every file under ``folder``, names included."""
+    return b"\n".join(str(p).encode() + p.read_bytes() for p in folder.rglob("*") if p.is_file())
+
+
+def once(fault: Any) -> Callable[[int, dict[str, Any]], Any]:
+    """Return a fault for the first time that each prompt is sent."""
+    seen: set[str] = set()
+
+    def decide(number: int, body: dict[str, Any]) -> Any:
+        key = json.dumps(body["messages"])
+        first = key not in seen
+        seen.add(key)
+        return fault if first else None
+
+    return decide

@@ -1,0 +1,271 @@
+"""Asking in batches: limits kept, failures asked again, and after a kill no request is paid for twice."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cinorms.engines import openai_batch
+from cinorms.errors import EngineError
+
+from .conftest import KEY, Shard, every_file, vignettes
+from .server import Endpoint, Fault
+
+RATES = {"usd_per_million_input": 100.0, "usd_per_million_output": 1000.0, "batch_discount": 0.5}
+
+
+@pytest.fixture()
+def batched(shard: Shard) -> Shard:
+    shard.tuning = {"mode": "batch"}
+    return shard
+
+
+def sizes(endpoint: Endpoint) -> list[int]:
+    """Return the number of requests of each batch, voided ones included."""
+    return [len(endpoint.files[b["input_file_id"]].splitlines()) for b in endpoint.batches.values()]
+
+
+def test_batch_and_live_give_the_same_file(batched: Shard) -> None:
+    batched.ask()
+    live = Shard(batched.folder / "live", batched.endpoint)
+    live.ask()
+    assert batched.out.read_bytes() == live.out.read_bytes()
+    assert sizes(batched.endpoint) == [120]
+    assert batched.last_run()["mode"] == "batch"
+    line = json.loads(batched.endpoint.files["file-in-0"].splitlines()[0])
+    assert set(line) == {"custom_id", "method", "url", "body"}
+    assert line["url"] == "/v1/chat/completions"
+    assert line["body"]["max_tokens"] == 100
+
+
+def test_files_keep_to_the_limits(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai_batch, "BYTES", 10_000)
+    batched.ask(most_requests=50)
+    assert sum(sizes(batched.endpoint)) == 120
+    for batch in batched.endpoint.batches.values():
+        data = batched.endpoint.files[batch["input_file_id"]]
+        assert len(data) <= 10_000
+        assert len(data.splitlines()) <= 50
+
+
+def test_the_real_limits_are_the_apis() -> None:
+    assert openai_batch.REQUESTS == 50_000
+    assert openai_batch.BYTES == 200_000_000
+
+
+def test_what_failed_is_asked_again_and_nothing_else(batched: Shard) -> None:
+    batched.endpoint.line_fault = lambda times, body: (
+        Fault(500) if times == 0 and "picture 3 " in body["messages"][0]["content"] else None
+    )
+    responses = batched.ask()
+    assert responses["text"].notna().all()
+    assert sizes(batched.endpoint) == [120, 6]
+    assert set(batched.endpoint.billed.values()) == {1}
+
+
+def test_what_expired_is_asked_again(batched: Shard) -> None:
+    batched.endpoint.batch_end = lambda number, requests: "expired" if number == 0 else "completed"
+    assert batched.ask()["text"].notna().all()
+    assert sizes(batched.endpoint) == [120, 60]
+    assert set(batched.endpoint.billed.values()) == {1}
+
+
+def test_batches_that_always_expire_end_the_job(batched: Shard) -> None:
+    batched.endpoint.batch_end = lambda number, requests: "expired"
+    with pytest.raises(EngineError, match="expired unanswered in 3 batches"):
+        batched.ask()
+    assert batched.journal().read().num_rows == 60 + 30 + 15
+
+
+def test_refused_lines_become_errors_with_their_reason(batched: Shard) -> None:
+    batched.endpoint.line_fault = lambda times, body: (
+        Fault(400, "content_policy_violation", "no") if "picture 3 " in body["messages"][0]["content"] else None
+    )
+    responses = batched.ask()
+    assert set(responses.loc[responses["finish_reason"] == "error", "flow"]) == {3}
+    assert sizes(batched.endpoint) == [120]
+
+
+def test_a_prompt_that_always_fails_is_believed_after_three_rounds(batched: Shard) -> None:
+    batched.endpoint.line_fault = lambda times, body: (
+        Fault(500) if "picture 3 " in body["messages"][0]["content"] else None
+    )
+    responses = batched.ask()
+    assert set(responses.loc[responses["finish_reason"] == "error", "flow"]) == {3}
+    assert sizes(batched.endpoint) == [120, 6, 6]
+
+
+def test_nothing_is_recorded_where_every_line_is_refused(batched: Shard) -> None:
+    batched.endpoint.line_fault = lambda times, body: Fault(400, "invalid_request", "no such thing")
+    with pytest.raises(EngineError, match="every request would be refused"):
+        batched.ask()
+    assert batched.journal().read().num_rows == 0
+
+
+def test_quota_in_the_middle_keeps_what_was_answered_and_goes_on_later(batched: Shard) -> None:
+    broke = {"yes": True}
+    batched.endpoint.line_fault = lambda times, body: (
+        Fault(429, "insufficient_quota", "no money") if broke["yes"] and "picture 3 " in str(body) else None
+    )
+    with pytest.raises(EngineError, match="no money"):
+        batched.ask()
+    assert batched.journal().read().num_rows == 114
+    broke["yes"] = False
+    batched.ask()
+    assert sizes(batched.endpoint) == [120, 6]
+
+
+def test_a_full_queue_makes_smaller_batches_one_after_the_other(
+    batched: Shard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai_batch, "SMALLEST", 10)
+    running = {"most": 0}
+
+    def end(number: int, requests: list[dict[str, Any]]) -> str:
+        running["most"] = max(running["most"], len(requests))
+        return "failed:token_limit_exceeded" if len(requests) > 40 else "completed"
+
+    batched.endpoint.batch_end = end
+    assert batched.ask()["text"].notna().all()
+    assert set(batched.endpoint.billed.values()) == {1}
+    assert sizes(batched.endpoint) == [120, 60, 30, 30, 30, 30]
+
+
+def test_a_known_queue_limit_is_never_passed(batched: Shard) -> None:
+    batched.tuning["limits"] = {"enqueued_tokens": 3000}
+    waiting = {"most": 0}
+    create = batched.endpoint.create_batch
+
+    def count(given: dict[str, Any]) -> dict[str, Any]:
+        made = create(given)
+        open_ones = [b for b in batched.endpoint.batches.values() if b["status"] == "in_progress"]
+        size = sum(len(batched.endpoint.files[b["input_file_id"]]) for b in open_ones)
+        waiting["most"] = max(waiting["most"], sum(80 for _ in range(size // 500)))
+        return made
+
+    batched.endpoint.create_batch = count  # type: ignore[method-assign]
+    batched.ask()
+    assert len(batched.endpoint.batches) > 1
+    assert waiting["most"] <= 3000
+    assert set(batched.endpoint.billed.values()) == {1}
+
+
+def test_a_batch_that_fails_as_a_whole_says_why(batched: Shard) -> None:
+    batched.endpoint.batch_end = lambda number, requests: "failed:model_not_found"
+    with pytest.raises(EngineError, match="may have been retired"):
+        batched.ask()
+
+
+def test_a_cancelled_batch_stops_and_its_replies_are_kept(batched: Shard) -> None:
+    batched.endpoint.batch_end = lambda number, requests: "cancelled" if number == 0 else "completed"
+    with pytest.raises(EngineError, match="was cancelled"):
+        batched.ask()
+    assert batched.journal().read().num_rows == 60
+    batched.ask()
+    assert sizes(batched.endpoint) == [120, 60]
+
+
+def test_a_spoilt_download_is_fetched_again(batched: Shard) -> None:
+    batched.endpoint.spoil_download = lambda number, data: data[: len(data) // 2] if number == 1 else data
+    batched.ask()
+    assert batched.endpoint.downloads == 2
+    assert sizes(batched.endpoint) == [120]
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def killed_when(shard: Shard, name: str, monkeypatch: pytest.MonkeyPatch, after: bool = True) -> None:
+    """Ask, and die after (or before) the first call of a method of the engine."""
+    engine = shard.engine()
+    method = getattr(engine, name)
+
+    def die(*given: Any, **named: Any) -> Any:
+        if after:
+            method(*given, **named)
+        raise Killed
+
+    monkeypatch.setattr(engine, name, die)
+    from cinorms.ask import write_shard
+
+    with pytest.raises(Killed):
+        write_shard(shard.spec, shard.flows, shard.variants, shard.out, engine, shard.journal())
+
+
+@pytest.mark.parametrize(
+    ("name", "after", "paid_batches"),
+    [("_create", False, 1), ("_create", True, 1), ("_submit", True, 1), ("_show", True, 1), ("_harvest", False, 1),
+     ("_harvest", True, 1), ("_read", True, 1)],
+)  # fmt: skip
+def test_a_killed_job_finds_its_batches_again(
+    batched: Shard, name: str, after: bool, paid_batches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_when(batched, name, monkeypatch, after)
+    batched.ask()
+    assert sizes(batched.endpoint) == [120] * paid_batches
+    assert set(batched.endpoint.billed.values()) == {1}
+    live = Shard(batched.folder / "live", batched.endpoint)
+    live.ask()
+    assert batched.out.read_bytes() == live.out.read_bytes()
+
+
+def test_a_lost_reply_to_create_makes_no_second_batch(batched: Shard) -> None:
+    batched.endpoint.lose_create = 1
+    batched.ask()
+    assert sizes(batched.endpoint) == [120]
+
+
+def test_other_shards_take_their_part_of_an_old_batch(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed_when(batched, "_submit", monkeypatch)
+    for number in (1, 2, 3):
+        batched.changes = {"shard": f"{number}-of-3"}
+        responses = batched.ask()
+        assert len(responses) == 40
+    assert sizes(batched.endpoint) == [120]
+    assert set(batched.endpoint.billed.values()) == {1}
+
+
+def test_other_settings_do_not_take_replies_of_an_old_batch(
+    batched: Shard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_when(batched, "_submit", monkeypatch)
+    batched.changes = {"max_tokens": 50}
+    batched.ask()
+    assert sizes(batched.endpoint) == [120, 120]
+
+
+def test_the_cost_is_half(batched: Shard) -> None:
+    batched.tuning["rates"] = RATES
+    batched.ask()
+    assert batched.last_run()["usd"] == pytest.approx(120 * 0.006)
+
+
+def test_the_cap_holds_for_batches(batched: Shard) -> None:
+    batched.tuning |= {"rates": RATES, "max_cost_usd": 0.5}
+    with pytest.raises(EngineError, match="would be passed"):
+        batched.ask()
+    spent = sum(batched.endpoint.billed.values()) * 0.006
+    assert 0.3 < spent <= 0.5
+    batched.tuning["max_cost_usd"] = 5.0
+    batched.ask()
+    assert set(batched.endpoint.billed.values()) == {1}
+
+
+def test_a_killed_jobs_reservation_is_taken_over(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch costs 0.72 and reserves about 9: without taking over, the cap would be passed on paper."""
+    batched.tuning |= {"rates": RATES, "max_cost_usd": 12.0}
+    killed_when(batched, "_submit", monkeypatch)
+    batched.ask()
+    other = Shard(batched.folder, batched.endpoint, tuning=batched.tuning, changes={"seed": 8}, flows=vignettes(5))
+    other.ask()
+    ledger = (batched.folder / "responses/.spending").glob("*.json")
+    assert sum(json.loads(path.read_bytes())["usd"] for path in ledger) == pytest.approx(150 * 0.006)
+
+
+def test_the_key_is_stored_nowhere(batched: Shard) -> None:
+    batched.ask()
+    assert batched.endpoint.keys == {f"Bearer {KEY}"}
+    assert KEY.encode() not in every_file(batched.folder)

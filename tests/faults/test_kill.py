@@ -1,0 +1,174 @@
+"""Jobs killed at random moments: nothing lost, nothing asked twice beyond what was under way, the same bytes at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms import tables
+from cinorms.designs import expand, load_dataset
+from cinorms.journal import Journal
+from cinorms.settings import Root
+
+from .conftest import spec, variants, vignettes
+from .server import Endpoint
+
+JOB = Path(__file__).with_name("job.py")
+ROOT = Path(__file__).parents[2]
+KILLS = 20
+
+
+def job(given: dict[str, Any]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(JOB), json.dumps(given)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def kill_until_done(given: dict[str, Any], longest: float, seed: int) -> int:
+    """Kill ``KILLS`` jobs at random moments, then let one end; return how many were killed before they were done."""
+    chance = random.Random(seed)
+    killed, journal = 0, Journal.open(Path(given["out"]).parent, given["spec"])
+    before = 0
+    for number in range(KILLS):
+        running = job(given)
+        assert running.stdout is not None
+        if number % 5:
+            running.stdout.readline()  # else it is killed while it starts
+        time.sleep(chance.uniform(0, longest))
+        running.send_signal(signal.SIGKILL)
+        killed += running.wait() == -signal.SIGKILL
+        running.stdout.close()
+        kept = journal.read().num_rows
+        assert kept >= before
+        before = kept
+    last = job(given)
+    _, errors = last.communicate(timeout=120)
+    assert last.returncode == 0, errors
+    return killed
+
+
+def files(folder: Path, of: dict[str, Any], flows: Any, asked: Any) -> dict[str, Any]:
+    tables.write(flows, folder / "vignettes.parquet", tables.VIGNETTES)
+    tables.write(asked, folder / "variants.parquet", tables.PROMPTS)
+    return {
+        "spec": of,
+        "tuning": {},
+        "vignettes": str(folder / "vignettes.parquet"),
+        "variants": str(folder / "variants.parquet"),
+        "asked": str(folder / "asked.txt"),
+        "out": str(folder / "responses" / "main" / "audited" / "1-of-1.parquet"),
+    }
+
+
+def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
+    """Return the bytes of the same shard, asked without a kill."""
+    out = folder / "whole" / "main" / "audited" / "1-of-1.parquet"
+    done = job({**given, "out": str(out), "asked": str(folder / "asked-whole.txt")})
+    _, errors = done.communicate(timeout=120)
+    assert done.returncode == 0, errors
+    return out.read_bytes()
+
+
+@pytest.mark.slow
+def test_a_planted_shard_killed_twenty_times(tmp_path: Path) -> None:
+    dataset = load_dataset(Root(ROOT).names("vignettes")["iot"])
+    assert dataset.design is not None
+    flows = expand(dataset.design).head(1500)
+    of = spec(None, engine="planted", factors=list(dataset.factors), planted={"noise": 1, "verbose": 0.2})
+    given = {**files(tmp_path, of, flows, variants()), "kind": "planted"}
+    killed = kill_until_done(given, longest=0.6, seed=1)
+    assert killed >= 15
+    asked = Counter(Path(given["asked"]).read_text().split())
+    assert len(asked) == 9000
+    assert sum(asked.values()) <= 9000 + 50 * killed
+    assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_live_shard_killed_twenty_times(tmp_path: Path, endpoint: Endpoint) -> None:
+    endpoint.delay = 0.05
+    given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "live"}
+    given["tuning"] = {"limits": {"concurrency": 8}}
+    killed = kill_until_done(given, longest=1.5, seed=2)
+    assert killed >= 15
+    assert len(endpoint.asked) == 2400
+    twice = sum(endpoint.asked.values()) - 2400
+    assert twice <= killed * (20 + 8)  # the chunk in hand, and the requests under way
+    before = sum(endpoint.asked.values())
+    assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
+    assert sum(endpoint.asked.values()) == before + 2400
+
+
+@pytest.mark.slow
+def test_a_batch_shard_killed_twenty_times(tmp_path: Path, endpoint: Endpoint) -> None:
+    endpoint.batch_polls = 12
+    given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "batch"}
+    kill_until_done(given, longest=1.5, seed=3)
+    assert len(endpoint.billed) == 2400
+    assert set(endpoint.billed.values()) == {1}, "a request was paid for twice"
+    assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
+
+
+# --- The command itself
+
+
+def command(given: dict[str, Any], folder: Path) -> list[str]:
+    arguments = {"spec": json.dumps(given["spec"]), "tuning": json.dumps(given["tuning"]), "log": str(folder / "job.log")}
+    arguments |= {name: given[name] for name in ("vignettes", "variants", "out")}
+    return [sys.executable, "-m", "cinorms.ask", *(f"--{name}={value}" for name, value in arguments.items())]
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib"), **more}
+
+
+def test_sigterm_keeps_what_was_answered(tmp_path: Path, endpoint: Endpoint) -> None:
+    """SLURM sends it half a minute before it kills."""
+    endpoint.delay = 0.05
+    given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "tuning": {}}
+    running = subprocess.Popen(command(given, tmp_path), env=environment())
+    end = time.monotonic() + 60
+    while sum(endpoint.answered.values()) < 200 and time.monotonic() < end:
+        time.sleep(0.05)
+    running.terminate()
+    assert running.wait(30) == 128 + signal.SIGTERM
+    kept = Journal.open(Path(given["out"]).parent, given["spec"])
+    assert kept.read().num_rows >= 200
+    assert kept.runs()[-1]["status"] == "failed"
+    assert "Stopped by SIGTERM" in (tmp_path / "job.log").read_text()
+    assert sum(endpoint.asked.values()) - kept.read().num_rows <= 64
+
+
+@pytest.mark.parametrize("answer", ["answers", "refuses"])
+def test_a_planted_key_appears_nowhere(tmp_path: Path, endpoint: Endpoint, answer: str) -> None:
+    from .server import Fault
+
+    key = "sk-planted-9876543210-do-not-print"
+    if answer == "refuses":
+        endpoint.fault = lambda number, body: Fault(401, "invalid_api_key", f"Incorrect API key: {key}")
+    given = files(tmp_path, spec(endpoint), vignettes(5), variants())
+    given["tuning"] = {"key_variable": "MY_ENDPOINT_KEY"}
+    words = command(given, tmp_path)
+    debug = environment(MY_ENDPOINT_KEY=key, OPENAI_LOG="debug")
+    done = subprocess.run(words, env=debug, capture_output=True, text=True)
+    assert done.returncode == (0 if answer == "answers" else 1)
+    assert endpoint.keys == {f"Bearer {key}"}
+    assert key not in done.stdout + done.stderr + " ".join(words)
+    content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert len(content) > 5000
+    assert key.encode() not in content
+    for name in [str(path) for path in tmp_path.rglob("*")]:
+        assert key not in name
+    if answer == "refuses":
+        assert "check the key in MY_ENDPOINT_KEY" in done.stderr
+        assert "Traceback" not in done.stderr

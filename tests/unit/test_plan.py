@@ -1,0 +1,139 @@
+"""The plan's numbers by hand; what has no rate has no cost, which is not the same as costing nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from cinorms.plan import ANSWER_TOKENS, CHARACTERS_PER_TOKEN, WRAPPER_TOKENS, as_text, estimate
+from cinorms.prompts import fill, list_variants
+from cinorms.settings import Study
+from cinorms.validation import load_yaml
+
+OPTIONS = "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
+TEMPLATES = ["Is {scenario} fine? {options}", "Rate: {scenario}. One of {options} only."]
+FLOWS = pd.DataFrame(
+    {
+        "flow": range(4),
+        "sender": pd.Categorical(["a", "a", "b", "b"]),
+        "vignette": ["one", "three", "a longer one", "four"],
+    }
+)
+
+
+def asked(**changes: Any) -> dict[str, Any]:
+    return {
+        "arm": "main",
+        "model": "m",
+        "engine": "vllm",
+        "dataset": "d",
+        "select": {},
+        "system": None,
+        "scale": "acceptability",
+        "n_templates": 2,
+        "gpus": 1,
+        "rates": {},
+        **changes,
+    }
+
+
+def plan(*rows: dict[str, Any]) -> pd.DataFrame:
+    return estimate(rows, {"d": FLOWS}, {"main": list_variants("s", TEMPLATES, 2, 3)})
+
+
+def characters(flows: pd.DataFrame, templates: list[str], system: str = "") -> int:
+    """Count the characters of every prompt by writing it."""
+    texts = [fill(t, v, OPTIONS) for t in templates for v in flows["vignette"]]
+    return 3 * sum(len(text) + len(system) for text in texts)
+
+
+def test_tokens_are_those_of_the_prompts_as_they_are_sent() -> None:
+    row = plan(asked()).iloc[0]
+    assert (row["flows"], row["variants"], row["prompts"]) == (4, 6, 24)
+    expected = round(characters(FLOWS, TEMPLATES) / CHARACTERS_PER_TOKEN) + 24 * WRAPPER_TOKENS
+    assert row["input_tokens"] == expected
+    assert row["output_tokens"] == 24 * ANSWER_TOKENS
+
+
+def test_selection_templates_and_system_prompt_count() -> None:
+    row = plan(asked(select={"sender": ["a"]}, n_templates=1, system="Be brief.")).iloc[0]
+    assert (row["flows"], row["variants"], row["prompts"]) == (2, 3, 6)
+    expected = characters(FLOWS.head(2), TEMPLATES[:1], "Be brief.")
+    assert row["input_tokens"] == round(expected / CHARACTERS_PER_TOKEN) + 60
+
+
+def test_gpu_minutes_are_tokens_over_speed_times_gpus() -> None:
+    frame = plan(asked(rates={"tokens_per_second": 10}), asked(rates={"tokens_per_second": 10}, gpus=2))
+    tokens = frame["input_tokens"][0]
+    assert frame["gpu_minutes"].tolist() == pytest.approx([tokens / 600, tokens / 300])
+    assert frame["usd"].isna().all()
+
+
+def test_dollars_are_input_and_output() -> None:
+    rates = {"usd_per_million_input": 150.0, "usd_per_million_output": 600.0}
+    row = plan(asked(engine="openai", gpus=0, rates=rates)).iloc[0]
+    expected = (row["input_tokens"] * 150 + row["output_tokens"] * 600) / 1e6
+    assert row["usd"] == pytest.approx(expected)
+    assert pd.isna(row["gpu_minutes"])
+
+
+@pytest.mark.parametrize("rates", [{}, {"usd_per_million_input": 1.0}, {"usd_per_million_output": 1.0}])
+def test_a_cost_without_its_rates_is_missing_not_0(rates: dict[str, float]) -> None:
+    row = plan(asked(engine="openai", rates=rates)).iloc[0]
+    assert pd.isna(row["usd"])
+    assert pd.isna(row["gpu_minutes"])
+
+
+def test_a_planted_model_costs_nothing() -> None:
+    row = plan(asked(engine="planted", rates={"tokens_per_second": 1, "usd_per_million_input": 9})).iloc[0]
+    assert (row["gpu_minutes"], row["usd"]) == (0, 0)
+
+
+def total_line(text: str) -> list[str]:
+    return next(line for line in text.splitlines() if line.strip().startswith("total")).split()
+
+
+def test_the_text_ends_with_totals_of_what_is_known() -> None:
+    prices = {"usd_per_million_input": 1e4, "usd_per_million_output": 0.0}
+    frame = plan(
+        asked(rates={"tokens_per_second": 0.01}),
+        asked(model="api", engine="openai", gpus=0, rates=prices),
+        asked(model="other", rates={}),
+    )
+    text = as_text(frame)
+    tokens = int(frame["input_tokens"][0])
+    assert total_line(text) == [
+        "total",
+        "72",
+        f"{3 * tokens:,}",
+        f"{72 * ANSWER_TOKENS:,}",
+        f"{tokens / 0.01 / 60:,.0f}",
+        f"{tokens / 100:,.2f}",
+    ]
+    other = next(line for line in text.splitlines() if " other " in line)
+    assert other.split()[-2:] == ["-", "-"]
+    assert "nan" not in text.lower()
+    assert "<na>" not in text.lower()
+
+
+def test_a_total_of_nothing_known_is_not_0() -> None:
+    assert total_line(as_text(plan(asked(), asked(model="n"))))[-2:] == ["-", "-"]
+
+
+def test_the_papers_study_takes_228096_prompts_of_each_open_model(
+    build_study: Callable[..., Study], folder: Path, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    study = build_study(load_yaml(folder / "config/pets2026.yaml"))
+    rows = [ask for ask in study.asked() if ask["arm"] == "main"]
+    frame = estimate(rows, {"iot": iot_flows}, {"main": iot_variants}).set_index("model")
+    assert frame.loc["llama-3.1-8b-instruct", "prompts"] == 228_096
+    assert frame.loc["gpt-4o-mini", "prompts"] == 6912 * 9
+    assert frame.loc["gpt-4o-mini", "usd"] == pytest.approx(1.1, abs=0.3)
+    # 79 to 90 tokens a prompt were measured, without the ten of a chat template.
+    tokens = frame.loc["llama-3.1-8b-instruct", "input_tokens"] / 228_096 - WRAPPER_TOKENS
+    assert 79 < tokens < 90.5
+    assert frame.drop("gpt-4o-mini")["gpu_minutes"].notna().all()

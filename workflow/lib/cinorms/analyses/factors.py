@@ -1,0 +1,68 @@
+"""Factors of an analysis as columns: of the dataset (linked ones joined), of the registry, of the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cinorms.analyses.names import JOINT, default_factors, text
+from cinorms.errors import DataError
+
+
+def usual_factors(vignettes: pd.DataFrame, design: Mapping[str, Any]) -> list[str]:
+    """Return the factors that an analysis takes where it names none: those of the dataset that vary."""
+    factors = default_factors(design)
+    varied = [name for name in factors if len(vignettes[name.split(JOINT)].drop_duplicates()) > 1]
+    return varied or factors
+
+
+def add_factors(frame: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+    """Return ``frame`` with a categorical column for each of the dataset's ``factors``, found by flow.
+
+    Raises ``DataError`` for a flow that the vignettes do not have.
+    """
+    at = pd.Index(vignettes["flow"]).get_indexer(pd.Index(frame["flow"]))
+    if (at < 0).any():
+        raise DataError(
+            f"flow {frame['flow'].iloc[int((at < 0).argmax())]} is not in the vignettes; make both again"
+        )
+    return frame.assign(**{name: _column(vignettes, name).take(at) for name in factors})
+
+
+def add_attributes(
+    frame: pd.DataFrame, factors: Sequence[str], arm: str, model: str, entry: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return ``frame`` with a column for each factor that is the model, the arm or their attribute."""
+    known = {**entry["conditions"][arm], **entry["attributes"][model], "model": model, "arm": arm}
+    return frame.assign(**{name: text(known[name]) for name in factors if name in known})
+
+
+def position_of_highest(order: pd.Series[Any]) -> pd.Categorical[Any]:
+    """Return at which position (1 first) the highest option was shown; "not recorded" for a missing order."""
+    shown = pd.Categorical(order)
+    places = [str(str(name).index("4") + 1) for name in shown.categories] + ["not recorded"]
+    names = pd.Index(sorted(set(places)))
+    return pd.Categorical.from_codes(names.get_indexer(pd.Index(places))[shown.codes], categories=names)
+
+
+def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.Categorical[Any]:
+    """Return the template number of each answer, in the order of the numbers."""
+    variant = pd.Categorical(answers["variant"].astype("category"))
+    numbers = prompts.set_index("variant")["template_no"].reindex(variant.categories)
+    if numbers.isna().any():
+        raise DataError(
+            f"variant {numbers.index[numbers.isna()][0]} is not in the arm's prompts; make both again"
+        )
+    order = sorted(set(numbers))
+    codes = np.searchsorted(order, numbers.to_numpy())
+    return pd.Categorical.from_codes(codes[variant.codes], categories=pd.Index([str(int(n)) for n in order]))
+
+
+def _column(vignettes: pd.DataFrame, name: str) -> pd.Categorical[Any]:
+    if name in vignettes:
+        return pd.Categorical(vignettes[name].astype("category"))
+    joint = vignettes[name.split(JOINT)].astype(str).agg(JOINT.join, axis=1)
+    return pd.Categorical(joint, categories=pd.Index(joint.unique()))

@@ -1,0 +1,61 @@
+"""What the kinds of analyses share: the flows selected, the norms held, and one table out of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from cinorms import norms as assessment
+from cinorms.kinds import Selected
+from cinorms.norms import Majority
+
+Entry = Mapping[str, Any]
+
+
+def for_each(selected: Iterable[Selected], make: Callable[[Selected], pd.DataFrame]) -> pd.DataFrame:
+    """Return what ``make`` gives for each table, one below the other, with its arm and model in front."""
+    return stack(
+        [named(make(one), {"arm": one.arm, "model": one.model}) for one in selected],
+    )
+
+
+def named(table: pd.DataFrame, names: Mapping[str, Any]) -> pd.DataFrame:
+    """Return ``table`` with a constant column for each of ``names`` in front."""
+    front = pd.DataFrame({name: [value] * len(table) for name, value in names.items()}, index=table.index)
+    return pd.concat([front, table], axis=1)
+
+
+def stack(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the parts as one table; those without rows only count if all are so."""
+    some = [part for part in parts if len(part)]
+    return pd.concat(some or parts[:1], ignore_index=True) if parts else pd.DataFrame()
+
+
+def thresholds(entry: Entry, model: str) -> tuple[int, Majority]:
+    """Return the t_val and t_maj under which an entry takes a model's norms."""
+    return entry["t_val"][model], entry["t_maj"]
+
+
+def chosen(frame: pd.DataFrame, entry: Entry, vignettes: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of ``frame`` whose flow has one of the levels that the entry's ``select`` names."""
+    if not entry.get("select"):
+        return frame
+    keep = pd.Series(True, index=vignettes.index)
+    for factor, levels in entry["select"].items():
+        keep &= vignettes[factor].astype(str).isin([str(level) for level in levels])
+    return frame[frame["flow"].isin(vignettes.loc[keep, "flow"])].reset_index(drop=True)
+
+
+def chosen_each(
+    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
+) -> list[Selected]:
+    """Return the selected tables with the flows that the entry's ``select`` names."""
+    return [one._replace(frame=chosen(one.frame, entry, vignettes[one.arm])) for one in selected]
+
+
+def held(norms: pd.DataFrame, entry: Entry, model: str) -> pd.DataFrame:
+    """Return flow and value of every flow, the value missing where the model holds no norm."""
+    kept = assessment.status(norms, *thresholds(entry, model)) == "kept"
+    return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})

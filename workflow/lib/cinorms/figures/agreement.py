@@ -1,0 +1,92 @@
+"""Kind ``agreement``: how often every two models hold the same norm, as two matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cinorms.agreement import pairs
+from cinorms.analyses.shared import chosen_each, held
+from cinorms.figures.texts import widest, wrap
+from cinorms.figures.theme import SHARE_COLOURS, TEXT_SIZE, Drawn, base_theme, empty, finish, is_dark, selection_said, thresholds_said
+from cinorms.kinds import Selected
+
+#: Columns of `agreement.pairs` that are shown, and how a panel is called.
+PANELS = {"agreement": "share of flows with the same norm", "kappa_quadratic": "kappa, quadratic weights"}
+#: Side of a cell and width of the labels, in inches.
+CELL, LABELS = 0.62, 1.35
+
+
+def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
+    """Return two model by model matrices, agreement and kappa, with the number of flows in each cell."""
+    from plotnine import aes, coord_equal, element_blank, element_text, facet_wrap, geom_text, geom_tile, ggplot, labs
+    from plotnine import scale_color_identity, scale_fill_gradientn, scale_x_discrete, scale_y_discrete, theme
+
+    names = _names(selected)
+    if len(names) < 2:
+        return empty(entry, f"agreement needs two models; {names[0] if names else 'none'} alone is there.")
+    frame = matrix(chosen_each(selected, entry, vignettes), entry)
+    if not frame["n_flows"].any():
+        return empty(entry, "no two models hold a norm for the same flow.")
+    labels = [wrap(name, LABELS, TEXT_SIZE) for name in names]
+    plot = (
+        ggplot(frame, aes("model_b", "model_a"))
+        + geom_tile(aes(fill="value"), color="white", size=1)
+        + geom_text(aes(label="label", color="ink"), size=TEXT_SIZE, nudge_y=0.13)
+        + geom_text(aes(label="count", color="ink"), size=TEXT_SIZE - 3, nudge_y=-0.22)
+        + facet_wrap("panel", nrow=1)
+        + scale_color_identity()
+        + scale_fill_gradientn(colors=list(SHARE_COLOURS), limits=(0, 1), na_value="#e0e0e0", guide=None)
+        + scale_x_discrete(limits=names, labels=labels)
+        + scale_y_discrete(limits=names[::-1], labels=labels[::-1])
+        + coord_equal(expand=False)
+        + labs(x="", y="")
+        + base_theme()
+        + theme(panel_grid_major=element_blank(), axis_text_x=element_text(rotation=90), panel_spacing=0.02)
+    )
+    side = len(names) * CELL
+    left = widest(labels, TEXT_SIZE)
+    size = (2 * side + left + 1.1, side + left + 1.9)
+    return finish(
+        plot, entry, size, "Small numbers: n, the flows for which both models hold a norm.",
+        "Cohen's kappa corrects agreement for chance, a distance of two levels weighing four times one of one; "
+        "- where it is not defined (both give one level throughout, or no flow in common).",
+        thresholds_said(entry), selection_said(entry),
+    )
+
+
+def matrix(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
+    """Return one row per panel and ordered pair of models: value (missing if undefined), n_flows, label, count, ink.
+
+    The diagonal has no value: a model agrees with itself.
+    """
+    names = _names(selected)
+    columns = [held(one.frame, entry, one.model).set_index("flow")["value"].astype("Float64") for one in selected]
+    values = pd.DataFrame(dict(zip(names, columns, strict=True))).astype(np.float64)
+    found = pairs(values)
+    mirrored = found.rename(columns={"model_a": "model_b", "model_b": "model_a"})
+    parts = [
+        pd.concat([found, mirrored])[["model_a", "model_b", "n_flows", column]]
+        .rename(columns={column: "value"})
+        .assign(panel=title)
+        for column, title in PANELS.items()
+    ]
+    frame = pd.concat(parts, ignore_index=True)
+    share = frame["panel"] == PANELS["agreement"]
+    texts = [f"{v:.0%}" if s else f"{v:.2f}" for v, s in zip(frame["value"].fillna(0), share, strict=True)]
+    dark = frame["value"].fillna(0).clip(0, 1) > 0.6
+    return frame.assign(
+        label=np.where(frame["value"].isna(), "-", texts),
+        count=[f"{n:,}" for n in frame["n_flows"]],
+        ink=np.where(dark & is_dark(SHARE_COLOURS[-1]), "white", "#222222"),
+        panel=pd.Categorical(frame["panel"], categories=list(PANELS.values()), ordered=True),
+        value=frame["value"].clip(0, 1),
+    )
+
+
+def _names(selected: Sequence[Selected]) -> list[str]:
+    arms = {one.arm for one in selected}
+    return [one.model if len(arms) == 1 else f"{one.model}, {one.arm}" for one in selected]

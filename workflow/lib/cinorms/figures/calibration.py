@@ -1,0 +1,118 @@
+"""Kind ``calibration``: the norms recovered from planted respondents against those that were planted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cinorms.analyses.shared import chosen_each, held
+from cinorms.figures.texts import widest, wrap
+from cinorms.figures.theme import INK, SHARE_COLOURS, TEXT_SIZE, Drawn, base_theme, empty, finish, selection_said, thresholds_said
+from cinorms.kinds import Selected
+from cinorms.scales import LEVELS, SCALES
+
+NO_NORM = "no norm"
+#: Side of a cell in inches.
+CELL = 0.5
+
+
+def draw(
+    selected: Sequence[Selected],
+    entry: dict[str, Any],
+    vignettes: Mapping[str, pd.DataFrame],
+    planted: Mapping[tuple[str, str], pd.DataFrame],
+) -> Drawn:
+    """Return a matrix per respondent: of the flows planted at each level, the share recovered at each level."""
+    from plotnine import aes, coord_equal, element_blank, element_text, facet_wrap, geom_text, geom_tile, ggplot, labs
+    from plotnine import scale_color_identity, scale_fill_gradientn, scale_x_discrete, scale_y_discrete, theme
+
+    frame = recovered(chosen_each(selected, entry, vignettes), entry, planted)
+    if frame.empty:
+        return empty(entry, "nothing was planted here: no respondent that holds norms is among the models.")
+    options = [*SCALES[entry["scales"][selected[0].arm]].options]
+    across = min(4, frame["panel"].nunique())
+    down = -(-frame["panel"].nunique() // across)
+    labels = {option: wrap(option, 1.2, TEXT_SIZE - 1) for option in [*options, NO_NORM]}
+    titles = [wrap(str(p), 5 * CELL, TEXT_SIZE, bold=True) for p in frame["panel"].cat.categories]
+    shown = frame.assign(panel=frame["panel"].cat.rename_categories(titles))
+    same = shown[(shown["planted"] == shown["recovered"])]
+    plot = (
+        ggplot(shown, aes("planted", "recovered"))
+        + geom_tile(aes(fill="share"), color="white", size=0.8)
+        + geom_tile(data=same, fill="none", color=INK, size=0.7, width=0.94, height=0.94)
+        + geom_text(aes(label="label", color="ink"), size=TEXT_SIZE - 1.5)
+        + facet_wrap("panel", ncol=across)
+        + scale_color_identity()
+        + scale_fill_gradientn(colors=list(SHARE_COLOURS), limits=(0, 1), na_value="#e0e0e0", guide=None)
+        + scale_x_discrete(limits=options, labels=[labels[o] for o in options])
+        + scale_y_discrete(limits=[NO_NORM, *options], labels=[labels[o] for o in [NO_NORM, *options]])
+        + coord_equal(expand=False)
+        + labs(x="planted norm", y="recovered norm")
+        + base_theme()
+        + theme(
+            panel_grid_major=element_blank(), panel_spacing=0.03,
+            axis_text=element_text(size=TEXT_SIZE - 1), axis_text_x=element_text(rotation=90),
+        )
+    )
+    label = widest(labels.values(), TEXT_SIZE - 1)
+    size = (max(5.0, across * 5.4 * CELL + label + 0.9), down * (6 * CELL + 0.5) + label + 1.7)
+    return finish(
+        plot, entry, size, f"Of the flows planted at a level, the share recovered at each. {_same(frame)}",
+        "Outlined: the planted norm is the recovered one. - where no flow was planted at a level.",
+        thresholds_said(entry), selection_said(entry),
+    )
+
+
+def recovered(
+    selected: Sequence[Selected], entry: Mapping[str, Any], planted: Mapping[tuple[str, str], pd.DataFrame]
+) -> pd.DataFrame:
+    """Return a row per respondent, planted level and recovered level or none: panel, planted, recovered, flows,
+
+    of (flows planted at the level), share (missing if there are none), label, ink. Respondents that hold no
+    norms (controls) and models have no rows.
+    """
+    arms = {one.arm for one in selected}
+    parts = []
+    for one in selected:
+        truth = planted.get((one.arm, one.model))
+        if truth is None or truth["level"].isna().all() or one.frame.empty:
+            continue
+        options = [*SCALES[entry["scales"][one.arm]].options]
+        norms = held(one.frame, entry, one.model)
+        level = truth.set_index("flow")["level"].reindex(norms["flow"]).to_numpy(dtype=np.float64, na_value=np.nan)
+        value = norms["value"].to_numpy(dtype=np.float64, na_value=np.nan)
+        row = np.where(np.isnan(value), 0, np.nan_to_num(value) - LEVELS[0] + 1).astype(int)
+        column = (level[~np.isnan(level)] - LEVELS[0]).astype(int)
+        counts = np.zeros((len(options) + 1, len(options)), dtype=int)
+        np.add.at(counts, (row[~np.isnan(level)], column), 1)
+        across, down = np.meshgrid(options, [NO_NORM, *options])
+        name = one.model if len(arms) == 1 else f"{one.model}, {one.arm}"
+        of = np.broadcast_to(counts.sum(axis=0), counts.shape)
+        parts.append(
+            pd.DataFrame({"panel": name, "planted": across.ravel(), "recovered": down.ravel()}).assign(
+                flows=counts.ravel(), of=of.ravel()
+            )
+        )
+    if not parts:
+        return pd.DataFrame()
+    frame = pd.concat(parts, ignore_index=True)
+    share = (frame["flows"] / frame["of"].where(frame["of"] > 0)).astype("float64")
+    return frame.assign(
+        share=share,
+        label=["-" if np.isnan(s) else f"{s:.0%}" if s else "" for s in share],
+        ink=np.where(share.fillna(0) > 0.6, "white", INK),
+        panel=pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
+    )
+
+
+def _same(frame: pd.DataFrame) -> str:
+    said = []
+    for name, of in frame.groupby("panel", observed=True, sort=False):
+        kept = of.loc[of["recovered"] != NO_NORM, "flows"].sum()
+        same = of.loc[of["recovered"] == of["planted"], "flows"].sum()
+        share = f"{same / kept:.0%}" if kept else "none"
+        said.append(f"{name} n = {of['flows'].sum():,} flows, {kept:,} norms, {share} as planted")
+    return f"{'; '.join(said)}."

@@ -1,0 +1,61 @@
+"""Kind ``minority``: how far the answers outside a norm are from it, and from each other (PETS figure 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from cinorms import norms as assessment
+from cinorms import survivorship
+from cinorms.analyses.shared import chosen_each, thresholds
+from cinorms.figures import boxes
+from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_said, thresholds_said
+from cinorms.kinds import Selected
+
+#: The columns of `survivorship.minority` that are shown, and how a panel is called.
+PANELS = {
+    "deviation": "mean distance from the norm (levels)",
+    "variance": "variance of the minority (levels squared)",
+}
+
+
+def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
+    """Return a box per model in two panels: distance of minority answers from the norm, and their variance."""
+    from plotnine import facet_wrap, ggplot, labs, theme
+
+    frame = deviations(chosen_each(selected, entry, vignettes), entry)
+    if not len(frame) or not frame["n"].any():
+        return empty(entry, "no flow with a norm has an answer outside it.")
+    rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
+    panels = pd.CategoricalDtype(list(PANELS.values()), ordered=True)
+    placed = boxes.place(frame, rows, groups).assign(panel=frame["panel"].map(PANELS).astype(panels))
+    plot = ggplot() + base_theme() + labs(x="", y="") + facet_wrap("panel", nrow=1, scales="free_x")
+    for layer in boxes.layers(placed, rows, groups):
+        plot = plot + layer
+    of = frame[frame["panel"] == "deviation"]
+    counts = ", ".join(
+        f"{row}{' ' + group if len(groups) > 1 else ''} {n:,} of {kept:,}"
+        for row, group, n, kept in zip(of["row"], of["group"], of["n"], of["kept"], strict=True)
+    )
+    size = (9.5, 2.2 + boxes.height(len(rows), len(groups)))
+    return finish(
+        plot + theme(panel_spacing_x=0.04), entry, size,
+        f"n = flows with a norm that have a minority: {counts}. {boxes.EXPLAINED}",
+        "A minority answer is a valid answer that is not the flow's norm. Only flows with a norm are counted; "
+        "those whose answers all agree have no minority.",
+        thresholds_said(entry), selection_said(entry),
+    )
+
+
+def deviations(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row per arm, model and panel: row (model), group (arm), panel, kept (flows), n and its box."""
+    rows = []
+    for one in selected:
+        kept = one.frame[assessment.status(one.frame, *thresholds(entry, one.model)) == "kept"]
+        found = survivorship.minority(kept)
+        for panel in PANELS:
+            numbers = boxes.summary(found[panel].to_numpy(dtype="float64"))
+            rows.append({"row": one.model, "group": one.arm, "panel": panel, "kept": len(kept), **numbers})
+    return pd.DataFrame(rows)

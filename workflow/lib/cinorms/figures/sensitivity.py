@@ -1,0 +1,91 @@
+"""Kind ``sensitivity``: the share of flows that keep a norm as the thresholds rise (PETS table 2 as a picture)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from cinorms import survivorship
+from cinorms.analyses.shared import chosen_each
+from cinorms.figures.texts import wrap
+from cinorms.figures.theme import GROUP_COLOURS, GROUP_MARKERS, TEXT_SIZE, Drawn, base_theme, empty, finish, selection_said
+from cinorms.kinds import Selected
+
+#: Width and height of a model's panel in inches.
+PANEL = (2.25, 1.9)
+
+
+def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
+    """Return a panel per model: share of flows kept over t_maj, a line for each t_val."""
+    from plotnine import aes, facet_wrap, geom_line, geom_point, ggplot, labs, scale_color_manual, scale_shape_manual
+    from plotnine import element_text, scale_x_discrete, scale_y_continuous, theme
+
+    frame = kept_shares(chosen_each(selected, entry, vignettes), entry)
+    if frame.empty:
+        return empty(entry, "no flow was asked.")
+    lines = list(frame["line"].cat.categories)
+    across = min(4, frame["panel"].nunique())
+    down = -(-frame["panel"].nunique() // across)
+    names = [wrap(panel, PANEL[0] - 0.2, TEXT_SIZE, bold=True) for panel in frame["panel"].cat.categories]
+    frame = frame.assign(panel=frame["panel"].cat.rename_categories(names))
+    plot = (
+        ggplot(frame, aes("majority", "share", color="line", shape="line", group="line"))
+        + geom_line(size=0.8)
+        + geom_point(size=2.2)
+        + facet_wrap("panel", ncol=across)
+        + scale_color_manual(values=dict(zip(lines, GROUP_COLOURS, strict=False)), limits=lines)
+        + scale_shape_manual(values=dict(zip(lines, GROUP_MARKERS, strict=False)), limits=lines)
+        + scale_x_discrete(limits=list(frame["majority"].cat.categories))
+        + scale_y_continuous(limits=(0, 1), labels=lambda shares: [f"{share:.0%}" for share in shares])
+        + labs(x="share of the valid answers that must agree (t_maj)", y="flows that keep a norm")
+        + base_theme()
+        + theme(axis_text_x=element_text(rotation=45, ha="right"), panel_spacing=0.03)
+    )
+    flows = frame["flows"]
+    each = f"{flows.min():,}" if flows.min() == flows.max() else f"{flows.min():,} to {flows.max():,}"
+    size = (max(5.0, across * PANEL[0] + 0.9), down * (PANEL[1] + 0.25) + 1.7)
+    return finish(
+        plot, entry, size, f"n = {each} flows per model. Line: valid answers that a flow needs (t_val).",
+        "A t_val above the number of variants that a model was asked is left out. Nothing else was filtered.",
+        _extremes(frame), selection_said(entry),
+    )
+
+
+def kept_shares(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
+    """Return one row per model, t_val and t_maj: panel, line, majority, flows, kept and share (kept / flows)."""
+    arms = {one.arm for one in selected}
+    parts = []
+    for one in selected:
+        if one.frame.empty:
+            continue
+        asked = int(one.frame["n_asked"].max())
+        t_vals = [t for t in entry["t_vals"] if t <= asked]
+        table = survivorship.discarded(one.frame, t_vals, entry["t_majs"])
+        parts.append(table.assign(panel=one.model if len(arms) == 1 else f"{one.model}, {one.arm}"))
+    if not parts:
+        return pd.DataFrame()
+    frame = pd.concat(parts, ignore_index=True)
+    majorities = {str(t): t if t == "plurality" else f"{t:.0%}" for t in entry["t_majs"]}
+    lines = {t: f"at least {t}" for t in sorted(set(frame["t_val"]))}
+    return pd.DataFrame(
+        {
+            "panel": pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
+            "line": pd.Categorical(frame["t_val"].map(lines), categories=list(lines.values()), ordered=True),
+            "majority": pd.Categorical(
+                frame["t_maj"].map(majorities), categories=list(majorities.values()), ordered=True
+            ),
+            "flows": frame["flows"],
+            "kept": frame["kept"],
+            "share": frame["kept"] / frame["flows"],
+        }
+    )
+
+
+def _extremes(frame: pd.DataFrame) -> str:
+    least = frame.loc[frame["share"].idxmin()]
+    return (
+        f"The fewest flows are kept by {least['panel']} with {least['line']} valid answers and {least['majority']}: "
+        f"{least['kept']:,} of {least['flows']:,}.".replace("\n", " ")
+    )

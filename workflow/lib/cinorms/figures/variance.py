@@ -1,0 +1,103 @@
+"""Kind ``variance``: how far the answers to one flow are apart, over variants, templates or answer orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.analyses.factors import text
+from cinorms.analyses.shared import chosen_each
+from cinorms.errors import DataError
+from cinorms.figures import boxes
+from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_said
+from cinorms.kinds import Selected
+from cinorms.norms import level_matrix
+
+#: Over what the answers vary, and what is held fixed: the column of the prompts table that tells variants apart.
+FIXED = {"variants": None, "templates": "order_no", "orders": "template_no"}
+SAID = {
+    "variants": "variance of a flow's valid answers over all variants",
+    "templates": "variance of a flow's valid answers over the templates, within one answer order",
+    "orders": "variance of a flow's valid answers over the answer orders, within one template",
+}
+UNITS = "variance of the answers (levels squared; a level is one step of the scale from -2 to 2)"
+
+
+def draw(
+    selected: Sequence[Selected],
+    entry: dict[str, Any],
+    vignettes: Mapping[str, pd.DataFrame],
+    prompts: Mapping[str, pd.DataFrame],
+) -> Drawn:
+    """Return a row of boxes per model, a box for each of what is compared (arms by default)."""
+    from plotnine import ggplot, labs
+
+    frame = spreads(chosen_each(selected, entry, vignettes), entry, prompts)
+    if not len(frame) or not frame["n"].any():
+        return empty(entry, "no flow has two valid answers of which the variance could be taken.")
+    rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
+    plot = ggplot() + base_theme() + labs(x=UNITS, y="")
+    for layer in boxes.layers(boxes.place(frame, rows, groups), rows, groups):
+        plot = plot + layer
+    over = entry.get("over", "variants")
+    low, high = int(frame["n"].min()), int(frame["n"].max())
+    each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
+    said = f"n = {each} {what} per box, each with at least two valid answers. {boxes.EXPLAINED}"
+    size = (8.5, 1.7 + boxes.height(len(rows), len(groups)))
+    means = ", ".join(f"{row} {group} {mean:.2f}" for row, group, mean in zip(frame["row"], frame["group"], frame["mean"], strict=True))
+    return finish(
+        plot, entry, size, said, f"{SAID[over][0].upper()}{SAID[over][1:]}, divided by their number. Invalid answers have none.",
+        f"Means: {means}.", selection_said(entry),
+    )
+
+
+def spreads(
+    selected: Sequence[Selected], entry: Mapping[str, Any], prompts: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return one row per arm and model: row (model), group, n and the numbers of its box (`boxes.summary`)."""
+    groups = group_names(entry)
+    over = entry.get("over", "variants")
+    rows = [
+        {"row": one.model, "group": groups[one.arm], **boxes.summary(variances(one.frame, prompts[one.arm], over))}
+        for one in selected
+    ]
+    return pd.DataFrame(rows)
+
+
+def variances(answers: pd.DataFrame, prompts: pd.DataFrame, over: str) -> npt.NDArray[np.float64]:
+    """Return the population variance of the valid answers of each flow (and of each order, or each template).
+
+    NaN where there are fewer than two valid answers. Raises `DataError` for a variant not in the prompts.
+    """
+    levels = level_matrix(answers)
+    fixed = FIXED[over]
+    if fixed is None:
+        return _row_variances(levels.to_numpy())
+    of = prompts.set_index("variant")[fixed].reindex(levels.columns)
+    if of.isna().any():
+        raise DataError(f"variant {of.index[of.isna()][0]} is not in the arm's prompts; make both again")
+    parts = [_row_variances(levels.loc[:, (of == number).to_numpy()].to_numpy()) for number in sorted(set(of))]
+    return np.concatenate(parts) if parts else np.array([])
+
+
+def group_names(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return what each arm is called: its condition that ``by`` names, if that tells the arms apart, or its name."""
+    by, arms = entry.get("by", "arm"), list(entry["arms"])
+    if by == "arm":
+        return {arm: arm for arm in arms}
+    names = {arm: f"{by} {text(entry['conditions'][arm][by])}" for arm in arms}
+    return names if len(set(names.values())) == len(arms) else {arm: f"{names[arm]} ({arm})" for arm in arms}
+
+
+def _row_variances(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    valid = ~np.isnan(x)
+    n = valid.sum(axis=1)
+    total = np.where(valid, x, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = (total**2).sum(axis=1) / n - (total.sum(axis=1) / n) ** 2
+    return np.where(n >= 2, np.maximum(variance, 0), np.nan)

@@ -1,0 +1,24 @@
+"""Take the answers of an arm from a published frame, one table per model."""
+
+import os
+
+from cinorms import tables
+from cinorms.logs import start_logging
+from cinorms.releases import SEPARATOR, import_answers, load_release
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    name, frame = snakemake.params.arm["frame"].split(SEPARATOR)
+    releases = {release.name: release for release in map(load_release, snakemake.input.releases)}
+    imported = import_answers(
+        releases[name],
+        frame,
+        models=snakemake.params.models,
+        vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
+        variants=tables.read(snakemake.input.variants, tables.PROMPTS),
+        cache_dir=".cache/data",
+        mirror=os.environ.get("CINORMS_MIRROR"),
+    )
+    for path, (model, answers) in zip(snakemake.output.answers, imported, strict=True):
+        tables.write(answers, path, tables.ANSWERS)
+        print(f"{model}: {len(answers):,} answers, {int((answers['status'] == 'ok').sum()):,} of them valid")

@@ -1,0 +1,17 @@
+"""Take the responses of a model from one of the authors' raw CSV files, texts unaltered."""
+
+from cinorms import tables
+from cinorms.logs import start_logging
+from cinorms.published import read_raw_csv
+from cinorms.releases import check_variants
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    vignettes = tables.read(snakemake.input.vignettes, tables.VIGNETTES)
+    responses = read_raw_csv(snakemake.input.raw, vignettes)
+    variants = tables.read(snakemake.input.variants, tables.PROMPTS)
+    check_variants(responses, variants, snakemake.input.raw)
+    tables.write(
+        tables.stack([responses], tables.RESPONSES), snakemake.output.responses, tables.RESPONSES
+    )
+    print(f"{len(responses):,} responses, {responses['flow'].nunique():,} flows")
