@@ -36,7 +36,7 @@ def root() -> Root:
 
 @pytest.fixture(scope="session")
 def build_study(root: Root) -> BuildStudy:
-    """Return a function that loads the default study with study.yaml and --config on top; a file can be empty."""
+    """Return a function that loads the default study with study.yaml and --config on top."""
 
     default, registry = load_yaml(ROOT / "config/config.yaml"), load_registry(root)
 

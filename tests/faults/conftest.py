@@ -24,7 +24,7 @@ from .server import Endpoint
 KEY = "sk-planted-0123456789abcdef"
 
 
-@pytest.fixture()
+@pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
     """Return a running endpoint."""
     with Endpoint() as running:
@@ -44,7 +44,9 @@ def vignettes(n: int) -> pd.DataFrame:
 
 def variants(templates: int = 3, orders: int = 2) -> pd.DataFrame:
     """Return the variants of a small prompt set."""
-    texts = [f"Wording {t}: how acceptable is this? {{scenario}} Options: {{options}}" for t in range(templates)]
+    texts = [
+        f"Wording {t}: how acceptable is this? {{scenario}} Options: {{options}}" for t in range(templates)
+    ]
     return list_variants("test", texts, templates, orders)
 
 
@@ -110,7 +112,9 @@ class Shard:
         engine = make_openai(self.spec, tuning, self.key, self.journal().folder)
         if isinstance(engine, LiveEngine):
             return LiveEngine(engine.endpoint, **{"backoff": 0.01, "chunk": 10, **pace})
-        return BatchEngine(engine.endpoint, self.journal().folder / "batches", **{"poll": 0.01, "backoff": 0.01, **pace})
+        return BatchEngine(
+            engine.endpoint, self.journal().folder / "batches", **{"poll": 0.01, "backoff": 0.01, **pace}
+        )
 
     def ask(self, **pace: Any) -> pd.DataFrame:
         write_shard(self.spec, self.flows, self.variants, self.out, self.engine(**pace), self.journal())
@@ -123,7 +127,7 @@ class Shard:
         return self.journal().runs()[-1]
 
 
-@pytest.fixture()
+@pytest.fixture
 def shard(tmp_path: Path, endpoint: Endpoint) -> Shard:
     """Return a shard of 20 flows in 6 variants."""
     return Shard(tmp_path, endpoint)

@@ -1,4 +1,4 @@
-"""One job in a process of its own, to be killed: ``python job.py JSON``. Small chunks, and planted replies that take time."""
+"""One job in a process of its own, to be killed: ``python job.py JSON``. Chunks are small, planting slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loopback endpoint that speaks the OpenAI API, keeps count of what it is asked, and fails as it is told to.
+"""A loopback endpoint that speaks the OpenAI API, counts what it is asked, and fails as it is told to.
 
 The answer to a prompt is a pure function of the prompt, so that two runs can be compared byte by byte.
 """
@@ -34,7 +34,7 @@ class Fault:
     message: str = "planted fault"
     param: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    #: drop (close the connection), hang, truncate, malformed, filtered (200, withheld), nothing (200, no choices)
+    #: status, drop (the connection), hang, truncate, malformed, filtered (withheld), nothing (no choices)
     way: str = "status"
 
 
@@ -55,20 +55,24 @@ def completion(body: dict[str, Any], created: int = 1_800_000_000) -> dict[str, 
         "model": f"{body['model']}-2024-07-18",
         "system_fingerprint": "fp_planted",
         "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": text, "refusal": None}, "finish_reason": "stop"}
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text, "refusal": None},
+                "finish_reason": "stop",
+            }
         ],
         "usage": {"prompt_tokens": 80, "completion_tokens": 4, "total_tokens": 84},
     }
 
 
 class Endpoint:
-    """The server; use it as a context manager. ``fault(number, body)`` may return a ``Fault`` for a request."""
+    """The server, as a context manager. ``fault(number, body)`` may return a ``Fault`` for a request."""
 
     def __init__(self) -> None:
         self.fault: Callable[[int, dict[str, Any]], Fault | None] = lambda number, body: None
         #: The same for a line of a batch, with the number of times that it was in a batch before.
         self.line_fault: Callable[[int, dict[str, Any]], Fault | None] = lambda times, body: None
-        #: Called with (number of the batch, its requests); may return a status to end in, or a fault.
+        #: Called with (number of the batch, its requests); returns the status in which it ends.
         self.batch_end: Callable[[int, list[dict[str, Any]]], str] = lambda number, requests: "completed"
         self.delay = 0.0
         self.batch_polls = 1
@@ -104,7 +108,9 @@ class Endpoint:
                 """Say nothing: killed clients are what these tests are about."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -158,7 +164,11 @@ class Endpoint:
             times = self.asked[key]
             self.asked[key] += 1
             fault = self.line_fault(times, request["body"])
-            line: dict[str, Any] = {"id": f"batch_req_{place}", "custom_id": request["custom_id"], "error": None}
+            line: dict[str, Any] = {
+                "id": f"batch_req_{place}",
+                "custom_id": request["custom_id"],
+                "error": None,
+            }
             if status in ("expired", "cancelled") and place >= len(requests) // 2:
                 error = {"code": f"batch_{status}", "message": "This request could not be executed in time."}
                 failed.append(json.dumps(line | {"response": None, "error": error}))
@@ -281,7 +291,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
         data = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(data)), **(headers or {})}.items():
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(data)),
+            **(headers or {}),
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)

@@ -1,4 +1,4 @@
-"""Jobs killed at random moments: nothing lost, nothing asked twice beyond what was under way, the same bytes at the end."""
+"""Jobs killed at random moments: nothing lost, nothing asked twice but what was under way, the same bytes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,15 @@ KILLS = 20
 
 def job(given: dict[str, Any]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, str(JOB), json.dumps(given)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, str(JOB), json.dumps(given)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
 def kill_until_done(given: dict[str, Any], longest: float, seed: int) -> int:
-    """Kill ``KILLS`` jobs at random moments, then let one end; return how many were killed before they were done."""
+    """Kill ``KILLS`` jobs at random moments, then let one end; return how many did not end by themselves."""
     chance = random.Random(seed)
     killed, journal = 0, Journal.open(Path(given["out"]).parent, given["spec"])
     before = 0
@@ -123,7 +126,11 @@ def test_a_batch_shard_killed_twenty_times(tmp_path: Path, endpoint: Endpoint) -
 
 
 def command(given: dict[str, Any], folder: Path) -> list[str]:
-    arguments = {"spec": json.dumps(given["spec"]), "tuning": json.dumps(given["tuning"]), "log": str(folder / "job.log")}
+    arguments = {
+        "spec": json.dumps(given["spec"]),
+        "tuning": json.dumps(given["tuning"]),
+        "log": str(folder / "job.log"),
+    }
     arguments |= {name: given[name] for name in ("vignettes", "variants", "out")}
     return [sys.executable, "-m", "cinorms.ask", *(f"--{name}={value}" for name, value in arguments.items())]
 

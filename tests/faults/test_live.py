@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ def test_retry_after_is_waited_for_by_everybody(shard: Shard) -> None:
     shard.endpoint.fault = lambda number, body: told if number == 40 else None
     shard.ask()
     times = shard.endpoint.times
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(times)]
     assert max(gaps) > 0.6  # requests under way may still come in, then nobody asks
 
 
@@ -103,7 +104,9 @@ def test_concurrency_goes_down_under_429_and_is_bounded(shard: Shard) -> None:
     shard.endpoint.delay = 0.02
     shard.tuning = {"limits": {"concurrency": 6}}
     shard.endpoint.fault = lambda number, body: (
-        Fault(429, "rate_limit_exceeded", headers={"Retry-After": "0.01"}) if shard.endpoint.under_way > 3 else None
+        Fault(429, "rate_limit_exceeded", headers={"Retry-After": "0.01"})
+        if shard.endpoint.under_way > 3
+        else None
     )
     engine = shard.engine()
     from cinorms.ask import write_shard
@@ -165,7 +168,10 @@ def test_an_endpoint_that_is_down_stops_the_job(shard: Shard) -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        (Fault(401, "invalid_api_key", f"Incorrect API key provided: {KEY}"), "check the key in CINORMS_TEST_KEY"),
+        (
+            Fault(401, "invalid_api_key", f"Incorrect API key provided: {KEY}"),
+            "check the key in CINORMS_TEST_KEY",
+        ),
         (Fault(403, "forbidden"), "check the key"),
         (Fault(429, "insufficient_quota", "You exceeded your current quota"), "exceeded your current quota"),
         (Fault(404, "model_not_found", "The model does not exist"), "may have been retired"),
@@ -188,7 +194,9 @@ def test_what_concerns_every_prompt_stops_at_once_and_keeps_the_journal(
 
 
 def test_being_told_to_wait_for_an_hour_ends_the_job(shard: Shard) -> None:
-    shard.endpoint.fault = lambda number, body: Fault(429, "rate_limit_exceeded", headers={"Retry-After": "3600"})
+    shard.endpoint.fault = lambda number, body: Fault(
+        429, "rate_limit_exceeded", headers={"Retry-After": "3600"}
+    )
     started = time.monotonic()
     with pytest.raises(EngineError, match="rate_limit_exceeded"):
         shard.ask()

@@ -54,7 +54,7 @@ def test_a_long_table_breaks_over_pages_and_an_endless_one_says_what_is_left_out
     latex = to_latex(many)
     assert "\\begin{longtable}" in latex
     assert "\\endhead" in latex
-    assert latex.count("\nl") == 500
+    assert len(re.findall(r"\nl\d", latex)) == 500
     assert "The first 500 of 600 rows" in latex
 
 

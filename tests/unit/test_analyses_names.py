@@ -24,7 +24,7 @@ REGRESSION = {"kind": "ordinal_regression", "arms": ["main"], "models": TULU}
             "baselines.sender",
             ["did you mean 'a fitness tracker'"],
         ),
-        ({"baselines": {"reciever": "x"}}, "baselines", ["'reciever'", "did you mean 'recipient'"]),
+        ({"baselines": {"recipent": "x"}}, "baselines", ["'recipent'", "did you mean 'recipient'"]),
         (
             {"factors": ["sender"], "baselines": {"recipient": "x"}},
             "baselines",

@@ -1,4 +1,4 @@
-"""The journal: what was kept is there whole or not at all, and is re-used exactly where the prompt is the same."""
+"""The journal: what was kept is there whole or not at all, and re-used where the prompt is the same."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from cinorms.engines import Keep, Questions
 from cinorms.errors import JournalError
 from cinorms.journal import Journal, settings_of
 from cinorms.prompts import list_variants
+from cinorms.replies import Replies
 from cinorms.shards import shard_names
 
 LIBRARY = Path(journal_module.__file__).parents[1]
 
 
 class Recording:
-    """An engine that answers with the prompt itself and counts what it is asked; may stop after some chunks."""
+    """An engine that answers with the prompt itself and notes what it is asked; may stop after a while."""
 
     journalled = True
 
@@ -340,14 +341,15 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
         with journal.hold([(0, 0)]):
             (tmp_path / "ballast").write_bytes(b"x" * (2**20 - 64 * 1024))
             data = np.random.default_rng(1)
-            with pytest.raises(JournalError, match="last chunk was still kept"):
-                for _ in range(50):
-                    frame = pd.DataFrame(
-                        {"at": range(64), "text": [data.bytes(150).hex() for _ in range(64)]}
-                    )
-                    from cinorms.replies import Replies
+            replies = Replies(Questions.of(of, vignettes(), variants()))
 
-                    journal.keep(Replies(Questions.of(of, vignettes(), variants())).take(frame))
+            def fill() -> None:
+                for _ in range(50):
+                    texts = [data.bytes(150).hex() for _ in range(64)]
+                    journal.keep(replies.take(pd.DataFrame({"at": range(64), "text": texts})))
+
+            with pytest.raises(JournalError, match="last chunk was still kept"):
+                fill()
         n_parts = len(parts(folder))
         assert n_parts >= 2
         (tmp_path / "ballast").unlink()

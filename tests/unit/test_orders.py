@@ -23,7 +23,7 @@ def grid(method: str, seed: int, flow: list[int], n_templates: int, n_orders: in
 
 
 def most_uneven(codes: np.ndarray) -> int:
-    """Return the largest difference, over all T, L and positions, between how often two options stand there."""
+    """Return the largest difference, over all T, L and positions, in how often two options stand there."""
     at_position = SHOWN[codes][..., None] == np.arange(5)
     counts = at_position.astype(int).cumsum(axis=1).cumsum(axis=2)
     return int((counts.max(axis=-1) - counts.min(axis=-1)).max())

@@ -157,7 +157,7 @@ def test_a_faulty_candidate_is_refused_with_its_reason(candidate: str, reason: s
         # Words of options that are no option: the scale itself may be named.
         "Is it acceptable or unacceptable that {scenario}? Reply with strictly one of {options}",
         "How neutrally would you judge {scenario}? Pick somewhat quickly one of {options}",
-        "Wie zulässig ist das Folgende: {scenario}? Antworte mit einem von: {options}",
+        "Is « ceci » acceptable à tes yeux: {scenario}? Reply – en bref – with: {options}",
     ],
 )
 def test_a_sound_candidate_is_taken(candidate: str) -> None:
@@ -377,7 +377,7 @@ def test_an_edited_frozen_template_is_noticed(declared: Path, out: Path) -> None
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"source": "generat"}, ["source", "did you mean 'generate'"]),
+        ({"source": "generated"}, ["source", "did you mean 'generate'"]),
         ({"original": "Judge {scenario}."}, ["original", "{options} stands 0 times"]),
         ({"original": None}, ["key 'original' is missing"]),
         ({"templates": [ORIGINAL]}, ["templates", "no such key"]),
@@ -604,7 +604,7 @@ def test_a_failure_inside_vllm_is_one_message(monkeypatch: pytest.MonkeyPatch) -
 
 
 class Server(HTTPServer):
-    """Answers each request with the next of ``replies`` (a text, or status and body); notes what it was sent."""
+    """Answers each request with the next of ``replies`` (text, or status and body); notes what it is sent."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

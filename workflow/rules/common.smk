@@ -15,7 +15,7 @@ from cinorms.digest import code_digest
 from cinorms.errors import CinormsError
 from cinorms.kinds import KINDS, inputs_of
 from cinorms.settings import Layer, Root, load_study
-from cinorms.spec import make_spec, shards_of
+from cinorms.spec import make_spec, make_tuning, shards_of
 from cinorms.validation import load_yaml
 
 ROOT = Root(LIBRARY.parents[1])
@@ -38,6 +38,7 @@ RESULTS = f"results/{STUDY.name}"
 # Read before any job runs: a prompt set that has been frozen is a file like any other, and no rule makes it.
 AWAITED = STUDY.awaited()
 REPORT = f"{RESULTS}/report/index.html"
+PROVENANCE = f"{RESULTS}/provenance.json"
 TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings["analyses"]]
 PLANTED = [f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json" for ask in STUDY.asked() if ask["engine"] == "planted"]
 FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings["figures"]]
@@ -137,6 +138,17 @@ def get_spec(wildcards):
     return json.dumps(make_spec(STUDY, wildcards.arm, wildcards.model, wildcards.shard), sort_keys=True)
 
 
+def get_tuning(wildcards, output):
+    """Return how a model is reached and paid. Taking `output` keeps a change of it from running a job again."""
+    return json.dumps(make_tuning(STUDY, wildcards.model), sort_keys=True)
+
+
+def get_python(wildcards, output):
+    """Return the Python of a job: conda's, else this one. As above, another path runs no job again."""
+    by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+    return "python" if by_conda else sys.executable
+
+
 def get_whole_spec(wildcards):
     """Return the spec of a model in an arm as if it were asked in one shard."""
     return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1")
@@ -147,10 +159,25 @@ def get_raw_file(wildcards):
     return STUDY.raw_file(wildcards.arm, wildcards.model)
 
 
+def get_shards(arm, model):
+    """Return the files of responses of one model in one arm."""
+    return [f"{RESULTS}/responses/{arm}/{model}/{shard}.parquet" for shard in shards_of(STUDY, arm, model)]
+
+
 def get_responses(wildcards):
     """Return the shards of one model in one arm."""
-    folder = f"{RESULTS}/responses/{wildcards.arm}/{wildcards.model}"
-    return [f"{folder}/{shard}.parquet" for shard in shards_of(STUDY, wildcards.arm, wildcards.model)]
+    return get_shards(wildcards.arm, wildcards.model)
+
+
+def get_asked_files(wildcards):
+    """Return every file of responses that a model of the study gave."""
+    return [path for ask in STUDY.asked() for path in get_shards(ask["arm"], ask["model"])]
+
+
+def get_asked(wildcards):
+    """Return which models were asked in which arms, with their files of responses."""
+    pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()]
+    return [{"arm": arm, "model": model, "responses": get_shards(arm, model)} for arm, model in pairs]
 
 
 def get_overrides(wildcards):
@@ -185,9 +212,9 @@ def get_analysis_inputs(wildcards):
 
 
 def get_figure_inputs(wildcards):
-    """Return what a figure is made from."""
+    """Return what a figure is made from, by name."""
     entry = get_figure(wildcards)
-    return inputs_of(KINDS["figures"][entry["kind"]], entry, RESULTS)["frames"]
+    return inputs_of(KINDS["figures"][entry["kind"]], entry, RESULTS)
 
 
 def get_closing_words():

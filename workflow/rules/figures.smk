@@ -1,13 +1,13 @@
 """Figures: one for each entry of the study's `figures`, as PDF, PNG and SVG.
 
-Inputs: answers or norms of the entry's arms and models
-Outputs: results/{study}/figures/{figure}.{pdf,png,svg}
+Inputs: answers or norms of the entry's arms and models, or a table; as its kind needs, vignettes, prompts, what was planted
+Outputs: results/{study}/figures/{figure}.{pdf,png,svg,txt}
 """
 
 
 rule draw_figure:
     input:
-        frames=get_figure_inputs,
+        unpack(get_figure_inputs),
     output:
         pdf="results/{study}/figures/{figure}.pdf",
         png=report(

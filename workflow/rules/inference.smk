@@ -2,10 +2,12 @@
 
 Inputs: vignettes, prompts
 Outputs: results/{study}/responses/{arm}/{model}/{shard}.parquet,
-         results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models)
+         results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models),
+         results/{study}/provenance.json (what every response was made with)
 
 The three rules differ in where they run and what they need, not in what they do. Their `spec` is one value that
 holds everything which can change a response and nothing else: changing anything beside it asks no model again.
+The journal (.journal/ beside the responses) is declared by no rule: Snakemake must not remove what was paid for.
 """
 
 
@@ -28,7 +30,7 @@ rule ask_planted:
         mem_mb=1500,
         runtime=10,
     params:
-        python=sys.executable,
+        python=get_python,
         spec=get_spec,
     shell:
         "{params.python} -m cinorms.ask --spec {params.spec:q} --vignettes {input.vignettes:q}"
@@ -79,10 +81,12 @@ rule ask_openai:
         mem_mb=2000,
         runtime=1440,
     params:
+        python=get_python,
         spec=get_spec,
+        tuning=get_tuning,
     shell:
-        "python -m cinorms.ask --spec {params.spec:q} --vignettes {input.vignettes:q}"
-        " --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
+        "{params.python} -m cinorms.ask --spec {params.spec:q} --tuning {params.tuning:q}"
+        " --vignettes {input.vignettes:q} --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
 
 
 rule describe_planted:
@@ -103,3 +107,19 @@ rule describe_planted:
         code=code_digest("planted", "draws", "tables"),
     script:
         "../scripts/describe_planted.py"
+
+
+rule gather_provenance:
+    input:
+        responses=get_asked_files,
+    output:
+        provenance="results/{study}/provenance.json",
+    log:
+        "logs/{study}/gather_provenance.log",
+    conda:
+        "../../envs/core.yaml"
+    params:
+        asked=get_asked,
+        code=code_digest("provenance", "journal"),
+    script:
+        "../scripts/gather_provenance.py"

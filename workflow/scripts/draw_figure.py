@@ -1,13 +1,14 @@
 """Draw one figure of the study as PDF, PNG and SVG."""
 
 from cinorms.figures.theme import save
-from cinorms.kinds import KINDS, read_selected
+from cinorms.kinds import KINDS, read_further, read_selected
 from cinorms.logs import start_logging
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     entry = snakemake.params.entry
     kind = KINDS["figures"][entry["kind"]]
-    drawn = kind.load()(read_selected(kind, entry, list(snakemake.input.frames)), entry)
+    paths = {name: list(files) for name, files in snakemake.input.items()}
+    drawn = kind.load()(read_selected(kind, entry, paths["frames"]), entry, **read_further(kind, entry, paths))
     save(drawn, snakemake.output.pdf, snakemake.output.png, snakemake.output.svg, snakemake.output.caption)
     print(drawn.caption)

@@ -16,9 +16,9 @@ if __name__ == "__main__":
     paths = {name: list(files) for name, files in snakemake.input.items()}
     table = kind.load()(
         read_selected(kind, entry, paths["frames"]), entry, **read_further(kind, entry, paths)
-    ).assign(planted=entry["planted"])
-    tables.write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
-    shown = table.drop(columns="planted")
+    )
     notes = [PLANTED] if entry["planted"] else []
-    Path(snakemake.output.latex).write_text(to_latex(shown, kind.columns, notes), encoding="utf-8")
+    Path(snakemake.output.latex).write_text(to_latex(table, kind.columns, notes), encoding="utf-8")
+    table.insert(len(table.columns), "any_planted", entry["planted"])
+    tables.write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{entry['name']}: {len(table)} rows")

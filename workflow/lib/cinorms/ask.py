@@ -1,7 +1,7 @@
-"""Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE --log FILE``.
+"""Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE ...``.
 
-A module of its own and no Snakemake script: a touched script would ask every model again. ``--tuning JSON`` holds
-what changes no response (``spec.make_tuning``). Keys come from the environment alone.
+A module of its own and no Snakemake script: a touched script would ask every model again. ``--tuning JSON``
+holds what changes no response (``spec.make_tuning``). Keys come from the environment alone.
 """
 
 from __future__ import annotations
@@ -50,9 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     started = time.monotonic()
     responses = ask_and_write(spec, tuning, key, vignettes, variants, Path(given.out))
     seconds = time.monotonic() - started
-    print(
-        f"{spec['model']}: {len(responses):,} responses in {seconds:.1f} s ({len(responses) / seconds:,.0f}/s)"
-    )
+    n = len(responses)
+    print(f"{spec['model']}: {n:,} responses in {seconds:.1f} s ({n / seconds:,.0f}/s)")
 
 
 def ask_and_write(
@@ -115,7 +114,7 @@ def ask_shard(
 def ask_questions(
     questions: Questions, engine: Engine, journal: Journal | None, replies: Replies
 ) -> pd.DataFrame:
-    """Return the responses to ``questions``: those in the journal, and those that ``engine`` gives to the others."""
+    """Return the responses to ``questions``: what the journal has, and what ``engine`` says to the others."""
     if journal:
         for other in journal.others:
             print(f"A journal of other settings is left as it is: {other}")
@@ -137,7 +136,7 @@ def ask_questions(
 
 
 def response_facts(questions: Questions) -> dict[str, str]:
-    """Return what is kept in the file of responses: the spec, the version, and the first prompt with its hash.
+    """Return what is kept in the file of responses: spec, version, and the first prompt with its hash.
 
     Nothing that differs between two runs: the file is the same however often its job was killed.
     """

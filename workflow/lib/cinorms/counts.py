@@ -45,8 +45,8 @@ def _check_all_counted(arm: str, model: str, answers: pd.DataFrame, levels: pd.S
     n_ok = int((answers["status"] == "ok").sum())
     if stray or n_ok != levels.reindex(LEVELS).sum():
         raise DataError(
-            f"answers of {model} in {arm}: each needs a known status (unknown: {sorted(map(str, stray))}), and "
-            f"a level among {LEVELS} where it is ok; delete the table to have it made again"
+            f"answers of {model} in {arm}: each needs a known status (unknown: {sorted(map(str, stray))}), "
+            f"and a level among {LEVELS} where it is ok; delete the table to have it made again"
         )
 
 

@@ -7,8 +7,8 @@ It stands undeclared beside the responses, so that Snakemake never removes it, a
                                            runs/*.json       one record per job: versions, device, start, end
                                            damaged/          parts that did not pass their checksum
 
-``key`` is a hash of all settings that can change a single response (``settings_of``), so that responses of two
-settings cannot mix: going back to earlier settings finds their journal again. Within it a response is known
+``key`` is a hash of all settings that can change a single response (``settings_of``), so that responses of
+two settings cannot mix: going back to earlier settings finds their journal again. In it a response is known
 by (flow, variant) and a hash of its prompt, so that other shards, more variants or a mended vignette re-use
 every response whose prompt is still the same.
 """
@@ -61,7 +61,7 @@ PART = pa.schema(
 
 #: Kept free for the chunk in hand when the disk fills up.
 SPARE_BYTES = 4 * 2**20
-#: Seconds that a job waits for another that asks the same variants: a killed job's lock may outlive it on NFS.
+#: Seconds that a job waits for another that asks the same variants: on NFS a lock may outlive its job.
 PATIENCE = 120.0
 #: Most orders of a template (study.schema.yaml); the lock has one byte per template and order.
 _ORDERS = 128
@@ -82,16 +82,20 @@ class Journal:
     others: list[str] = field(default_factory=list)
 
     @classmethod
+    def at(cls, responses: Path, spec: Mapping[str, Any]) -> Journal:
+        """Return the journal of ``spec`` in the folder ``responses`` of its model, there or not."""
+        key = hashlib.sha256(json.dumps(settings_of(spec), sort_keys=True).encode()).hexdigest()[:16]
+        return cls(responses / ".journal" / key, spec["shard"])
+
+    @classmethod
     def open(cls, responses: Path, spec: Mapping[str, Any]) -> Journal:
         """Open, or begin, the journal of ``spec`` in the folder ``responses`` of its model.
 
         Raises ``JournalError`` where nothing can be written: before anything is asked.
         """
-        settings = settings_of(spec)
+        journal = cls.at(responses, spec)
+        settings, root = settings_of(spec), journal.folder.parent
         text = json.dumps(settings, sort_keys=True, indent=1, ensure_ascii=False)
-        key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
-        root = responses / ".journal"
-        journal = cls(root / key, spec["shard"])
         with explained(journal.folder):
             for name in ("parts", "runs"):
                 (journal.folder / name).mkdir(parents=True, exist_ok=True)
@@ -176,13 +180,11 @@ class Journal:
         while not _lock(handle, places):
             if time.monotonic() >= end:
                 raise JournalError(
-                    f"another job asks the same variants{self._holder()}. Wait for it or stop it, then run again; "
-                    f"what it answers is kept in {self.folder}"
+                    f"another job asks the same variants{self._holder()}. Wait for it or stop it, then run "
+                    f"again; what it answers is kept in {self.folder}"
                 )
             if not told:
-                print(
-                    f"Another job asks the same variants{self._holder()}: waiting up to {patience:.0f} s for it."
-                )
+                print(f"Another job asks the same variants{self._holder()}: waiting {patience:.0f} s for it.")
                 told = True
             time.sleep(min(1.0, patience / 10))
 
@@ -319,7 +321,7 @@ def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:
 
 
 def _difference(path: Path, settings: Mapping[str, Any]) -> str:
-    """Return in which settings the journal at ``path`` was made, as far as they differ; nothing if unreadable."""
+    """Return in which settings another journal differs; nothing where it cannot be read."""
     try:
         other = json.loads(path.read_bytes())
     except (OSError, ValueError):

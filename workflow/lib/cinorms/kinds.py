@@ -57,6 +57,8 @@ _TERMS = ("arm", "model", "term", "level", "baseline", "estimate", "std_err", "s
 _WHO = ("arm", "model")
 _PAIR = ("arm_a", "model_a", "arm_b", "model_b")
 _INTERVAL = ("std_err", "conf_low", "conf_high", "status")
+_FIGURE = ("figures.theme", "figures.texts")
+_DRAWN = (*_FIGURE, "analyses.factors", "analyses.names", "analyses.shared", "norms")
 _DISCARDED = ("flows", "kept", "discarded", "share_discarded")
 
 KINDS = {
@@ -172,6 +174,9 @@ KINDS = {
         "minority": Kind(
             "norms", "analyses.filtering", "minority_of_norms", (*_SHARED, "survivorship"), ("vignettes",)
         ),
+        "mean_delta": Kind(
+            "norms", "analyses.deltas", "mean_delta", (*_SHARED, "delta", "expected", "scales"), ("vignettes",)
+        ),
         "norm_intervals": Kind(
             "answers",
             "analyses.stability",
@@ -207,7 +212,24 @@ KINDS = {
         ),
     },
     "figures": {
-        "distribution": Kind("answers", "figures.distribution", "draw", ("counts", "figures.theme")),
+        "distribution": Kind("answers", "figures.distribution", "draw", ("counts", *_FIGURE)),
+        "norms": Kind(
+            "norms", "figures.norms", "draw", (*_DRAWN, "figures.cells", "figures.layout"), ("vignettes",)
+        ),
+        "norm_distribution": Kind("norms", "figures.norm_distribution", "draw", _DRAWN, ("vignettes",)),
+        "variance": Kind(
+            "answers", "figures.variance", "draw", (*_DRAWN, "figures.boxes"), ("vignettes", "prompts")
+        ),
+        "minority": Kind(
+            "norms", "figures.minority", "draw", (*_DRAWN, "figures.boxes", "survivorship"), ("vignettes",)
+        ),
+        "sensitivity": Kind("norms", "figures.sensitivity", "draw", (*_DRAWN, "survivorship"), ("vignettes",)),
+        "agreement": Kind("norms", "figures.agreement", "draw", (*_DRAWN, "agreement"), ("vignettes",)),
+        "delta": Kind(
+            "norms", "figures.delta", "draw", (*_DRAWN, "figures.boxes", "expected"), ("vignettes",)
+        ),
+        "coefficients": Kind("table", "figures.coefficients", "draw", _FIGURE),
+        "calibration": Kind("norms", "figures.calibration", "draw", _DRAWN, ("vignettes", "planted")),
     },
 }
 
@@ -238,12 +260,18 @@ def inputs_of(kind: Kind, entry: Mapping[str, Any], results: str) -> dict[str, l
         "prompts": lambda: [f"{results}/prompts/{arm}.parquet" for arm in entry["arms"]],
         "planted": lambda: of_pairs("planted", "respondents", "parquet"),
         "coefficients": lambda: of_pairs("planted", "respondents", "json"),
+        "table": lambda: [f"{results}/tables/{entry['table']}.parquet"],
     }
     return {"frames": known[kind.stage](), **{name: known[name]() for name in kind.also}}
 
 
 def read_selected(kind: Kind, entry: Mapping[str, Any], paths: Sequence[str]) -> list[Selected]:
-    """Read the tables that an entry is made from: ``paths`` in the order of ``entry["selected"]``."""
+    """Read the tables that an entry is made from: ``paths`` in the order of ``entry["selected"]``.
+
+    A figure of stage ``table`` has one: that of the analysis it names, whose arms and models are columns.
+    """
+    if kind.stage == "table":
+        return [Selected("", entry["table"], pd.read_parquet(paths[0]))]
     return _read_pairs(kind.stage, entry, paths)
 
 

@@ -1,4 +1,4 @@
-"""Releases: answers and numbers that the authors of a paper published, as ``resources/published`` names them."""
+"""Releases: answers and numbers that a paper's authors published, as ``resources/published`` names them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def load_release(path: str | Path) -> Release:
     validation.check(document, SCHEMA, str(path))
     for name, frame in document["frames"].items():
         if frame["file"] not in document["files"]:
-            raise validation.unknown(str(path), f"frames.{name}.file", frame["file"], document["files"], "file")
+            raise validation.unknown(
+                str(path), f"frames.{name}.file", frame["file"], document["files"], "file"
+            )
     numbers = tuple(path.parent / name for name in document.get("numbers", []))
     for file in numbers:
         if not file.is_file():
@@ -137,14 +139,18 @@ def read_numbers(release: Release) -> pd.DataFrame:
             raise DataError(f"{path}: has the columns {list(frame.columns)}, {list(COLUMNS)} are needed")
         twice = frame.duplicated(["item", "cell"])
         if twice.any():
-            raise DataError(f"{path}: {frame.loc[twice, ['item', 'cell']].iloc[0].tolist()} stands there twice")
+            raise DataError(
+                f"{path}: {frame.loc[twice, ['item', 'cell']].iloc[0].tolist()} stands there twice"
+            )
         parts.append(frame)
     whole = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(COLUMNS), dtype="str")
     whole.insert(0, "paper", release.paper)
     return whole
 
 
-def analyses_of(release: Release) -> list[str]:
+def analyses_of(release: Release | None) -> list[str]:
     """Return the analyses that the printed numbers of ``release`` are compared with, each once."""
+    if release is None:
+        return []
     named = read_numbers(release)
     return list(dict.fromkeys(named["analysis"][named["analysis"] != ""]))

@@ -97,7 +97,7 @@ class Replies:
         return frame
 
     def counts(self) -> dict[str, Any]:
-        """Return how many questions there are, how many of them the journal held, and how many have a reply."""
+        """Return how many questions there are, how many the journal held, and how many have a reply."""
         return {"questions": len(self.answered), "from_journal": self._old, "answered": self.n_answered}
 
 

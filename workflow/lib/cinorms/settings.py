@@ -192,7 +192,7 @@ class Study:
         names, or all of the study's in the study's order; ``respondents`` those that are planted.
         """
         entry = self.settings[section][name]
-        models = entry.get("models") or self.all_models()
+        models = (entry.get("models") or self.all_models())[: entry.get("first")]
         selected = [[arm, model] for arm in entry["arms"] for model in models if model in self.models(arm)]
         t_vals, t_majs = self.thresholds()
         names = list(dict.fromkeys(model for _, model in selected))
@@ -214,13 +214,14 @@ class Study:
         }
 
     def design(self, arm: str) -> dict[str, Any]:
-        """Return the dataset of ``arm``: its name, its factors, and which of them are linked."""
+        """Return the dataset of ``arm``: name, factors, which are linked, range of what is expected."""
         dataset = self.dataset(self.arms[arm]["dataset"])
         linked = dataset.design.linked if dataset.design is not None else ()
         return {
             "dataset": dataset.name,
             "factors": list(dataset.factors),
             "linked": [list(group) for group in linked],
+            "expected_range": list(dataset.expected_range) if dataset.expected_range else None,
         }
 
     def attributes(self, model: str) -> dict[str, Any]:

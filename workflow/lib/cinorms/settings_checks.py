@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cinorms.analyses.names import check_analysis
 from cinorms.errors import ConfigError
 from cinorms.releases import SEPARATOR, analyses_of
+from cinorms.figures.checks import check_figure
 from cinorms.validation import check, load_schema, unknown
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _check_compared(study: Study, layers: Sequence[Layer]) -> None:
     if name is not None and name not in known:
         raise unknown(file, "compare", name, known, "release")
     release = study.compared()
-    for analysis in analyses_of(release) if release else ():
+    for analysis in analyses_of(release):
         if analysis not in study.settings["analyses"]:
             raise ConfigError(
                 f"{file}: compare: {name!r} was given; its numbers need an analysis '{analysis}', and the "
@@ -228,3 +229,8 @@ def _check_entry(
         _check_select(study, study.arms[arm]["dataset"], entry.get("select", {}), f"{key}.select", file)
     if section == "analyses":
         check_analysis(study, name, entry, file)
+    else:
+        of_analyses = str(_file_of(layers, "analyses"))
+        elsewhere = files.index(of_analyses) > files.index(file)
+        hint = f"; {of_analyses} has analyses of its own and needs figures of its own" if elsewhere else ""
+        check_figure(study, name, entry, file, hint)

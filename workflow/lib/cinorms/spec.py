@@ -37,11 +37,30 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> dict[str, Any]:
     }
     if entry["engine"] == "planted":
         return {**spec, "planted": planted_spec(study, entry["planted"])}
-    identity = ("source", "revision", "dtype", "quantisation", "trust_remote_code", "base_url")
+    identity = ("source", "revision", "dtype", "quantisation", "trust_remote_code", "base_url", "reasoning")
+    if entry.get("reasoning"):
+        spec["temperature"] = None  # a reasoning model takes none
     return {
         **spec,
         "wrap": _wrapper(settings["wrap"], entry),
         **{k: entry[k] for k in identity if entry.get(k)},
+    }
+
+
+def make_tuning(study: Study, model: str) -> dict[str, Any]:
+    """Return how ``model`` is reached and paid: what changes no response, and so must not be in its spec.
+
+    ``key_variable`` is the name of an environment variable, never a key.
+    """
+    entry, settings = study.registry_entry(model), study.settings
+    if entry["engine"] != "openai":
+        return {}
+    return {
+        "mode": settings["mode"] or entry.get("mode", "live"),
+        "max_cost_usd": settings["max_cost_usd"],
+        "key_variable": entry.get("key_variable") or (None if entry.get("base_url") else "OPENAI_API_KEY"),
+        "rates": entry.get("rates", {}),
+        "limits": entry.get("limits", {}),
     }
 
 

@@ -1,7 +1,7 @@
 """Engines: how a model is reached. Each is imported only when it is asked for.
 
-An engine gets the questions of a shard and those that are still to be asked, and hands over the replies chunk by
-chunk, in any order, as they are finished: what was handed over is in the journal and is never asked again.
+An engine gets the questions of a shard and those that are still to be asked, and hands over the replies chunk
+by chunk, in any order, as they are finished: what was handed over is in the journal and is never asked again.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from cinorms.errors import ConfigError
 
 __all__ = ["Engine", "Keep", "Questions", "make_engine"]
 
-#: Takes a finished chunk: a frame with ``at`` (row of ``Questions.grid``), ``text``, ``finish_reason`` and any
-#: other column of ``journal.PART``. Raises ``JournalError`` where it cannot be kept: the engine then stops.
+#: Takes a finished chunk: a frame with ``at`` (row of ``Questions.grid``), ``text``, ``finish_reason`` and
+#: any other column of ``journal.PART``. Raises ``JournalError`` where it cannot be kept.
 Keep = Callable[[pd.DataFrame], None]
 
 
@@ -31,7 +31,7 @@ class Engine(Protocol):
     journalled: bool
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo`` of ``questions.grid`` (sorted by template, flow, order) and ``keep`` each chunk.
+        """Ask the rows ``todo`` of ``questions.grid`` (sorted by template, flow, order); ``keep`` each chunk.
 
         Raises ``EngineError`` where it cannot go on; everything that was answered by then has been kept.
         """
@@ -48,8 +48,8 @@ def make_engine(
 ) -> Engine:
     """Return the engine of ``spec``.
 
-    ``tuning`` is what changes no response (``spec.make_tuning``); ``key`` is the endpoint's; ``folder`` is the
-    journal's, for an engine that has more to remember than replies.
+    ``tuning`` is what changes no response (``spec.make_tuning``); ``key`` is the endpoint's; ``folder`` is
+    the journal's, for an engine that has more to remember than replies.
     """
     tuning = tuning or {}
     match spec["engine"]:

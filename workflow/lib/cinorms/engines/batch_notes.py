@@ -1,4 +1,4 @@
-"""What the journal remembers of each batch, so that a killed job finds its batches again and pays for none twice."""
+"""What the journal remembers of each batch: a killed job finds its batches again and pays for none twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Batch:
     """One batch: written down before it is created, under a random mark that the API is given as well."""
 
     mark: str
-    #: Names of its questions (``BatchEngine._id``); they name the prompts, so they outlive shards and jobs.
+    #: Names of its questions (``Questions.name``); they name the prompts, so they outlive shards and jobs.
     ids: list[str]
     #: When this was written, in seconds since 1970.
     written: float

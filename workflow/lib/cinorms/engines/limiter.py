@@ -1,7 +1,7 @@
 """How fast an endpoint is asked: concurrency that adapts to it, and requests and tokens per minute.
 
 Concurrency rises by one for every round of successes and is halved when the endpoint is overloaded, at most
-once for the requests that were under way together (additive increase, multiplicative decrease). The endpoint's
+once for the requests that were under way together (additive increase, multiplicative decrease). Its
 ``x-ratelimit-*`` headers and ``Retry-After`` hold everybody back before that is needed.
 """
 
@@ -46,7 +46,7 @@ class Closed(Exception):
 
 
 class Limiter:
-    """Lets requests to one endpoint pass: ``await enter(tokens)``, then one of ``succeeded``, ``overloaded``, ``failed``.
+    """Lets requests pass: ``await enter(tokens)``, then ``succeeded``, ``overloaded`` or ``failed``.
 
     ``tokens`` is what the request will cost at most; times are in seconds.
     """
@@ -137,7 +137,7 @@ class Limiter:
         self._left.set()
 
     def _heed(self, headers: Mapping[str, str]) -> None:
-        """Wait for what the endpoint's allowance does not cover any more, at the rate at which it fills up."""
+        """Wait for what the endpoint's allowance does not cover any more, at the rate at which it fills."""
         for kind, needed in (("requests", self.under_way + 1), ("tokens", self._tokens_under_way)):
             limit, remaining = (
                 _number(headers.get(f"x-ratelimit-{what}-{kind}")) for what in ("limit", "remaining")

@@ -1,4 +1,4 @@
-"""What both ways of asking an OpenAI-compatible endpoint share: requests, replies, failures and their meaning."""
+"""What both ways of asking an OpenAI-compatible endpoint share: requests, replies, and what failures mean."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ class Endpoint:
             "key": f"check the key in {key}",
             "quota": "pay or wait until the account may ask again, then run again",
             "model": (
-                f"the endpoint does not know model {self.model!r}: it may have been retired, or the key may not see it. "
-                "What was answered is kept; give the registry entry a model that is still served under another "
-                "name (a new model is a new instrument), and check base_url"
+                f"the endpoint does not know model {self.model!r}: it may have been retired, or the key may "
+                "not see it. What was answered is kept; name a model that is still served in an entry of its "
+                "own in config/models.yaml (it is another instrument), and check base_url"
             ),
             "request": (
                 "every request would be refused; correct the model's entry in config/models.yaml "
@@ -120,7 +120,8 @@ class Endpoint:
             ),
             "down": "see whether the endpoint is up and base_url is right, then run again",
         }
-        text = f"model {self.spec['model']!r} at {self.url}: {failure.reason}; {advice[failure.advice or 'down']}"
+        do = advice[failure.advice or "down"]
+        text = f"model {self.spec['model']!r} at {self.url}: {failure.reason}; {do}"
         return EngineError(redact(f"{text}. Every response so far is in the journal", self.secrets))
 
     @property
@@ -138,8 +139,8 @@ class Endpoint:
 class Failure:
     """What went wrong with a request, and what it means.
 
-    ``wait``: the endpoint is too busy; ``again``: it failed, another try may not; ``refused``: this prompt will
-    always fail; ``stop``: every prompt will. ``paid``: the reply may have been made and charged.
+    ``wait``: the endpoint is too busy; ``again``: it failed, another try may not; ``refused``: this prompt
+    will always fail; ``stop``: every prompt will. ``paid``: the reply may have been made and charged.
     """
 
     kind: Literal["wait", "again", "refused", "stop"]

@@ -69,7 +69,7 @@ class BatchEngine:
         self._client = self.endpoint.client(asynchronous=False)
         self._some_answered = len(todo) < len(questions.grid)
         #: Row of each question that is not settled, by its name.
-        self._open = {self._id(at): at for at in todo.tolist()}
+        self._open = {self._questions.name(at): at for at in todo.tolist()}
         self._fresh: list[int] = []
         self._reserved: dict[str, float] = {}
         self._rounds: dict[int, int] = {}
@@ -163,7 +163,7 @@ class BatchEngine:
         """Create the next batch from the head of the questions that are fresh."""
         lines, tokens, usd = self._fill(room)
         chosen, self._fresh = self._fresh[: len(lines)], self._fresh[len(lines) :]
-        batch = self._notes.new([self._id(at) for at in chosen], tokens, usd)
+        batch = self._notes.new([self._questions.name(at) for at in chosen], tokens, usd)
         self._reserved[batch.mark] = usd
         name, data = f"{batch.mark}.jsonl", b"".join(lines)
         uploaded = self._call(
@@ -186,7 +186,7 @@ class BatchEngine:
         return str(created.id)
 
     def _fill(self, room: float) -> tuple[list[bytes], float, float]:
-        """Return the lines of the next input file, the tokens it enqueues, and what it costs at most (reserved)."""
+        """Return the lines of the next input file, its tokens, and what it costs at most (then reserved)."""
         endpoint, spending = self.endpoint, self.spending
         left = spending.left()
         lines: list[bytes] = []
@@ -194,7 +194,7 @@ class BatchEngine:
         for at in self._fresh[: self._most_requests]:
             chat = self._questions.chat(at)
             request = {
-                "custom_id": self._id(at),
+                "custom_id": self._questions.name(at),
                 "method": "POST",
                 "url": "/v1/chat/completions",
                 "body": endpoint.body(chat),
@@ -215,7 +215,7 @@ class BatchEngine:
     # --- Harvesting
 
     def _harvest(self, batch: Batch, state: Any) -> None:
-        """Keep the replies of a batch that has ended, and put what has none back among the fresh questions."""
+        """Keep the replies of a batch that has ended; what has none goes back among the fresh questions."""
         if state.status == "failed":
             self._learn(batch, state)
         rows = []
@@ -223,7 +223,7 @@ class BatchEngine:
             at = self._open.get(str(line.get("custom_id")))
             if at is not None and (row := self._read(at, line)) is not None:
                 rows.append(row)
-                del self._open[self._id(at)]
+                del self._open[self._questions.name(at)]
         self.spending.settle(self._reserved.pop(batch.mark, 0.0), 0.0)
         if rows:
             self._keep(pd.DataFrame(rows))
@@ -246,8 +246,8 @@ class BatchEngine:
                 self._rounds[at] = self._rounds.get(at, 0) + 1
             if max(self._rounds[at] for at in again) >= ROUNDS:
                 raise EngineError(
-                    f"{len(again):,} requests expired unanswered in {ROUNDS} batches; their batches' replies are in "
-                    "the journal. Run again later, or with --config mode=live"
+                    f"{len(again):,} requests expired unanswered in {ROUNDS} batches; what was answered is "
+                    "in the journal. Run again later, or with --config mode=live"
                 )
 
     def _learn(self, batch: Batch, state: Any) -> None:
@@ -275,7 +275,7 @@ class BatchEngine:
                 if None not in lines:
                     break
                 print(
-                    f"File {file_id}: {lines.count(None)} of {len(lines):,} lines cannot be read (try {attempt})."
+                    f"File {file_id}, try {attempt}: {lines.count(None)} of {len(lines):,} lines are spoilt."
                 )
             yield from (line for line in lines if line is not None)
 
@@ -309,7 +309,7 @@ class BatchEngine:
             return row
         self._refused.append(row)
         self._last_refusal = reply
-        del self._open[self._id(at)]
+        del self._open[self._questions.name(at)]
         return None
 
     def _pay(self, at: int, reply: dict[str, Any]) -> float | None:
@@ -335,12 +335,6 @@ class BatchEngine:
     @property
     def _shard(self) -> str:
         return str(self._questions.spec["shard"])
-
-    def _id(self, at: int) -> str:
-        """Return the name of a question in a batch: it outlives the job, and names the prompt as well."""
-        questions = self._questions
-        flow, row = questions.grid["flow"].iat[at], questions.grid["row"].iat[at]
-        return f"{flow}.{questions.variants['variant'].iat[row]}.{questions.prompts[at]:016x}"
 
     def _show(self, states: Iterable[Any]) -> None:
         counts = [state.request_counts for state in states if state.request_counts]

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint asked live: a pool of workers, one retry layer, a part of the journal every while."""
+"""An OpenAI-compatible endpoint asked live: a pool of workers, one retry layer, parts kept as they finish."""
 
 from __future__ import annotations
 

@@ -50,6 +50,10 @@ class Questions:
             spec["system"],
         )
 
+    def name(self, at: int) -> str:
+        """Return a name of a question that outlives shards and jobs: flow, variant, hash of the prompt."""
+        return f"{self._flows[at]}.{self._variants[self._rows[at]]}.{self.prompts[at]:016x}"
+
     @cached_property
     def flow_places(self) -> npt.NDArray[np.int64]:
         """The row of ``flows`` that each question asks about."""
@@ -90,6 +94,10 @@ class Questions:
     @cached_property
     def _vignettes(self) -> list[str]:
         return self.flows["vignette"].tolist()
+
+    @cached_property
+    def _variants(self) -> list[str]:
+        return self.variants["variant"].tolist()
 
     @cached_property
     def _templates(self) -> list[str]:

@@ -1,8 +1,8 @@
 """What a study spends at paid endpoints, and the cap that stops it before it is passed.
 
-Jobs of one study run side by side, so each takes money from the cap in advance, through one small file per job
-in ``responses/.spending/``, and gives back what it did not need when it ends. Money that a killed job had taken
-counts as spent: its requests may have been answered.
+Jobs of one study run side by side, so each takes money from the cap in advance, through one small file per
+job in ``responses/.spending/``, and gives back what it did not need when it ends. Money that a killed job had
+taken counts as spent: its requests may have been answered.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Spending:
         model: str,
         discount: float = 0,
     ) -> None:
-        """Raises ``ConfigError`` where there is a cap and the model has no price."""
+        """Begin to count; raise ``ConfigError`` where there is a cap and the model has no price."""
         names = ("usd_per_million_input", "usd_per_million_output")
         if cap is not None and not all(name in rates for name in names):
             raise ConfigError(
@@ -100,10 +100,11 @@ class Spending:
         with self._ledger() as others:
             left = self.cap - others - self._before - self._taken
             if short > left + 1e-12:
+                spent = self.cap - left
                 raise CapReached(
-                    f"max_cost_usd: {self.cap:g} would be passed: the study has spent {self.cap - left:.4f} dollars, "
-                    f"and the next request could cost {short:.6f}. What was answered is in the journal; "
-                    "raise max_cost_usd and run again to ask the rest"
+                    f"max_cost_usd: {self.cap:g} would be passed: {spent:.4f} dollars are spent in this study, "
+                    f"and the next request could cost {short:.6f}. What was answered is in the journal; raise "
+                    "max_cost_usd and run again to ask the rest"
                 )
             self._taken += min(left, max(short, SHARE * self.cap))
             self._write()

@@ -11,7 +11,17 @@ import pandas as pd
 from cinorms.agreement import pairs
 from cinorms.analyses.shared import chosen_each, held
 from cinorms.figures.texts import widest, wrap
-from cinorms.figures.theme import SHARE_COLOURS, TEXT_SIZE, Drawn, base_theme, empty, finish, is_dark, selection_said, thresholds_said
+from cinorms.figures.theme import (
+    SHARE_COLOURS,
+    TEXT_SIZE,
+    Drawn,
+    base_theme,
+    empty,
+    finish,
+    is_dark,
+    selection_said,
+    thresholds_said,
+)
 from cinorms.kinds import Selected
 
 #: Columns of `agreement.pairs` that are shown, and how a panel is called.
@@ -22,8 +32,22 @@ CELL, LABELS = 0.62, 1.35
 
 def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
     """Return two model by model matrices, agreement and kappa, with the number of flows in each cell."""
-    from plotnine import aes, coord_equal, element_blank, element_text, facet_wrap, geom_text, geom_tile, ggplot, labs
-    from plotnine import scale_color_identity, scale_fill_gradientn, scale_x_discrete, scale_y_discrete, theme
+    from plotnine import (
+        aes,
+        coord_equal,
+        element_blank,
+        element_text,
+        facet_wrap,
+        geom_text,
+        geom_tile,
+        ggplot,
+        labs,
+        scale_color_identity,
+        scale_fill_gradientn,
+        scale_x_discrete,
+        scale_y_discrete,
+        theme,
+    )
 
     names = _names(selected)
     if len(names) < 2:
@@ -51,20 +75,27 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     left = widest(labels, TEXT_SIZE)
     size = (2 * side + left + 1.1, side + left + 1.9)
     return finish(
-        plot, entry, size, "Small numbers: n, the flows for which both models hold a norm.",
-        "Cohen's kappa corrects agreement for chance, a distance of two levels weighing four times one of one; "
-        "- where it is not defined (both give one level throughout, or no flow in common).",
-        thresholds_said(entry), selection_said(entry),
+        plot,
+        entry,
+        size,
+        "Small numbers: n, the flows for which both models hold a norm.",
+        "Cohen's kappa corrects agreement for chance, a distance of two levels weighing four times "
+        "one of one; - where it is not defined (both give one level throughout, or no flow in common).",
+        thresholds_said(entry),
+        selection_said(entry),
     )
 
 
 def matrix(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row per panel and ordered pair of models: value (missing if undefined), n_flows, label, count, ink.
+    """Return one row per panel and ordered pair of models.
 
+    Columns: model_a, model_b, panel, value (missing if undefined), n_flows, label, count, ink.
     The diagonal has no value: a model agrees with itself.
     """
     names = _names(selected)
-    columns = [held(one.frame, entry, one.model).set_index("flow")["value"].astype("Float64") for one in selected]
+    columns = [
+        held(one.frame, entry, one.model).set_index("flow")["value"].astype("Float64") for one in selected
+    ]
     values = pd.DataFrame(dict(zip(names, columns, strict=True))).astype(np.float64)
     found = pairs(values)
     mirrored = found.rename(columns={"model_a": "model_b", "model_b": "model_a"})
@@ -77,7 +108,7 @@ def matrix(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFra
     frame = pd.concat(parts, ignore_index=True)
     share = frame["panel"] == PANELS["agreement"]
     texts = [f"{v:.0%}" if s else f"{v:.2f}" for v, s in zip(frame["value"].fillna(0), share, strict=True)]
-    dark = frame["value"].fillna(0).clip(0, 1) > 0.6
+    dark = frame["value"].fillna(0).clip(0, 1) > 0.75
     return frame.assign(
         label=np.where(frame["value"].isna(), "-", texts),
         count=[f"{n:,}" for n in frame["n_flows"]],

@@ -27,11 +27,15 @@ def summary(values: npt.NDArray[np.float64]) -> dict[str, float]:
     if not len(there):
         return {"n": 0, **dict.fromkeys((*PERCENTILES, "mean"), np.nan)}
     found = np.percentile(there, list(PERCENTILES.values()))
-    return {"n": len(there), **dict(zip(PERCENTILES, map(float, found), strict=True)), "mean": float(there.mean())}
+    return {
+        "n": len(there),
+        **dict(zip(PERCENTILES, map(float, found), strict=True)),
+        "mean": float(there.mean()),
+    }
 
 
 def place(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
-    """Return ``frame`` (columns row, group) with the middle, bottom and top of each box; the first row is highest."""
+    """Return ``frame`` (columns row, group) with y, bottom and top of each box; the first row is highest."""
     row = -pd.Index(rows).get_indexer(pd.Index(frame["row"]))
     group = pd.Index(groups).get_indexer(pd.Index(frame["group"]))
     each = _FILLED / len(groups)
@@ -61,7 +65,10 @@ def layers(placed: pd.DataFrame, rows: Sequence[str], groups: Sequence[str], zer
         built += [
             geom_segment(aes(x="low", xend="high", y="y", yend="y"), some, color=INK, size=0.5),
             geom_rect(
-                aes(xmin="lower", xmax="upper", ymin="bottom", ymax="top", fill="group"), some, color=INK, size=0.4
+                aes(xmin="lower", xmax="upper", ymin="bottom", ymax="top", fill="group"),
+                some,
+                color=INK,
+                size=0.4,
             ),
             geom_segment(aes(x="median", xend="median", y="bottom", yend="top"), some, color=INK, size=1.3),
             geom_point(aes(x="mean", y="y"), some, shape="D", fill="white", color=INK, size=1.8, stroke=0.4),
@@ -85,7 +92,9 @@ def layers(placed: pd.DataFrame, rows: Sequence[str], groups: Sequence[str], zer
 
 def box_colours(n: int) -> list[str]:
     """Return the colours of ``n`` groups; a single one is light, so that its median is seen."""
-    return ["#9fc1dc"] if n == 1 else [_lighter(c) for c in (GROUP_COLOURS * (n // len(GROUP_COLOURS) + 1))[:n]]
+    return (
+        ["#9fc1dc"] if n == 1 else [_lighter(c) for c in (GROUP_COLOURS * (n // len(GROUP_COLOURS) + 1))[:n]]
+    )
 
 
 def height(rows: int, groups: int) -> float:

@@ -10,7 +10,17 @@ import pandas as pd
 
 from cinorms.analyses.shared import chosen_each, held
 from cinorms.figures.texts import widest, wrap
-from cinorms.figures.theme import INK, SHARE_COLOURS, TEXT_SIZE, Drawn, base_theme, empty, finish, selection_said, thresholds_said
+from cinorms.figures.theme import (
+    INK,
+    SHARE_COLOURS,
+    TEXT_SIZE,
+    Drawn,
+    base_theme,
+    empty,
+    finish,
+    selection_said,
+    thresholds_said,
+)
 from cinorms.kinds import Selected
 from cinorms.scales import LEVELS, SCALES
 
@@ -25,9 +35,23 @@ def draw(
     vignettes: Mapping[str, pd.DataFrame],
     planted: Mapping[tuple[str, str], pd.DataFrame],
 ) -> Drawn:
-    """Return a matrix per respondent: of the flows planted at each level, the share recovered at each level."""
-    from plotnine import aes, coord_equal, element_blank, element_text, facet_wrap, geom_text, geom_tile, ggplot, labs
-    from plotnine import scale_color_identity, scale_fill_gradientn, scale_x_discrete, scale_y_discrete, theme
+    """Return a matrix per respondent: of the flows planted at a level, the share recovered at each."""
+    from plotnine import (
+        aes,
+        coord_equal,
+        element_blank,
+        element_text,
+        facet_wrap,
+        geom_text,
+        geom_tile,
+        ggplot,
+        labs,
+        scale_color_identity,
+        scale_fill_gradientn,
+        scale_x_discrete,
+        scale_y_discrete,
+        theme,
+    )
 
     frame = recovered(chosen_each(selected, entry, vignettes), entry, planted)
     if frame.empty:
@@ -53,26 +77,32 @@ def draw(
         + labs(x="planted norm", y="recovered norm")
         + base_theme()
         + theme(
-            panel_grid_major=element_blank(), panel_spacing=0.03,
-            axis_text=element_text(size=TEXT_SIZE - 1), axis_text_x=element_text(rotation=90),
+            panel_grid_major=element_blank(),
+            panel_spacing=0.03,
+            axis_text=element_text(size=TEXT_SIZE - 1),
+            axis_text_x=element_text(rotation=90),
         )
     )
     label = widest(labels.values(), TEXT_SIZE - 1)
     size = (max(5.0, across * 5.4 * CELL + label + 0.9), down * (6 * CELL + 0.5) + label + 1.7)
     return finish(
-        plot, entry, size, f"Of the flows planted at a level, the share recovered at each. {_same(frame)}",
+        plot,
+        entry,
+        size,
+        f"Of the flows planted at a level, the share recovered at each. {_same(frame)}",
         "Outlined: the planted norm is the recovered one. - where no flow was planted at a level.",
-        thresholds_said(entry), selection_said(entry),
+        thresholds_said(entry),
+        selection_said(entry),
     )
 
 
 def recovered(
     selected: Sequence[Selected], entry: Mapping[str, Any], planted: Mapping[tuple[str, str], pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return a row per respondent, planted level and recovered level or none: panel, planted, recovered, flows,
+    """Return a row per respondent, planted level and recovered level (or none).
 
-    of (flows planted at the level), share (missing if there are none), label, ink. Respondents that hold no
-    norms (controls) and models have no rows.
+    Columns: panel, planted, recovered, flows, of (flows planted at the level), share (missing if there are
+    none), label, ink. Respondents that hold no norms (controls) and models have no rows.
     """
     arms = {one.arm for one in selected}
     parts = []
@@ -82,7 +112,11 @@ def recovered(
             continue
         options = [*SCALES[entry["scales"][one.arm]].options]
         norms = held(one.frame, entry, one.model)
-        level = truth.set_index("flow")["level"].reindex(norms["flow"]).to_numpy(dtype=np.float64, na_value=np.nan)
+        level = (
+            truth.set_index("flow")["level"]
+            .reindex(norms["flow"])
+            .to_numpy(dtype=np.float64, na_value=np.nan)
+        )
         value = norms["value"].to_numpy(dtype=np.float64, na_value=np.nan)
         row = np.where(np.isnan(value), 0, np.nan_to_num(value) - LEVELS[0] + 1).astype(int)
         column = (level[~np.isnan(level)] - LEVELS[0]).astype(int)
@@ -103,7 +137,7 @@ def recovered(
     return frame.assign(
         share=share,
         label=["-" if np.isnan(s) else f"{s:.0%}" if s else "" for s in share],
-        ink=np.where(share.fillna(0) > 0.6, "white", INK),
+        ink=np.where(share.fillna(0) > 0.75, "white", INK),
         panel=pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
     )
 

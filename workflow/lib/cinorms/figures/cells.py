@@ -27,7 +27,9 @@ SHAPES: dict[int, Floats] = {
 }
 
 
-def corners(x: Floats, y: Floats, part: npt.NDArray[np.intp], n_parts: int, size: tuple[float, float]) -> pd.DataFrame:
+def corners(
+    x: Floats, y: Floats, part: npt.NDArray[np.intp], n_parts: int, size: tuple[float, float]
+) -> pd.DataFrame:
     """Return the corners of every part, its cell's lower left corner being at (x, y): columns group, x, y.
 
     ``size`` is the cell's width and height; rows come part by part, in the order given.
@@ -51,18 +53,20 @@ def centres(part: npt.NDArray[np.intp], n_parts: int) -> Floats:
 def geom_cells(*args: Any, **kwargs: Any) -> geom:
     """Return a ``geom_polygon`` that draws polygons of as many corners each, and one path per colour.
 
-    A path per polygon takes a minute for 27,648 triangles, one per colour a second; and triangles of one colour
-    that touch show no seam.
+    A path per polygon takes a minute for 27,648 triangles, one per colour a second; and triangles of one
+    colour that touch show no seam.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
     from plotnine import geom_polygon
 
-    class geom_cells(geom_polygon):  # noqa: N801 (plotnine reads the name)
+    class geom_cells(geom_polygon):
         """Polygons of as many corners each, one path per colour."""
 
         @staticmethod
-        def draw_group(data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any, params: dict[str, Any]) -> None:
+        def draw_group(
+            data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any, params: dict[str, Any]
+        ) -> None:
             data = coord.transform(data, panel_params)
             n_corners = int((data["group"] == data["group"].iloc[0]).sum())
             for fill, of_colour in data.groupby("fill", sort=False):

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from cinorms.figures.texts import widest, wrap
-from cinorms.figures.theme import GROUP_COLOURS, GROUP_MARKERS, INK, TEXT_SIZE, Drawn, base_theme, empty, finish
+from cinorms.figures.theme import (
+    GROUP_COLOURS,
+    GROUP_MARKERS,
+    INK,
+    TEXT_SIZE,
+    Drawn,
+    base_theme,
+    empty,
+    finish,
+)
 from cinorms.kinds import Selected
+
+if TYPE_CHECKING:
+    from plotnine import ggplot
 
 #: How a term without numbers is marked.
 MARKS = {
@@ -19,63 +32,81 @@ MARKS = {
     "constant_factor": "one level only",
     "not_estimated": "not estimated",
 }
-#: Room for the labels of levels in inches; height of one model's line; least height of a level.
-LABELS, LINE_HEIGHT, LEVEL_HEIGHT = 3.0, 0.13, 0.22
+#: What a regression of several models or arms has in the column of the one it is not of.
+POOLED = "pooled"
+#: Room for the labels of levels and for headings in inches; height of one model's line; least height of a level.
+LABELS, HEADINGS, LINE_HEIGHT, LEVEL_HEIGHT = 3.0, 5.4, 0.13, 0.22
 
 
 def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
-    """Return a forest plot of the regression's table: a block per factor, a line per level, a mark per model."""
-    from plotnine import aes, geom_point, geom_segment, geom_text, geom_vline, ggplot, labs, scale_color_manual
-    from plotnine import element_blank, scale_shape_manual, scale_x_continuous, scale_y_continuous, theme
+    """Return a forest plot of the table: a block per factor, a line per level, a mark per model."""
+    from plotnine import (
+        element_blank,
+        labs,
+        scale_color_manual,
+        scale_shape_manual,
+        scale_y_continuous,
+        theme,
+    )
 
     frame = terms(selected[0].frame, entry)
     if frame.empty or not frame["estimate"].notna().any():
         return empty(entry, f"no term of the table '{entry['table']}' has an estimate.")
     fits = list(frame["fit"].cat.categories)
     lines = _lines(frame)
-    step = max(LEVEL_HEIGHT, LINE_HEIGHT * len(fits) + 0.06)
     y = frame.merge(lines, on=["term", "level"])["y"].to_numpy()
-    shift = (frame["fit"].cat.codes.to_numpy() - (len(fits) - 1) / 2) * 0.8 / max(1, len(fits))
-    frame = frame.assign(y=y - shift)
-    some, none = frame[frame["estimate"].notna()], frame[frame["estimate"].isna()]
-    headings = lines[lines["level"] == ""]
-    low = float(np.nanmin([some["conf_low"].min(), some["estimate"].min(), 0]))
-    high = float(np.nanmax([some["conf_high"].max(), some["estimate"].max(), 0]))
-    marks = none.assign(x=high + 0.03 * (high - low), label="× " + none["status"].map(MARKS).fillna(none["status"]))
-    room = high + (0.35 if len(marks) else 0.04) * (high - low)
-    low = low - 0.04 * (high - low)
-    colours, shapes = dict(zip(fits, GROUP_COLOURS, strict=False)), dict(zip(fits, GROUP_MARKERS, strict=False))
+    shift = (frame["fit"].cat.codes.to_numpy() - (len(fits) - 1) / 2) * 0.8 / len(fits)
     levels = lines[lines["level"] != ""]
     plot = (
-        ggplot(some, aes(color="fit"))
-        + geom_vline(xintercept=0, color=INK, size=0.5)
-        + geom_segment(aes(x="conf_low", xend="conf_high", y="y", yend="y"), some[some["conf_low"].notna()], size=0.7)
-        + geom_point(aes(x="estimate", y="y", shape="fit"), size=2.1)
-        + geom_text(
-            aes("x", "y", label="label"), headings.assign(x=low, label=headings["title"]), ha="left", size=TEXT_SIZE,
-            fontweight="bold", color=INK, inherit_aes=False,
-        )
-    )
-    if len(marks):
-        text = {"size": TEXT_SIZE - 2.5, "ha": "left", "show_legend": False}
-        plot = plot + geom_text(aes("x", "y", label="label", color="fit"), marks, **text)
-    if frame["planted"].notna().any():
-        plot = plot + geom_point(aes(x="planted", y="y"), frame[frame["planted"].notna()], shape="|", size=3, color=INK)
-    plot = (
-        plot
-        + scale_color_manual(values=colours, limits=fits)
-        + scale_shape_manual(values=shapes, limits=fits)
-        + scale_x_continuous(limits=(low, room), expand=(0, 0))
+        _marks(frame.assign(y=y - shift), lines[lines["level"] == ""])
+        + scale_color_manual(values=dict(zip(fits, cycle(GROUP_COLOURS), strict=False)), limits=fits)
+        + scale_shape_manual(values=dict(zip(fits, cycle(GROUP_MARKERS), strict=False)), limits=fits)
         + scale_y_continuous(
-            breaks=list(levels["y"]), labels=list(levels["label"]), minor_breaks=[], expand=(0, 0),
-            limits=(lines["y"].min() - 0.6, 0.6),
+            breaks=list(levels["y"]),
+            labels=list(levels["label"]),
+            minor_breaks=[],
+            expand=(0, 0),
+            limits=(lines["y"].min() - 0.8, 0.6),
         )
-        + labs(x="coefficient (change of the latent answer from the baseline; above 0: more acceptable)", y="")
+        + labs(
+            x="coefficient (change of the latent answer from the baseline; above 0: more acceptable)", y=""
+        )
         + base_theme()
         + theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=element_blank())
     )
-    size = (6.3 + widest(levels["label"], TEXT_SIZE), 1.9 + len(lines) * step)
+    step = max(LEVEL_HEIGHT, LINE_HEIGHT * len(fits) + 0.06)
+    size = (6.3 + widest(levels["label"], TEXT_SIZE), 1.9 - lines["y"].min() * step)
     return finish(plot, entry, size, _counted(frame), *_more(frame, entry))
+
+
+def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
+    """Return estimates with intervals, planted coefficients, and words where a term has no estimate."""
+    from plotnine import aes, geom_point, geom_segment, geom_text, geom_vline, ggplot, scale_x_continuous
+
+    some, none = frame[frame["estimate"].notna()], frame[frame["estimate"].isna()]
+    numbers = frame[["estimate", "conf_low", "conf_high", "planted"]].to_numpy()
+    low, high = min(0.0, float(np.nanmin(numbers))), max(0.0, float(np.nanmax(numbers)))
+    span = high - low or 1.0
+    words = none.assign(x=high + 0.03 * span, label="× " + none["status"].map(MARKS).fillna(none["status"]))
+    left, right = low - 0.04 * span, high + (0.35 if len(words) else 0.04) * span
+    heads = headings.assign(x=left)
+    plot = (
+        ggplot(some, aes(color="fit"))
+        + geom_vline(xintercept=0, color=INK, size=0.5)
+        + geom_segment(aes(x="conf_low", xend="conf_high", y="y", yend="y"), some[some["conf_low"].notna()])
+        + geom_point(aes(x="estimate", y="y", shape="fit"), size=2.1)
+        + geom_text(
+            aes("x", "y", label="title"), heads, ha="left", size=TEXT_SIZE, fontweight="bold", color=INK
+        )
+        + scale_x_continuous(limits=(left, right), expand=(0, 0))
+    )
+    if len(words):
+        text = {"size": TEXT_SIZE - 2.5, "ha": "left", "show_legend": False}
+        plot = plot + geom_text(aes("x", "y", label="label", color="fit"), words, **text)
+    planted = frame[frame["planted"].notna()]
+    if len(planted):
+        plot = plot + geom_point(aes(x="planted", y="y"), planted, shape="|", size=3, color=INK)
+    return plot
 
 
 def terms(table: pd.DataFrame, entry: dict[str, Any]) -> pd.DataFrame:
@@ -89,14 +120,17 @@ def terms(table: pd.DataFrame, entry: dict[str, Any]) -> pd.DataFrame:
     frame = frame[frame["term"].notna() & (frame["term"] != "threshold") & frame["level"].notna()]
     if "source" in frame:
         frame = frame[frame["source"] == "recovered"]
+    frame = frame[frame["arm"].isin([*entry["arms"], POOLED])]
     if entry.get("models"):
-        frame = frame[frame["model"].isin([*entry["models"], "pooled"])]
+        frame = frame[frame["model"].isin([*entry["models"], POOLED])]
     if entry.get("factors"):
         frame = frame[frame["term"].isin(entry["factors"])]
-    several = frame["arm"].nunique() > 1
+    several = len(frame["arm"].unique()) > 1
     fits = frame["model"] + ", " + frame["arm"] if several else frame["model"]
     known = ["term", "level", "baseline", "estimate", "conf_low", "conf_high", "planted", "n", "status"]
-    frame = frame.reindex(columns=known).assign(fit=pd.Categorical(fits, categories=list(dict.fromkeys(fits))))
+    frame = frame.reindex(columns=known).assign(
+        fit=pd.Categorical(fits, categories=list(dict.fromkeys(fits)))
+    )
     numbers = dict.fromkeys(("estimate", "conf_low", "conf_high", "planted"), "float64")
     return frame.astype(numbers).reset_index(drop=True)
 
@@ -106,14 +140,14 @@ def _lines(frame: pd.DataFrame) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for term, of in frame.groupby("term", sort=False):
         baseline = " / ".join(dict.fromkeys(of["baseline"].dropna().astype(str)))
-        title = f"{str(term).replace('_', ' ')} (baseline: {baseline})"
+        title = wrap(f"{str(term).replace('_', ' ')} (baseline: {baseline})", HEADINGS, TEXT_SIZE, bold=True)
         rows.append({"term": term, "level": "", "title": title, "label": ""})
         rows += [
             {"term": term, "level": level, "title": "", "label": wrap(str(level), LABELS, TEXT_SIZE)}
             for level in dict.fromkeys(of["level"])
         ]
     # A label of two lines needs the height of two.
-    heights = [max(1.0, 0.75 * (row["label"].count("\n") + 1)) for row in rows]
+    heights = [max(1.0, 0.75 * ((row["label"] + row["title"]).count("\n") + 1)) for row in rows]
     ends = np.cumsum(heights)
     return pd.DataFrame(rows).assign(y=-(ends - np.array(heights) / 2) + 0.5)
 

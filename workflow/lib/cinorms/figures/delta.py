@@ -10,9 +10,19 @@ import pandas as pd
 
 from cinorms.analyses.factors import add_factors
 from cinorms.analyses.shared import chosen, held
+from cinorms.expected import from_vignettes
 from cinorms.figures import boxes
 from cinorms.figures.texts import wrap
-from cinorms.figures.theme import INK, TEXT_SIZE, Drawn, base_theme, empty, finish, selection_said, thresholds_said
+from cinorms.figures.theme import (
+    INK,
+    TEXT_SIZE,
+    Drawn,
+    base_theme,
+    empty,
+    finish,
+    selection_said,
+    thresholds_said,
+)
 from cinorms.kinds import Selected
 
 OVERALL = "all flows"
@@ -27,16 +37,27 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     frame = deltas(selected, entry, vignettes)
     if frame.empty:
         return empty(entry, "no flow has both a norm and an expected value.")
-    rows, groups = list(dict.fromkeys(one.model for one in selected)), list(dict.fromkeys(one.arm for one in selected))
+    rows, groups = (
+        list(dict.fromkeys(one.model for one in selected)),
+        list(dict.fromkeys(one.arm for one in selected)),
+    )
     panels = list(dict.fromkeys(frame["panel"].sort_values()))
     found = boxes.place(_boxes(frame, rows, groups, panels), rows, groups)
     titles = {panel: wrap(str(panel), 4.0, TEXT_SIZE, bold=True) for panel in panels}
     kind = pd.CategoricalDtype(list(titles.values()), ordered=True)
     points = boxes.place(frame.rename(columns={"model": "row", "arm": "group"}), rows, groups)
-    points = points[points.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size") <= MOST_POINTS]
+    points = points[
+        points.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size") <= MOST_POINTS
+    ]
     points = points.assign(y=points["y"] + (points["top"] - points["bottom"]) * _jitter(points["flow"]))
-    plot = ggplot() + base_theme() + labs(x="norm less expected value (levels; above 0: more acceptable than expected)", y="")
-    for layer in boxes.layers(found.assign(panel=found["panel"].map(titles).astype(kind)), rows, groups, zero=True):
+    plot = (
+        ggplot()
+        + base_theme()
+        + labs(x="norm less expected value (levels; above 0: more acceptable than expected)", y="")
+    )
+    for layer in boxes.layers(
+        found.assign(panel=found["panel"].map(titles).astype(kind)), rows, groups, zero=True
+    ):
         plot = plot + layer
     if len(points):
         points = points.assign(panel=points["panel"].map(titles).astype(kind))
@@ -46,12 +67,18 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     down = -(-len(panels) // 2) if len(panels) > 1 else 1
     size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (boxes.height(len(rows), len(groups)) + 0.35))
     whole = found[found["panel"] == OVERALL]
-    means = ", ".join(f"{r} {m:+.2f} (n = {n:,})" for r, m, n in zip(whole["row"], whole["mean"], whole["n"], strict=True))
+    means = ", ".join(
+        f"{r} {m:+.2f} (n = {n:,})" for r, m, n in zip(whole["row"], whole["mean"], whole["n"], strict=True)
+    )
     return finish(
-        plot, entry, size, f"Mean delta and flows: {means}. {boxes.EXPLAINED}",
-        "Delta is the norm less the expected value of the same flow, both on the scale from -2 to 2. Flows without "
-        "a norm or without an expected value are left out.",
-        thresholds_said(entry), selection_said(entry),
+        plot,
+        entry,
+        size,
+        f"Mean delta and flows: {means}. {boxes.EXPLAINED}",
+        "Delta is the norm less the expected value of the same flow, both on the scale from -2 to 2. Flows "
+        "without a norm or without an expected value are left out.",
+        thresholds_said(entry),
+        selection_said(entry),
     )
 
 
@@ -65,7 +92,8 @@ def deltas(
     parts = []
     for one in selected:
         norms = held(chosen(one.frame, entry, vignettes[one.arm]), entry, one.model)
-        expected = vignettes[one.arm].set_index("flow")["expected"].reindex(norms["flow"]).to_numpy(dtype=np.float64)
+        expects = from_vignettes(vignettes[one.arm], entry["design"][one.arm]["expected_range"])
+        expected = expects.set_index("flow")["expected"].reindex(norms["flow"]).to_numpy(dtype=np.float64)
         frame = pd.DataFrame({"arm": one.arm, "model": one.model, "flow": norms["flow"]})
         frame["delta"] = norms["value"].to_numpy(dtype=np.float64, na_value=np.nan) - expected
         frame = frame[frame["delta"].notna()]
@@ -79,7 +107,9 @@ def deltas(
     return whole.assign(panel=pd.Categorical(whole["panel"], categories=order, ordered=True))
 
 
-def _boxes(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str], panels: Sequence[str]) -> pd.DataFrame:
+def _boxes(
+    frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str], panels: Sequence[str]
+) -> pd.DataFrame:
     found = []
     for panel in panels:
         for row in rows:

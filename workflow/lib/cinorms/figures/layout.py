@@ -1,4 +1,4 @@
-"""Where the cells and labels of a heatmap stand on paper, in inches: labels are measured, cells take what is left."""
+"""Where the cells and labels of a heatmap stand, in inches: labels are measured, cells take what is left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from cinorms.figures.texts import LINE, height_of, widest, width_of, wrap
 from cinorms.figures.theme import A3, MARGIN
 
-#: Largest cell, smallest and largest text of a level, space between blocks (in cells), all but the first in inches.
+#: Largest cell in inches, largest and smallest text of a level in points, space between blocks in cells.
 MAX_CELL, MAX_TEXT, MIN_TEXT, GAP = 0.27, 8.0, 4.5, 0.5
 #: How much longer one side of a cell may be than the other.
 STRETCH = 1.4
@@ -21,6 +21,11 @@ STRETCH = 1.4
 SPACE = 0.06
 #: What title, legend and note take of the height.
 AROUND = 1.3
+
+
+#: Where the parameters of contextual integrity stand unless the entry says otherwise: outer factor first.
+ROWS = ("sender", "transmission_principle")
+COLUMNS = ("recipient", "information_type")
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,8 @@ class Side:
 class Layout:
     """Everything's place in inches; the origin is the lower left corner of the cells.
 
-    ``row_labels`` and ``column_labels`` are those of the inner levels, ``row_strips`` and ``column_strips`` those
-    of the blocks, each broken into lines that fit.
+    ``row_labels`` and ``column_labels`` are those of the inner levels, ``row_strips`` and ``column_strips``
+    those of the blocks, each broken into lines that fit.
     """
 
     rows: Side
@@ -96,8 +101,20 @@ class Layout:
         return x, y
 
 
+def placed(entry: Mapping[str, Any], factors: Sequence[str]) -> dict[str, list[str]]:
+    """Return the factors in ``rows``, ``columns`` and ``pages``, as the entry says or by default."""
+    pages = [entry["pages"]] if "pages" in entry else []
+    usual = {"rows": ROWS, "columns": COLUMNS}
+    taken = {*pages, *(f for side in usual for f in entry.get(side, []))}
+    sides = {
+        side: list(entry.get(side) or [f for f in usual[side] if f in factors and f not in taken])
+        for side in usual
+    }
+    return {**sides, "pages": pages}
+
+
 def lay_out(rows: Side, columns: Side, key_height: float, entry: Mapping[str, Any]) -> Layout:
-    """Return the layout with the largest cells that fit the entry's ``width`` and ``height``, or at most A3."""
+    """Return the layout with the largest cells that fit the entry's ``width`` and ``height``, or A3."""
     given = (entry.get("width"), entry.get("height"))
     papers = [(given[0] or w, given[1] or h) for w, h in (A3, A3[::-1])]
     tried = [_fit(rows, columns, paper, key_height, text) for paper, text in product(papers, _texts())]
@@ -113,7 +130,7 @@ def _texts() -> list[float]:
 
 
 def _fit(rows: Side, columns: Side, paper: tuple[float, float], key_height: float, text: float) -> Layout:
-    """Return the layout for one paper and size of text: labels and cells settle on each other in a few rounds."""
+    """Return the layout for one paper and size of text: labels and cells settle in a few rounds."""
     cell, layout = (MAX_CELL, MAX_CELL), None
     for _ in range(4):
         layout = _with_labels(rows, columns, cell, text)
@@ -127,7 +144,10 @@ def _fit(rows: Side, columns: Side, paper: tuple[float, float], key_height: floa
 
 def _with_labels(rows: Side, columns: Side, cell: tuple[float, float], text: float) -> Layout:
     row_block, column_block = len(rows.inner) * cell[1], len(columns.inner) * cell[0]
-    row_strip_text, column_strip_text = _strip_text(rows.outer, row_block), _strip_text(columns.outer, column_block)
+    row_strip_text, column_strip_text = (
+        _strip_text(rows.outer, row_block),
+        _strip_text(columns.outer, column_block),
+    )
     return Layout(
         rows,
         columns,

@@ -22,7 +22,7 @@ PANELS = {
 
 
 def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
-    """Return a box per model in two panels: distance of minority answers from the norm, and their variance."""
+    """Return a box per model in two panels: distance of minority answers from the norm, their variance."""
     from plotnine import facet_wrap, ggplot, labs, theme
 
     frame = deviations(chosen_each(selected, entry, vignettes), entry)
@@ -41,11 +41,14 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     )
     size = (9.5, 2.2 + boxes.height(len(rows), len(groups)))
     return finish(
-        plot + theme(panel_spacing_x=0.04), entry, size,
+        plot + theme(panel_spacing_x=0.04),
+        entry,
+        size,
         f"n = flows with a norm that have a minority: {counts}. {boxes.EXPLAINED}",
-        "A minority answer is a valid answer that is not the flow's norm. Only flows with a norm are counted; "
-        "those whose answers all agree have no minority.",
-        thresholds_said(entry), selection_said(entry),
+        "A minority answer is a valid answer that is not the flow's norm. Only flows with a norm are "
+        "counted; those whose answers all agree have no minority.",
+        thresholds_said(entry),
+        selection_said(entry),
     )
 
 

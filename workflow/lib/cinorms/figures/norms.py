@@ -13,7 +13,7 @@ from cinorms.analyses.factors import add_factors
 from cinorms.analyses.shared import chosen, thresholds
 from cinorms.errors import ConfigError
 from cinorms.figures.cells import SHAPES, centres, corners, geom_cells
-from cinorms.figures.layout import AROUND, SPACE, Layout, Side, lay_out
+from cinorms.figures.layout import AROUND, SPACE, Layout, Side, lay_out, placed
 from cinorms.figures.texts import LINE, width_of
 from cinorms.figures.theme import (
     INK,
@@ -36,25 +36,10 @@ from cinorms.scales import LEVELS, SCALES, Scale
 if TYPE_CHECKING:
     from plotnine import ggplot
 
-#: Where the parameters of contextual integrity stand unless the entry says otherwise: outer factor first.
-ROWS = ("sender", "transmission_principle")
-COLUMNS = ("recipient", "information_type")
-
 NO_NORM = "no norm"
 TIE = "tie"
 #: Height of a line of the key and of the shape in it, in inches.
 KEY_LINE, KEY_SHAPE = 0.26, 0.19
-
-
-def placed(entry: Mapping[str, Any], factors: Sequence[str]) -> dict[str, list[str]]:
-    """Return the factors in ``rows``, ``columns`` and ``pages``, as the entry says or by default."""
-    pages = [entry["pages"]] if "pages" in entry else []
-    usual = {"rows": ROWS, "columns": COLUMNS}
-    taken = {*pages, *(f for side in usual for f in entry.get(side, []))}
-    sides = {
-        side: list(entry.get(side) or [f for f in usual[side] if f in factors and f not in taken]) for side in usual
-    }
-    return {**sides, "pages": pages}
 
 
 def cells(
@@ -107,7 +92,7 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
         pages = [(str(level), of) for level, of in frame.groupby(at["pages"][0], observed=True)]
     size = _size(layout, len(key))
     more = (
-        f"On all {len(pages)} pages, one for each {at['pages'][0].replace('_', ' ')}: {_counts(frame, names)} "
+        f"All {len(pages)} pages, one for each {at['pages'][0].replace('_', ' ')}: {_counts(frame, names)} "
         "PNG and SVG show the first page."
         if at["pages"]
         else "",
@@ -120,7 +105,9 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
         titled = {**entry, "title": ": ".join(part for part in (entry.get("title", ""), level) if part)}
         page = _page(of, layout, at, key, scale, len(selected))
         drawn.append(finish(page, titled, size, f"{_where(at)} {_counts(of, names)}", *more))
-    return Drawn(drawn[0].plot, drawn[0].width, drawn[0].height, drawn[0].caption, tuple(d.plot for d in drawn[1:]))
+    return Drawn(
+        drawn[0].plot, drawn[0].width, drawn[0].height, drawn[0].caption, tuple(d.plot for d in drawn[1:])
+    )
 
 
 def key_names(selected: Sequence[Selected]) -> list[str]:
@@ -131,13 +118,17 @@ def key_names(selected: Sequence[Selected]) -> list[str]:
 
 def _shown(value: pd.Series[Any], scale: Scale) -> pd.Categorical[Any]:
     codes = (value.astype("Int64") - LEVELS[0]).fillna(len(LEVELS)).astype(int)
-    return pd.Categorical.from_codes(codes.to_numpy(), categories=pd.Index([*scale.options, NO_NORM]), ordered=True)
+    return pd.Categorical.from_codes(
+        codes.to_numpy(), categories=pd.Index([*scale.options, NO_NORM]), ordered=True
+    )
 
 
-def _crowded(entry: Mapping[str, Any], vignettes: pd.DataFrame, flows: pd.Series[int], factors: Sequence[str]) -> str:
+def _crowded(
+    entry: Mapping[str, Any], vignettes: pd.DataFrame, flows: pd.Series[int], factors: Sequence[str]
+) -> str:
     asked = vignettes[vignettes["flow"].isin(flows)]
     free = [f for f in entry["design"][entry["selected"][0][0]]["factors"] if f not in factors]
-    loose = [f for f in free if asked[f].nunique() > 1]
+    loose = [f for f in free if len(asked[f].unique()) > 1]
     return (
         f"figures.{entry['name']}: several flows come to one cell; factors {loose} have no place: name them "
         "under rows, columns or pages, or choose one level of each under select"
@@ -157,7 +148,12 @@ def _codes(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[Any, Any]:
 
 
 def _page(
-    frame: pd.DataFrame, layout: Layout, at: Mapping[str, list[str]], key: list[list[tuple[int, str]]], scale: Scale, n: int
+    frame: pd.DataFrame,
+    layout: Layout,
+    at: Mapping[str, list[str]],
+    key: list[list[tuple[int, str]]],
+    scale: Scale,
+    n: int,
 ) -> ggplot:
     from plotnine import (
         aes,
@@ -181,7 +177,9 @@ def _page(
     shapes = corners(x, y, part, n, layout.cell)
     shapes["shown"] = frame["shown"].array[shapes["group"].to_numpy()]
     middle = centres(part, n)
-    ties = pd.DataFrame({"x": x + layout.cell[0] * middle[:, 0], "y": y + layout.cell[1] * middle[:, 1], "mark": TIE})
+    ties = pd.DataFrame(
+        {"x": x + layout.cell[0] * middle[:, 0], "y": y + layout.cell[1] * middle[:, 1], "mark": TIE}
+    )
     options = [*scale.options, NO_NORM]
     colours = dict(zip(options, [*LEVEL_COLOURS.values(), NO_NORM_COLOUR], strict=True))
     inks = {option: "white" if is_dark(colour) else INK for option, colour in colours.items()}
@@ -192,7 +190,9 @@ def _page(
         mark = min(layout.cell) * 72 * (0.3 if n == 1 else 0.16)
         plot = plot + geom_point(aes(shape="mark", color="ink"), ties, size=mark, stroke=min(0.6, mark / 4))
         plot = plot + scale_shape_manual({TIE: "x"}, name=" ")
-        plot = plot + scale_color_identity() + guides(shape=guide_legend(order=2, override_aes={"color": INK}))
+        plot = (
+            plot + scale_color_identity() + guides(shape=guide_legend(order=2, override_aes={"color": INK}))
+        )
     for layer in _labels(layout) + _key(key, layout, n):
         plot = plot + layer
     return (
@@ -227,7 +227,8 @@ def _labels(layout: Layout) -> list[Any]:
     below = [((columns.start(b, i) + 0.5) * wide, -SPACE, layout.column_labels[i]) for b, i in inner_columns]
     middle_row, middle_column = len(rows.inner) / 2, len(columns.inner) / 2
     right = [
-        (width + SPACE, height - rows.start(b, middle_row) * high, label) for b, label in enumerate(layout.row_strips)
+        (width + SPACE, height - rows.start(b, middle_row) * high, label)
+        for b, label in enumerate(layout.row_strips)
     ]
     above = [
         (columns.start(b, middle_column) * wide, height + SPACE, label)
@@ -242,14 +243,20 @@ def _labels(layout: Layout) -> list[Any]:
     ]
 
 
-def _text(rows: Sequence[tuple[float, float, str]], size: float, va: str = "center", **looks: Any) -> list[Any]:
+def _text(
+    rows: Sequence[tuple[float, float, str]], size: float, va: str = "center", **looks: Any
+) -> list[Any]:
     from plotnine import aes, geom_text
 
     frame = pd.DataFrame(rows, columns=["x", "y", "label"])
     frame = frame[frame["label"] != ""]
     if frame.empty:
         return []
-    return [geom_text(aes("x", "y", label="label"), frame, size=size, va=va, color=INK, lineheight=LINE - 0.15, **looks)]
+    return [
+        geom_text(
+            aes("x", "y", label="label"), frame, size=size, va=va, color=INK, lineheight=LINE - 0.15, **looks
+        )
+    ]
 
 
 def _key_lines(names: Sequence[str], layout: Layout) -> list[list[tuple[int, str]]]:
@@ -278,7 +285,9 @@ def _key(key: list[list[tuple[int, str]]], layout: Layout, n: int) -> list[Any]:
     outline = corners(x, y, np.zeros(len(place), dtype=np.intp), 1, size)
     filled = corners(x, y, part, n, size)
     beside = KEY_SHAPE + 0.07 if n > 1 else 0
-    names = _text([(px + beside, py + KEY_SHAPE / 2, name) for px, py, _, name in place], TEXT_SIZE, ha="left")
+    names = _text(
+        [(px + beside, py + KEY_SHAPE / 2, name) for px, py, _, name in place], TEXT_SIZE, ha="left"
+    )
     if n == 1:
         return names
     here = aes("x", "y", group="group")
@@ -313,7 +322,7 @@ def _where(at: Mapping[str, list[str]]) -> str:
 def _counts(frame: pd.DataFrame, names: Sequence[str]) -> str:
     flows = frame["flow"].nunique()
     held = frame["value"].notna().groupby(frame["part"]).sum()
-    each = ", ".join(f"{names[i]} {int(n):,} ({n / flows:.0%})" for i, n in held.items())
+    each = ", ".join(f"{name} {n:,} ({n / flows:.0%})" for name, n in zip(names, held, strict=True))
     return f"n = {flows:,} flows. Norms held: {each}."
 
 

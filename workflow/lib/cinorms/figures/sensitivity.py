@@ -1,4 +1,4 @@
-"""Kind ``sensitivity``: the share of flows that keep a norm as the thresholds rise (PETS table 2 as a picture)."""
+"""Kind ``sensitivity``: share of flows that keep a norm as thresholds rise (PETS table 2 as a picture)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ import pandas as pd
 from cinorms import survivorship
 from cinorms.analyses.shared import chosen_each
 from cinorms.figures.texts import wrap
-from cinorms.figures.theme import GROUP_COLOURS, GROUP_MARKERS, TEXT_SIZE, Drawn, base_theme, empty, finish, selection_said
+from cinorms.figures.theme import (
+    GROUP_COLOURS,
+    GROUP_MARKERS,
+    TEXT_SIZE,
+    Drawn,
+    base_theme,
+    empty,
+    finish,
+    selection_said,
+)
 from cinorms.kinds import Selected
 
 #: Width and height of a model's panel in inches.
@@ -19,8 +28,20 @@ PANEL = (2.25, 1.9)
 
 def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
     """Return a panel per model: share of flows kept over t_maj, a line for each t_val."""
-    from plotnine import aes, facet_wrap, geom_line, geom_point, ggplot, labs, scale_color_manual, scale_shape_manual
-    from plotnine import element_text, scale_x_discrete, scale_y_continuous, theme
+    from plotnine import (
+        aes,
+        element_text,
+        facet_wrap,
+        geom_line,
+        geom_point,
+        ggplot,
+        labs,
+        scale_color_manual,
+        scale_shape_manual,
+        scale_x_discrete,
+        scale_y_continuous,
+        theme,
+    )
 
     frame = kept_shares(chosen_each(selected, entry, vignettes), entry)
     if frame.empty:
@@ -47,14 +68,18 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     each = f"{flows.min():,}" if flows.min() == flows.max() else f"{flows.min():,} to {flows.max():,}"
     size = (max(5.0, across * PANEL[0] + 0.9), down * (PANEL[1] + 0.25) + 1.7)
     return finish(
-        plot, entry, size, f"n = {each} flows per model. Line: valid answers that a flow needs (t_val).",
+        plot,
+        entry,
+        size,
+        f"n = {each} flows per model. Line: valid answers that a flow needs (t_val).",
         "A t_val above the number of variants that a model was asked is left out. Nothing else was filtered.",
-        _extremes(frame), selection_said(entry),
+        _extremes(frame),
+        selection_said(entry),
     )
 
 
 def kept_shares(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row per model, t_val and t_maj: panel, line, majority, flows, kept and share (kept / flows)."""
+    """Return one row per model, t_val and t_maj: panel, line, majority, flows, kept, share (kept / flows)."""
     arms = {one.arm for one in selected}
     parts = []
     for one in selected:
@@ -84,8 +109,9 @@ def kept_shares(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.Da
 
 
 def _extremes(frame: pd.DataFrame) -> str:
-    least = frame.loc[frame["share"].idxmin()]
+    least = frame.iloc[int(frame["share"].to_numpy().argmin())]
+    model = str(least["panel"]).replace("\n", "")
     return (
-        f"The fewest flows are kept by {least['panel']} with {least['line']} valid answers and {least['majority']}: "
-        f"{least['kept']:,} of {least['flows']:,}.".replace("\n", " ")
+        f"The fewest flows are kept by {model} with {least['line']} valid answers and {least['majority']}: "
+        f"{least['kept']:,} of {least['flows']:,}."
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from cinorms.figures.texts import wrap
 from cinorms.scales import LEVELS
 
@@ -35,7 +37,7 @@ STATUS_LABELS = {"needs_context": "asks for context", "invalid": "invalid (reaso
 #: Why a flow has no norm, as a caption says it; and its grey in a bar of norms.
 NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
 NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
-#: Colours of groups that are compared (arms, thresholds, sources), with the marker that says the same in grey.
+#: Colours of groups that are compared (arms, thresholds), with the marker that says the same in grey.
 GROUP_COLOURS = ("#1f4e79", "#e69f00", "#7fb7a3", "#a8326e", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a")
 GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: From none to all of something, light to dark.
@@ -52,7 +54,7 @@ TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, its size in inches, and the sentences that go under it; ``further`` are pages after the first."""
+    """A figure, its size in inches, the sentences that go under it; ``further`` are pages after the first."""
 
     plot: ggplot
     width: float
@@ -93,9 +95,7 @@ def note(planted: bool, *parts: str) -> str:
     return "\n".join([*(part for part in parts if part), *([PLANTED_MARK] if planted else [])])
 
 
-def finish(
-    plot: ggplot, entry: Mapping[str, Any], size: tuple[float, float], said: str, *more: str
-) -> Drawn:
+def finish(plot: ggplot, entry: Mapping[str, Any], size: tuple[float, float], said: str, *more: str) -> Drawn:
     """Return the figure with theme, title and note; ``said`` stands under it, ``more`` in the caption only.
 
     ``size`` is what the entry's ``width`` and ``height`` replace, in inches.
@@ -116,7 +116,7 @@ def empty(entry: Mapping[str, Any], reason: str) -> Drawn:
 
     width = entry.get("width", 6.0)
     text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
-    plot = ggplot({"x": [0], "y": [0], "label": [text]}, aes("x", "y", label="label"))
+    plot = ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), aes("x", "y", label="label"))
     plot = plot + geom_text(size=11, color=INK) + base_theme() + theme_void()
     return finish(plot, entry, (6.0, 2.5), "n = 0.", f"Nothing to show: {reason}")
 
@@ -128,7 +128,11 @@ def thresholds_said(entry: Mapping[str, Any]) -> str:
     others = [f"{t} for {model}" for model, t in t_vals.items() if t != usual]
     least = f"at least {usual} valid answers" + (f" ({', '.join(others)})" if others else "")
     t_maj = entry["t_maj"]
-    agree = "the most frequent level" if t_maj == "plurality" else f"a level given by at least {t_maj:.0%} of them"
+    agree = (
+        "the most frequent level"
+        if t_maj == "plurality"
+        else f"a level given by at least {t_maj:.0%} of them"
+    )
     return f"Norms: {least}, {agree}."
 
 
@@ -148,9 +152,9 @@ def is_dark(colour: str) -> bool:
 
 
 def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, caption: str | Path) -> None:
-    """Write the figure as PDF, PNG (200 dots per inch) and SVG, and its caption as text; each whole or not at all.
+    """Write the figure as PDF, PNG (200 dots per inch) and SVG, and its caption as text.
 
-    The PDF has every page, PNG and SVG the first one.
+    Each appears whole or not at all. The PDF has every page, PNG and SVG the first one.
     """
     import matplotlib as mpl
     from matplotlib import pyplot as plt

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.analyses.factors import text
+from cinorms.analyses.names import text
 from cinorms.analyses.shared import chosen_each
 from cinorms.errors import DataError
 from cinorms.figures import boxes
@@ -17,7 +17,7 @@ from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_sa
 from cinorms.kinds import Selected
 from cinorms.norms import level_matrix
 
-#: Over what the answers vary, and what is held fixed: the column of the prompts table that tells variants apart.
+#: Over what the answers vary, and the column of the prompts table that is held fixed.
 FIXED = {"variants": None, "templates": "order_no", "orders": "template_no"}
 SAID = {
     "variants": "variance of a flow's valid answers over all variants",
@@ -49,21 +49,33 @@ def draw(
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
     said = f"n = {each} {what} per box, each with at least two valid answers. {boxes.EXPLAINED}"
     size = (8.5, 1.7 + boxes.height(len(rows), len(groups)))
-    means = ", ".join(f"{row} {group} {mean:.2f}" for row, group, mean in zip(frame["row"], frame["group"], frame["mean"], strict=True))
+    means = ", ".join(
+        f"{row} {group} {mean:.2f}"
+        for row, group, mean in zip(frame["row"], frame["group"], frame["mean"], strict=True)
+    )
     return finish(
-        plot, entry, size, said, f"{SAID[over][0].upper()}{SAID[over][1:]}, divided by their number. Invalid answers have none.",
-        f"Means: {means}.", selection_said(entry),
+        plot,
+        entry,
+        size,
+        said,
+        f"{SAID[over][0].upper()}{SAID[over][1:]}, divided by their number. Invalid answers have none.",
+        f"Means: {means}.",
+        selection_said(entry),
     )
 
 
 def spreads(
     selected: Sequence[Selected], entry: Mapping[str, Any], prompts: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return one row per arm and model: row (model), group, n and the numbers of its box (`boxes.summary`)."""
+    """Return one row per arm and model: row (model), group, n and the numbers of its box."""
     groups = group_names(entry)
     over = entry.get("over", "variants")
     rows = [
-        {"row": one.model, "group": groups[one.arm], **boxes.summary(variances(one.frame, prompts[one.arm], over))}
+        {
+            "row": one.model,
+            "group": groups[one.arm],
+            **boxes.summary(variances(one.frame, prompts[one.arm], over)),
+        }
         for one in selected
     ]
     return pd.DataFrame(rows)
@@ -81,12 +93,14 @@ def variances(answers: pd.DataFrame, prompts: pd.DataFrame, over: str) -> npt.ND
     of = prompts.set_index("variant")[fixed].reindex(levels.columns)
     if of.isna().any():
         raise DataError(f"variant {of.index[of.isna()][0]} is not in the arm's prompts; make both again")
-    parts = [_row_variances(levels.loc[:, (of == number).to_numpy()].to_numpy()) for number in sorted(set(of))]
+    parts = [
+        _row_variances(levels.loc[:, (of == number).to_numpy()].to_numpy()) for number in sorted(set(of))
+    ]
     return np.concatenate(parts) if parts else np.array([])
 
 
 def group_names(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return what each arm is called: its condition that ``by`` names, if that tells the arms apart, or its name."""
+    """Return what each arm is called: by the condition that ``by`` names, and its name where two share it."""
     by, arms = entry.get("by", "arm"), list(entry["arms"])
     if by == "arm":
         return {arm: arm for arm in arms}

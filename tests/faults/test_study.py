@@ -1,0 +1,141 @@
+"""A whole study behind an API: through Snakemake, with its provenance, and without asking twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .server import Endpoint
+
+ROOT = Path(__file__).parents[2]
+KEY = "sk-planted-study-5555"
+RATES = {"usd_per_million_input": 1.0, "usd_per_million_output": 10.0}
+
+
+class Study:
+    """A copy of the project whose one model stands behind the planted endpoint."""
+
+    def __init__(self, folder: Path, endpoint: Endpoint) -> None:
+        self.folder = folder
+        for name in ("workflow", "config", "resources", "envs", "profiles"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "Snakefile", folder)
+        self.endpoint = endpoint
+        self.entry: dict[str, Any] = {
+            "engine": "openai",
+            "source": "gpt-planted",
+            "family": "planted-api",
+            "base_url": endpoint.url,
+            "key_variable": "PLANTED_KEY",
+            "rates": RATES,
+            "stand_in": "planted-gpt-4o-mini",
+        }
+        self.study: dict[str, Any] = {
+            "study": "api",
+            "models": ["behind-an-api"],
+            "arms": {
+                "main": {
+                    "dataset": "iot",
+                    "prompts": "chatgpt",
+                    "select": {"sender": ["a fitness tracker"], "recipient": ["its manufacturer"]},
+                    "templates": 2,
+                    "orders": {"count": 1},
+                }
+            },
+            "analyses": {},
+            "figures": {},
+        }
+
+    def write(self) -> None:
+        registry = yaml.safe_load((ROOT / "config/models.yaml").read_text(encoding="utf-8"))
+        for path, content in (
+            ("config/models.yaml", {**registry, "behind-an-api": self.entry}),
+            ("api.yaml", self.study),
+        ):
+            (self.folder / path).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+    def run(self, *arguments: str, code: int = 0) -> str:
+        self.write()
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "api.yaml", *arguments]
+        done = subprocess.run(
+            [*command, "--", "results/api/provenance.json"],
+            cwd=self.folder,
+            env={**os.environ, "PLANTED_KEY": KEY},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert done.returncode == code, done.stdout
+        return done.stdout
+
+    def provenance(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "results/api/provenance.json").read_text())
+        return found
+
+
+@pytest.mark.slow
+def test_a_study_behind_an_api(tmp_path: Path, endpoint: Endpoint) -> None:
+    study = Study(tmp_path / "project", endpoint)
+    printed = study.run()
+    n = 9 * 12 * 2
+    assert sum(endpoint.asked.values()) == len(endpoint.asked) == n
+
+    # Provenance.
+    found = study.provenance()
+    (model,) = found["asked"]
+    assert model["responses"] == model["replies_kept"] == n
+    assert model["finish_reasons"] == {"stop": n}
+    assert model["fingerprints"] == {"fp_planted": n}
+    assert model["answered_by"] == {"gpt-planted-2024-07-18": n}
+    assert model["input_tokens"] == 80 * n
+    assert found["usd"] == model["usd"] == pytest.approx(n * 120e-6)
+    assert model["first_reply"] == "2027-01-15T08:00:00Z"
+    (run,) = model["runs"]
+    assert run["status"] == "done"
+    assert run["started"] <= run["ended"]
+    assert run["request"] == {"model": "gpt-planted", "max_tokens": 100, "temperature": 0}
+    assert "openai" in run["versions"]
+    assert "host" not in run
+    assert json.loads(model["example_prompt"])[0]["role"] == "user"
+    whole = study.folder / "results/api/responses/main/behind-an-api/1-of-1.parquet"
+    assert model["files"][0]["sha256"] == hashlib.sha256(whole.read_bytes()).hexdigest()
+
+    # The key is nowhere: not in logs, results, Snakemake's notes or what was printed.
+    content = b"".join(p.read_bytes() for p in study.folder.rglob("*") if p.is_file())
+    assert KEY.encode() not in content
+    assert KEY not in printed
+
+    # What changes no response asks nothing, and does not even start a job.
+    study.entry |= {"limits": {"concurrency": 3, "requests_per_minute": 1000}, "mode": "batch"}
+    study.study |= {"max_cost_usd": 5, "mode": "live"}
+    assert "Nothing to be done" in study.run("-n")
+
+    # Other shards start jobs, which ask nothing; more orders ask only those.
+    study.entry["shards"] = 2
+    study.run()
+    assert endpoint.number == n
+    study.study["arms"]["main"]["orders"]["count"] = 2
+    study.run()
+    assert endpoint.number == 2 * n
+    assert set(endpoint.asked.values()) == {1}
+
+
+@pytest.mark.slow
+def test_a_failure_reaches_the_terminal_as_one_message(tmp_path: Path, endpoint: Endpoint) -> None:
+    from .server import Fault
+
+    endpoint.fault = lambda number, body: Fault(
+        404, "model_not_found", "The model `gpt-planted` does not exist"
+    )
+    printed = Study(tmp_path / "project", endpoint).run(code=1)
+    assert "it may have been retired" in printed
+    assert "Traceback" not in printed

@@ -1,0 +1,181 @@
+"""Checkpoints: a folder of one's own, or a repository of the Hugging Face hub at one commit.
+
+``python -m cinorms.hub --model NAME --source ID --out FILE --log FILE`` gets a checkpoint once and writes down which
+one it is: the commit of a repository, the digest of a folder. Every later run insists on that one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cinorms.errors import DataError
+
+#: Files of a repository that a checkpoint in safetensors needs; PyTorch's old format only where there is no other.
+WANTED = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja", "*.tiktoken")
+OLD_WEIGHTS = ("*.bin",)
+#: Folders of a repository with the same weights once more.
+SKIPPED = ("original/*", "onnx/*", "openvino/*", "metal/*", "coreml/*")
+#: Of a file larger than two of these only the two ends count for a folder's digest.
+_END_BYTES = 1 << 20
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+
+
+def is_folder(source: str) -> bool:
+    """Tell whether ``source`` names a folder and no repository: it exists, or is no hub id (``owner/name``)."""
+    return Path(source).is_dir() or not _HUB_ID.fullmatch(source)
+
+
+def identify(source: str, revision: str | None, model: str) -> str:
+    """Return which checkpoint ``source`` is: the commit that ``revision`` (default: the newest) stands for.
+
+    For a folder it is ``sha256:`` and the digest of its files. Raises ``DataError`` where it is not to be had.
+    """
+    if is_folder(source):
+        return folder_digest(existing(source, model))
+    if revision and re.fullmatch(r"[0-9a-f]{40}", revision):
+        return revision
+    from huggingface_hub import HfApi
+
+    try:
+        return str(HfApi().model_info(source, revision=revision).sha)
+    except Exception as error:
+        raise explain(error, source, model) from error
+
+
+def find(source: str, revision: str | None, model: str) -> Path:
+    """Return the folder that holds the checkpoint ``source`` at ``revision``, downloading what is missing.
+
+    Raises ``DataError`` where it is not to be had, or where a folder is not the one that ``revision`` names.
+    """
+    if is_folder(source):
+        folder = existing(source, model)
+        if revision and revision != (found := folder_digest(folder)):
+            raise DataError(
+                f"model {model!r}: the checkpoint in {source} is {found}, {revision} was fetched; its files were "
+                "changed since. Put the old ones back, or delete the record of the fetch to use the new ones"
+            )
+        return folder
+    from huggingface_hub import snapshot_download
+
+    wanted: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED)}
+    try:
+        try:
+            folder = Path(
+                snapshot_download(source, allow_patterns=[*WANTED], local_files_only=True, **wanted)
+            )
+            if has_weights(folder):
+                return folder
+        except FileNotFoundError:
+            pass
+        return _download(source, wanted)
+    except Exception as error:
+        raise explain(error, source, model) from error
+
+
+def _download(source: str, wanted: dict[str, Any]) -> Path:
+    """Download a repository's checkpoint, its code left out: it is run only where the registry trusts it."""
+    from huggingface_hub import HfApi, snapshot_download
+
+    files = HfApi().list_repo_files(source, revision=wanted["revision"])
+    old = not any(name.endswith(".safetensors") and "/" not in name for name in files)
+    patterns = [*WANTED, "*.py", *(OLD_WEIGHTS if old else ())]
+    return Path(snapshot_download(source, allow_patterns=patterns, **wanted))
+
+
+def has_weights(folder: Path) -> bool:
+    """Tell whether ``folder`` has the configuration of a model and every file of its weights."""
+    if not (folder / "config.json").is_file():
+        return False
+    for index in folder.glob("*.index.json"):
+        named = set(json.loads(index.read_bytes()).get("weight_map", {}).values())
+        return all((folder / name).is_file() for name in named)
+    return any(folder.glob("*.safetensors")) or any(folder.glob("*.bin"))
+
+
+def existing(source: str, model: str) -> Path:
+    """Return the folder ``source``; raise ``DataError`` where it holds no checkpoint."""
+    folder = Path(source)
+    how = "`make control` trains the control model" if model == "control" else "correct `source`"
+    if not folder.is_dir():
+        raise DataError(f"model {model!r}: there is no folder {source}; {how}")
+    if not has_weights(folder):
+        raise DataError(f"model {model!r}: the folder {source} holds no whole checkpoint; {how}")
+    return folder
+
+
+def folder_digest(folder: Path) -> str:
+    """Return ``sha256:`` and the digest of the names, sizes and contents of the files in ``folder``.
+
+    Of large files only both ends are read: hashing 100 GB for every job would take minutes.
+    """
+    total = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")):
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            content = file.read(_END_BYTES)
+            if size > 2 * _END_BYTES:
+                file.seek(-_END_BYTES, os.SEEK_END)
+            content += file.read()
+        name = path.relative_to(folder).as_posix()
+        total.update(f"{name}\0{size}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+    return f"sha256:{total.hexdigest()}"
+
+
+def explain(error: Exception, source: str, model: str) -> DataError:
+    """Return the message that tells the user why a repository is not to be had, and what to do."""
+    from huggingface_hub import errors
+
+    page = f"the page of {source} on the Hugging Face hub"
+    token = "set the variable HF_TOKEN to a token of your account (it is read from nowhere else)"
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(error, errors.GatedRepoError):
+        why, do = "it is gated", f"accept its licence on {page}, then {token}"
+    elif isinstance(error, errors.RevisionNotFoundError):
+        why, do = (
+            "it has no such revision",
+            f"copy the commit from {page} into `revision` in config/models.yaml",
+        )
+    elif isinstance(error, errors.RepositoryNotFoundError) or status in (401, 403):
+        why, do = (
+            "there is no such repository, or it is private or gated",
+            f"check the spelling of `source`, or {token}",
+        )
+    else:
+        why = f"the hub cannot be reached ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
+        do = (
+            "run `make fetch` once on a machine with internet that shares HF_HOME with this one, or copy the "
+            "checkpoint here and give its folder as `source`"
+        )
+    return DataError(f"model {model!r}: {source} cannot be fetched: {why}; {do}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Get the checkpoint that the arguments name and write down which one it is."""
+    from cinorms.logs import start_logging
+
+    parser = argparse.ArgumentParser(prog="cinorms.hub")
+    for name in ("model", "source", "out", "log"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--revision")
+    given = parser.parse_args(arguments)
+    secrets = [os.environ[name] for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN") if os.environ.get(name)]
+    start_logging(given.log, secrets)
+    revision = identify(given.source, given.revision, given.model)
+    folder = find(given.source, revision, given.model)
+    out = Path(given.out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    record = {"model": given.model, "source": given.source, "revision": revision}
+    out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print(f"{given.model}: {given.source} at {revision} is in {folder}")
+
+
+if __name__ == "__main__":
+    main()

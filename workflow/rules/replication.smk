@@ -1,0 +1,50 @@
+"""Replication: the numbers that a paper prints beside those of this study (`compare` in the study).
+
+Inputs: the tables that the printed numbers are compared with, resources/published
+Outputs: results/{study}/comparison.csv, results/{study}/index.html,
+         results/{study}/comparison.txt (the summary; only where all numbers match)
+
+A number that does not match fails the last step alone, so that everything else is there to look at.
+"""
+
+from cinorms.releases import analyses_of
+
+RELEASE = STUDY.compared()
+
+
+rule compare_numbers:
+    input:
+        tables=[f"{RESULTS}/tables/{name}.parquet" for name in analyses_of(RELEASE)],
+        release=str(ROOT.names("published")[RELEASE.name]) if RELEASE else [],
+        numbers=[str(path) for path in RELEASE.numbers] if RELEASE else [],
+    output:
+        comparison="results/{study}/comparison.csv",
+        page="results/{study}/index.html",
+    log:
+        "logs/{study}/compare_numbers.log",
+    conda:
+        "../../envs/core.yaml"
+    params:
+        models=STUDY.all_models(),
+        code=code_digest("releases", "replication*"),
+    script:
+        "../scripts/compare_numbers.py"
+
+
+rule check_numbers:
+    input:
+        REPORT,
+        TABLES,
+        FIGURES,
+        comparison=f"{RESULTS}/comparison.csv",
+        page=f"{RESULTS}/index.html",
+    output:
+        summary=f"{RESULTS}/comparison.txt",
+    log:
+        f"logs/{STUDY.name}/check_numbers.log",
+    conda:
+        "../../envs/core.yaml"
+    params:
+        code=code_digest("replication"),
+    script:
+        "../scripts/check_numbers.py"

@@ -1,0 +1,22 @@
+"""Say how many printed numbers match, and fail if one does not."""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from cinorms.errors import DataError
+from cinorms.logs import start_logging
+from cinorms.replication import mismatch_text, mismatches, summary_text
+
+if __name__ == "__main__":
+    terminal = sys.stdout
+    start_logging(snakemake.log[0])
+    comparison = pd.read_csv(snakemake.input.comparison, dtype="str", keep_default_na=False)
+    summary = f"\nPrinted numbers that were computed again\n{summary_text(comparison)}\n"
+    print(summary, file=terminal, flush=True)
+    print(summary)
+    missed = mismatches(comparison)
+    if len(missed):
+        raise DataError(f"{len(missed)} printed numbers do not match:\n{mismatch_text(comparison)}")
+    Path(snakemake.output.summary).write_text(summary, encoding="utf-8")

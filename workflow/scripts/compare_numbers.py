@@ -1,0 +1,23 @@
+"""Put a paper's printed numbers beside this study's tables, as a CSV file and a page."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from cinorms.errors import ConfigError
+from cinorms.logs import start_logging
+from cinorms.releases import load_release, read_numbers
+from cinorms.replication import compare, summary_text
+from cinorms.replication_page import render
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    if not snakemake.input.release:
+        raise ConfigError("compare: null was given; the target 'replicate' needs the name of a release")
+    release = load_release(snakemake.input.release)
+    computed = {Path(path).stem: pd.read_parquet(path) for path in snakemake.input.tables}
+    comparison = compare(read_numbers(release), computed)
+    comparison.to_csv(snakemake.output.comparison, index=False)
+    page = render(release, comparison, snakemake.params.models)
+    Path(snakemake.output.page).write_text(page, encoding="utf-8")
+    print(summary_text(comparison))

@@ -1,0 +1,13 @@
+"""Gather what every response of the study was made with."""
+
+import json
+from pathlib import Path
+
+from cinorms.logs import start_logging
+from cinorms.provenance import gather
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    provenance = gather(snakemake.wildcards.study, snakemake.params.asked)
+    text = json.dumps(provenance, indent=1, ensure_ascii=False)
+    Path(snakemake.output.provenance).write_text(text + "\n", encoding="utf-8")
