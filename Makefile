@@ -18,7 +18,7 @@ $(error SIZE=$(SIZE) is not known; allowed: full, small)
 endif
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help demo run figures tables plan test test-all test-paraphrase lint format lock clean
+.PHONY: help demo run figures tables plan test test-all test-faults test-paraphrase lint format lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -42,7 +42,10 @@ test: $(VENV)/dev.done ## the fast tests
 	@$(BIN)/pytest -m "not slow"
 
 test-all: $(VENV)/dev.done ## every test that needs nothing but Python
-	@$(BIN)/pytest
+	@$(BIN)/pytest tests/unit tests/workflow tests/faults
+
+test-faults: $(VENV)/dev.done ## endpoints that fail and jobs that are killed, on a loopback server
+	@$(BIN)/pytest tests/faults
 
 test-paraphrase: .venv-paraphrase/done ## the tests of PEGASUS, on a tiny checkpoint made there
 	@.venv-paraphrase/bin/python -m pytest -o filterwarnings= --confcutdir tests/paraphrase tests/paraphrase

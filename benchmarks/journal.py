@@ -2,8 +2,8 @@
 
     python benchmarks/journal.py [chunk]
 
-Prints seconds of wall time: asked without a journal, with one (chunks of 8,000 unless told), merged from it when
-all is there, and from small parts as a slow endpoint leaves them.
+Prints seconds of wall time: asked without a journal, with one (chunks of 8,000 unless told), merged from it
+when all is there, and from small parts as a slow endpoint leaves them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "workflow" / "lib"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
 from cinorms.ask import ask_shard, write_shard
 from cinorms.designs import expand, load_dataset
@@ -29,6 +28,8 @@ from cinorms.engines.planted import PlantedEngine
 from cinorms.journal import Journal
 from cinorms.prompt_sets import load_prompt_set
 from cinorms.prompts import list_variants
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 class Chunked(PlantedEngine):
@@ -40,6 +41,7 @@ class Chunked(PlantedEngine):
         self.chunk = chunk
 
     def ask(self, questions: Questions, todo: Any, keep: Keep) -> None:
+        """Answer the rows ``todo``, chunk by chunk."""
         for first in range(0, len(todo), self.chunk):
             super().ask(questions, np.asarray(todo[first : first + self.chunk]), keep)
 

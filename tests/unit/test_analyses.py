@@ -33,7 +33,7 @@ def make_vignettes() -> pd.DataFrame:
         for recipient in LEVELS["recipient"]
     ]
     frame = pd.DataFrame(rows, columns=list(LEVELS)).astype("category")
-    return frame.assign(flow=np.arange(len(frame), dtype=np.int32), vignette="text", expected=np.nan)
+    return frame.assign(flow=np.arange(len(frame), dtype=np.int32), vignette="text", expected=0.0)
 
 
 VIGNETTES = make_vignettes()
@@ -99,7 +99,10 @@ def make_entry(kind: str, models: list[str], **keys: Any) -> dict[str, Any]:
         "selected": [["main", m] for m in models],
         "respondents": [["main", m] for m in models],
         "scales": {"main": "acceptability"},
-        "design": {"main": {"dataset": "d", "factors": list(LEVELS), "linked": [["place", "inference"]]}},
+        "design": {
+            "main": {"dataset": "d", "factors": list(LEVELS), "expected_range": None}
+            | {"linked": [["place", "inference"]]}
+        },
         "conditions": {"main": conditions},
         "attributes": attributes,
         "t_val": dict.fromkeys(models, 3),

@@ -63,7 +63,7 @@ def test_a_wrong_name_says_where_it_stands_and_what_is_allowed(
     build_study: Any, entry: dict[str, Any], key: str, parts: list[str]
 ) -> None:
     with pytest.raises(ConfigError) as error:
-        build_study({"analyses": {"mine": REGRESSION | entry}})
+        build_study({"analyses": {"mine": REGRESSION | entry}, "figures": {}})
     message = str(error.value)
     assert message.startswith(f"study.yaml: analyses.mine.{key}: ")
     for part in parts:
@@ -75,7 +75,7 @@ def test_an_attribute_that_a_model_does_not_have_cannot_be_regressed_on(build_st
     with pytest.raises(
         ConfigError, match=r"'capacity' of model 'planted-gpt-4o-mini' is not known.*analyses\.mine\.models"
     ):
-        build_study({"analyses": {"mine": entry}})
+        build_study({"analyses": {"mine": entry}, "figures": {}})
 
 
 def test_right_names_pass(build_study: Any) -> None:
@@ -91,7 +91,7 @@ def test_right_names_pass(build_study: Any) -> None:
         },
         "pairs": {"kind": "model_pairs", "arms": ["main"], "factor": "alignment+quantisation"},
     }
-    study = build_study({"analyses": entries})
+    study = build_study({"analyses": entries, "figures": {}})
     assert study.entry("analyses", "pooled")["attributes"][TULU[1]]["capacity"] == 13
 
 
@@ -100,6 +100,7 @@ def test_an_entrys_own_thresholds_go_before_the_studys_and_are_assessed(build_st
         {
             "norms": {"t_val_for": {TULU[0]: 4}},
             "analyses": {"none": REGRESSION | {"t_val": 0, "t_maj": 0.9}, "usual": REGRESSION},
+            "figures": {},
         }
     )
     assert study.entry("analyses", "none")["t_val"] == dict.fromkeys(TULU, 0)

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -299,6 +301,20 @@ def test_the_first_reply_to_a_question_counts(tmp_path: Path) -> None:
     assert len(parts(tmp_path)) == 2
     pd.testing.assert_frame_equal(ask(tmp_path, Recording()), before)
     assert part.exists()
+
+
+def test_a_part_of_an_older_version_lacks_a_column_and_is_read(tmp_path: Path) -> None:
+    before = ask(tmp_path, Recording(64))
+    (part,) = parts(tmp_path)
+    buffer = pa.BufferOutputStream()
+    pq.write_table(pq.read_table(part).drop_columns(["usd", "fingerprint"]), buffer)
+    data = buffer.getvalue().to_pybytes()
+    start, shard, rows, _, end = part.name.split(".")
+    part.with_name(f"{start}.{shard}.{rows}.{journal_module.digest_of(data)}.{end}").write_bytes(data)
+    part.unlink()
+    engine = Recording()
+    pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
+    assert engine.asked == []
 
 
 # --- A disk that is full, a folder that is closed

@@ -157,7 +157,7 @@ def fit_clm(
     if estimator == "penalised":
         solved, best = problem, maximise_penalised(problem, clm_newton.start(problem))
     elif estimator == "statsmodels":
-        best = fit_statsmodels(problem, slots, codes)
+        best = fit_statsmodels(problem, slots, codes, coding)
     if clusters is None:
         return request.fitted(solved, best, best.covariance, lost, None)
     covariance = clm_newton.clustered(solved, best, clusters[first])

@@ -8,11 +8,14 @@ import numpy as np
 
 from cinorms.clm_newton import Ints, Maximum, Problem, evaluate
 from cinorms.errors import ConfigError
+from cinorms.terms import Coding
 
 
-def fit_statsmodels(problem: Problem, slots: Ints, y: Ints) -> Maximum:
+def fit_statsmodels(problem: Problem, slots: Ints, y: Ints, coding: Coding) -> Maximum:
     """Return where ``OrderedModel(y, X, distr).fit(method="bfgs")`` stops, on the ungrouped rows.
 
+    The columns of a factor stand in the alphabetical order of their levels, as statsmodels' formulas put
+    them: the optimiser's stop depends on it (in PETS section 5.2 a z is 20.3049 so, 20.3051 otherwise).
     statsmodels estimates log increments of the thresholds; the delta method carries their covariance over.
     Its standard errors come from a numerical Hessian of the log-likelihood. Iterations are gradient calls.
     """
@@ -24,16 +27,21 @@ def fit_statsmodels(problem: Problem, slots: Ints, y: Ints) -> Maximum:
         )
     design = np.zeros((len(y), problem.cross.n_slots))
     design[np.arange(len(y))[:, None], slots] = 1.0
+    names = coding.slot_names()
+    factor_of = np.searchsorted(coding.offsets, problem.terms, side="right")
+    order = np.lexsort(([names[slot][1] for slot in problem.terms], factor_of))
     with warnings.catch_warnings():
         # It warns of non-convergence and of a Hessian that cannot be inverted; both are a status here.
         warnings.simplefilter("ignore")
-        result = OrderedModel(y, design[:, problem.terms], distr=problem.link.name).fit(
+        result = OrderedModel(y, design[:, problem.terms[order]], distr=problem.link.name).fit(
             method="bfgs", disp=False
         )
         raw = np.asarray(result.params)
         invertible = result.normalized_cov_params is not None
         covariance = np.asarray(result.cov_params()) if invertible else np.full((len(raw), len(raw)), np.nan)
     p = len(problem.terms)
+    back = np.append(np.argsort(order), np.arange(p, len(raw)))
+    raw, covariance = raw[back], covariance[np.ix_(back, back)]
     increments = np.append(raw[p], np.exp(raw[p + 1 :]))
     k = len(increments)
     # d theta_k / d raw_j: 1 for the first threshold, exp(raw_j) for each increment up to k

@@ -115,8 +115,8 @@ class Journal:
         tables = [PART.empty_table()]
         for path in sorted((self.folder / "parts").glob("*.parquet")):
             data = path.read_bytes()
-            if _digest(data) == path.name.split(".")[3]:
-                tables.append(pq.read_table(pa.BufferReader(data), schema=PART))
+            if digest_of(data) == path.name.split(".")[3]:
+                tables.append(_read_part(data))
             else:
                 self._put_aside(path)
         return pa.concat_tables(tables).unify_dictionaries()
@@ -130,7 +130,7 @@ class Journal:
         buffer = pa.BufferOutputStream()
         pq.write_table(part.select(PART.names).cast(PART), buffer, compression="zstd")
         data = buffer.getvalue().to_pybytes()
-        name = f"{time.time_ns():020d}.{self.shard}.{part.num_rows}.{_digest(data)}.parquet"
+        name = f"{time.time_ns():020d}.{self.shard}.{part.num_rows}.{digest_of(data)}.parquet"
         path = self.folder / "parts" / name
         try:
             with explained(path.parent):
@@ -304,6 +304,15 @@ def explained(folder: Path) -> Iterator[None]:
         ) from error
 
 
+def _read_part(data: bytes) -> pa.Table:
+    """Return a part; a column that parts did not have when it was written is missing throughout."""
+    table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
+    if table.schema.equals(PART):
+        return table
+    columns = [table[f.name] if f.name in table.column_names else pa.nulls(len(table), f.type) for f in PART]
+    return pa.table(dict(zip(PART.names, columns, strict=True))).cast(PART)
+
+
 def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:
     """Lock all ``places`` or none; tell which."""
     for template_no, order_no in places:
@@ -336,7 +345,8 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _digest(data: bytes) -> str:
+def digest_of(data: bytes) -> str:
+    """Return the checksum that the name of a part holds."""
     return hashlib.blake2b(data, digest_size=12).hexdigest()
 
 

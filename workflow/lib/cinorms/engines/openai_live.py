@@ -21,7 +21,7 @@ from cinorms.errors import EngineError
 
 #: Replies, and seconds, after which what is finished becomes a part of the journal.
 CHUNK = 1_000
-SECONDS = 10.0
+SECONDS = 20.0
 #: Times that a request which failed is sent; waiting because the endpoint is busy does not count.
 ATTEMPTS = 8
 #: Seconds of being told to wait, without a single reply, after which a job gives up.

@@ -1,4 +1,4 @@
-"""What the schemas cannot see in a figure: names of factors and tables, numbers of models; no data is read."""
+"""What the schemas cannot see in a figure: names of factors and tables, numbers of models. Reads no data."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from cinorms.figures.texts import widest, wrap
+from cinorms.figures.texts import height_of, widest, wrap
 from cinorms.figures.theme import (
     GROUP_COLOURS,
     GROUP_MARKERS,
@@ -34,14 +34,16 @@ MARKS = {
 }
 #: What a regression of several models or arms has in the column of the one it is not of.
 POOLED = "pooled"
-#: Room for the labels of levels and for headings in inches; height of one model's line; least height of a level.
-LABELS, HEADINGS, LINE_HEIGHT, LEVEL_HEIGHT = 3.0, 5.4, 0.13, 0.22
+#: Room for the labels of levels and for headings in inches; height of one model's line.
+LABELS, HEADINGS, LINE_HEIGHT = 3.0, 5.4, 0.13
 
 
 def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
     """Return a forest plot of the table: a block per factor, a line per level, a mark per model."""
     from plotnine import (
         element_blank,
+        guide_legend,
+        guides,
         labs,
         scale_color_manual,
         scale_shape_manual,
@@ -55,8 +57,9 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
     fits = list(frame["fit"].cat.categories)
     lines = _lines(frame)
     y = frame.merge(lines, on=["term", "level"])["y"].to_numpy()
-    shift = (frame["fit"].cat.codes.to_numpy() - (len(fits) - 1) / 2) * 0.8 / len(fits)
+    shift = (frame["fit"].cat.codes.to_numpy() - (len(fits) - 1) / 2) * LINE_HEIGHT
     levels = lines[lines["level"] != ""]
+    across = max(1, int(HEADINGS / (widest(fits, TEXT_SIZE) + 0.4)))
     plot = (
         _marks(frame.assign(y=y - shift), lines[lines["level"] == ""])
         + scale_color_manual(values=dict(zip(fits, cycle(GROUP_COLOURS), strict=False)), limits=fits)
@@ -66,16 +69,16 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
             labels=list(levels["label"]),
             minor_breaks=[],
             expand=(0, 0),
-            limits=(lines["y"].min() - 0.8, 0.6),
+            limits=(lines["y"].min() - LINE_HEIGHT * len(fits) / 2 - 0.15, 0.1),
         )
+        + guides(color=guide_legend(ncol=across), shape=guide_legend(ncol=across))
         + labs(
             x="coefficient (change of the latent answer from the baseline; above 0: more acceptable)", y=""
         )
         + base_theme()
         + theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=element_blank())
     )
-    step = max(LEVEL_HEIGHT, LINE_HEIGHT * len(fits) + 0.06)
-    size = (6.3 + widest(levels["label"], TEXT_SIZE), 1.9 - lines["y"].min() * step)
+    size = (6.3 + widest(levels["label"], TEXT_SIZE), 1.8 + 0.2 * -(-len(fits) // across) - lines["y"].min())
     return finish(plot, entry, size, _counted(frame), *_more(frame, entry))
 
 
@@ -121,8 +124,7 @@ def terms(table: pd.DataFrame, entry: dict[str, Any]) -> pd.DataFrame:
     if "source" in frame:
         frame = frame[frame["source"] == "recovered"]
     frame = frame[frame["arm"].isin([*entry["arms"], POOLED])]
-    if entry.get("models"):
-        frame = frame[frame["model"].isin([*entry["models"], POOLED])]
+    frame = frame[frame["model"].isin([*(model for _, model in entry["selected"]), POOLED])]
     if entry.get("factors"):
         frame = frame[frame["term"].isin(entry["factors"])]
     several = len(frame["arm"].unique()) > 1
@@ -136,7 +138,11 @@ def terms(table: pd.DataFrame, entry: dict[str, Any]) -> pd.DataFrame:
 
 
 def _lines(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a line for each factor (level "") and for each of its levels: term, level, y, title, label."""
+    """Return a line for each factor (level "") and for each of its levels.
+
+    Columns: term, level, title (of a factor), label (of a level), y: the middle of the line, in inches from
+    the top, negative.
+    """
     rows: list[dict[str, Any]] = []
     for term, of in frame.groupby("term", sort=False):
         baseline = " / ".join(dict.fromkeys(of["baseline"].dropna().astype(str)))
@@ -146,16 +152,23 @@ def _lines(frame: pd.DataFrame) -> pd.DataFrame:
             {"term": term, "level": level, "title": "", "label": wrap(str(level), LABELS, TEXT_SIZE)}
             for level in dict.fromkeys(of["level"])
         ]
-    # A label of two lines needs the height of two.
-    heights = [max(1.0, 0.75 * ((row["label"] + row["title"]).count("\n") + 1)) for row in rows]
-    ends = np.cumsum(heights)
-    return pd.DataFrame(rows).assign(y=-(ends - np.array(heights) / 2) + 0.5)
+    least = LINE_HEIGHT * (len(frame["fit"].cat.categories) + 0.6)
+    heights = np.array(
+        [
+            max(height_of(row["label"] + row["title"], TEXT_SIZE) + 0.08, 0 if row["title"] else least)
+            for row in rows
+        ]
+    )
+    return pd.DataFrame(rows).assign(y=heights / 2 - np.cumsum(heights))
 
 
 def _counted(frame: pd.DataFrame) -> str:
     n = frame.groupby("fit", observed=True)["n"].max().dropna().astype(int)
     each = ", ".join(f"{fit} {count:,}" for fit, count in n.items())
-    return (f"n = flows with a norm: {each}. " if each else "") + "Lines: 95% intervals."
+    terms_each = (
+        f"{len(frame.drop_duplicates(['term', 'level']))} terms per regression. Lines: 95% intervals."
+    )
+    return f"n = norms or answers fitted: {each}; {terms_each}" if each else f"n = {terms_each}"
 
 
 def _more(frame: pd.DataFrame, entry: dict[str, Any]) -> list[str]:

@@ -112,12 +112,13 @@ def finish(plot: ggplot, entry: Mapping[str, Any], size: tuple[float, float], sa
 
 def empty(entry: Mapping[str, Any], reason: str) -> Drawn:
     """Return a figure that shows nothing but why there is nothing to show."""
-    from plotnine import aes, geom_text, ggplot, theme_void
+    from plotnine import aes, element_blank, geom_text, ggplot, labs, theme
 
     width = entry.get("width", 6.0)
     text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
     plot = ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), aes("x", "y", label="label"))
-    plot = plot + geom_text(size=11, color=INK) + base_theme() + theme_void()
+    plot = plot + geom_text(size=11, color=INK) + labs(x="", y="") + base_theme()
+    plot = plot + theme(axis_text=element_blank(), panel_grid_major=element_blank())
     return finish(plot, entry, (6.0, 2.5), "n = 0.", f"Nothing to show: {reason}")
 
 

@@ -36,14 +36,14 @@ def draw(
     """Return a row of boxes per model, a box for each of what is compared (arms by default)."""
     from plotnine import ggplot, labs
 
+    over = entry.get("over", "variants")
     frame = spreads(chosen_each(selected, entry, vignettes), entry, prompts)
     if not len(frame) or not frame["n"].any():
-        return empty(entry, "no flow has two valid answers of which the variance could be taken.")
+        return empty(entry, f"no {SAID[over]} can be taken: each has fewer than two.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     plot = ggplot() + base_theme() + labs(x=UNITS, y="")
     for layer in boxes.layers(boxes.place(frame, rows, groups), rows, groups):
         plot = plot + layer
-    over = entry.get("over", "variants")
     low, high = int(frame["n"].min()), int(frame["n"].max())
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]

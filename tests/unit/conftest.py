@@ -1,0 +1,118 @@
+"""What the tests of figures share: a small dataset, answers and norms made from levels, and an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.kinds import Selected
+from cinorms.norms import assess
+
+SENDERS = ["a tracker", "a camera"]
+TYPES = ["location", "audio", "video"]
+RECIPIENTS = ["a doctor", "the police"]
+PRINCIPLES = ["with consent", "in an emergency situation of the owner"]
+FACTORS = ["subject", "sender", "information_type", "recipient", "transmission_principle"]
+T_VALS, T_MAJS = [0, 2, 3], ["plurality", 0.5, 0.67]
+
+
+@pytest.fixture(scope="session")
+def small_vignettes() -> pd.DataFrame:
+    """Return 24 flows: 2 senders x 3 types x 2 recipients x 2 principles, one subject."""
+    levels = [["owner"], SENDERS, TYPES, RECIPIENTS, PRINCIPLES]
+    grid = pd.MultiIndex.from_product(levels, names=FACTORS).to_frame(index=False)
+    frame = pd.DataFrame(
+        {f: pd.Categorical(grid[f], categories=of) for f, of in zip(FACTORS, levels, strict=True)}
+    )
+    texts = [f"vignette {i}" for i in range(len(frame))]
+    return frame.assign(flow=np.arange(len(frame), dtype=np.int32), vignette=texts, expected=np.nan)
+
+
+@pytest.fixture(scope="session")
+def small_prompts() -> pd.DataFrame:
+    """Return the prompts of 2 templates x 2 orders."""
+    pairs = [(t, o) for t in range(2) for o in range(2)]
+    return pd.DataFrame(
+        {
+            "variant": [f"{t}_{o}" for t, o in pairs],
+            "template_no": [t for t, _ in pairs],
+            "order_no": [o for _, o in pairs],
+        }
+    )
+
+
+def make_answers(levels: Sequence[Sequence[int | None]]) -> pd.DataFrame:
+    """Return the answers of flows 0, 1, ...: for each the levels in the variants 0_0, 0_1, 1_0, 1_1; None refuses."""
+    variants = ["0_0", "0_1", "1_0", "1_1"]
+    rows = [(flow, variants[i], level) for flow, of in enumerate(levels) for i, level in enumerate(of)]
+    frame = pd.DataFrame(rows, columns=["flow", "variant", "level"])
+    missing = frame["level"].isna()
+    return frame.assign(
+        flow=frame["flow"].astype(np.int32),
+        variant=pd.Categorical(frame["variant"], categories=variants),
+        level=frame["level"].astype("Int8"),
+        status=pd.Categorical(np.where(missing, "refusal", "ok")),
+    )
+
+
+@pytest.fixture()
+def answers_of() -> Callable[..., Selected]:
+    """Return a function that makes the selected answers of a model from the levels of each flow."""
+
+    def make(model: str, levels: Sequence[Sequence[int | None]], arm: str = "main") -> Selected:
+        return Selected(arm, model, make_answers(levels))
+
+    return make
+
+
+@pytest.fixture()
+def norms_of() -> Callable[..., Selected]:
+    """Return a function that makes the selected norms of a model from the levels of each flow."""
+
+    def make(model: str, levels: Sequence[Sequence[int | None]], arm: str = "main") -> Selected:
+        return Selected(arm, model, assess(make_answers(levels), T_VALS, T_MAJS, "strict"))
+
+    return make
+
+
+@pytest.fixture()
+def figure_entry() -> Callable[..., dict[str, Any]]:
+    """Return a function that makes what `Study.entry` makes of a figure of these models."""
+
+    def make(models: Sequence[str], arms: Sequence[str] = ("main",), **changes: Any) -> dict[str, Any]:
+        design = {"dataset": "small", "factors": FACTORS, "linked": [], "expected_range": None}
+        return {
+            "name": "fig",
+            "arms": list(arms),
+            "selected": [[arm, model] for arm in arms for model in models],
+            "scales": dict.fromkeys(arms, "acceptability"),
+            "design": dict.fromkeys(arms, design),
+            "conditions": {arm: {"temperature": i / 2} for i, arm in enumerate(arms)},
+            "t_val": dict.fromkeys(models, 2),
+            "t_maj": 0.5,
+            "t_vals": T_VALS,
+            "t_majs": T_MAJS,
+            "planted": False,
+            **changes,
+        }
+
+    return make
+
+
+@pytest.fixture()
+def built() -> Callable[..., Any]:
+    """Return a function that builds a plot and returns the data of its layers (pixels are not looked at)."""
+    from copy import deepcopy
+
+    from matplotlib import pyplot as plt
+
+    def build(plot: Any) -> list[pd.DataFrame]:
+        plot = deepcopy(plot)
+        plt.close(plot.draw())
+        return [layer.data for layer in plot.layers]
+
+    return build
