@@ -46,7 +46,7 @@ def small_prompts() -> pd.DataFrame:
 
 
 def make_answers(levels: Sequence[Sequence[int | None]]) -> pd.DataFrame:
-    """Return the answers of flows 0, 1, ...: for each the levels in the variants 0_0, 0_1, 1_0, 1_1; None refuses."""
+    """Return the answers of flows 0, 1, ...: for each the levels in the variants 0_0, 0_1, 1_0, 1_1."""
     variants = ["0_0", "0_1", "1_0", "1_1"]
     rows = [(flow, variants[i], level) for flow, of in enumerate(levels) for i, level in enumerate(of)]
     frame = pd.DataFrame(rows, columns=["flow", "variant", "level"])
@@ -59,7 +59,7 @@ def make_answers(levels: Sequence[Sequence[int | None]]) -> pd.DataFrame:
     )
 
 
-@pytest.fixture()
+@pytest.fixture
 def answers_of() -> Callable[..., Selected]:
     """Return a function that makes the selected answers of a model from the levels of each flow."""
 
@@ -69,7 +69,7 @@ def answers_of() -> Callable[..., Selected]:
     return make
 
 
-@pytest.fixture()
+@pytest.fixture
 def norms_of() -> Callable[..., Selected]:
     """Return a function that makes the selected norms of a model from the levels of each flow."""
 
@@ -79,7 +79,7 @@ def norms_of() -> Callable[..., Selected]:
     return make
 
 
-@pytest.fixture()
+@pytest.fixture
 def figure_entry() -> Callable[..., dict[str, Any]]:
     """Return a function that makes what `Study.entry` makes of a figure of these models."""
 
@@ -103,7 +103,7 @@ def figure_entry() -> Callable[..., dict[str, Any]]:
     return make
 
 
-@pytest.fixture()
+@pytest.fixture
 def built() -> Callable[..., Any]:
     """Return a function that builds a plot and returns the data of its layers (pixels are not looked at)."""
     from copy import deepcopy

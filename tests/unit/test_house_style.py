@@ -172,7 +172,7 @@ def test_there_are_rules_to_check() -> None:
 def test_a_stage_says_what_goes_in_and_what_comes_out(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "lambda" not in text
-    if path.name == "common.smk":
+    if path.name in ("common.smk", "inputs.smk"):  # functions, no rules
         assert text.count("\n") <= 180
         assert not rules_of(path)
     else:

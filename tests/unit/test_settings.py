@@ -428,6 +428,11 @@ WRONG: dict[str, tuple[Any, str]] = {
         "arms.main.readout: 'options' reads probabilities, not samples; temperature 0.5 was given, "
         "allowed: 0",
     ),
+    "the same prompt three times": (
+        arm(orders={"method": "fixed"}),
+        "arms.main.orders.count: 3 was given; with method 'fixed' and temperature 0 every prompt would be asked "
+        "so many times over; allowed: 1",
+    ),
     "an unknown readout": (
         arm(readout="option"),
         "arms.main.readout: 'option' is not allowed; allowed: options, text; did you mean 'options'?",

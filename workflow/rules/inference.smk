@@ -80,6 +80,7 @@ rule ask_openai:
     resources:
         mem_mb=2000,
         runtime=1440,
+        api_jobs=1,  # --resources api_jobs=1: one job at a time, for an account with tight limits
     params:
         python=get_python,
         spec=get_spec,

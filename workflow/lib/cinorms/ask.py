@@ -30,6 +30,8 @@ from cinorms.logs import start_logging
 from cinorms.orders import as_categorical
 from cinorms.replies import Replies
 
+#: Variables that may hold a token of the Hugging Face hub: like keys, in no log.
+TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 #: Packages whose versions a run record states, where they are installed.
 PACKAGES = ("openai", "vllm", "torch", "transformers", "pandas", "pyarrow", "numpy")
 
@@ -43,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     spec, tuning = json.loads(given.spec), json.loads(given.tuning)
     key = os.environ.get(tuning.get("key_variable") or "")
-    start_logging(given.log, secrets=[key] if key else [])
+    secrets = [key, *(os.environ.get(name) for name in TOKENS)]
+    start_logging(given.log, [secret for secret in secrets if secret])
     signal.signal(signal.SIGTERM, _stop)
     vignettes = tables.read(given.vignettes, tables.VIGNETTES)
     variants = tables.read(given.variants, tables.PROMPTS)
@@ -63,14 +66,14 @@ def ask_and_write(
     out: Path,
 ) -> pd.DataFrame:
     """Ask a shard and write its responses to ``out``, with a journal beside it where the engine needs one."""
-    journal = Journal.open(out.parent, spec) if spec["engine"] != "planted" else None
     # What a study spends is counted in one place, beside the arms' folders.
     tuning = {
         **tuning,
         "spending": str(out.parents[2] / ".spending"),
         "job": ".".join(out.with_suffix("").parts[-3:]),
     }
-    engine = make_engine(spec, tuning, key, journal.folder if journal else None)
+    engine = make_engine(spec, tuning, key, Journal.at(out.parent, spec).folder)
+    journal = Journal.open(out.parent, spec) if engine.journalled else None
     return write_shard(spec, vignettes, variants, out, engine, journal)
 
 

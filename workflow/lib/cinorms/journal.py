@@ -35,8 +35,9 @@ import pyarrow.parquet as pq
 
 from cinorms.errors import JournalError
 
-#: What of a spec does not change the response to one prompt; the orders and texts are in the prompts' hashes.
-NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method"})
+#: What of a spec does not change the response to one prompt: the orders and texts are in the prompts' hashes,
+#: and only planted respondents, which have no journal, look at the factors.
+NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method", "factors"})
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 #: A part: the responses, then the raw facts of each reply. Every column but the first three may be missing.
@@ -68,8 +69,8 @@ _ORDERS = 128
 
 
 def settings_of(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of ``spec`` can change the response to one prompt."""
-    return {name: value for name, value in spec.items() if name not in NOT_SETTINGS}
+    """Return what of ``spec`` can change the response to one prompt; 0.0 and 0 are the same setting."""
+    return {name: _plain(value) for name, value in spec.items() if name not in NOT_SETTINGS}
 
 
 @dataclass
@@ -327,6 +328,14 @@ def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:
             fcntl.lockf(handle, fcntl.LOCK_UN)
             return False
     return True
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _difference(path: Path, settings: Mapping[str, Any]) -> str:

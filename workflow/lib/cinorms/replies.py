@@ -38,8 +38,6 @@ class Replies:
         questions = self._questions
         rows = pd.Index(questions.variants["variant"])
         variant = parts["variant"].combine_chunks()
-        if not isinstance(variant, pa.DictionaryArray):  # no chunk, or several
-            variant = pa.chunked_array(parts["variant"]).unify_dictionaries().combine_chunks()
         row = rows.get_indexer(pd.Index(variant.dictionary.to_pylist()))[variant.indices.to_numpy()]
         place = pd.Index(questions.flows["flow"]).get_indexer(parts["flow"].to_numpy())
         at = np.where((row < 0) | (place < 0), -1, place * len(rows) + row)

@@ -134,6 +134,12 @@ def _check_arm(study: Study, name: str, arm: Mapping[str, Any], layers: Sequence
             f"{file}: {key}: 'options' reads probabilities, not samples; temperature {arm['temperature']} "
             "was given, allowed: 0"
         )
+    if arm["orders"]["method"] == "fixed" and arm["orders"]["count"] > 1 and arm["temperature"] == 0:
+        file, key = _place(layers, name, "orders")
+        raise ConfigError(
+            f"{file}: {key}.count: {arm['orders']['count']} was given; with method 'fixed' and temperature 0 every "
+            "prompt would be asked so many times over; allowed: 1"
+        )
     file, key = _place(layers, name, "select")
     _check_select(study, arm["dataset"], arm["select"], key, file)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from tqdm import tqdm
 
 from cinorms.engines.limiter import read_retry_after
 from cinorms.engines.spending import Spending
@@ -37,6 +40,9 @@ _COMMON = (
     "seed",
     "messages[0].role",
 )
+
+#: Failures of the HTTP client after which nothing can have been answered.
+_NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol")
 
 
 @dataclass(frozen=True)
@@ -190,6 +196,12 @@ def make_openai(
     return LiveEngine(endpoint)
 
 
+def progress(total: int, done: int) -> tqdm[Any]:
+    """Return a progress bar: lively on a terminal, a line every half minute in a log."""
+    pause = 0.5 if sys.stderr.isatty() else 30
+    return tqdm(total=total, initial=done, unit="requests", mininterval=pause)
+
+
 def judge(error: Exception) -> Failure:
     """Return what an exception of the openai package means."""
     import openai
@@ -197,10 +209,13 @@ def judge(error: Exception) -> Failure:
     if isinstance(error, openai.APIStatusError):
         headers = {name.lower(): value for name, value in error.response.headers.items()}
         return judge_status(error.status_code, error.body, headers, str(error.message))
-    if isinstance(error, openai.APITimeoutError):
-        return Failure("again", "no reply in time", paid=True, overload=True, advice="down")
     if isinstance(error, openai.APIConnectionError):
-        return Failure("again", f"no connection ({_cause(error)})", paid=True, advice="down")
+        cause = error.__cause__ or error
+        sent = type(cause).__name__ not in _NEVER_SENT
+        if sent and isinstance(error, openai.APITimeoutError):
+            return Failure("again", "no reply in time", paid=True, overload=True, advice="down")
+        reason = f"no connection ({type(cause).__name__}: {cause})"[:200]
+        return Failure("again", reason, paid=sent, advice="down")
     raise error
 
 
@@ -270,8 +285,3 @@ def refusal(failure: Failure, secrets: Iterable[str]) -> dict[str, Any]:
 
 def _whole(value: object) -> int | None:
     return int(value) if isinstance(value, int | float) and 0 <= value < 2**31 else None
-
-
-def _cause(error: BaseException) -> str:
-    cause = error.__cause__ or error
-    return f"{type(cause).__name__}: {cause}"[:200]

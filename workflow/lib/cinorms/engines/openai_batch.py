@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from tqdm import tqdm
 
 from cinorms.engines import Keep
 from cinorms.engines.batch_notes import Batch, BatchNotes
-from cinorms.engines.openai_api import Endpoint, Failure, judge, judge_status, read_reply, refusal
+from cinorms.engines.openai_api import Endpoint, Failure, judge, judge_status, progress, read_reply, refusal
 from cinorms.engines.questions import Questions
 from cinorms.engines.spending import CapReached
 from cinorms.errors import EngineError
@@ -76,7 +75,7 @@ class BatchEngine:
         self._refused: list[dict[str, Any]] = []
         self._stop: Failure | None = None
         self._one_by_one = False
-        with tqdm(total=len(questions.grid), initial=len(questions.grid) - len(todo), unit="requests") as bar:
+        with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
             self._bar = bar
             try:
                 self._ask_all()

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from cinorms.engines import Keep
 from cinorms.engines.limiter import Closed, Limiter
-from cinorms.engines.openai_api import CONCURRENCY, Endpoint, Failure, judge, read_reply, refusal
+from cinorms.engines.openai_api import CONCURRENCY, Endpoint, Failure, judge, progress, read_reply, refusal
 from cinorms.engines.questions import Questions
 from cinorms.engines.spending import CapReached
 from cinorms.errors import EngineError
@@ -55,9 +55,7 @@ class LiveEngine:
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
         """Ask the rows ``todo``; see ``engines.Engine``."""
         some_answered = len(todo) < len(questions.grid)
-        with tqdm(
-            total=len(questions.grid), initial=len(questions.grid) - len(todo), unit="requests", mininterval=2
-        ) as bar:
+        with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
             run = _Run(self, questions, keep, bar, some_answered, self._backoff, self._chunk)
             try:
                 asyncio.run(run.ask_all(todo))

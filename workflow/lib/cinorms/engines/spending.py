@@ -102,7 +102,7 @@ class Spending:
             if short > left + 1e-12:
                 spent = self.cap - left
                 raise CapReached(
-                    f"max_cost_usd: {self.cap:g} would be passed: this study has spent {spent:.4f} dollars, the "
+                    f"max_cost_usd: {self.cap:g} would be passed: {spent:.4f} dollars are spent, the "
                     f"next request could cost {short:.6f}. What was answered is in the journal; raise "
                     "max_cost_usd and run again to ask the rest"
                 )

@@ -1,0 +1,50 @@
+"""Flows kept under every pair of thresholds that a model can meet."""
+
+from __future__ import annotations
+
+import pytest
+
+from cinorms.figures.sensitivity import draw, kept_shares
+
+LEVELS = [[1, 1, 1], [1, 1, -1], [1, -1, None], [None, None, None], *[[2, 2, 2]] * 20]
+
+
+def test_shares_fall_as_thresholds_rise(norms_of, figure_entry) -> None:
+    table = kept_shares([norms_of("a", LEVELS)], figure_entry(["a"]))
+    assert len(table) == 9
+    shares = table.set_index(["line", "majority"])["kept"]
+    assert shares["at least 0", "plurality"] == 22  # the tie and the flow without answers are not kept
+    assert shares["at least 3", "50%"] == 22
+    assert shares["at least 3", "67%"] == 21  # 2 of 3 are less than 67%
+    assert table["flows"].eq(24).all()
+
+
+def test_a_t_val_above_what_a_model_was_asked_is_left_out(norms_of, figure_entry) -> None:
+    few = [[1, 1]] * 24
+    table = kept_shares([norms_of("a", LEVELS), norms_of("few", few)], figure_entry(["a", "few"]))
+    assert set(table.loc[table["panel"] == "few", "line"]) == {"at least 0", "at least 2"}
+
+
+def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, small_vignettes, built) -> None:
+    drawn = draw(
+        [norms_of(m, LEVELS) for m in ("b", "a")], figure_entry(["b", "a"]), {"main": small_vignettes}
+    )
+    lines = built(drawn.plot)[0]
+    assert lines.groupby("PANEL")["color"].nunique().tolist() == [3, 3]
+    assert "n = 24 flows per model" in drawn.plot.labels.caption
+    limits = next(s for s in drawn.plot.scales if "x" in s.aesthetics).limits
+    assert list(limits) == ["plurality", "50%", "67%"]
+
+
+def test_no_flow_at_all_is_a_figure_that_says_so(norms_of, figure_entry, small_vignettes, built) -> None:
+    entry = figure_entry(["a"], select={"sender": ["nobody"]})
+    drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
+    assert "Nothing to show" in drawn.caption
+    built(drawn.plot)
+
+
+@pytest.mark.parametrize("models", [1, 9])
+def test_few_and_many_models_can_be_drawn(norms_of, figure_entry, small_vignettes, built, models) -> None:
+    names = [f"model-{i}" for i in range(models)]
+    drawn = draw([norms_of(m, LEVELS) for m in names], figure_entry(names), {"main": small_vignettes})
+    assert built(drawn.plot)[0]["PANEL"].nunique() == models
