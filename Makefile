@@ -18,7 +18,7 @@ $(error SIZE=$(SIZE) is not known; allowed: full, small)
 endif
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help demo run figures tables plan test test-all test-faults test-paraphrase lint format lock clean
+.PHONY: help demo run figures tables plan replicate test test-all test-faults test-paraphrase lint format lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -37,6 +37,9 @@ tables: $(VENV)/run.done ## make the tables of CONFIG
 
 plan: $(VENV)/run.done ## say what CONFIG will ask and cost, asking nothing
 	@$(SNAKEMAKE) --quiet host reason rules --forcerun plan -- plan
+
+replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, beside the printed ones
+	@$(BIN)/snakemake --cores $(CORES) --configfile config/replication.yaml --quiet rules reason host -- replicate
 
 test: $(VENV)/dev.done ## the fast tests
 	@$(BIN)/pytest -m "not slow"

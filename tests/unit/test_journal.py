@@ -1,4 +1,4 @@
-"""The journal: what was kept is there whole or not at all, and re-used where the prompt is the same."""
+"""The journal: what was kept is there whole or not at all, and reused where the prompt is the same."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_everything_is_asked_once_and_kept(tmp_path: Path) -> None:
 
 
 @given(chunks=st.lists(st.integers(0, 5), min_size=1, max_size=6), size=st.integers(1, 20))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_file_is_the_same_however_often_the_job_was_stopped(
     chunks: list[int], size: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -150,7 +150,7 @@ def test_without_a_journal_the_responses_are_the_same(tmp_path: Path) -> None:
     assert responses["text"].tolist() == ask(tmp_path, Recording())["text"].tolist()
 
 
-# --- What is re-used
+# --- What is reused
 
 
 def test_other_shards_re_use_every_response(tmp_path: Path) -> None:

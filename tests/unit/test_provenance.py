@@ -138,7 +138,7 @@ def command(
         "variants": str(folder / "variants.parquet"),
         "out": str(folder / "responses/main/m/1-of-1.parquet"),
         "log": str(folder / "job.log"),
-        "tuning": json.dumps(tuning or {}),
+        "tuning": "{}",
     }
     environment = {k: v for k, v in os.environ.items() if "KEY" not in k}
     environment["PYTHONPATH"] = str(Path(cinorms.__file__).parents[1])

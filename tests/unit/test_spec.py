@@ -81,7 +81,7 @@ def test_the_seed_changes_the_spec(build_study: Build) -> None:
     [
         {"norms": {"t_val": 3, "t_maj": "plurality", "consensus": "papers"}},
         {"figures": {}},
-        {"analyses": {}},
+        {"analyses": {}, "figures": {}},
         {"models": ["tulu-2-7b"]},
         {"study": "another", "mirror": "somewhere"},
         {"arm_defaults": {"templates_for": {"gpt-4o-mini": 3}}},

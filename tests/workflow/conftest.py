@@ -26,6 +26,11 @@ SMALL = {
         }
     },
     "norms": {"t_val": 3, "grid": {"t_val": [3]}},
+    "analyses": {
+        "answers": {"kind": "answer_counts", "arms": ["main"]},
+        "regression": {"kind": "ordinal_regression", "arms": ["main"], "factors": ["transmission_principle"]},
+    },
+    "figures": {"distribution": {"kind": "distribution", "arms": ["main"]}},
 }
 
 

@@ -18,10 +18,10 @@ rule read_answers:
         "logs/{study}/read_answers/{arm}/{model}.log",
     benchmark:
         "logs/{study}/read_answers/{arm}/{model}.benchmark.tsv"
-    conda:
-        "../../envs/core.yaml"
     wildcard_constraints:
         arm="|".join(STUDY.arms_from("model", "raw_csv")) or "(?!)",
+    conda:
+        "../../envs/core.yaml"
     resources:
         mem_mb=1500,
         runtime=10,

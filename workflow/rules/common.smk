@@ -14,7 +14,8 @@ from snakemake.settings.types import DeploymentMethod
 from cinorms.digest import code_digest
 from cinorms.errors import CinormsError
 from cinorms.kinds import KINDS, inputs_of
-from cinorms.settings import Layer, Root, load_study
+from cinorms.norms import status_column
+from cinorms.settings import Layer, Root, load_planted, load_study
 from cinorms.spec import make_spec, make_tuning, shards_of
 from cinorms.validation import load_yaml
 

@@ -3,6 +3,7 @@
 Inputs: vignettes, prompts
 Outputs: results/{study}/responses/{arm}/{model}/{shard}.parquet,
          results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models),
+         results/{study}/checkpoints/{model}.json (which checkpoint a model is, for vLLM),
          results/{study}/provenance.json (what every response was made with)
 
 The three rules differ in where they run and what they need, not in what they do. Their `spec` is one value that
@@ -21,11 +22,11 @@ rule ask_planted:
         "logs/{study}/ask_planted/{arm}/{model}/{shard}.log",
     benchmark:
         "logs/{study}/ask_planted/{arm}/{model}/{shard}.benchmark.tsv"
-    conda:
-        "../../envs/core.yaml"
     wildcard_constraints:
         arm=ASKED_ARMS,
         model=get_models_of("planted"),
+    conda:
+        "../../envs/core.yaml"
     resources:
         mem_mb=1500,
         runtime=10,
@@ -37,29 +38,53 @@ rule ask_planted:
         " --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
 
 
+rule fetch_checkpoint:
+    input:
+        made=get_checkpoint_files,
+    output:
+        record="results/{study}/checkpoints/{model}.json",
+    log:
+        "logs/{study}/fetch_checkpoint/{model}.log",
+    wildcard_constraints:
+        model=get_models_of("vllm"),
+    localrule: True
+    conda:
+        "../../envs/vllm.yaml"
+    params:
+        python=get_vllm_python,
+        checkpoint=get_checkpoint,
+    shell:
+        "{params.python} -m cinorms.hub --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
+        " --revision {params.checkpoint[revision]:q} --out {output.record:q} --log {log:q}"
+
+
 rule ask_vllm:
     input:
         vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
+        checkpoint="results/{study}/checkpoints/{model}.json",
     output:
         responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
     log:
         "logs/{study}/ask_vllm/{arm}/{model}/{shard}.log",
     benchmark:
         "logs/{study}/ask_vllm/{arm}/{model}/{shard}.benchmark.tsv"
-    conda:
-        "../../envs/vllm.yaml"
     wildcard_constraints:
         arm=ASKED_ARMS,
         model=get_models_of("vllm"),
+    conda:
+        "../../envs/vllm.yaml"
     resources:
         mem_mb=32000,
         runtime=240,
     params:
+        python=get_vllm_python,
         spec=get_spec,
+        tuning=get_tuning,
     shell:
-        "python -m cinorms.ask --spec {params.spec:q} --vignettes {input.vignettes:q}"
-        " --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
+        "{params.python} -m cinorms.ask --spec {params.spec:q} --tuning {params.tuning:q}"
+        " --checkpoint {input.checkpoint:q} --vignettes {input.vignettes:q} --variants {input.variants:q}"
+        " --out {output.responses:q} --log {log:q}"
 
 
 rule ask_openai:
@@ -72,11 +97,11 @@ rule ask_openai:
         "logs/{study}/ask_openai/{arm}/{model}/{shard}.log",
     benchmark:
         "logs/{study}/ask_openai/{arm}/{model}/{shard}.benchmark.tsv"
-    conda:
-        "../../envs/openai.yaml"
     wildcard_constraints:
         arm=ASKED_ARMS,
         model=get_models_of("openai"),
+    conda:
+        "../../envs/openai.yaml"
     resources:
         mem_mb=2000,
         runtime=1440,
@@ -98,11 +123,11 @@ rule describe_planted:
         coefficients="results/{study}/planted/{arm}/{model}.json",
     log:
         "logs/{study}/describe_planted/{arm}/{model}.log",
-    conda:
-        "../../envs/core.yaml"
     wildcard_constraints:
         arm=ASKED_ARMS,
         model=get_models_of("planted"),
+    conda:
+        "../../envs/core.yaml"
     params:
         spec=get_whole_spec,
         code=code_digest("planted", "draws", "tables"),

@@ -91,6 +91,46 @@ def get_python(wildcards, output):
     return "python" if by_conda else sys.executable
 
 
+def get_vllm_python(wildcards, output):
+    """Return the Python that has vLLM: conda's, else that of `.venv-vllm`, which `make control` makes, else this one."""
+    own = ROOT.folder / ".venv-vllm" / "bin" / "python"
+    python = get_python(wildcards, output)
+    return str(own) if python != "python" and own.exists() else python
+
+
+def get_checkpoint(wildcards):
+    """Return which checkpoint a model is, as one value: its source, and its revision (empty: the newest)."""
+    entry = STUDY.registry_entry(wildcards.model)
+    return {"source": entry["source"], "revision": entry.get("revision") or ""}
+
+
+def get_checkpoints():
+    """Return the models of the study whose checkpoints vLLM loads."""
+    return list(dict.fromkeys(ask["model"] for ask in STUDY.asked() if ask["engine"] == "vllm"))
+
+
+def get_checkpoint_files(wildcards):
+    """Return the files of a checkpoint that a rule makes: those of the control model."""
+    made = rules.train_control.output.weights
+    return [made] if Path(get_checkpoint(wildcards)["source"]) == Path(made).parent else []
+
+
+def get_control_arms():
+    """Return the arms in which the control model is asked, with its files of responses."""
+    return {arm: get_shards(arm, "control") for arm in STUDY.arms_from("model") if "control" in STUDY.models(arm)}
+
+
+def get_control_norms(wildcards):
+    """Return what was planted in the control model, and where to look for what was recovered, as one value."""
+    norms, t_val = STUDY.settings["norms"], STUDY.t_val("control")
+    return {
+        "arms": get_control_arms(),
+        "norms": load_planted(ROOT, "control"),
+        "factors": list(STUDY.dataset("iot").factors),
+        "kept": status_column(t_val, norms["t_maj"]),
+        "seed": CONTROL_SEED,
+    }
+
 def get_whole_spec(wildcards):
     """Return the spec of a model in an arm as if it were asked in one shard."""
     return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1")

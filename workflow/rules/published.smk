@@ -14,15 +14,18 @@ rule import_published:
         releases=[str(path) for path in ROOT.names("published").values()],
     output:
         # One job for all models of an arm: they stand in one file, which takes longer to read than to convert.
-        answers=[f"results/{{study}}/answers/{{arm}}/{model}.parquet" for model in STUDY.published_models()],
+        answers=[
+            f"results/{{study}}/answers/{{arm}}/{model}.parquet"
+            for model in STUDY.published_models()
+        ],
     log:
         "logs/{study}/import_published/{arm}.log",
     benchmark:
         "logs/{study}/import_published/{arm}.benchmark.tsv"
-    conda:
-        "../../envs/core.yaml"
     wildcard_constraints:
         arm="|".join(STUDY.arms_from("published")) or "(?!)",
+    conda:
+        "../../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=10,
@@ -45,10 +48,10 @@ rule import_raw_csv:
         "logs/{study}/import_raw_csv/{arm}/{model}/{shard}.log",
     benchmark:
         "logs/{study}/import_raw_csv/{arm}/{model}/{shard}.benchmark.tsv"
-    conda:
-        "../../envs/core.yaml"
     wildcard_constraints:
         arm="|".join(STUDY.arms_from("raw_csv")) or "(?!)",
+    conda:
+        "../../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=10,

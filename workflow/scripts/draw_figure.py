@@ -9,6 +9,7 @@ if __name__ == "__main__":
     entry = snakemake.params.entry
     kind = KINDS["figures"][entry["kind"]]
     paths = {name: list(files) for name, files in snakemake.input.items()}
-    drawn = kind.load()(read_selected(kind, entry, paths["frames"]), entry, **read_further(kind, entry, paths))
+    selected = read_selected(kind, entry, paths["frames"])
+    drawn = kind.load()(selected, entry, **read_further(kind, entry, paths))
     save(drawn, snakemake.output.pdf, snakemake.output.png, snakemake.output.svg, snakemake.output.caption)
     print(drawn.caption)

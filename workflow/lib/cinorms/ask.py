@@ -1,7 +1,7 @@
 """Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE ...``.
 
 A module of its own and no Snakemake script: a touched script would ask every model again. ``--tuning JSON``
-holds what changes no response (``spec.make_tuning``). Keys come from the environment alone.
+holds what changes no response (``spec.make_tuning``), ``--checkpoint FILE`` the record of ``cinorms.hub``. Keys come from the environment alone.
 """
 
 from __future__ import annotations
@@ -42,8 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("spec", "vignettes", "variants", "out", "log"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--tuning", default="{}")
+    parser.add_argument("--checkpoint")
     given = parser.parse_args(arguments)
     spec, tuning = json.loads(given.spec), json.loads(given.tuning)
+    if given.checkpoint:  # which weights they are was only known when they were fetched
+        spec["revision"] = json.loads(Path(given.checkpoint).read_bytes())["revision"]
     key = os.environ.get(tuning.get("key_variable") or "")
     secrets = [key, *(os.environ.get(name) for name in TOKENS)]
     start_logging(given.log, [secret for secret in secrets if secret])

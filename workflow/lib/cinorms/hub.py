@@ -164,11 +164,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="cinorms.hub")
     for name in ("model", "source", "out", "log"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--revision")
+    parser.add_argument("--revision", default="", help="empty: the newest")
     given = parser.parse_args(arguments)
     secrets = [os.environ[name] for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN") if os.environ.get(name)]
     start_logging(given.log, secrets)
-    revision = identify(given.source, given.revision, given.model)
+    revision = identify(given.source, given.revision or None, given.model)
     folder = find(given.source, revision, given.model)
     out = Path(given.out)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ It stands undeclared beside the responses, so that Snakemake never removes it, a
 
 ``key`` is a hash of all settings that can change a single response (``settings_of``), so that responses of
 two settings cannot mix: going back to earlier settings finds their journal again. In it a response is known
-by (flow, variant) and a hash of its prompt, so that other shards, more variants or a mended vignette re-use
+by (flow, variant) and a hash of its prompt, so that other shards, more variants or a mended vignette reuse
 every response whose prompt is still the same.
 """
 

@@ -102,6 +102,8 @@ def import_answers(
     source = release.frames[frame]
     file = release.files[source.file]
     table = published.read_frame(fetch(file.url, file.sha256, cache_dir, mirror, file.mirror))
+    if source.prompt_set in set(table.get("paraphrasing", ())):
+        table = table[table["paraphrasing"] == source.prompt_set].reset_index(drop=True)
     for model in models:
         answers = published.to_answers(table, release.models[model], vignettes, source.prompt_set)
         check_variants(answers, variants, f"frame {release.name}{SEPARATOR}{frame}, model {model}")

@@ -20,9 +20,9 @@ from cinorms.errors import DataError, listing
 SHOWN = ("", "percent", "power of ten", "stars")
 
 #: Decimals that a number is written with before it is rounded to fewer.
-# ASSUME: the authors rounded numbers that their software showed with four decimals (statsmodels' `summary2`
-# does): 0.17497 then reads 0.1750 and is printed 0.18. Of all the numbers compared only this one tells this
-# rule from rounding once; rounding by way of three decimals contradicts three others.
+# ASSUME: the authors rounded numbers that their software showed with four decimals, as statsmodels'
+# `summary2` does: 0.17497 then reads 0.1750 and is printed 0.18. Of all numbers compared this one alone tells
+# the rule from rounding once; rounding by way of three decimals contradicts three numbers of Table 4.
 FIRST_DECIMALS = 4
 
 #: Below it a double is 0, and is printed so.

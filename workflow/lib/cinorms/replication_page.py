@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from cinorms import __version__
-from cinorms.errors import DataError
 from cinorms.releases import Release
 from cinorms.replication import mismatches, rounded_once, summary
 
@@ -39,9 +38,7 @@ def render(release: Release, comparison: pd.DataFrame, models: Sequence[str]) ->
         twice=rounded_twice(comparison).to_dict("records"),
         besides=[_besides(name, group) for name, group in _items(comparison) if name.endswith(BESIDE)],
         items=[
-            _item(name, group, comparison)
-            for name, group in _items(comparison)
-            if not name.endswith(BESIDE)
+            _item(name, group, comparison) for name, group in _items(comparison) if not name.endswith(BESIDE)
         ],
         version=__version__,
     )
@@ -55,7 +52,8 @@ def rounded_twice(comparison: pd.DataFrame) -> pd.DataFrame:
         rounded_once(float(full), len(printed.partition(".")[2]))
         for full, printed in zip(rows["computed_full"], rows["printed"], strict=True)
     ]
-    return rows[np.array(once, dtype=object) != rows["computed"].to_numpy(dtype=object)]
+    differs = np.array(once, dtype=object) != rows["computed"].to_numpy(dtype=object)
+    return pd.DataFrame(rows[differs])
 
 
 def _items(comparison: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -63,9 +61,8 @@ def _items(comparison: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def _item(name: str, group: pd.DataFrame, comparison: pd.DataFrame) -> dict[str, Any]:
-    beside = comparison[comparison["item"] == name + BESIDE].set_index("cell")["computed_full"]
-    if not beside.index.is_unique:
-        raise DataError(f"comparison: item '{name + BESIDE}' has a cell twice")
+    others = comparison[comparison["item"] == name + BESIDE]
+    beside = dict(zip(others["cell"], others["computed_full"], strict=True))
     counted = group["match"].ne("not counted")
     return {
         "name": name,
@@ -73,7 +70,7 @@ def _item(name: str, group: pd.DataFrame, comparison: pd.DataFrame) -> dict[str,
         "matched": int(group["match"].eq("yes").sum()),
         "total": int(counted.sum()),
         "beside": len(beside) > 0,
-        "rows": group.assign(beside=group["cell"].map(beside).fillna("")).to_dict("records"),
+        "rows": [row | {"beside": beside.get(row["cell"], "")} for row in group.to_dict("records")],
     }
 
 

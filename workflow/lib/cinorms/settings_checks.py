@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from cinorms.analyses.names import check_analysis
 from cinorms.errors import ConfigError
-from cinorms.releases import SEPARATOR, analyses_of
 from cinorms.figures.checks import check_figure
+from cinorms.releases import SEPARATOR, analyses_of
 from cinorms.validation import check, load_schema, unknown
 
 if TYPE_CHECKING:

@@ -53,6 +53,8 @@ def make_tuning(study: Study, model: str) -> dict[str, Any]:
     ``key_variable`` is the name of an environment variable, never a key.
     """
     entry, settings = study.registry_entry(model), study.settings
+    if entry["engine"] == "vllm":
+        return {name: entry[name] for name in ("gpus", "max_model_len") if name in entry}
     if entry["engine"] != "openai":
         return {}
     return {

@@ -29,8 +29,8 @@ from cinorms.tokenise import Ids, Tokeniser
 class Settings:
     """Size of the model and of its training."""
 
-    #: Enough for every word of the prompts to be one token.
-    vocabulary: int = 720
+    #: At most; enough for every word of the prompts to be one token.
+    vocabulary: int = 800
     hidden: int = 128
     layers: int = 2
     heads: int = 4

@@ -61,6 +61,10 @@ def make_engine(
             from cinorms.engines.openai_api import make_openai
 
             return make_openai(spec, tuning, key, folder)
+        case "vllm":
+            from cinorms.engines.vllm_offline import VllmEngine
+
+            return VllmEngine(spec, tuning)
     raise ConfigError(
         f"model {spec['model']!r}: this version cannot ask the engine '{spec['engine']}' yet; "
         "--config engine=planted lets planted respondents answer in its place"

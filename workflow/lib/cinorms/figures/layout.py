@@ -15,6 +15,8 @@ from cinorms.figures.theme import A3, MARGIN
 
 #: Largest cell in inches, largest and smallest text of a level in points, space between blocks in cells.
 MAX_CELL, MAX_TEXT, MIN_TEXT, GAP = 0.27, 8.0, 4.5, 0.5
+#: Letters in points that a label should have where there is room.
+READABLE = 6.5
 #: How much longer one side of a cell may be than the other.
 STRETCH = 1.4
 #: Space between a label and what it belongs to.
@@ -119,10 +121,11 @@ def lay_out(rows: Side, columns: Side, key_height: float, entry: Mapping[str, An
     papers = [(given[0] or w, given[1] or h) for w, h in (A3, A3[::-1])]
     tried = [_fit(rows, columns, paper, key_height, text) for paper, text in product(papers, _texts())]
     fitting = [one for one in tried if one.text * LINE / 72 <= min(one.cell) * 1.02]
-    # Cells matter most; labels may take a tenth of them for larger letters.
+    # Cells matter most, then letters of a readable size, then short labels: small letters can take two lines.
     best = max(min(one.cell) for one in fitting or tried)
     good = [one for one in fitting or tried if min(one.cell) >= 0.9 * best]
-    return max(good, key=lambda one: (one.text, min(one.cell)))
+    least = min(READABLE, max(one.text for one in good))
+    return min((one for one in good if one.text >= least), key=lambda one: one.left + one.bottom)
 
 
 def _texts() -> list[float]:

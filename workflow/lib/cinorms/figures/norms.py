@@ -198,7 +198,7 @@ def _page(
     return (
         plot
         + scale_fill_manual(values=colours, limits=options, drop=False, name=" ")
-        + guides(fill=guide_legend(nrow=2 if right - left < 7.5 else 1, byrow=True, order=1))
+        + guides(fill=guide_legend(nrow=_legend_rows(options, right - left), byrow=True, order=1))
         + scale_x_continuous(limits=(left, right), expand=(0, 0))
         + scale_y_continuous(limits=(low, high), expand=(0, 0))
         + coord_fixed()
@@ -298,6 +298,14 @@ def _key(key: list[list[tuple[int, str]]], layout: Layout, n: int) -> list[Any]:
     ]
 
 
+def _legend_rows(options: Sequence[str], width: float) -> int:
+    """Return in how many rows the levels and "no norm" fit; the mark of ties stands beside them."""
+    each = max(width_of(option, TEXT_SIZE) for option in options) + 0.4
+    total = sum(width_of(option, TEXT_SIZE) + 0.4 for option in options)
+    across = max(1, int((width - 0.9) / each))
+    return 1 if total + 0.9 <= width else -(-len(options) // across)
+
+
 def _bounds(layout: Layout, key_lines: int) -> tuple[tuple[float, float], tuple[float, float]]:
     width, height = layout.inside
     return (-layout.left, width + layout.right), (-layout.bottom, height + layout.top + KEY_LINE * key_lines)
@@ -305,7 +313,8 @@ def _bounds(layout: Layout, key_lines: int) -> tuple[tuple[float, float], tuple[
 
 def _size(layout: Layout, key_lines: int) -> tuple[float, float]:
     (left, right), (low, high) = _bounds(layout, key_lines)
-    return max(5.0, right - left + 2 * MARGIN), high - low + 2 * MARGIN + AROUND
+    width = max(5.0, right - left + 2 * MARGIN)
+    return width, high - low + 2 * MARGIN + AROUND + (0.5 if width < 6 else 0)
 
 
 def _where(at: Mapping[str, list[str]]) -> str:

@@ -127,7 +127,8 @@ def thresholds_said(entry: Mapping[str, Any]) -> str:
     t_vals = {model: entry["t_val"][model] for _, model in entry["selected"]}
     usual = max(set(t_vals.values()), key=list(t_vals.values()).count, default=0)
     others = [f"{t} for {model}" for model, t in t_vals.items() if t != usual]
-    least = f"at least {usual} valid answers" + (f" ({', '.join(others)})" if others else "")
+    enough = f"at least {usual} valid answers" if usual > 1 else "at least one valid answer"
+    least = enough + (f" ({', '.join(others)})" if others else "")
     t_maj = entry["t_maj"]
     agree = (
         "the most frequent level"

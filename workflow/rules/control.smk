@@ -1,0 +1,49 @@
+"""The control model: trained to hold planted norms, asked by the study config/control.yaml, and compared.
+
+Inputs: norms and responses of the model `control` in every arm of the study control
+Outputs: results/control/model/ (a checkpoint), results/control/training.json (how it was trained),
+         results/control/control.csv (planted and recovered norms)
+"""
+CONTROL_SEED = 2026
+
+
+rule train_control:
+    input:
+        dataset=ROOT.names("vignettes")["iot"],
+        prompts=ROOT.names("prompts")["chatgpt"],
+        norms=ROOT.names("planted")["control"],
+    output:
+        weights="results/control/model/model.safetensors",
+        facts="results/control/training.json",
+    log:
+        "logs/control/train_control.log",
+    conda:
+        "../../envs/vllm.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        python=get_vllm_python,
+        code=code_digest("control.corpus", "control.tokenizer", "control.train"),
+    shell:
+        "{params.python} -m cinorms.control.train --dataset {input.dataset:q} --prompts {input.prompts:q}"
+        " --norms {input.norms:q} --seed {CONTROL_SEED} --out results/control/model --facts {output.facts:q} --log {log:q}"
+
+
+rule compare_control:
+    input:
+        vignettes=f"{RESULTS}/vignettes/iot.parquet",
+        norms=[f"{RESULTS}/norms/{arm}/control.parquet" for arm in get_control_arms()],
+        responses=[path for paths in get_control_arms().values() for path in paths],
+        training="results/control/training.json",
+    output:
+        table="results/control/control.csv",
+    log:
+        "logs/control/compare_control.log",
+    conda:
+        "../../envs/core.yaml"
+    params:
+        planted=get_control_norms,
+        code=code_digest("control.compare", "control.corpus", "engines.option_trie"),
+    script:
+        "../scripts/compare_control.py"

@@ -1,0 +1,33 @@
+"""Compare what was recovered from the control model with what was planted in it."""
+
+import sys
+
+import pandas as pd
+
+from cinorms import tables
+from cinorms.control.compare import check_agreement, compare, summary
+from cinorms.logs import start_logging
+
+if __name__ == "__main__":
+    terminal = sys.stderr
+    start_logging(snakemake.log[0])
+    given = snakemake.params.planted
+    vignettes = tables.read(snakemake.input.vignettes, tables.VIGNETTES)
+    parts = [
+        compare(
+            arm,
+            tables.read(norms, tables.NORMS),
+            tables.stack([tables.read(path, tables.RESPONSES) for path in responses], tables.RESPONSES),
+            vignettes,
+            given["factors"],
+            given["norms"],
+            given["kept"],
+            given["seed"],
+        )
+        for (arm, responses), norms in zip(given["arms"].items(), snakemake.input.norms, strict=True)
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    for stream in (sys.stdout, terminal):
+        print(f"\n{summary(table)}\n", file=stream)
+    check_agreement(table)
+    table.to_csv(snakemake.output.table, index=False)
