@@ -18,7 +18,7 @@ $(error SIZE=$(SIZE) is not known; allowed: full, small)
 endif
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help demo run figures tables plan replicate test test-all test-faults test-paraphrase lint format lock clean
+.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-paraphrase lint format lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -42,10 +42,10 @@ replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its publish
 	@$(BIN)/snakemake --cores $(CORES) --configfile config/replication.yaml --quiet rules reason host -- replicate
 
 test: $(VENV)/dev.done ## the fast tests
-	@$(BIN)/pytest -m "not slow"
+	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile
 
-test-all: $(VENV)/dev.done ## every test that needs nothing but Python
-	@$(BIN)/pytest tests/unit tests/workflow tests/faults
+test-slow: $(VENV)/dev.done ## simulations, whole studies, jobs that are killed: everything slow that needs only Python
+	@$(BIN)/pytest -m slow -n auto --dist loadfile tests/unit tests/workflow tests/faults
 
 test-faults: $(VENV)/dev.done ## endpoints that fail and jobs that are killed, on a loopback server
 	@$(BIN)/pytest tests/faults
@@ -73,8 +73,9 @@ lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done
 
-clean: ## remove results, logs and Snakemake's notes; keep the environment
-	rm -rf results logs .snakemake
+clean: ## remove what can be made again; responses, which may have been paid for, stay
+	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -name responses ! -name .spending -exec rm -rf {} +
+	rm -rf logs
 
 $(VENV)/bin/python:
 	@echo "Making $(VENV) with $$($(PYTHON) --version)"

@@ -20,7 +20,10 @@ SMALL = {
         "main": {
             "dataset": "iot",
             "prompts": "chatgpt",
-            "select": {"sender": ["a fitness tracker"], "recipient": ["its manufacturer", "the local police"]},
+            "select": {
+                "sender": ["a fitness tracker"],
+                "recipient": ["its manufacturer", "the local police"],
+            },
             "templates": 5,
             "orders": {"count": 1},
         }
@@ -53,13 +56,18 @@ class Project:
         command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
         environment = {k: v for k, v in os.environ.items() if k != "CINORMS_MIRROR"}
         done = subprocess.run(
-            command, cwd=self.folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command,
+            cwd=self.folder,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         assert done.returncode == (0 if ok else 1), done.stdout
         return done.stdout
 
 
-@pytest.fixture()
+@pytest.fixture
 def project(tmp_path: Path) -> Project:
     """Return a fresh copy of the project with the study ``tiny.yaml``."""
     fresh = Project(tmp_path / "project")

@@ -142,7 +142,10 @@ def test_adding_everything_is_adding_yaml(project: Project) -> None:
             "paraphraser": "nobody",
             "scale": "acceptability",
             "origin": {"citation": "made for a test", "licence": "MIT"},
-            "templates": ["Is it acceptable: {scenario}? {options}", "Say how acceptable this is: {scenario}. {options}"],
+            "templates": [
+                "Is it acceptable: {scenario}? {options}",
+                "Say how acceptable this is: {scenario}. {options}",
+            ],
         },
     )
     path = project.folder / "config/models.yaml"

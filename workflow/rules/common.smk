@@ -5,9 +5,13 @@ import re
 import sys
 from pathlib import Path
 
-LIBRARY = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent / "lib"
+LIBRARY = (
+    Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent / "lib"
+)
 sys.path.insert(0, str(LIBRARY))
-shell.prefix(f"set -euo pipefail; export PYTHONPATH='{LIBRARY}'${{{{PYTHONPATH:+:$PYTHONPATH}}}}; ")
+shell.prefix(
+    f"set -euo pipefail; export PYTHONPATH='{LIBRARY}'${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
+)
 
 from snakemake.settings.types import DeploymentMethod
 
@@ -27,7 +31,9 @@ def get_study():
     given = workflow.config_settings
     files = [ROOT.folder / "config" / "config.yaml", *map(Path, given.configfiles)]
     try:
-        layers = [Layer(ROOT.shown(file), load_yaml(file)) for file in dict.fromkeys(files)]
+        layers = [
+            Layer(ROOT.shown(file), load_yaml(file)) for file in dict.fromkeys(files)
+        ]
         return load_study([*layers, Layer("--config", dict(given.config))], ROOT)
     except CinormsError as error:
         print(f"\nThe study cannot run.\n{error}\n", file=sys.stderr)
@@ -41,12 +47,18 @@ AWAITED = STUDY.awaited()
 REPORT = f"{RESULTS}/report/index.html"
 PROVENANCE = f"{RESULTS}/provenance.json"
 TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings["analyses"]]
-PLANTED = [f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json" for ask in STUDY.asked() if ask["engine"] == "planted"]
+PLANTED = [
+    f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json"
+    for ask in STUDY.asked()
+    if ask["engine"] == "planted"
+]
 FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings["figures"]]
 ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
 if STUDY.settings["mirror"]:
     # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
-    os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings["mirror"]).absolute()))
+    os.environ.setdefault(
+        "CINORMS_MIRROR", str(Path(STUDY.settings["mirror"]).absolute())
+    )
 
 
 wildcard_constraints:

@@ -4,8 +4,6 @@ Inputs: norms and responses of the model `control` in every arm of the study con
 Outputs: results/control/model/ (a checkpoint), results/control/training.json (how it was trained),
          results/control/control.csv (planted and recovered norms)
 """
-CONTROL_SEED = 2026
-
 
 rule train_control:
     input:
@@ -24,10 +22,11 @@ rule train_control:
         runtime=30,
     params:
         python=get_vllm_python,
+        seed=2026,
         code=code_digest("control.corpus", "control.tokenizer", "control.train"),
     shell:
         "{params.python} -m cinorms.control.train --dataset {input.dataset:q} --prompts {input.prompts:q}"
-        " --norms {input.norms:q} --seed {CONTROL_SEED} --out results/control/model --facts {output.facts:q} --log {log:q}"
+        " --norms {input.norms:q} --seed {params.seed} --out results/control/model --facts {output.facts:q} --log {log:q}"
 
 
 rule compare_control:

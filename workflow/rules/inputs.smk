@@ -3,7 +3,9 @@
 
 def get_models_of(engine):
     """Return the pattern of the models that `engine` asks (one that nothing matches where it asks none)."""
-    names = [m for m in STUDY.all_models() if STUDY.registry_entry(m)["engine"] == engine]
+    names = [
+        m for m in STUDY.all_models() if STUDY.registry_entry(m)["engine"] == engine
+    ]
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
@@ -24,7 +26,11 @@ def get_prompts_file(wildcards):
 
 def get_declared_prompts(wildcards):
     """Return the YAML file that declares an arm's prompt set, or the prompt set itself."""
-    name = STUDY.arms[wildcards.arm]["prompts"] if hasattr(wildcards, "arm") else wildcards.prompt_set
+    name = (
+        STUDY.arms[wildcards.arm]["prompts"]
+        if hasattr(wildcards, "arm")
+        else wildcards.prompt_set
+    )
     return str(ROOT.names("prompts")[name])
 
 
@@ -52,12 +58,19 @@ def get_paraphrase_python(wildcards):
 def get_planned_variants(arm):
     """Return the variants of an arm for the plan, which asks no paraphraser either."""
     awaited = STUDY.arms[arm]["prompts"] in AWAITED
-    return f"{RESULTS}/prompts/{arm}.planned.parquet" if awaited else f"{RESULTS}/prompts/{arm}.parquet"
+    return (
+        f"{RESULTS}/prompts/{arm}.planned.parquet"
+        if awaited
+        else f"{RESULTS}/prompts/{arm}.parquet"
+    )
 
 
 def get_variant_counts(wildcards):
     """Return the numbers of templates and orders of an arm."""
-    return {"templates": STUDY.templates(wildcards.arm), "orders": STUDY.arms[wildcards.arm]["orders"]["count"]}
+    return {
+        "templates": STUDY.templates(wildcards.arm),
+        "orders": STUDY.arms[wildcards.arm]["orders"]["count"],
+    }
 
 
 def get_arm(wildcards):
@@ -77,7 +90,10 @@ def get_vignettes(wildcards):
 
 def get_spec(wildcards):
     """Return everything that can change a response, as one value: Snakemake compares parameters as a set."""
-    return json.dumps(make_spec(STUDY, wildcards.arm, wildcards.model, wildcards.shard), sort_keys=True)
+    return json.dumps(
+        make_spec(STUDY, wildcards.arm, wildcards.model, wildcards.shard),
+        sort_keys=True,
+    )
 
 
 def get_tuning(wildcards, output):
@@ -106,18 +122,26 @@ def get_checkpoint(wildcards):
 
 def get_checkpoints():
     """Return the models of the study whose checkpoints vLLM loads."""
-    return list(dict.fromkeys(ask["model"] for ask in STUDY.asked() if ask["engine"] == "vllm"))
+    return list(
+        dict.fromkeys(ask["model"] for ask in STUDY.asked() if ask["engine"] == "vllm")
+    )
 
 
 def get_checkpoint_files(wildcards):
-    """Return the files of a checkpoint that a rule makes: those of the control model."""
+    """Return the files of the checkpoint that this workflow trains itself, the control model's."""
     made = rules.train_control.output.weights
-    return [made] if Path(get_checkpoint(wildcards)["source"]) == Path(made).parent else []
+    return (
+        [made] if Path(get_checkpoint(wildcards)["source"]) == Path(made).parent else []
+    )
 
 
 def get_control_arms():
     """Return the arms in which the control model is asked, with its files of responses."""
-    return {arm: get_shards(arm, "control") for arm in STUDY.arms_from("model") if "control" in STUDY.models(arm)}
+    return {
+        arm: get_shards(arm, "control")
+        for arm in STUDY.arms_from("model")
+        if "control" in STUDY.models(arm)
+    }
 
 
 def get_control_norms(wildcards):
@@ -131,6 +155,7 @@ def get_control_norms(wildcards):
         "seed": CONTROL_SEED,
     }
 
+
 def get_whole_spec(wildcards):
     """Return the spec of a model in an arm as if it were asked in one shard."""
     return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1")
@@ -143,7 +168,10 @@ def get_raw_file(wildcards):
 
 def get_shards(arm, model):
     """Return the files of responses of one model in one arm."""
-    return [f"{RESULTS}/responses/{arm}/{model}/{shard}.parquet" for shard in shards_of(STUDY, arm, model)]
+    return [
+        f"{RESULTS}/responses/{arm}/{model}/{shard}.parquet"
+        for shard in shards_of(STUDY, arm, model)
+    ]
 
 
 def get_responses(wildcards):
@@ -153,13 +181,18 @@ def get_responses(wildcards):
 
 def get_asked_files(wildcards):
     """Return every file of responses that a model of the study gave."""
-    return [path for ask in STUDY.asked() for path in get_shards(ask["arm"], ask["model"])]
+    return [
+        path for ask in STUDY.asked() for path in get_shards(ask["arm"], ask["model"])
+    ]
 
 
 def get_asked(wildcards):
     """Return which models were asked in which arms, with their files of responses."""
     pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()]
-    return [{"arm": arm, "model": model, "responses": get_shards(arm, model)} for arm, model in pairs]
+    return [
+        {"arm": arm, "model": model, "responses": get_shards(arm, model)}
+        for arm, model in pairs
+    ]
 
 
 def get_overrides(wildcards):

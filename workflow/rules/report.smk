@@ -9,7 +9,9 @@ rule write_report:
     input:
         figures=FIGURES,
         tables=TABLES,
-        previews=collect(f"{RESULTS}/prompts/{{arm}}.preview.csv", arm=STUDY.arms_from("model")),
+        previews=collect(
+            f"{RESULTS}/prompts/{{arm}}.preview.csv", arm=STUDY.arms_from("model")
+        ),
         planted=PLANTED,
     output:
         page="results/{study}/report/index.html",
@@ -27,7 +29,9 @@ rule write_report:
 
 rule plan:
     input:
-        vignettes=collect(f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()),
+        vignettes=collect(
+            f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
+        ),
         variants=[get_planned_variants(arm) for arm in STUDY.arms],
     output:
         plan=f"{RESULTS}/plan.csv",

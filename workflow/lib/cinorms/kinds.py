@@ -175,7 +175,11 @@ KINDS = {
             "norms", "analyses.filtering", "minority_of_norms", (*_SHARED, "survivorship"), ("vignettes",)
         ),
         "mean_delta": Kind(
-            "norms", "analyses.deltas", "mean_delta", (*_SHARED, "delta", "expected", "scales"), ("vignettes",)
+            "norms",
+            "analyses.deltas",
+            "mean_delta",
+            (*_SHARED, "delta", "expected", "scales"),
+            ("vignettes",),
         ),
         "norm_intervals": Kind(
             "answers",
@@ -223,7 +227,9 @@ KINDS = {
         "minority": Kind(
             "norms", "figures.minority", "draw", (*_DRAWN, "figures.boxes", "survivorship"), ("vignettes",)
         ),
-        "sensitivity": Kind("norms", "figures.sensitivity", "draw", (*_DRAWN, "survivorship"), ("vignettes",)),
+        "sensitivity": Kind(
+            "norms", "figures.sensitivity", "draw", (*_DRAWN, "survivorship"), ("vignettes",)
+        ),
         "agreement": Kind("norms", "figures.agreement", "draw", (*_DRAWN, "agreement"), ("vignettes",)),
         "delta": Kind(
             "norms", "figures.delta", "draw", (*_DRAWN, "figures.boxes", "expected"), ("vignettes",)

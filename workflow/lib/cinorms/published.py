@@ -163,10 +163,8 @@ def _frame(record: Any) -> pd.DataFrame:
         _need(_is(block, "block"), "a block")
         values, placement, _ = block.args
         values = _categorical(values) if _is(values, "categorical") else _array(values)
-        if _is(placement, "slice"):
-            where = np.arange(len(columns))[slice(*placement.args)]
-        else:
-            where = _array(placement)
+        sliced = _is(placement, "slice")
+        where = np.arange(len(columns))[slice(*placement.args)] if sliced else _array(placement)
         _need(values.shape == (len(where), n_rows), "a block")
         data.update(zip(where.tolist(), values, strict=True))
     _need(sorted(data) == list(range(len(columns))), "the list of columns")

@@ -62,7 +62,7 @@ def _options(
     """Return per response, by flow, how far its probabilities are from the planted ones, and the mass outside."""
     if responses["p_options"].isna().any():
         return None, None
-    found, outside = split_mass(np.stack(responses["p_options"].to_numpy()))
+    found, outside = split_mass(np.stack(list(responses["p_options"])))
     linear = planted.set_index("flow")["linear"].loc[responses["flow"]]
     expected = probabilities(linear.to_numpy(), planted_norms["thresholds"])
     off = pd.Series(np.abs(found - expected).mean(axis=1), index=linear.index)

@@ -99,8 +99,10 @@ class Trainer:
                 optimizer.step()
 
     def accuracy(self) -> tuple[float, float]:
-        """Ask held-out flows; return the share whose likeliest option is the planted one, and how far the
-        probabilities of the options are from the planted ones on average."""
+        """Ask held-out flows; return the share of right answers and the mean error of the probabilities.
+
+        Right is the planted option as the likeliest; the error is that of each option's probability.
+        """
         flows, texts = self.corpus.draw(self.rng, self.settings.n_checked, held_out=True)
         p = self.option_probabilities(self._encode(texts))
         right = p.argmax(axis=1) == self.corpus.option[flows]

@@ -55,7 +55,8 @@ class OptionTrie:
             ways = {way for way in written if way}
             if not ways:
                 raise ConfigError(
-                    f"model {model!r}: option {option} of the scale cannot be written after the prompt; use readout: text"
+                    f"model {model!r}: option {option} of the scale cannot be written after the prompt; "
+                    "use readout: text"
                 )
             found |= dict.fromkeys(sorted(ways), option)
         for way in found:

@@ -107,7 +107,9 @@ class VllmEngine:
 
         settings = {"temperature": self.spec["temperature"], "max_tokens": self.spec["max_tokens"]}
         sampling: Sampling = SamplingParams(**settings, detokenize=False)
-        if seeds is not None:  # a seed for each prompt: the answer does not depend on what else is in the batch
+        if (
+            seeds is not None
+        ):  # a seed for each prompt: the answer does not depend on what else is in the batch
             sampling = [SamplingParams(**settings, detokenize=False, seed=seed) for seed in seeds]
         answers = [found.outputs[0] for found in _generate(llm, prompts, sampling)]
         n_tokens = [len(answer.token_ids) for answer in answers]
@@ -139,7 +141,9 @@ class VllmEngine:
             return [np.array([logprobs[token].logprob for token in r.wanted]) for logprobs, r in scored]
 
         p = option_probabilities(trie, len(prompts), score)
-        frame = pd.DataFrame({"text": pd.Series([None] * len(prompts), dtype=object), "finish_reason": "stop"})
+        frame = pd.DataFrame(
+            {"text": pd.Series([None] * len(prompts), dtype=object), "finish_reason": "stop"}
+        )
         return frame.assign(n_output_tokens=0, p_options=list(p.astype(np.float32)))
 
     def _trie(self, tokeniser: Tokeniser, text: str) -> OptionTrie:
