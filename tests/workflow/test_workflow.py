@@ -204,6 +204,7 @@ def test_the_papers_studies_run_on_stand_ins(project: Project, study: str) -> No
     for section in ("analyses", "figures"):
         for entry in settings[section].values():
             entry["arms"] = [a for a in entry["arms"] if a in settings["arms"]]
+        settings[section] = {n: e for n, e in settings[section].items() if e["arms"]}
     project.write(f"{study}.yaml", {**settings, "engine": "planted"})
     project.run("--configfile", f"{study}.yaml")
     page = (project.folder / f"results/{study}/report/index.html").read_text(encoding="utf-8")
