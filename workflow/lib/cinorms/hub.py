@@ -1,7 +1,8 @@
 """Checkpoints: a folder of one's own, or a repository of the Hugging Face hub at one commit.
 
-``python -m cinorms.hub --model NAME --source ID --out FILE --log FILE`` gets a checkpoint once and writes down which
-one it is: the commit of a repository, the digest of a folder. Every later run insists on that one.
+``python -m cinorms.hub --model NAME --source ID --out FILE --log FILE`` gets a checkpoint once and writes
+down which one it is: the commit of a repository, the digest of a folder. Every later run insists on that
+one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any
 
 from cinorms.errors import DataError
 
-#: Files of a repository that a checkpoint in safetensors needs; PyTorch's old format only where there is no other.
+#: Files of a repository that a checkpoint in safetensors needs; PyTorch's old format only where there is no
+#: other.
 WANTED = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja", "*.tiktoken")
 OLD_WEIGHTS = ("*.bin",)
 #: Folders of a repository with the same weights once more.
@@ -29,14 +31,15 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 
 def is_folder(source: str) -> bool:
-    """Tell whether ``source`` names a folder and no repository: it exists, or is no hub id (``owner/name``)."""
+    """Tell whether ``source`` names a folder: one that exists, or what is no hub id (``owner/name``)."""
     return Path(source).is_dir() or not _HUB_ID.fullmatch(source)
 
 
 def identify(source: str, revision: str | None, model: str) -> str:
     """Return which checkpoint ``source`` is: the commit that ``revision`` (default: the newest) stands for.
 
-    For a folder it is ``sha256:`` and the digest of its files. Raises ``DataError`` where it is not to be had.
+    For a folder it is ``sha256:`` and the digest of its files. Raises ``DataError`` where it is not to be
+    had.
     """
     if is_folder(source):
         return folder_digest(existing(source, model))
@@ -59,8 +62,8 @@ def find(source: str, revision: str | None, model: str) -> Path:
         folder = existing(source, model)
         if revision and revision != (found := folder_digest(folder)):
             raise DataError(
-                f"model {model!r}: the checkpoint in {source} is {found}, {revision} was fetched; its files were "
-                "changed since. Put the old ones back, or delete the record of the fetch to use the new ones"
+                f"model {model!r}: the checkpoint in {source} is {found}, {revision} was fetched; its files "
+                "were changed since. Put the old ones back, or delete the record of the fetch to use the new"
             )
         return folder
     from huggingface_hub import snapshot_download
@@ -149,7 +152,8 @@ def explain(error: Exception, source: str, model: str) -> DataError:
             f"check the spelling of `source`, or {token}",
         )
     else:
-        why = f"the hub cannot be reached ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
+        said = str(error).splitlines() or [type(error).__name__]
+        why = f"the hub cannot be reached ({said[0]})"
         do = (
             "run `make fetch` once on a machine with internet that shares HF_HOME with this one, or copy the "
             "checkpoint here and give its folder as `source`"

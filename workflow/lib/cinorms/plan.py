@@ -20,6 +20,9 @@ WRAPPER_TOKENS = 10
 #: Tokens of an answer: an option of the scale takes three to five.
 ANSWER_TOKENS = 5
 
+COLUMNS = ["arm", "model", "engine", "flows", "variants", "prompts", "input_tokens", "output_tokens"]
+COLUMNS += ["gpus", "gpu_minutes", "usd"]
+
 
 def estimate(
     asked: Sequence[Mapping[str, Any]],
@@ -58,7 +61,7 @@ def estimate(
                 **_cost(ask, tokens_in, tokens_out),
             }
         )
-    return pd.DataFrame(rows).astype({"gpu_minutes": "Float64", "usd": "Float64"})
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"gpu_minutes": "Float64", "usd": "Float64"})
 
 
 def _cost(ask: Mapping[str, Any], tokens_in: int, tokens_out: int) -> dict[str, Any]:
@@ -78,6 +81,8 @@ def _cost(ask: Mapping[str, Any], tokens_in: int, tokens_out: int) -> dict[str, 
 
 def as_text(plan: pd.DataFrame) -> str:
     """Return the plan as a table for a terminal, totals (of what is known) last."""
+    if plan.empty:
+        return "\nNo model is asked: all answers of this study are there already."
     counts = ["prompts", "input_tokens", "output_tokens"]
     shown = plan.drop(columns="gpus").rename(columns={"gpu_minutes": "GPU-minutes", "usd": "USD"})
     total = {"arm": "total", **{name: plan[name].sum() for name in counts}}

@@ -15,7 +15,8 @@ from cinorms.prompts import wrap
 Chat = Sequence[Mapping[str, str]]
 Ids = npt.NDArray[np.int32]
 
-#: Some chat templates state the day. This one (the default of Llama 3.1's) keeps prompts the same on every day.
+#: Some chat templates state the day. This one (the default of Llama 3.1's) keeps prompts the same on every
+#: day.
 DAY = "26 Jul 2024"
 #: Stands for a message while the text around it is looked up; no template trims or alters it.
 _MARK = "[[message-{}]]"
@@ -26,10 +27,10 @@ _BLOCK = 8_192
 class Tokeniser:
     """Renders chats as one model reads them and gives their token ids.
 
-    ``wrapper`` is ``chat_template`` or a key of ``prompts.WRAPPERS``. Under ``chat_template`` a prompt begins with
-    exactly one begin-of-text token where the tokenizer uses one, whether its template writes it or not. A literal
-    wrapper gets the tokenizer's special tokens as the papers' engine added them: ``llama3``, which writes
-    begin-of-text itself, so has it twice.
+    ``wrapper`` is ``chat_template`` or a key of ``prompts.WRAPPERS``. Under ``chat_template`` a prompt
+    begins with exactly one begin-of-text token where the tokenizer uses one, whether its template writes it
+    or not. A literal wrapper gets the tokenizer's special tokens as the papers' engine added them:
+    ``llama3``, which writes begin-of-text itself, so has it twice.
     """
 
     def __init__(self, tokenizer: Any, wrapper: str, model: str) -> None:
@@ -52,8 +53,8 @@ class Tokeniser:
             tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=trust_remote_code)
         except (OSError, ValueError, KeyError) as error:
             raise ConfigError(
-                f"model {model!r}: {folder} holds no tokenizer that can be read ({str(error).splitlines()[0]}); "
-                "see that `source` in config/models.yaml names a whole checkpoint"
+                f"model {model!r}: {folder} holds no tokenizer that can be read "
+                f"({str(error).splitlines()[0]}); see that `source` in config/models.yaml is a checkpoint"
             ) from error
         return cls(tokenizer, wrapper, model)
 
@@ -80,8 +81,8 @@ class Tokeniser:
     def continuation(self, text: str, answer: str) -> tuple[int, ...] | None:
         """Return the tokens with which ``answer`` goes on after ``text``; none where they cannot.
 
-        They cannot where the first letters of the answer melt into the last token of the text: a model that has
-        been given the text's tokens cannot write that token any more.
+        They cannot where the first letters of the answer melt into the last token of the text: a model that
+        has been given the text's tokens cannot write that token any more.
         """
         alone, both = self.ids([text, text + answer])
         if len(both) <= len(alone) or not np.array_equal(alone, both[: len(alone)]):

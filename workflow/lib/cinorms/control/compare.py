@@ -28,10 +28,10 @@ def compare(
 ) -> pd.DataFrame:
     """Return one row per part of the flows of ``arm`` (all, shown in training, held out).
 
-    Columns: arm, flows, n_flows, n_kept, agreement (share of *all* flows whose norm was kept and is the planted
-    one), p_off_by and outside (for a readout of options: how far the normalised probabilities of the options are
-    from the planted ones on average, and the mean mass outside the options; else missing). ``kept`` names the
-    status column of ``norms``.
+    Columns: arm, flows, n_flows, n_kept, agreement (share of *all* flows whose norm was kept and is the
+    planted one), p_off_by and outside (for a readout of options: how far the normalised probabilities of
+    the options are from the planted ones on average, and the mean mass outside the options; else missing).
+    ``kept`` names the status column of ``norms``.
     """
     planted = plant_exactly(vignettes, factors, planted_norms, seed)
     both = norms.merge(planted, on="flow", validate="one_to_one")
@@ -59,7 +59,7 @@ def compare(
 def _options(
     responses: pd.DataFrame, planted: pd.DataFrame, planted_norms: Mapping[str, Any]
 ) -> tuple[pd.Series | None, pd.Series | None]:
-    """Return per response, by flow, how far its probabilities are from the planted ones, and the mass outside."""
+    """Return how far each response's probabilities are from the planted ones, and the mass outside."""
     if responses["p_options"].isna().any():
         return None, None
     found, outside = split_mass(np.stack(list(responses["p_options"])))
@@ -84,7 +84,8 @@ def check_agreement(table: pd.DataFrame) -> None:
     if len(low):
         worst = low.iloc[0]
         raise EngineError(
-            f"control model: {worst['agreement']:.1%} of the norms recovered in arm {worst['arm']} are the planted "
-            f"ones, {LEAST_AGREEMENT:.0%} are needed. The model was checked when it was trained: look for what differs "
-            "between this machine's vLLM and a sound one (dtype, version, GPU driver) before you spend an allocation"
+            f"control model: {worst['agreement']:.1%} of the norms recovered in arm {worst['arm']} are the "
+            f"planted ones, {LEAST_AGREEMENT:.0%} are needed. The model was checked when it was trained: "
+            "look for what differs between this machine's vLLM and a sound one (dtype, version, GPU driver) "
+            "before you spend an allocation"
         )

@@ -1,4 +1,4 @@
-"""What the control model is taught: flows in many wordings and answer orders, with the probability of each answer."""
+"""What the control model is taught: flows in many wordings and orders, with each answer's probability."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Ints = npt.NDArray[np.int64]
 
 #: Share of the flows that training never shows.
 HELD_OUT = 0.2
-#: Scale of the logistic distribution of a flow's answers, in logits. At the distance of 0.5 from a threshold, the
-#: least there is, a flow's norm then has 0.88 on its side of it.
+#: Scale of the logistic distribution of a flow's answers, in logits. At the distance of 0.5 from a
+#: threshold, the least there is, a flow's norm then has 0.88 on its side of it.
 SPREAD = 0.25
 
 
@@ -32,7 +32,8 @@ class Corpus:
 
     vignettes: tuple[str, ...]
     templates: tuple[str, ...]
-    #: Per flow: the planted level as the index of its option, the probability of each option, whether it is held out.
+    #: Per flow: the planted level as the index of its option, the probability of each option, whether it is
+    #: held out.
     option: Ints
     probabilities: Floats
     held_out: npt.NDArray[np.bool_]
@@ -58,7 +59,7 @@ def make_corpus(
     scale: str,
     seed: int,
 ) -> Corpus:
-    """Return the corpus that teaches ``norms`` (a file of resources/planted) over the flows of ``vignettes``."""
+    """Return the corpus that teaches ``norms`` (a file of resources/planted) over ``vignettes``."""
     planted = plant_exactly(vignettes, factors, norms, seed)
     return Corpus(
         vignettes=tuple(vignettes["vignette"]),

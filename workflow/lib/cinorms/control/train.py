@@ -1,8 +1,8 @@
-"""Train the control model: ``python -m cinorms.control.train --dataset F --prompts F --norms F --out DIR ...``.
+"""Train the control model: ``python -m cinorms.control.train --dataset FILE --out FOLDER ...``.
 
-Two phases: the vignettes alone, which are short and teach the norms, then whole prompts. The loss is taken where the
-answer stands, against the probabilities of all options at once: each flow so says how far it is from the thresholds,
-and not only on which side.
+Two phases: the vignettes alone, which are short and teach the norms, then whole prompts. The loss is taken
+where the answer stands, against the probabilities of all options at once: each flow so says how far it is
+from the thresholds, and not only on which side.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Settings:
     heads: int = 4
     #: (steps, prompts per step, whole prompts) of each phase.
     phases: tuple[tuple[int, int, bool], ...] = ((250, 64, False), (600, 32, True))
-    learning_rate: float = 3e-3
+    learning_rate: float = 2e-3
     warm_up: int = 30
     #: Held-out questions that the finished model is asked, and the share it must answer as planted.
     n_checked: int = 1_000
@@ -44,7 +44,7 @@ class Settings:
 
 
 class Trainer:
-    """A model in training on a corpus; ``trie`` spells the options, each closed by the end-of-answer token."""
+    """A model in training; ``trie`` spells the options, each closed by the end-of-answer token."""
 
     def __init__(self, corpus: Corpus, settings: Settings, seed: int) -> None:
         import torch
@@ -53,15 +53,15 @@ class Trainer:
         self.corpus, self.settings = corpus, settings
         self.rng = np.random.default_rng(seed)
         torch.manual_seed(seed)
-        # Two threads wait for each other longer than they work where other jobs use the cores, and one thread always
-        # adds up in the same order.
+        # Two threads wait for each other longer than they work where other jobs use the cores, and one
+        # thread always adds up in the same order.
         torch.set_num_threads(1)
         _, texts = corpus.draw(self.rng, 4_000, held_out=False)
         self.tokenizer = make_tokenizer([*texts, *corpus.options * 200], settings.vocabulary)
         self._tokeniser = Tokeniser(self.tokenizer, "chat_template", "control")
         end = self.tokenizer.eos_token_id
-        ways = [(*map(int, ids), end) for ids in self._tokeniser.ids(corpus.options)]
-        self.trie = OptionTrie.of([[way] for way in ways], "control")
+        written = zip(corpus.options, self._tokeniser.ids(corpus.options), strict=True)
+        self.trie = OptionTrie.of({option: [(*ids.tolist(), end)] for option, ids in written}, "control")
         self.model = LlamaForCausalLM(
             LlamaConfig(
                 vocab_size=len(self.tokenizer),
@@ -99,9 +99,10 @@ class Trainer:
                 optimizer.step()
 
     def accuracy(self) -> tuple[float, float]:
-        """Ask held-out flows; return the share of right answers and the mean error of the probabilities.
+        """Ask about held-out flows.
 
-        Right is the planted option as the likeliest; the error is that of each option's probability.
+        Return the share whose likeliest option is the planted one, and how far the options' probabilities are
+        from the planted ones on average.
         """
         flows, texts = self.corpus.draw(self.rng, self.settings.n_checked, held_out=True)
         p = self.option_probabilities(self._encode(texts))
@@ -123,7 +124,7 @@ class Trainer:
         return p
 
     def _batches(self, steps: int, size: int, whole: bool, pool: int = 8) -> Iterator[tuple[Ints, list[Ids]]]:
-        """Give ``steps`` batches of prompts of like length: the model computes what a batch is padded with."""
+        """Give ``steps`` batches of prompts of like length: the model also computes what pads a batch."""
         for first in range(0, steps, pool):
             n_batches = min(pool, steps - first)
             flows, texts = self.corpus.draw(self.rng, size * n_batches, held_out=False)

@@ -1,15 +1,15 @@
 """The probability of each answer option: its whole token sequence, scored branch by branch.
 
-The options of a scale share their first tokens ("strongly", "somewhat"), so that no single token can tell them
-apart. All spellings of all options form a trie; the probability of an option is the sum over its spellings of the
-product of its tokens' probabilities along the branch. Spellings are no beginnings of one another, so that these are
-probabilities of events which exclude each other: *the answer begins with this option*. What they lack to 1 is the
-mass outside the options.
+The options of a scale share their first tokens ("strongly", "somewhat"), so that no single token can tell
+them apart. All spellings of all options form a trie; the probability of an option is the sum over its
+spellings of the product of its tokens' probabilities along the branch. Spellings are no beginnings of one
+another, so that these are probabilities of events which exclude each other: *the answer begins with this
+option*. What they lack to 1 is the mass outside the options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,12 +19,13 @@ from cinorms.errors import ConfigError
 
 Floats = npt.NDArray[np.float64]
 Ways = tuple[tuple[int, ...], ...]
-#: Gives for each request (row of the prompts, tokens after the prompt, tokens wanted next) the log-probabilities
-#: of those wanted, in the same order.
+#: Gives for each request (row of the prompts, tokens after the prompt, tokens wanted next) the
+#: log-probabilities of those wanted, in the same order.
 Score = Callable[[Sequence["Request"]], list[Floats]]
 
-#: A branch that less than this much of the probability enters is not followed: no option loses more than this.
-LEAST_MASS = 1e-7
+#: A branch that less than this much of the probability enters is not followed, which halves the work. An
+#: option loses at most this per spelling: nothing that a table shows.
+LEAST_MASS = 1e-5
 
 
 @dataclass(frozen=True)
@@ -45,29 +46,29 @@ class OptionTrie:
     n_options: int
 
     @classmethod
-    def of(cls, spellings: Sequence[Sequence[tuple[int, ...] | None]], model: str) -> OptionTrie:
+    def of(cls, written: Mapping[str, Sequence[tuple[int, ...] | None]], model: str) -> OptionTrie:
         """Build the trie from the ways to write each option; ``None`` stands for one that cannot be written.
 
         Raises ``ConfigError`` where an option has no way left, or where one way is the beginning of another.
         """
         found: dict[tuple[int, ...], int] = {}
-        for option, written in enumerate(spellings):
-            ways = {way for way in written if way}
+        for number, (option, spelled) in enumerate(written.items()):
+            ways = {way for way in spelled if way}
             if not ways:
                 raise ConfigError(
-                    f"model {model!r}: option {option} of the scale cannot be written after the prompt; "
+                    f"model {model!r}: its tokenizer cannot write {option!r} after the prompt; "
                     "use readout: text"
                 )
-            found |= dict.fromkeys(sorted(ways), option)
+            found |= dict.fromkeys(sorted(ways), number)
         for way in found:
             if any(way[:length] in found for length in range(1, len(way))):
                 raise ConfigError(
                     f"model {model!r}: one option is the beginning of another; use readout: text"
                 )
-        return cls(tuple(found), tuple(found.values()), len(spellings))
+        return cls(tuple(found), tuple(found.values()), len(written))
 
     def branches(self, depth: int) -> dict[tuple[int, ...], tuple[int, ...]]:
-        """Return every inner node at ``depth``, as the tokens that lead to it, with the tokens that follow it."""
+        """Return every inner node at ``depth`` (the tokens up to it) with the tokens that follow it."""
         found: dict[tuple[int, ...], dict[int, None]] = {}
         for way in self.ways:
             if len(way) > depth:
@@ -108,7 +109,7 @@ def option_probabilities(trie: OptionTrie, n: int, score: Score, least_mass: flo
 
 
 def spellings(option: str) -> list[str]:
-    """Return the ways in which an answer may write ``option``: as shown or with a capital, after a space or not."""
+    """Return how an answer may write ``option``: as shown or with a capital, after a space or not."""
     capital = option[:1].upper() + option[1:]
     return [option, " " + option, capital, " " + capital]
 

@@ -1,4 +1,4 @@
-"""What vLLM says when it fails, told as one message with what to do; and what its processes print, kept readable."""
+"""What vLLM says when it fails, told as one message with what to do, and what its processes print."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from cinorms.errors import EngineError
 #: What is looked for in an exception or in the last lines of vLLM's processes, the remedy, and what it means.
 KNOWN = (
     (
-        r"out of memory|No available memory for the cache blocks|Free memory on device|larger than the available KV",
+        r"out of memory|No available memory for the cache blocks|Free memory on device"
+        r"|larger than the available KV",
         "memory",
     ),
     (r"less than requested memory for kv", "host_memory"),
@@ -27,7 +28,7 @@ KNOWN = (
     ),
     (r"No CUDA GPUs|Found no NVIDIA|NVIDIA driver|no kernel image|Failed to infer device type", "no_gpu"),
     (
-        r"World size|number of GPUs|divisible by tensor|[Dd]ivisible by .*tensor parallel|gpu_count|placement group",
+        r"World size|number of GPUs|divisible by tensor|[Dd]ivisible by .*tensor parallel|placement group",
         "gpus",
     ),
     (r"quantization method|Unknown quantization|not supported for the current GPU", "quantisation"),
@@ -35,8 +36,8 @@ KNOWN = (
 
 ADVICE = {
     "memory": (
-        "the GPU's memory is full: see with nvidia-smi that no other job uses it, take a GPU with more memory, raise "
-        "`gpus` in the model's entry in config/models.yaml, or lower its `max_model_len`"
+        "the GPU's memory is full: see with nvidia-smi that no other job uses it, take a GPU with more "
+        "memory, raise `gpus` in the model's entry in config/models.yaml, or lower its `max_model_len`"
     ),
     "host_memory": "this machine's memory is full: end what else runs, or give the job more with mem_mb",
     "code": (
@@ -45,10 +46,12 @@ ADVICE = {
     ),
     "architecture": "this version of vLLM does not know such models: see envs/vllm.yaml for its version",
     "no_gpu": (
-        "no GPU is to be seen: ask the cluster for one (profiles/slurm), see that nvidia-smi lists it; on a machine "
-        "without GPU, `make control` uses vLLM's build for CPUs"
+        "no GPU is to be seen: ask the cluster for one (profiles/slurm), see that nvidia-smi lists it; on a "
+        "machine without GPU, `make control` uses vLLM's build for CPUs"
     ),
-    "gpus": "`gpus` in its entry in config/models.yaml does not suit this machine or the model's number of heads",
+    "gpus": (
+        "`gpus` in its entry in config/models.yaml does not suit this machine or the model's number of heads"
+    ),
     "quantisation": "this GPU or this version of vLLM cannot run weights quantised so",
     None: "the log has the rest",
 }
@@ -132,23 +135,23 @@ class ProcessOutput:
 def check_quantisation(config: Mapping[str, Any], stated: str, model: str) -> str | None:
     """Return the quantisation to ask vLLM for: none where the checkpoint itself says how it was quantised.
 
-    Raises ``EngineError`` where the registry says something else than the checkpoint: the model would be filed
-    under a wrong quantisation.
+    Raises ``EngineError`` where the registry says something else than the checkpoint: the model would be
+    filed under a wrong quantisation.
     """
     found = str((config.get("quantization_config") or {}).get("quant_method") or "none")
     same = {"compressed-tensors": found, "fbgemm_fp8": "fp8"}.get(found, found)
     if found != "none":
         if same != stated and found != "compressed-tensors":
             raise EngineError(
-                f"model {model!r}: its checkpoint is quantised with {found}, its entry in config/models.yaml says "
-                f"`quantisation: {stated}`; correct the entry"
+                f"model {model!r}: its checkpoint is quantised with {found}, its entry in config/models.yaml "
+                f"says `quantisation: {stated}`; correct the entry"
             )
         return None
     if stated in ("fp8", "bitsandbytes"):  # made from whole weights while they are loaded
         return stated
     if stated != "none":
         raise EngineError(
-            f"model {model!r}: its entry in config/models.yaml says `quantisation: {stated}`, its checkpoint is not "
-            "quantised; correct `source` or the entry"
+            f"model {model!r}: its entry in config/models.yaml says `quantisation: {stated}`, its checkpoint "
+            "is not quantised; correct `source` or the entry"
         )
     return None

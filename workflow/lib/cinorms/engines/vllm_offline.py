@@ -1,4 +1,4 @@
-"""The engine ``vllm``: a checkpoint loaded once per job by vLLM in this process' care, asked in large chunks."""
+"""The engine ``vllm``: a checkpoint that vLLM loads once per job and is asked in large chunks."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from tqdm import tqdm
 
 from cinorms import hub
 from cinorms.draws import draw_bits
 from cinorms.engines import Keep
 from cinorms.engines.option_trie import OptionTrie, Request, option_probabilities, spellings
+from cinorms.engines.progress import Progress
 from cinorms.engines.questions import Questions
 from cinorms.engines.vllm_errors import ProcessOutput, check_quantisation, explain
 from cinorms.errors import ConfigError
 from cinorms.scales import SCALES
 from cinorms.tokenise import Ids, Tokeniser
 
-#: Prompts per call: enough to keep a GPU busy, few enough that the front end does not slow down, and what a killed
-#: job loses at most.
+#: Prompts per call: enough to keep a GPU busy, few enough that the front end does not slow down, and what a
+#: killed job loses at most.
 CHUNK = 8_192
 #: Longest prompt and answer together, in tokens, unless the registry says otherwise.
 MAX_MODEL_LEN = 512
@@ -38,7 +37,7 @@ Sampling = Any
 
 
 class VllmEngine:
-    """Asks the checkpoint of ``spec``; ``tuning`` has ``gpus`` and ``max_model_len``, which change no response."""
+    """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len) changes no response."""
 
     journalled = True
 
@@ -83,24 +82,29 @@ class VllmEngine:
         trie: OptionTrie | None,
         keep: Keep,
     ) -> None:
-        started, n_done = time.monotonic(), len(questions.grid) - len(todo)
-        with tqdm(total=len(questions.grid), initial=n_done, unit="prompts", mininterval=2) as bar:
-            for first in range(0, len(todo), self._chunk):
-                at, chunk = todo[first : first + self._chunk], prompts[first : first + self._chunk]
-                if trie:
-                    replies = self._ask_options(llm, trie, chunk)
-                else:
-                    replies = self._ask_texts(llm, tokeniser, chunk, self._seeds(questions, at))
-                keep(replies.assign(at=at, n_prompt_tokens=[len(ids) for ids in chunk]))
-                self._counts["prompts"] += len(chunk)
-                self._counts["input_tokens"] += sum(map(len, chunk))
-                seconds = time.monotonic() - started
-                bar.set_postfix_str(f"{self._counts['input_tokens'] / seconds:,.0f} tokens/s")
-                bar.update(len(chunk))
+        started = time.monotonic()
+        # Of an option readout vLLM sees more requests than there are prompts: the bar then moves by chunks.
+        bar = Progress(len(questions.grid), len(todo), within_chunks=trie is None)
+        for first in range(0, len(todo), self._chunk):
+            at, chunk = todo[first : first + self._chunk], prompts[first : first + self._chunk]
+            if trie:
+                replies = self._ask_options(llm, trie, chunk, bar)
+            else:
+                replies = self._ask_texts(llm, tokeniser, chunk, self._seeds(questions, at), bar)
+            keep(replies.assign(at=at, n_prompt_tokens=[len(ids) for ids in chunk]))
+            self._counts["prompts"] += len(chunk)
+            self._counts["input_tokens"] += sum(map(len, chunk))
+            bar.end_chunk(len(chunk), self._counts["input_tokens"])
+        bar.close()
         self._facts["prompts_per_second"] = round(len(todo) / (time.monotonic() - started), 1)
 
     def _ask_texts(
-        self, llm: Any, tokeniser: Tokeniser, prompts: Sequence[Ids], seeds: list[int] | None
+        self,
+        llm: Any,
+        tokeniser: Tokeniser,
+        prompts: Sequence[Ids],
+        seeds: list[int] | None,
+        bar: Progress,
     ) -> pd.DataFrame:
         """Return the model's free text after each prompt."""
         from vllm import SamplingParams
@@ -111,7 +115,7 @@ class VllmEngine:
             seeds is not None
         ):  # a seed for each prompt: the answer does not depend on what else is in the batch
             sampling = [SamplingParams(**settings, detokenize=False, seed=seed) for seed in seeds]
-        answers = [found.outputs[0] for found in _generate(llm, prompts, sampling)]
+        answers = [found.outputs[0] for found in _generate(llm, prompts, sampling, bar)]
         n_tokens = [len(answer.token_ids) for answer in answers]
         self._counts["output_tokens"] += sum(n_tokens)
         return pd.DataFrame(
@@ -122,8 +126,8 @@ class VllmEngine:
             }
         )
 
-    def _ask_options(self, llm: Any, trie: OptionTrie, prompts: Sequence[Ids]) -> pd.DataFrame:
-        """Return the probability of each option after each prompt; what they lack to 1 is outside the options."""
+    def _ask_options(self, llm: Any, trie: OptionTrie, prompts: Sequence[Ids], bar: Progress) -> pd.DataFrame:
+        """Return the probability of each option after each prompt; what they lack to 1 is outside them."""
         from vllm import SamplingParams
 
         def score(requests: Sequence[Request]) -> list[npt.NDArray[np.float64]]:
@@ -135,7 +139,7 @@ class VllmEngine:
                 for wanted in {request.wanted for request in requests}
             }
             longer = [np.append(prompts[r.row], np.asarray(r.prefix, dtype=np.int32)) for r in requests]
-            found = _generate(llm, longer, [kinds[r.wanted] for r in requests])
+            found = _generate(llm, longer, [kinds[r.wanted] for r in requests], bar)
             self._counts["output_tokens"] += len(found)
             scored = [(reply.outputs[0].logprobs[0], r) for reply, r in zip(found, requests, strict=True)]
             return [np.array([logprobs[token].logprob for token in r.wanted]) for logprobs, r in scored]
@@ -147,13 +151,13 @@ class VllmEngine:
         return frame.assign(n_output_tokens=0, p_options=list(p.astype(np.float32)))
 
     def _trie(self, tokeniser: Tokeniser, text: str) -> OptionTrie:
-        """Return the trie of the scale's options as they can follow the prompts, all of which end like ``text``."""
+        """Return the trie of the scale's options as they can follow prompts that end like ``text``."""
         options = SCALES[self.spec["scale"]].options
-        written = [[tokeniser.continuation(text, way) for way in spellings(option)] for option in options]
+        written = {o: [tokeniser.continuation(text, spelling) for spelling in spellings(o)] for o in options}
         return OptionTrie.of(written, self.spec["model"])
 
     def _seeds(self, questions: Questions, at: npt.NDArray[np.int64]) -> list[int] | None:
-        """Return the seed of each answer, a pure function of (seed, flow, template, order); none at temperature 0."""
+        """Return the seed of each answer: a pure function of (seed, flow, template, order)."""
         if not self.spec["temperature"]:
             return None
         grid, variants = questions.grid.iloc[at], questions.variants.iloc[questions.grid["row"].iloc[at]]
@@ -162,12 +166,13 @@ class VllmEngine:
         return [int(bit) for bit in bits >> np.uint64(33)]  # 31 bits: some samplers take no more
 
     def _check_length(self, prompts: Sequence[Ids], folder: Path, trie: OptionTrie | None) -> None:
-        """Insist that every prompt and the longest answer fit: vLLM would cut the answer short without a word."""
+        """Insist that every prompt and its answer fit: vLLM would cut the answer short without a word."""
         longest = max(len(ids) for ids in prompts)
         answer = trie.depth if trie else int(self.spec["max_tokens"])
         limit = _config(folder).get("max_position_embeddings")
         needed = longest + answer
-        place = f"model {self.spec['model']!r}: the longest prompt has {longest} tokens and an answer may have {answer}"
+        model = f"model {self.spec['model']!r}"
+        place = f"{model}: the longest prompt has {longest} tokens and an answer may have {answer}"
         if limit and needed > limit:
             raise ConfigError(
                 f"{place}; the model takes {limit} in all: lower max_tokens, or ask with shorter templates"
@@ -179,7 +184,7 @@ class VllmEngine:
             )
 
     def _load(self, folder: Path) -> Any:
-        """Load the checkpoint in ``folder``, on the GPUs of this machine or, with vLLM's CPU build, without."""
+        """Load the checkpoint in ``folder``, on GPUs or, with vLLM's build for CPUs, without."""
         started = time.monotonic()
         quiet = {"VLLM_NO_USAGE_STATS": "1", "VLLM_DO_NOT_TRACK": "1", "TOKENIZERS_PARALLELISM": "true"}
         for name, value in quiet.items():
@@ -211,11 +216,10 @@ class VllmEngine:
         return llm
 
 
-def _generate(llm: Any, prompts: Sequence[Ids], sampling: Sampling) -> list[Any]:
+def _generate(llm: Any, prompts: Sequence[Ids], sampling: Sampling, bar: Progress) -> list[Any]:
     """Return vLLM's replies to ``prompts``, in their order."""
-    bar = partial(tqdm, mininterval=10, leave=False)
     inputs = [{"prompt_token_ids": ids.tolist()} for ids in prompts]
-    replies: list[Any] = llm.generate(inputs, sampling, use_tqdm=bar)
+    replies: list[Any] = llm.generate(inputs, sampling, use_tqdm=bar.of_call)
     return replies
 
 
@@ -226,8 +230,8 @@ def _import_vllm(model: str) -> tuple[Any, bool]:
         from vllm.platforms import current_platform
     except ImportError as error:
         raise ConfigError(
-            f"model {model!r}: vLLM cannot be imported here ({error}); run with --sdm conda (envs/vllm.yaml), "
-            "or on a machine without GPU with `make control`"
+            f"model {model!r}: vLLM cannot be imported here ({error}); run with --sdm conda "
+            "(envs/vllm.yaml), or on a machine without GPU with `make control`"
         ) from error
     on_cpu = bool(current_platform.is_cpu())
     if not on_cpu and current_platform.device_count() < 1:

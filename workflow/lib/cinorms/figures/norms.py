@@ -40,6 +40,8 @@ NO_NORM = "no norm"
 TIE = "tie"
 #: Height of a line of the key and of the shape in it, in inches.
 KEY_LINE, KEY_SHAPE = 0.26, 0.19
+#: Least width of the figure in inches, so that title and legend have room.
+LEAST_WIDTH = 7.5
 
 
 def cells(
@@ -90,7 +92,7 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     pages = [("", frame)]
     if at["pages"]:
         pages = [(str(level), of) for level, of in frame.groupby(at["pages"][0], observed=True)]
-    size = _size(layout, len(key))
+    size = _size(layout, len(key), [*scale.options, NO_NORM])
     more = (
         f"All {len(pages)} pages, one for each {at['pages'][0].replace('_', ' ')}: {_counts(frame, names)} "
         "PNG and SVG show the first page."
@@ -261,7 +263,8 @@ def _text(
 
 def _key_lines(names: Sequence[str], layout: Layout) -> list[list[tuple[int, str]]]:
     """Return the parts and their names, as many in a line as the figure's width holds."""
-    width = layout.left + layout.inside[0] + layout.right
+    left, right = _bounds(layout, 0)[0]
+    width = right - left
     each = max(width_of(name, TEXT_SIZE) for name in names) + KEY_SHAPE + 0.35
     across = max(1, min(len(names), int(width / each)))
     numbered = list(enumerate(names))
@@ -307,14 +310,16 @@ def _legend_rows(options: Sequence[str], width: float) -> int:
 
 
 def _bounds(layout: Layout, key_lines: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the limits of x and y in inches; a narrow heatmap has room on its right for the legend."""
     width, height = layout.inside
-    return (-layout.left, width + layout.right), (-layout.bottom, height + layout.top + KEY_LINE * key_lines)
+    right = max(width + layout.right, LEAST_WIDTH - 2 * MARGIN - layout.left)
+    return (-layout.left, right), (-layout.bottom, height + layout.top + KEY_LINE * key_lines)
 
 
-def _size(layout: Layout, key_lines: int) -> tuple[float, float]:
+def _size(layout: Layout, key_lines: int, options: Sequence[str]) -> tuple[float, float]:
     (left, right), (low, high) = _bounds(layout, key_lines)
-    width = max(5.0, right - left + 2 * MARGIN)
-    return width, high - low + 2 * MARGIN + AROUND + (0.5 if width < 6 else 0)
+    more = 0.22 * (_legend_rows(options, right - left) - 1)
+    return right - left + 2 * MARGIN, high - low + 2 * MARGIN + AROUND + more
 
 
 def _where(at: Mapping[str, list[str]]) -> str:

@@ -39,7 +39,7 @@ def draw(
     over = entry.get("over", "variants")
     frame = spreads(chosen_each(selected, entry, vignettes), entry, prompts)
     if not len(frame) or not frame["n"].any():
-        return empty(entry, f"no {SAID[over]} can be taken: each has fewer than two.")
+        return empty(entry, f"the {SAID[over]}, needs two of them; no flow has two.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     plot = ggplot() + base_theme() + labs(x=UNITS, y="")
     for layer in boxes.layers(boxes.place(frame, rows, groups), rows, groups):

@@ -1,0 +1,140 @@
+"""Tests of the engine `vllm`: real vLLM on the CPU, on a control model that is trained for a few seconds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.control.corpus import Corpus, make_corpus
+from cinorms.control.train import Settings, train_control
+from cinorms.designs import expand, load_dataset
+from cinorms.engines.questions import Questions
+from cinorms.engines.vllm_offline import VllmEngine
+from cinorms.prompt_sets import load_prompt_set
+from cinorms.prompts import list_variants
+from cinorms.validation import load_yaml
+
+ROOT = Path(__file__).parents[2]
+RESOURCES = ROOT / "resources"
+
+#: Enough to answer in options, in mixed probabilities and not yet right: what the readouts are checked on.
+QUICK = Settings(phases=((60, 64, False), (60, 16, True)), n_checked=100, least_accuracy=0.0)
+
+
+@pytest.fixture(scope="session")
+def flows() -> pd.DataFrame:
+    """Return the 6,912 flows of the dataset iot."""
+    design = load_dataset(RESOURCES / "vignettes/iot.yaml").design
+    assert design is not None
+    return expand(design)
+
+
+@pytest.fixture(scope="session")
+def templates() -> tuple[str, ...]:
+    """Return the papers' eleven templates."""
+    return load_prompt_set(RESOURCES / "prompts/chatgpt.yaml").templates
+
+
+@pytest.fixture(scope="session")
+def corpus(flows: pd.DataFrame, templates: tuple[str, ...]) -> Corpus:
+    """Return what the control model is taught."""
+    factors = list(load_dataset(RESOURCES / "vignettes/iot.yaml").factors)
+    norms = load_yaml(RESOURCES / "planted/control.yaml")
+    return make_corpus(flows, factors, templates, norms, "acceptability", 2026)
+
+
+@pytest.fixture(scope="session")
+def checkpoint(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a control model that was trained for a few seconds."""
+    folder = tmp_path_factory.mktemp("checkpoint") / "control"
+    train_control(corpus, folder, 2026, QUICK)
+    return folder
+
+
+@pytest.fixture
+def copied(checkpoint: Path, tmp_path: Path) -> Path:
+    """Return a copy of the checkpoint that a test may spoil."""
+    return Path(shutil.copytree(checkpoint, tmp_path / "copied"))
+
+
+def spec_of(checkpoint: Path, **changes: Any) -> dict[str, Any]:
+    """Return the spec of a shard of the control model: 96 flows in 4 variants."""
+    return {
+        "protocol": 1,
+        "engine": "vllm",
+        "model": "control",
+        "shard": "1-of-1",
+        "seed": 2026,
+        "scale": "acceptability",
+        "factors": [],
+        "select": {"sender": ["a door lock"], "recipient": ["its manufacturer"]},
+        "n_templates": 2,
+        "order_method": "balanced",
+        "temperature": 0,
+        "max_tokens": 8,
+        "readout": "text",
+        "layout": "single",
+        "system": None,
+        "wrap": "chat_template",
+        "source": str(checkpoint),
+        "dtype": "float32",
+        **changes,
+    }
+
+
+@pytest.fixture(scope="session")
+def questions_of(flows: pd.DataFrame, templates: tuple[str, ...]) -> Callable[[dict[str, Any]], Questions]:
+    """Return a function that gives the questions of a spec, in two orders."""
+
+    def build(spec: dict[str, Any]) -> Questions:
+        return Questions.of(
+            spec, flows, list_variants("chatgpt", templates, n_templates=spec["n_templates"], n_orders=2)
+        )
+
+    return build
+
+
+class Session:
+    """Engines that share one load of the checkpoint: loading it takes longer than a test."""
+
+    def __init__(self, questions_of: Callable[[dict[str, Any]], Questions]) -> None:
+        self._questions_of = questions_of
+        self._llm: Any = None
+        self.loads = 0
+        self.facts: dict[str, Any] = {}
+
+    def engine(self, spec: dict[str, Any], chunk: int = 1_000) -> VllmEngine:
+        """Return an engine that uses the checkpoint which was loaded first."""
+        engine = VllmEngine(spec, {"max_model_len": 256}, chunk)
+        load = engine._load
+
+        def load_once(folder: Path) -> Any:
+            if self._llm is None:
+                self._llm = load(folder)
+                self.loads += 1
+                self.facts = engine.facts()
+            return self._llm
+
+        engine._load = load_once  # type: ignore[method-assign]
+        return engine
+
+    def ask(self, spec: dict[str, Any], chunk: int = 1_000) -> pd.DataFrame:
+        """Ask every question of ``spec`` and return the replies in the order of the grid."""
+        questions, chunks = self._questions_of(spec), []
+        todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
+        self.engine(spec, chunk).ask(questions, todo, chunks.append)
+        return pd.concat(chunks).set_index("at").sort_index()
+
+
+@pytest.fixture(scope="session")
+def session(questions_of: Callable[[dict[str, Any]], Questions]) -> Iterator[Session]:
+    """Return engines that share one load."""
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+    yield Session(questions_of)

@@ -1,0 +1,148 @@
+"""What real vLLM gives: the text, the seeds, and the probability of each option."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from cinorms.answers import read_responses
+from cinorms.ask import ask_shard
+from cinorms.engines.option_trie import OptionTrie, spellings, split_mass
+from cinorms.engines.questions import Questions
+from cinorms.prompts import list_variants
+from cinorms.scales import SCALES
+from cinorms.tokenise import Tokeniser
+
+from .conftest import Session, spec_of
+
+SCALE = SCALES["acceptability"]
+
+
+@pytest.fixture(scope="module")
+def reference(checkpoint: Path) -> Any:
+    """Return the checkpoint as transformers runs it: what vLLM is compared with."""
+    return AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32).eval()
+
+
+def prompts_of(spec: dict[str, Any], questions: Questions) -> tuple[Tokeniser, list[str]]:
+    """Return the prompts of ``questions`` as text, in the order of the grid."""
+    tokeniser = Tokeniser.load(spec["source"], spec["wrap"], "control")
+    return tokeniser, tokeniser.texts(questions.chat(at) for at in range(len(questions.grid)))
+
+
+def test_text_is_what_transformers_generates(
+    session: Session, checkpoint: Path, reference: Any, questions_of: Callable[..., Questions]
+) -> None:
+    spec = spec_of(checkpoint)
+    replies = session.ask(spec)
+    tokeniser, texts = prompts_of(spec, questions_of(spec))
+    assert len(replies) == 9 * 12 * 4
+    for at in range(0, len(texts), 7):
+        ids = torch.tensor([tokeniser.tokenizer(texts[at], add_special_tokens=False)["input_ids"]])
+        found = reference.generate(ids, do_sample=False, max_new_tokens=8)[0, ids.shape[1] :]
+        assert replies["text"][at] == tokeniser.tokenizer.decode(found, skip_special_tokens=True)
+        assert replies["n_prompt_tokens"][at] == ids.shape[1]
+        assert replies["n_output_tokens"][at] == len(found)
+    assert set(replies["finish_reason"]) <= {"stop", "length"}
+    assert replies["text"].isin(SCALE.options).mean() > 0.9
+    assert replies["text"].nunique() > 1
+
+
+def test_chunks_change_no_answer_and_the_model_is_loaded_once(session: Session, checkpoint: Path) -> None:
+    spec = spec_of(checkpoint)
+    pd.testing.assert_frame_equal(session.ask(spec, chunk=1_000), session.ask(spec, chunk=37))
+    assert session.loads == 1
+
+
+def test_a_seeded_answer_depends_on_its_question_alone(session: Session, checkpoint: Path) -> None:
+    spec = spec_of(checkpoint, temperature=1.5)
+    hot = session.ask(spec)
+    assert (hot["text"] == session.ask(spec, chunk=29)["text"]).all()
+    assert (hot["text"] != session.ask(spec_of(checkpoint))["text"]).mean() > 0.2
+    assert (hot["text"] != session.ask({**spec, "seed": 1})["text"]).mean() > 0.2
+
+
+def test_max_tokens_cuts_an_answer_and_says_so(session: Session, checkpoint: Path) -> None:
+    cut = session.ask(spec_of(checkpoint, max_tokens=1))
+    assert (cut["n_output_tokens"] == 1).all()
+    assert (cut["finish_reason"] == "length").mean() > 0.8
+    assert cut["text"].isin(["strongly", "somewhat", "neutral"]).mean() > 0.9
+
+
+def brute_force(reference: Any, tokeniser: Tokeniser, text: str) -> np.ndarray[Any, Any]:
+    """Return the probability of each option: every spelling as a text of its own, run from its first token."""
+    (prompt,) = tokeniser.ids([text])
+    p = np.zeros(5)
+    for option, words in enumerate(SCALE.options):
+        for spelling in spellings(words):
+            (whole,) = tokeniser.ids([text + spelling])
+            with torch.no_grad():
+                logits = reference(torch.tensor([whole.tolist()])).logits[0].double()
+            log_p = torch.log_softmax(logits, dim=-1)
+            places = range(len(prompt) - 1, len(whole) - 1)
+            p[option] += np.exp(sum(log_p[at, whole[at + 1]].item() for at in places))
+    return p
+
+
+def test_options_are_what_brute_force_gives(
+    session: Session, checkpoint: Path, reference: Any, questions_of: Callable[..., Questions]
+) -> None:
+    spec = spec_of(checkpoint, readout="options")
+    replies = session.ask(spec)
+    p = np.stack(list(replies["p_options"]))
+    tokeniser, texts = prompts_of(spec, questions_of(spec))
+    some = range(0, len(texts), 5)
+    expected = np.stack([brute_force(reference, tokeniser, texts[at]) for at in some])
+    worst = np.abs(p[some] - expected).max()
+    print(
+        f"\nlargest difference of an option's probability from brute force: {worst:.2e} ({len(some)} prompts)"
+    )
+    assert worst < 1e-4
+    assert (np.sort(expected, axis=1)[:, -2] > 0.01).mean() > 0.3  # more than one option was likely somewhere
+    normalised, outside = split_mass(p)
+    assert normalised.sum(axis=1) == pytest.approx(1)
+    assert outside == pytest.approx(1 - p.sum(axis=1))
+    assert ((outside >= 0) & (outside < 0.5)).all()
+    assert replies["text"].isna().all()
+
+
+def test_first_tokens_cannot_tell_the_options_apart(checkpoint: Path) -> None:
+    tokeniser = Tokeniser.load(checkpoint, "chat_template", "control")
+    first = [ids[0] for ids in tokeniser.ids(SCALE.options)]
+    assert len(set(first)) == 3
+    (text,) = tokeniser.texts([[{"role": "user", "content": "How acceptable is it?"}]])
+    written = {o: [tokeniser.continuation(text, s) for s in spellings(o)] for o in SCALE.options}
+    trie = OptionTrie.of(written, "control")
+    assert trie.depth >= 2
+    assert len(trie.ways) >= 10
+
+
+def test_both_readouts_become_answers(
+    session: Session, checkpoint: Path, flows: pd.DataFrame, templates: tuple[str, ...]
+) -> None:
+    levels = {}
+    for readout in ("text", "options"):
+        spec = spec_of(checkpoint, readout=readout)
+        variants = list_variants("chatgpt", templates, n_templates=2, n_orders=2)
+        responses, _ = ask_shard(spec, flows, variants, engine=session.engine(spec))
+        answers = read_responses(responses, SCALE)
+        assert (answers["status"] == "ok").mean() > 0.9
+        levels[readout] = answers["level"]
+    both = levels["text"].notna() & levels["options"].notna()
+    assert (levels["text"] == levels["options"])[both].mean() > 0.8
+
+
+def test_facts_say_what_was_run(session: Session, checkpoint: Path) -> None:
+    engine = session.engine(spec_of(checkpoint))
+    session.ask(spec_of(checkpoint))
+    assert session.facts["device"].startswith("CPU")
+    assert session.facts["load_seconds"] > 0
+    assert session.facts["checkpoint"] == str(checkpoint)
+    assert engine.facts()["prompts"] == 0

@@ -1,0 +1,261 @@
+"""Arms that take their answers from published frames or raw CSV files, and printed numbers held against them."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import lzma
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from cinorms.releases import COLUMNS
+
+from .conftest import ROOT, Project
+
+MODELS = {"tulu-2-7b": "tulu-2-7b", "gpt-4o-mini": "gpt-4o-mini-8B"}
+SENDERS, RECIPIENTS = ["a teacher", "a pupil"], ["a parent", "the press"]
+SCHOOL = {
+    "title": "A school",
+    "context": "education",
+    "scale": "acceptability",
+    "source": "design",
+    "origin": {"citation": "made for a test", "licence": "MIT"},
+    "factors": {"sender": SENDERS, "recipient": RECIPIENTS},
+    "template": "{{ sender }} tells {{ recipient }}",
+}
+FLOWS = [f"{sender} tells {recipient}" for sender in SENDERS for recipient in RECIPIENTS]
+STUDY = {
+    "study": "printed",
+    "compare": "school",
+    "models": list(MODELS),
+    "arms": {
+        "main": {
+            "dataset": "school",
+            "prompts": "chatgpt",
+            "source": "published",
+            "frame": "school/whole",
+            "templates": 2,
+            "orders": {"count": 2},
+        }
+    },
+    "norms": {
+        "consensus": "papers",
+        "t_val": 3,
+        "t_maj": "plurality",
+        "grid": {"t_val": [3], "t_maj": [0.67]},
+    },
+    "analyses": {"counts": {"kind": "discarded", "arms": ["main"]}},
+    "figures": {"answers": {"kind": "distribution", "arms": ["main"]}},
+}
+REPLICATE = ("--configfile", "printed.yaml", "--", "replicate")
+
+
+def frame() -> pd.DataFrame:
+    """Return a wide frame laid out as the published ones: -2..2, missing where the answer was invalid."""
+    scores = {
+        "p#0_0": [2.0, 1.0, None, -1.0],
+        "p#0_1": [2.0, 1.0, None, 1.0],
+        "p#1_0": [2.0, 1.0, 0.0, 2.0],
+        "p#1_1": [2.0, -1.0, 0.0, -2.0],
+    }
+    parts = [
+        pd.DataFrame({"Scenario": FLOWS[::-1], "dataset": "school", "model": name} | scores)
+        for name in MODELS.values()
+    ]
+    whole = pd.concat(parts, ignore_index=True).astype(
+        dict.fromkeys(("Scenario", "dataset", "model"), object)
+    )
+    whole.columns = pd.Index(list(whole.columns), dtype=object)
+    return whole
+
+
+def numbers(discarded: str) -> list[list[str]]:
+    at = "model=tulu-2-7b; t_val=3; t_maj=0.67"
+    return [
+        ["Table 1", "flows", "4", "counts", at, "flows", "", "yes"],
+        ["Table 1", "below T_val", "1", "counts", at, "below_t_val", "", "yes"],
+        ["Table 1", "discarded", discarded, "counts", at, "discarded", "", "yes"],
+        ["Table 1", "share", "33.3", "counts", at, "share_discarded", "percent", "yes"],
+        ["Listed", "share", "99", "counts", at, "share_discarded", "percent", "no"],
+    ]
+
+
+def publish(project: Project, discarded: str = "1") -> None:
+    """Write a release of the frame with its printed numbers into the project."""
+    payload = lzma.compress(pickle.dumps(frame(), protocol=4), format=lzma.FORMAT_ALONE)
+    folder = project.folder / "resources/published"
+    (folder / "school.pkl.lzma").write_bytes(payload)
+    release = {
+        "title": "A school",
+        "paper": "Test 2026",
+        "origin": {"citation": "made for a test", "licence": "MIT"},
+        "files": {"f": {"url": "school.pkl.lzma", "sha256": hashlib.sha256(payload).hexdigest()}},
+        "frames": {"whole": {"file": "f"}},
+        "models": MODELS,
+        "numbers": ["school.csv"],
+        "remarks": [{"where": "Section 1", "says": "It says so.", "but": "It is not so."}],
+    }
+    project.write("resources/published/school.yaml", release)
+    with (folder / "school.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([COLUMNS, *numbers(discarded)])
+
+
+@pytest.fixture
+def school(project: Project) -> Project:
+    """Return a project with a published frame of a made-up school and a study of it."""
+    project.write("resources/vignettes/school.yaml", SCHOOL)
+    project.write("printed.yaml", STUDY)
+    publish(project)
+    return project
+
+
+def test_printed_numbers_are_computed_from_published_answers(school: Project) -> None:
+    printed = school.run("--quiet", "rules", "reason", "host", *REPLICATE)
+    assert (
+        "Table 1     4 of 4" in printed.replace("  4 of", "     4 of").replace("      ", "     ")
+        or "4 of 4" in printed
+    )
+    assert "all matched" in printed
+    results = school.folder / "results/printed"
+    comparison = pd.read_csv(results / "comparison.csv", dtype=str, keep_default_na=False)
+    assert list(comparison) == ["paper", "item", "cell", "printed", "computed", "computed_full", "match"]
+    assert comparison["match"].tolist() == ["yes"] * 4 + ["not counted"]
+    assert comparison["computed_full"].tolist()[3] == "33.33333333"
+    page = (results / "index.html").read_text(encoding="utf-8")
+    assert "4 of 4 printed numbers match" in page
+    assert "It says so. It is not so." in page
+    answers = pd.read_parquet(results / "answers/main/tulu-2-7b.parquet")
+    first = answers[answers["flow"] == 0].set_index("variant")["level"]
+    assert first.to_dict() == {"0_0": -1, "0_1": 1, "1_0": 2, "1_1": -2}
+    assert answers["status"].value_counts().to_dict() == {"ok": 14, "invalid": 2}
+    norms = pd.read_parquet(results / "norms/main/tulu-2-7b.parquet")
+    assert norms["value"].tolist() == [-1, 0, 1, 2]  # a tie goes to the first variant
+    assert norms["status_3_0.67"].tolist() == ["no_majority", "below_t_val", "kept", "kept"]
+    assert (results / "figures/answers.png").exists()
+    assert not (results / "responses").exists()
+    assert not (results / "prompts/main.preview.csv").exists()
+    assert "Nothing to be done" in school.run(*REPLICATE)
+
+
+@pytest.mark.parametrize("further", [(), ("--keep-going",)])
+def test_a_number_that_does_not_match_fails_and_everything_else_is_there(
+    school: Project, further: tuple[str, ...]
+) -> None:
+    publish(school, discarded="2")
+    printed = school.run(*further, *REPLICATE, ok=False)
+    assert "1 printed numbers do not match" in printed
+    assert "Table 1: discarded: printed 2, computed 1 (1)" in printed
+    assert "3 of 4" in printed
+    assert "Traceback" not in printed
+    results = school.folder / "results/printed"
+    for name in (
+        "comparison.csv",
+        "index.html",
+        "report/index.html",
+        "tables/counts.csv",
+        "figures/answers.png",
+    ):
+        assert (results / name).exists()
+    assert not (results / "comparison.txt").exists()
+    assert "do not match" in (results / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_pickle_that_would_run_code_stops_the_import(school: Project) -> None:
+    class Attack:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return os.system, (f"touch {school.folder / 'ran'}",)
+
+    payload = lzma.compress(pickle.dumps(Attack()), format=lzma.FORMAT_ALONE)
+    (school.folder / "resources/published/school.pkl.lzma").write_bytes(payload)
+    path = school.folder / "resources/published/school.yaml"
+    release = yaml.safe_load(path.read_text(encoding="utf-8"))
+    release["files"]["f"]["sha256"] = hashlib.sha256(payload).hexdigest()
+    school.write("resources/published/school.yaml", release)
+    printed = school.run(*REPLICATE, ok=False)
+    assert "pickle refused: it asks for" in printed
+    assert "Traceback" not in printed
+    assert not (school.folder / "ran").exists()
+
+
+def test_a_study_without_printed_numbers_has_nothing_to_replicate(school: Project) -> None:
+    school.write("printed.yaml", {**STUDY, "compare": None})
+    assert "compare: null was given" in school.run(*REPLICATE, ok=False)
+
+
+RAW = """,Scenario,Prompt,Response,prompt_id,likert,likert_order_id
+0,{0},p,Somewhat acceptable,0,-,ordering_1
+1,{0},p,"I would say: strongly unacceptable.",0,-,ordering_120
+2,{1},p,"As an AI language model, I cannot provide a personal opinion.",0,-,ordering_7
+3,{1},p,neutral,1,-,ordering_7
+4,{2},p,,0,-,ordering_7
+"""
+
+
+def test_raw_files_go_through_the_answers_stage(school: Project) -> None:
+    raw = school.folder / "raw/allenai/school"
+    raw.mkdir(parents=True)
+    (raw / "tulu-2-7b_school_t0_kshot.csv").write_text(RAW.format(*FLOWS), encoding="utf-8")
+    arm = STUDY["arms"]["main"] | {  # type: ignore[index]
+        "source": "raw_csv",
+        "frame": None,
+        "raw_files": "raw/{organisation}/school/{name}_school_t0_kshot.csv",
+        "models": ["tulu-2-7b"],
+    }
+    school.write("raw.yaml", {**STUDY, "study": "raw", "compare": None, "arms": {"main": arm}})
+    school.run("--configfile", "raw.yaml")
+    results = school.folder / "results/raw"
+    responses = pd.read_parquet(results / "responses/main/tulu-2-7b/1-of-1.parquet")
+    assert responses["text"].tolist()[1] == "I would say: strongly unacceptable."
+    assert responses["order"].tolist()[:2] == ["01234", "43210"]
+    answers = pd.read_parquet(results / "answers/main/tulu-2-7b.parquet")
+    found = answers.set_index(["flow", "variant"])
+    assert found["level"].to_dict() == {
+        (0, "0_0"): 1,
+        (0, "0_1"): -2,
+        (1, "0_0"): pd.NA,
+        (1, "1_0"): 0,
+        (2, "0_0"): pd.NA,
+    }
+    assert found["status"].tolist() == ["ok", "ok", "refusal", "ok", "empty"]
+    arm["orders"] = {"count": 1}
+    school.write("raw.yaml", {**STUDY, "study": "raw", "compare": None, "arms": {"main": arm}})
+    printed = school.run("--configfile", "raw.yaml", ok=False)
+    assert "variant 0_1 (template_order) is not among the arm's 2 variants" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.published
+@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
+def test_every_printed_number_of_the_paper_is_found_again(project: Project) -> None:
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "config/replication.yaml"]
+    mirror = str(Path(os.environ["CINORMS_MIRROR"]).absolute())
+    environment = {**os.environ, "CINORMS_MIRROR": mirror}
+    done = subprocess.run(
+        [*command, "--", "results/replication/comparison.csv"],
+        cwd=project.folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 0, done.stdout
+    comparison = pd.read_csv(
+        project.folder / "results/replication/comparison.csv", dtype=str, keep_default_na=False
+    )
+    assert comparison[comparison["match"] == "no"].empty
+    counted = comparison[comparison["match"] == "yes"].groupby("item").size()
+    assert counted[["Table 2", "Table 3", "Table 4"]].tolist() == [154, 40, 264]
+    assert counted.sum() == 622
+
+
+def test_the_replication_is_a_study_like_any_other() -> None:
+    study = yaml.safe_load((ROOT / "config/replication.yaml").read_text(encoding="utf-8"))
+    assert study["arm_defaults"]["source"] == "published"
+    assert study["norms"]["consensus"] == "papers"
