@@ -173,7 +173,7 @@ def test_a_stage_says_what_goes_in_and_what_comes_out(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "lambda" not in text
     if path.name in ("common.smk", "inputs.smk"):  # functions, no rules
-        assert text.count("\n") <= 180
+        assert text.count("\n") <= {"common.smk": 150, "inputs.smk": 250}[path.name]
         assert not rules_of(path)
     else:
         docstring = re.match(r'"""(.*?)"""', text, flags=re.DOTALL)

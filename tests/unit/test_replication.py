@@ -19,6 +19,7 @@ from cinorms.analyses.deltas import mean_delta
 from cinorms.clm import fit_clm
 from cinorms.errors import ConfigError, DataError
 from cinorms.kinds import Selected
+from cinorms.plan import as_text, estimate
 from cinorms.prompts import list_variants
 from cinorms.releases import load_release
 from cinorms.settings import Layer, load_study
@@ -326,6 +327,7 @@ def test_a_study_that_takes_answers_from_nowhere_is_refused(build_study, study, 
 def test_nothing_is_asked_of_a_published_arm(build_study):
     study = build_study(arm())
     assert study.asked() == []
+    assert "No model is asked" in as_text(estimate([], {}, {}))
     assert study.arms_from("published") == ["main"]
     assert study.published_models() == ["tulu-2-7b"]
     assert build_study().arms_from("published", "raw_csv") == []

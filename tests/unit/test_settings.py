@@ -248,6 +248,7 @@ def test_llm_ci2024_is_the_papers_study(build_study: Build, folder: Path) -> Non
 def test_every_model_that_can_be_asked_has_what_a_study_needs(root: Root) -> None:
     registry = load_registry(root)
     real = {name: entry for name, entry in registry.items() if entry["engine"] != "planted"}
+    assert real.pop("control")["source"] == "results/control/model"  # trained here, of no paper
     assert len(real) == 10
     for name, entry in real.items():
         assert registry[entry["stand_in"]]["engine"] == "planted", name

@@ -1,4 +1,4 @@
-"""Arms that take their answers from published frames or raw CSV files, and printed numbers held against them."""
+"""Arms with answers from published frames or raw CSV files, and printed numbers held against them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import lzma
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -118,10 +119,7 @@ def school(project: Project) -> Project:
 
 def test_printed_numbers_are_computed_from_published_answers(school: Project) -> None:
     printed = school.run("--quiet", "rules", "reason", "host", *REPLICATE)
-    assert (
-        "Table 1     4 of 4" in printed.replace("  4 of", "     4 of").replace("      ", "     ")
-        or "4 of 4" in printed
-    )
+    assert re.search(r"Table 1 +4 of 4\n", printed)
     assert "all matched" in printed
     results = school.folder / "results/printed"
     comparison = pd.read_csv(results / "comparison.csv", dtype=str, keep_default_na=False)
@@ -216,13 +214,9 @@ def test_raw_files_go_through_the_answers_stage(school: Project) -> None:
     assert responses["order"].tolist()[:2] == ["01234", "43210"]
     answers = pd.read_parquet(results / "answers/main/tulu-2-7b.parquet")
     found = answers.set_index(["flow", "variant"])
-    assert found["level"].to_dict() == {
-        (0, "0_0"): 1,
-        (0, "0_1"): -2,
-        (1, "0_0"): pd.NA,
-        (1, "1_0"): 0,
-        (2, "0_0"): pd.NA,
-    }
+    levels = {(0, "0_0"): 1, (0, "0_1"): -2, (1, "1_0"): 0}
+    assert found["level"].dropna().to_dict() == levels
+    assert found.index.tolist() == [(0, "0_0"), (0, "0_1"), (1, "0_0"), (1, "1_0"), (2, "0_0")]
     assert found["status"].tolist() == ["ok", "ok", "refusal", "ok", "empty"]
     arm["orders"] = {"count": 1}
     school.write("raw.yaml", {**STUDY, "study": "raw", "compare": None, "arms": {"main": arm}})

@@ -21,7 +21,7 @@ KNOWN = (
         "memory",
     ),
     (r"less than requested memory for kv", "host_memory"),
-    (r"trust_remote_code|contains custom code", "code"),
+    (r"contains custom code|requires you to execute|trust_remote_code=True", "code"),
     (
         r"architectures? .*(not supported|failed to be inspected)|does not recognize this architecture",
         "architecture",
@@ -67,7 +67,9 @@ def explain(error: BaseException, model: str, said: str = "") -> EngineError:
     while at is not None:
         chain.append(f"{type(at).__name__}: {at}")
         at = at.__cause__ or at.__context__
-    for text in ("\n".join(chain), said):
+    # Where another process failed, the exception here says no more than that.
+    elsewhere = re.search(r"[Ee]ngine ?[Cc]ore|EngineDead|WorkerProc|background process", chain[0])
+    for text in ("\n".join(chain), said if elsewhere else ""):
         for pattern, name in KNOWN:
             if found := re.search(pattern, text):
                 line = _line_around(text, found.start())

@@ -195,7 +195,12 @@ class VllmEngine:
         if on_cpu:
             # Three processes and a compiler take longer than a tiny model's whole study.
             os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-            settings = {"enforce_eager": True, "kv_cache_memory_bytes": CPU_CACHE}
+            # Seeds of single prompts fail there where a prompt is computed in two chunks.
+            settings = {
+                "enforce_eager": True,
+                "enable_chunked_prefill": False,
+                "kv_cache_memory_bytes": CPU_CACHE,
+            }
         quantisation = check_quantisation(_config(folder), spec.get("quantisation", "none"), spec["model"])
         llm = LLM(
             model=str(folder),
