@@ -256,7 +256,7 @@ def test_a_changed_file_and_a_variant_that_was_not_asked_are_refused(tmp_path):
     ("changes", "message"),
     [
         ({"frames": {"whole": {"file": "g"}}}, "frames.whole.file: file 'g' is not known; allowed: f"),
-        ({"fram": {}}, "fram: there is no such key here"),
+        ({"remark": {}}, "remark: there is no such key here"),
         ({"numbers": ["none.csv"]}, "numbers: there is no file .*none.csv"),
         ({"models": {}}, "models: at least 1 needed"),
     ],

@@ -52,7 +52,7 @@ def test_text_is_what_transformers_generates(
         assert replies["n_output_tokens"][at] == len(found)
     assert set(replies["finish_reason"]) <= {"stop", "length"}
     assert replies["text"].isin(SCALE.options).mean() > 0.9
-    assert replies["text"].nunique() > 1
+    assert len(set(replies["text"])) > 1
 
 
 def test_chunks_change_no_answer_and_the_model_is_loaded_once(session: Session, checkpoint: Path) -> None:

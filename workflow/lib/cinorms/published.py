@@ -197,7 +197,7 @@ def read_frame(path: str | Path) -> pd.DataFrame:
 
 def models(frame: pd.DataFrame) -> list[str]:
     """Return the models in a published frame, without the paraphraser that some names begin with."""
-    return sorted(set(_model_names(frame)))
+    return sorted(_model_names(frame).unique())
 
 
 def to_answers(
@@ -331,16 +331,18 @@ def _model_names(frame: pd.DataFrame) -> pd.Series[str]:
     """Return the model of each row; the paraphraser run's names begin with the paraphraser and a hyphen."""
     if "paraphrasing" not in frame or "model" not in frame:
         return frame["model"].astype(str)
-    prefixed = zip(frame["paraphrasing"], frame["model"], strict=True)
+    by, paraphrasers = pd.factorize(frame["paraphrasing"])
+    of, prefixed = pd.factorize(frame["model"])
     # "gpt-4o-mini-8B" of the paraphraser gpt carries no prefix, although it begins like one.
-    known = {(p, m): m.removeprefix(f"{p}-") if m != "gpt-4o-mini-8B" else m for p, m in set(prefixed)}
-    pairs = pd.MultiIndex.from_arrays([frame["paraphrasing"], frame["model"]])
-    return pd.Series(pairs.map(known), index=frame.index)
+    names = [
+        [m if m == "gpt-4o-mini-8B" else m.removeprefix(f"{p}-") for m in prefixed] for p in paraphrasers
+    ]
+    return pd.Series(np.array(names, dtype=object)[by, of], index=frame.index, dtype="str")
 
 
 def _rows_of(frame: pd.DataFrame, model: str, prompt_set: str | None) -> pd.DataFrame:
     names = _model_names(frame)
-    if model not in set(names):
+    if model not in set(names.unique()):
         raise DataError(f"published frame: no model '{model}'; it has {models(frame)}")
     rows = frame[names == model]
     if prompt_set is not None:

@@ -112,7 +112,7 @@ def import_answers(
 
 def check_variants(rows: pd.DataFrame, variants: pd.DataFrame, whose: str) -> None:
     """Insist that every variant of ``rows`` is one of the arm's; raise ``DataError`` for the first other."""
-    others = sorted(set(rows["variant"].astype(str)) - set(variants["variant"]))
+    others = sorted(set(rows["variant"].unique().astype(str)) - set(variants["variant"]))
     if others:
         raise DataError(
             f"{whose}: variant {others[0]} (template_order) is not among the arm's {len(variants)} variants; "

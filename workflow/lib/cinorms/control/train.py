@@ -36,6 +36,10 @@ class Settings:
     heads: int = 4
     #: (steps, prompts per step, whole prompts) of each phase.
     phases: tuple[tuple[int, int, bool], ...] = ((250, 64, False), (600, 32, True))
+    #: Such a phase is added, at most so often, while it answers too few questions about the flows it is shown.
+    more: tuple[int, int, bool] = (300, 32, True)
+    at_most: int = 3
+    enough: float = 0.99
     learning_rate: float = 2e-3
     warm_up: int = 30
     #: Held-out questions that the finished model is asked, and the share it must answer as planted.
@@ -80,31 +84,42 @@ class Trainer:
         )
 
     def train(self) -> None:
-        """Run all phases."""
+        """Run all phases, and more where one run in several starts badly."""
+        import torch
+
+        settings = self.settings
+        optimizer = torch.optim.AdamW(self.model.parameters(), betas=(0.9, 0.98), weight_decay=0.0)
+        for phase in settings.phases:
+            self._run(optimizer, *phase)
+        for _ in range(settings.at_most):
+            accuracy, _ = self.accuracy(held_out=False)
+            if accuracy >= settings.enough:
+                break
+            print(f"{accuracy:.1%} of the questions about flows it is shown are answered as planted: on.")
+            self._run(optimizer, *settings.more)
+
+    def _run(self, optimizer: Any, steps: int, size: int, whole: bool) -> None:
+        """Run one phase."""
         import torch
         from tqdm import tqdm
 
-        optimizer = torch.optim.AdamW(self.model.parameters(), betas=(0.9, 0.98), weight_decay=0.0)
-        for steps, size, whole in self.settings.phases:
-            batches = self._batches(steps, size, whole)
-            name = "whole prompts" if whole else "vignettes"
-            for step, (flows, prompts) in enumerate(
-                tqdm(batches, total=steps, desc=name, mininterval=5), start=1
-            ):
-                for group in optimizer.param_groups:
-                    group["lr"] = self._rate(step, steps)
-                optimizer.zero_grad()
-                self._loss(flows, prompts).backward()
-                torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-                optimizer.step()
+        batches = self._batches(steps, size, whole)
+        bar = tqdm(batches, total=steps, desc="whole prompts" if whole else "vignettes", mininterval=5)
+        for step, (flows, prompts) in enumerate(bar, start=1):
+            for group in optimizer.param_groups:
+                group["lr"] = self._rate(step, steps)
+            optimizer.zero_grad()
+            self._loss(flows, prompts).backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            optimizer.step()
 
-    def accuracy(self) -> tuple[float, float]:
-        """Ask about held-out flows.
+    def accuracy(self, held_out: bool) -> tuple[float, float]:
+        """Ask about flows that are held out, or about those that are shown.
 
         Return the share whose likeliest option is the planted one, and how far the options' probabilities are
         from the planted ones on average.
         """
-        flows, texts = self.corpus.draw(self.rng, self.settings.n_checked, held_out=True)
+        flows, texts = self.corpus.draw(self.rng, self.settings.n_checked, held_out)
         p = self.option_probabilities(self._encode(texts))
         right = p.argmax(axis=1) == self.corpus.option[flows]
         return float(right.mean()), float(np.abs(p - self.corpus.probabilities[flows]).mean())
@@ -186,7 +201,7 @@ def train_control(corpus: Corpus, out: Path, seed: int, settings: Settings | Non
     trainer = Trainer(corpus, settings, seed)
     trainer.train()
     seconds = time.monotonic() - started
-    accuracy, deviation = trainer.accuracy()
+    accuracy, deviation = trainer.accuracy(held_out=True)
     facts = {
         "seed": seed,
         "parameters": sum(p.numel() for p in trainer.model.parameters()),

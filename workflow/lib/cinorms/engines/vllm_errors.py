@@ -31,6 +31,7 @@ KNOWN = (
         r"World size|number of GPUs|divisible by tensor|[Dd]ivisible by .*tensor parallel|placement group",
         "gpus",
     ),
+    (r"SafetensorError|incomplete metadata|PytorchStreamReader", "damaged"),
     (r"quantization method|Unknown quantization|not supported for the current GPU", "quantisation"),
 )
 
@@ -52,6 +53,7 @@ ADVICE = {
     "gpus": (
         "`gpus` in its entry in config/models.yaml does not suit this machine or the model's number of heads"
     ),
+    "damaged": "a file of its weights is damaged: delete the checkpoint's folder and fetch it again",
     "quantisation": "this GPU or this version of vLLM cannot run weights quantised so",
     None: "the log has the rest",
 }

@@ -21,7 +21,7 @@ from cinorms.engines.option_trie import OptionTrie, Request, option_probabilitie
 from cinorms.engines.progress import Progress
 from cinorms.engines.questions import Questions
 from cinorms.engines.vllm_errors import ProcessOutput, check_quantisation, explain
-from cinorms.errors import ConfigError
+from cinorms.errors import CinormsError, ConfigError
 from cinorms.scales import SCALES
 from cinorms.tokenise import Ids, Tokeniser
 
@@ -65,7 +65,9 @@ class VllmEngine:
             try:
                 llm = self._load(folder)
                 self._ask_chunks(llm, tokeniser, questions, todo, prompts, trie, keep)
-            except (RuntimeError, ValueError, OSError, AssertionError) as error:
+            except CinormsError:
+                raise
+            except Exception as error:  # whatever vLLM, torch or the files of a checkpoint may raise
                 raise explain(error, model, output.text()) from error
 
     def facts(self) -> dict[str, Any]:
@@ -189,7 +191,8 @@ class VllmEngine:
         quiet = {"VLLM_NO_USAGE_STATS": "1", "VLLM_DO_NOT_TRACK": "1", "TOKENIZERS_PARALLELISM": "true"}
         for name, value in quiet.items():
             os.environ.setdefault(name, value)
-        LLM, on_cpu = _import_vllm(self.spec["model"])
+        LLM, version, on_cpu = _import_vllm(self.spec["model"])
+        self._facts["vllm"] = version
         spec = self.spec
         settings: dict[str, Any] = {"tensor_parallel_size": self._gpus}
         if on_cpu:
@@ -199,6 +202,7 @@ class VllmEngine:
             settings = {
                 "enforce_eager": True,
                 "enable_chunked_prefill": False,
+                "block_size": 32,  # the default there, 128, is longer than most prompts: nothing would be reused
                 "kv_cache_memory_bytes": CPU_CACHE,
             }
         quantisation = check_quantisation(_config(folder), spec.get("quantisation", "none"), spec["model"])
@@ -228,10 +232,10 @@ def _generate(llm: Any, prompts: Sequence[Ids], sampling: Sampling, bar: Progres
     return replies
 
 
-def _import_vllm(model: str) -> tuple[Any, bool]:
-    """Return vLLM's engine class and whether this is its build for CPUs; say what is missing."""
+def _import_vllm(model: str) -> tuple[Any, str, bool]:
+    """Return vLLM's engine class, its version, and whether it is built for CPUs; say what is missing."""
     try:
-        from vllm import LLM
+        from vllm import LLM, __version__
         from vllm.platforms import current_platform
     except ImportError as error:
         raise ConfigError(
@@ -241,7 +245,7 @@ def _import_vllm(model: str) -> tuple[Any, bool]:
     on_cpu = bool(current_platform.is_cpu())
     if not on_cpu and current_platform.device_count() < 1:
         raise explain(RuntimeError("No CUDA GPUs are available"), model)
-    return LLM, on_cpu
+    return LLM, __version__, on_cpu
 
 
 def _config(folder: Path) -> dict[str, Any]:

@@ -1,0 +1,256 @@
+"""Everything that can go wrong with a checkpoint or a machine is one message that says what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms import tables
+from cinorms.engines import vllm_offline
+from cinorms.engines.questions import Questions
+from cinorms.engines.vllm_errors import check_quantisation, explain
+from cinorms.engines.vllm_offline import VllmEngine
+from cinorms.errors import CinormsError, ConfigError, DataError, EngineError
+from cinorms.hub import folder_digest
+from cinorms.prompts import list_variants
+
+from .conftest import ROOT, Session, spec_of
+
+Build = Callable[[dict[str, Any]], Questions]
+
+
+def ask(spec: dict[str, Any], questions_of: Build, **tuning: Any) -> None:
+    """Ask a shard by an engine of its own, as a job does."""
+    questions = questions_of(spec)
+    todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
+    engine = VllmEngine(spec, {"max_model_len": 256, **tuning})
+    engine.ask(questions, todo, lambda chunk: pytest.fail("nothing can be answered"))
+
+
+def edit(checkpoint: Path, **changes: Any) -> Path:
+    """Change the configuration of a checkpoint."""
+    path = checkpoint / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return checkpoint
+
+
+def refuse_loading(*arguments: Any) -> Any:
+    """Stand for vLLM where it must not be needed."""
+    pytest.fail("the checkpoint was loaded, which takes minutes, before the mistake was found")
+
+
+# --- Before anything is loaded
+
+
+def test_a_prompt_that_is_too_long(
+    checkpoint: Path, questions_of: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(VllmEngine, "_load", refuse_loading)
+    with pytest.raises(
+        ConfigError, match=r"longest prompt has \d+ tokens and an answer may have 8; `max_model_len`"
+    ):
+        ask(spec_of(checkpoint), questions_of, max_model_len=64)
+    with pytest.raises(ConfigError, match=r"the model takes 1024 in all: lower max_tokens"):
+        ask(spec_of(checkpoint, max_tokens=2_000), questions_of)
+
+
+def test_a_missing_checkpoint(tmp_path: Path, questions_of: Build) -> None:
+    with pytest.raises(DataError, match=r"there is no folder .*/nowhere; `make control` trains"):
+        ask(spec_of(tmp_path / "nowhere"), questions_of)
+    with pytest.raises(DataError, match=r"holds no whole checkpoint; correct `source`"):
+        ask(spec_of(tmp_path, model="mine"), questions_of)
+
+
+def test_a_checkpoint_with_a_part_missing(copied: Path, questions_of: Build) -> None:
+    index = {"weight_map": {"a": "model-1-of-2.safetensors", "b": "model-2-of-2.safetensors"}}
+    (copied / "model.safetensors").rename(copied / "model-1-of-2.safetensors")
+    (copied / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(DataError, match="holds no whole checkpoint"):
+        ask(spec_of(copied), questions_of)
+
+
+def test_a_checkpoint_that_was_changed_after_it_was_fetched(copied: Path, questions_of: Build) -> None:
+    spec = spec_of(copied, revision=folder_digest(copied))
+    edit(copied, rope_theta=5.0)
+    with pytest.raises(
+        DataError, match=r"is sha256:[0-9a-f]+, sha256:[0-9a-f]+ was fetched; its files were changed"
+    ):
+        ask(spec, questions_of)
+
+
+def test_a_quantisation_that_is_not_the_checkpoints(copied: Path, questions_of: Build) -> None:
+    with pytest.raises(EngineError, match=r"says `quantisation: awq`, its checkpoint is not quantised"):
+        ask(spec_of(copied, quantisation="awq"), questions_of)
+    edit(copied, quantization_config={"quant_method": "awq", "bits": 4})
+    with pytest.raises(
+        EngineError, match=r"is quantised with awq, .* says `quantisation: none`; correct the entry"
+    ):
+        ask(spec_of(copied), questions_of)
+
+
+def test_quantised_checkpoints_load_by_their_entry_alone() -> None:
+    def method(name: str) -> dict[str, Any]:
+        return {"quantization_config": {"quant_method": name}}
+
+    assert check_quantisation(method("awq"), "awq", "m") is None
+    assert check_quantisation(method("gptq"), "gptq", "m") is None
+    assert check_quantisation(method("compressed-tensors"), "fp8", "m") is None
+    assert check_quantisation({}, "fp8", "m") == "fp8"
+    assert check_quantisation({}, "none", "m") is None
+
+
+def test_no_gpu(checkpoint: Path, questions_of: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vllm.platforms import current_platform
+
+    monkeypatch.setattr(type(current_platform), "is_cpu", lambda self: False)
+    monkeypatch.setattr(type(current_platform), "device_count", lambda *a, **k: 0, raising=False)
+    with pytest.raises(EngineError, match=r"no GPU is to be seen: ask the cluster for one .*`make control`"):
+        ask(spec_of(checkpoint), questions_of)
+
+
+def test_no_vllm(checkpoint: Path, questions_of: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    with pytest.raises(ConfigError, match=r"vLLM cannot be imported here .*envs/vllm.yaml"):
+        ask(spec_of(checkpoint), questions_of)
+
+
+# --- While it is loaded
+
+
+def test_an_unknown_architecture(copied: Path, questions_of: Build, session: Session) -> None:
+    edit(copied, architectures=["NobodyKnowsForCausalLM"])
+    with pytest.raises(
+        EngineError, match=r"NobodyKnowsForCausalLM.*this version of vLLM does not know such models"
+    ):
+        ask(spec_of(copied), questions_of)
+
+
+def test_code_of_its_own(copied: Path, questions_of: Build, session: Session) -> None:
+    edit(
+        copied,
+        model_type="mine",
+        auto_map={"AutoConfig": "mine.Config", "AutoModelForCausalLM": "mine.Model"},
+    )
+    (copied / "mine.py").write_text("raise SystemExit('foreign code ran')\n")
+    with pytest.raises(CinormsError) as caught:
+        ask(spec_of(copied), questions_of)
+    assert "trust_remote_code" in str(caught.value) or "no tokenizer" in str(caught.value)
+
+
+def test_memory_that_is_not_there(
+    checkpoint: Path, questions_of: Build, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm_offline, "CPU_CACHE", 10**15)
+    with pytest.raises(EngineError, match="memory is full: end what else runs, or give the job more"):
+        ask(spec_of(checkpoint), questions_of)
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "raise `gpus`"),
+        ("ValueError: No available memory for the cache blocks.", "lower its `max_model_len`"),
+        (
+            "ValueError: Free memory on device cuda:0 (3.1/79.2 GiB) on startup is less than desired",
+            "nvidia-smi",
+        ),
+        (
+            "ValueError: Total number of attention heads (32) must be divisible by tensor parallel size (3).",
+            "`gpus`",
+        ),
+        ("RuntimeError: No CUDA GPUs are available", "ask the cluster for one"),
+    ],
+)
+def test_a_cause_in_another_process_is_found(said: str, advice: str) -> None:
+    lines = f"(EngineCore pid=7) INFO 11-21 06:12:41 [core.py:1] trust_remote_code=False\n(EngineCore pid=7) ERROR 11-21 06:12:42 [core.py:2] {said}\n"
+    error = explain(RuntimeError("Engine core initialization failed. See root cause above."), "m", lines)
+    assert advice in str(error)
+    assert said.partition(":")[2].strip() in str(error)
+    assert "pid=7" not in str(error)
+
+
+def test_another_failure_says_where_to_look() -> None:
+    error = explain(RuntimeError("something new\nwith lines"), "m", "CUDA out of memory")
+    assert str(error).startswith(
+        "model 'm': vLLM stopped (RuntimeError: something new); the log has the rest"
+    )
+
+
+# --- As a job
+
+
+def job(tmp_path: Path, spec: dict[str, Any], flows: pd.DataFrame, templates: tuple[str, ...]) -> list[str]:
+    """Return the command line of a job."""
+    files = {name: str(tmp_path / "results" / f"{name}.parquet") for name in ("vignettes", "variants")}
+    tables.write(flows, files["vignettes"], tables.VIGNETTES)
+    tables.write(list_variants("chatgpt", templates, 2, 2), files["variants"], tables.PROMPTS)
+    out = tmp_path / "results/responses/main/control/1-of-1.parquet"
+    given = {
+        "spec": json.dumps(spec),
+        "tuning": '{"gpus": 1, "max_model_len": 256}',
+        **files,
+        "out": str(out),
+    }
+    given["log"] = str(tmp_path / "log.txt")
+    return [sys.executable, "-m", "cinorms.ask", *(f"--{name}={value}" for name, value in given.items())]
+
+
+def test_a_job_finishes_what_another_began_and_a_token_is_nowhere(
+    tmp_path: Path, checkpoint: Path, flows: pd.DataFrame, templates: tuple[str, ...]
+) -> None:
+    few = {
+        "sender": ["a door lock"],
+        "recipient": ["its manufacturer"],
+        "information_type": ["video of owner"],
+    }
+    token = "hf_plantedPLANTEDplanted"
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT / "workflow/lib"),
+        "HF_TOKEN": token,
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "1",  # as on a GPU: the engine in processes of its own
+    }
+    counts = []
+    for select in (few, {k: v for k, v in few.items() if k != "information_type"}):
+        command = job(tmp_path, spec_of(checkpoint, select=select), flows, templates)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert not done.stdout
+        responses = tables.read(tmp_path / "results/responses/main/control/1-of-1.parquet", tables.RESPONSES)
+        counts.append(len(responses))
+        log = (tmp_path / "log.txt").read_text()
+        assert "EngineCore" in log  # what the other processes say is in the log
+    assert counts == [12 * 4, 9 * 12 * 4]
+    assert f"{12 * 4:,} of {9 * 12 * 4:,} responses are in the journal" in log
+    (*_, last) = sorted((tmp_path / "results/responses/main/control/.journal").glob("*/runs/*.json"))
+    record = json.loads(last.read_text())
+    assert record["prompts"] == 8 * 12 * 4
+    assert record["vllm"].startswith("0.")
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or token.encode() not in path.read_bytes(), path
+
+
+def test_a_job_that_fails_in_another_process_says_why_on_the_terminal(
+    tmp_path: Path, copied: Path, flows: pd.DataFrame, templates: tuple[str, ...]
+) -> None:
+    weights = (copied / "model.safetensors").read_bytes()
+    (copied / "model.safetensors").write_bytes(weights[: len(weights) // 2])
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT / "workflow/lib"),
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
+    }
+    command = job(tmp_path, spec_of(copied), flows, templates)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("model 'control': vLLM stopped") == 1
+    assert "Traceback" not in done.stderr
+    assert "a file of its weights is damaged" in done.stderr
+    assert "SafetensorError" in (tmp_path / "log.txt").read_text()
