@@ -34,13 +34,12 @@ class Settings:
     hidden: int = 128
     layers: int = 2
     heads: int = 4
-    #: (steps, prompts per step, whole prompts) of each phase.
-    phases: tuple[tuple[int, int, bool], ...] = ((250, 64, False), (600, 32, True))
+    #: (steps, prompts per step, whole prompts, highest learning rate) of each phase.
+    phases: tuple[tuple[int, int, bool, float], ...] = ((250, 64, False, 3e-3), (600, 32, True, 2e-3))
     #: Such a phase is added, at most so often, while it answers too few questions about the flows it is shown.
-    more: tuple[int, int, bool] = (300, 32, True)
+    more: tuple[int, int, bool, float] = (300, 32, True, 1e-3)
     at_most: int = 3
     enough: float = 0.99
-    learning_rate: float = 2e-3
     warm_up: int = 30
     #: Held-out questions that the finished model is asked, and the share it must answer as planted.
     n_checked: int = 1_000
@@ -98,7 +97,7 @@ class Trainer:
             print(f"{accuracy:.1%} of the questions about flows it is shown are answered as planted: on.")
             self._run(optimizer, *settings.more)
 
-    def _run(self, optimizer: Any, steps: int, size: int, whole: bool) -> None:
+    def _run(self, optimizer: Any, steps: int, size: int, whole: bool, rate: float) -> None:
         """Run one phase."""
         import torch
         from tqdm import tqdm
@@ -107,7 +106,7 @@ class Trainer:
         bar = tqdm(batches, total=steps, desc="whole prompts" if whole else "vignettes", mininterval=5)
         for step, (flows, prompts) in enumerate(bar, start=1):
             for group in optimizer.param_groups:
-                group["lr"] = self._rate(step, steps)
+                group["lr"] = rate * self._share(step, steps)
             optimizer.zero_grad()
             self._loss(flows, prompts).backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -185,10 +184,10 @@ class Trainer:
         states = states[torch.arange(len(rows))[:, None], at]
         return torch.log_softmax(self.model.lm_head(states), dim=-1)
 
-    def _rate(self, step: int, steps: int) -> float:
-        """Return the learning rate: up from 0, then down along a half cosine."""
+    def _share(self, step: int, steps: int) -> float:
+        """Return the share of the learning rate: up from 0, then down along a half cosine."""
         falling = 0.02 + 0.98 * (1 + math.cos(math.pi * step / steps)) / 2
-        return self.settings.learning_rate * min(1.0, step / self.settings.warm_up) * falling
+        return min(1.0, step / self.settings.warm_up) * falling
 
 
 def train_control(corpus: Corpus, out: Path, seed: int, settings: Settings | None = None) -> dict[str, Any]:
