@@ -25,7 +25,9 @@ ROOT = Path(__file__).parents[2]
 RESOURCES = ROOT / "resources"
 
 #: Enough to answer in options, in mixed probabilities and not yet right: what the readouts are checked on.
-QUICK = Settings(phases=((60, 64, False, 3e-3), (40, 16, True, 3e-3)), at_most=0, n_checked=100, least_accuracy=0.0)
+QUICK = Settings(
+    phases=((60, 64, False, 3e-3), (40, 16, True, 3e-3)), at_most=0, n_checked=100, least_accuracy=0.0
+)
 
 
 @pytest.fixture(scope="session")
