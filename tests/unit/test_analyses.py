@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,7 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **keys: Any) -> p
         "prompts": {"main": PROMPTS},
         "planted": {("main", m): planted for m in models},
         "coefficients": {("main", m): {"coefficients": rows} for m in models},
+        "expected": Path(keys["expected"]) if "expected" in keys else None,
     }
     table = of.load()(stages[of.stage], entry, **{name: further[name] for name in of.also})
     assert isinstance(table, pd.DataFrame)
@@ -156,7 +158,7 @@ def test_every_kind_gives_rows_and_the_columns_that_are_printed(kind: str) -> No
     assert set(KINDS["analyses"][kind].columns) <= set(table.columns)
     assert not table.columns.duplicated().any()
     if kind not in COUNTS:
-        assert table["status"].isin(["ok", "low_expected"]).any()
+        assert table["status"].isin(["ok", "low_expected", "kept"]).any()
 
 
 @pytest.mark.parametrize("kind", KIND_NAMES)
@@ -190,9 +192,63 @@ def test_one_model_is_enough_for_a_table(kind: str) -> None:
 @pytest.mark.parametrize("kind", [k for k in KIND_NAMES if "vignettes" in KINDS["analyses"][k].also])
 def test_a_selection_without_flows_gives_no_number_and_no_crash(kind: str) -> None:
     table = run(kind, select={"sender": ["nobody"]})
-    if kind not in {"discarded_levels", "norm_intervals"}:  # a row for each level, or flow, that there is
+    if kind not in {
+        "discarded_levels",
+        "norm_intervals",
+        "privacy_bias",
+    }:  # a row for each level, or flow, that there is
         assert len(table)
         assert (table["status"] != "ok").all()
+
+
+# --- Privacy bias and delta
+
+
+def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path: Path) -> None:
+    stated = tmp_path / "expected.csv"
+    stated.write_text("recipient,sender,expected,note\npolice,,-2,law\npolice,robot,1,\n", encoding="utf-8")
+    table = run("privacy_bias", expected=str(stated))
+    assert len(table) == len(ANSWERS) * len(VIGNETTES)
+    ours = table[table["model"] == "small"].set_index("flow")
+    found = norms.assess(ANSWERS["small"], [3], ["plurality", 0.5], "strict").set_index("flow")
+    held = found["value"].where(found["status_3_0.5"] == "kept").reindex(ours.index)
+    assert ours["value"].isna().tolist() == held.isna().tolist()
+    assert ours["value"].dropna().astype(int).tolist() == held.dropna().astype(int).tolist()
+    by_rule = VIGNETTES.set_index("flow").apply(
+        lambda row: (1.0 if row["sender"] == "robot" else -2.0) if row["recipient"] == "police" else np.nan,
+        axis=1,
+    )
+    assert ours["expected"].isna().tolist() == by_rule.reindex(ours.index).isna().tolist()
+    assert ours["expected"].dropna().tolist() == by_rule.reindex(ours.index).dropna().tolist()
+    both = ours.dropna(subset=["value", "expected"])
+    assert (both["delta"] == both["value"] - both["expected"]).all()
+    assert len(both)
+    assert set(ours.loc[ours["recipient"] == "maker", "delta_status"]) <= {
+        "no_expected",
+        "no_majority",
+        "tie",
+        "below_t_val",
+    }
+
+
+def test_delta_is_a_row_per_slice_and_metric() -> None:
+    table = run("delta", by=["sender", "recipient"], of="means", embedding=[-100, -50, 0, 50, 100])
+    first = table[(table["model"] == "large") & (table["sender"] == "doll") & (table["recipient"] == "maker")]
+    assert first["metric"].is_unique
+    answers = ANSWERS["large"][ANSWERS["large"]["status"] == "ok"]
+    flows = VIGNETTES[(VIGNETTES["sender"] == "doll") & (VIGNETTES["recipient"] == "maker")]["flow"]
+    means = answers[answers["flow"].isin(flows)].groupby("flow")["level"].mean().astype(float) * 50
+    metric = first.set_index("metric")["value"]
+    assert metric["mean_signed"] == pytest.approx(means.mean())  # expected is 0 everywhere
+    assert metric["std_signed"] == pytest.approx(means.std(ddof=0))
+    assert first["unit"].iloc[0] == "points (-100 to 100)"
+    assert len(table) == 3 * 3 * 2 * len(first)
+
+
+def test_delta_of_norms_knows_fewer_flows_than_delta_of_means() -> None:
+    of_norms, of_means = run("delta"), run("delta", of="means")
+    assert (of_norms["n"] < of_means["n"]).all()
+    assert (of_norms["n"] + of_norms["n_missing"]).eq(len(VIGNETTES)).all()
 
 
 # --- Regressions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cinorms.plan import ANSWER_TOKENS, CHARACTERS_PER_TOKEN, WRAPPER_TOKENS, as_text, estimate
+from cinorms.plan import (
+    ANSWER_TOKENS,
+    CHARACTERS_PER_TOKEN,
+    WRAPPER_TOKENS,
+    add_precision,
+    as_text,
+    estimate,
+)
 from cinorms.prompts import fill, list_variants
 from cinorms.settings import Study
 from cinorms.validation import load_yaml
@@ -137,3 +145,36 @@ def test_the_papers_study_takes_228096_prompts_of_each_open_model(
     tokens = frame.loc["llama-3.1-8b-instruct", "input_tokens"] / 228_096 - WRAPPER_TOKENS
     assert 79 < tokens < 90.5
     assert frame.drop("gpt-4o-mini")["gpu_minutes"].notna().all()
+
+
+def pilot_answers() -> pd.DataFrame:
+    """Return answers to four variants of two flows, whose spread is 1 and 2 levels squared; one is missing."""
+    levels = [0, 0, 0, 2, -2, 2, None, 0]
+    return pd.DataFrame(
+        {
+            "flow": [0] * 4 + [1] * 4,
+            "variant": ["0_0", "0_1", "1_0", "1_1"] * 2,
+            "level": pd.array(levels, dtype="Int8"),
+            "status": ["empty" if level is None else "ok" for level in levels],
+        }
+    )
+
+
+def test_a_pilot_says_how_exact_the_planned_variants_are_and_how_many_are_needed() -> None:
+    frame = add_precision(plan(asked()), {("main", "m"): pilot_answers()}, 0.5)
+    spread = (1 + 4) / 2  # mean variance: of 0, 0, 0, 2 and of -2, 2, 0
+    assert frame["variants_needed"].tolist() == [math.ceil(math.ceil(spread / 0.25) / (7 / 8))]
+    assert 0.9 * math.sqrt(spread / 6) < frame["se"][0] < 1.3 * math.sqrt(spread / 6)  # some will be missing
+    line = next(line for line in as_text(frame).splitlines() if line.strip().startswith("main"))
+    assert line.split()[-2:] == [f"{frame['se'][0]:.2f}", "12"]
+
+
+def test_what_the_pilot_did_not_ask_is_missing() -> None:
+    frame = add_precision(plan(asked(model="other")), {("main", "m"): pilot_answers()}, 0.5)
+    assert frame[["se", "variants_needed"]].isna().all(axis=None)
+    assert "nan" not in as_text(frame).lower()
+    assert "<na>" not in as_text(frame).lower()
+
+
+def test_a_plan_without_a_pilot_says_nothing_of_errors() -> None:
+    assert "se" not in as_text(plan(asked())).split()

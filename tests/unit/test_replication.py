@@ -391,12 +391,19 @@ def test_the_printed_numbers_are_those_of_the_tables_typed_from_the_paper():
 # --- what the replication brought with it
 
 
+def delta_entry(models, between):
+    design = {"factors": ["a"], "expected_range": between}
+    return {"arms": ["c"], "design": {"c": design}, "t_val": dict.fromkeys(models, 30), "t_maj": "plurality"}
+
+
 def test_mean_delta_is_the_mean_answer_less_the_expected_value():
-    norms = pd.DataFrame({"flow": [0, 1, 2, 3], "mean": [1.0, -2.0, 0.5, np.nan]})
-    other = norms.assign(mean=[0.1, 0.1, 0.1, 0.1])
-    vignettes = pd.DataFrame({"flow": [0, 1, 2, 3, 4], "expected": [0.0, -50.0, np.nan, 10.0, 20.0]})
-    entry = {"design": {"c": {"expected_range": [-100, 100]}}}
+    norms = pd.DataFrame({"flow": [0, 1, 2, 3], "mean": [1.0, -2.0, 0.5, np.nan], "n_valid": [3, 1, 3, 0]})
+    other = norms.assign(mean=[0.1, 0.1, 0.1, 0.1], n_valid=1)
+    vignettes = pd.DataFrame(
+        {"flow": [0, 1, 2, 3, 4], "a": list("vwxyz"), "expected": [0.0, -50.0, np.nan, 10.0, 20.0]}
+    )
     selected = [Selected("c", "far", norms), Selected("c", "near", other)]
+    entry = delta_entry(["far", "near"], [-100, 100])
     table = mean_delta(selected, entry, {"c": vignettes}).set_index("model")
     assert table.loc["far", "mean_signed"] == pytest.approx(((50 - 0) + (-100 + 50)) / 2)
     assert table.loc["far", "mean_absolute"] == pytest.approx(50)
@@ -406,11 +413,9 @@ def test_mean_delta_is_the_mean_answer_less_the_expected_value():
 
 
 def test_mean_delta_of_nothing_is_a_row_without_a_number():
-    norms = pd.DataFrame({"flow": [0], "mean": [np.nan]})
-    vignettes = pd.DataFrame({"flow": [0], "expected": [np.nan]})
-    table = mean_delta(
-        [Selected("c", "m", norms)], {"design": {"c": {"expected_range": None}}}, {"c": vignettes}
-    )
+    norms = pd.DataFrame({"flow": [0], "mean": [np.nan], "n_valid": [0]})
+    vignettes = pd.DataFrame({"flow": [0], "a": ["v"], "expected": [np.nan]})
+    table = mean_delta([Selected("c", "m", norms)], delta_entry(["m"], None), {"c": vignettes})
     assert table["mean_signed"].isna().all()
     assert table.loc[0, "status"] != "ok"
 

@@ -424,6 +424,36 @@ WRONG: dict[str, tuple[Any, str]] = {
         "arms.main: prompt set 'confaide' asks for agreement, dataset 'iot' is judged by acceptability; "
         "give both the same scale",
     ),
+    "overrides that are not there": (
+        {"overrides": "mine.csv"},
+        "overrides: 'mine.csv' was given; there is no such file in the folder that the study runs in ({cwd})",
+    ),
+    "a pilot that is the study itself": (
+        {"plan": {"pilot": "demo"}},
+        "plan.pilot: 'demo' was given; allowed: the name of another study",
+    ),
+    "a pilot without answers": (
+        {"plan": {"pilot": "elsewhere"}},
+        "plan.pilot: 'elsewhere' was given; there is no results/elsewhere/answers in the folder that the study "
+        "runs in: run that study first",
+    ),
+    "expected values that are not there": (
+        {"analyses": {"d": {"kind": "delta", "arms": ["main"], "expected": "law.csv"}}, "figures": {}},
+        "analyses.d.expected: 'law.csv' was given; there is no such file in the folder that the study runs in "
+        "({cwd})",
+    ),
+    "numbers for the levels that do not rise": (
+        {
+            "analyses": {"d": {"kind": "delta", "arms": ["main"], "embedding": [-2, -1, 0, 0, 2]}},
+            "figures": {},
+        },
+        "analyses.d.embedding: [-2, -1, 0, 0, 2] was given; each number must be above the last",
+    ),
+    "slices by what is no factor": (
+        {"analyses": {"d": {"kind": "delta", "arms": ["main"], "by": ["recipiant"]}}, "figures": {}},
+        "analyses.d.by: factor of arm 'main' 'recipiant' is not known; allowed: {factors}; "
+        "did you mean 'recipient'?",
+    ),
     "probabilities of samples": (
         arm(readout="options", temperature=0.5),
         "arms.main.readout: 'options' reads probabilities, not samples; temperature 0.5 was given, "
@@ -552,7 +582,7 @@ def names(root: Root) -> dict[str, str]:
         "factors": design["factors"],
         "senders": design["factors"]["sender"],
     }
-    return {key: ", ".join(sorted(values)) for key, values in lists.items()}
+    return {"cwd": str(Path.cwd()), **{key: ", ".join(sorted(values)) for key, values in lists.items()}}
 
 
 @pytest.mark.parametrize("wrong", WRONG)

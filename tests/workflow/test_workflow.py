@@ -173,6 +173,61 @@ def test_adding_everything_is_adding_yaml(project: Project) -> None:
     assert (project.folder / "results/mine/figures/my-figure.svg").exists()
 
 
+def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(project: Project) -> None:
+    """One project, step by step: answers that a person settled, expected values, the plan of the next study."""
+    models = ["planted-tulu-2-7b", "planted-gpt-4o-mini"]
+    project.write("tiny.yaml", {**SMALL, "models": models, "figures": {}})
+    project.run(*TINY, "--", "tables")
+    answers = project.folder / "results/tiny/answers/main" / f"{models[0]}.parquet"
+    review = pd.read_csv(answers.with_suffix(".review.csv"))
+    assert review["count"].is_monotonic_decreasing
+    row = review[review["status"] == "needs_context"].iloc[0]
+    before = pd.read_parquet(answers)
+
+    (project.folder / "mine.csv").write_text(f"sha256,level\n{row['sha256']},-2\n", encoding="utf-8")
+    law = "recipient,expected,note\nthe local police,-2,warrant\n"
+    (project.folder / "law.csv").write_text(law, encoding="utf-8")
+    analyses = {
+        **SMALL["analyses"],
+        "law": {"kind": "privacy_bias", "arms": ["main"], "of": "means", "expected": "law.csv"},
+        "distance": {
+            "kind": "delta",
+            "arms": ["main"],
+            "of": "means",
+            "expected": "law.csv",
+            "by": ["recipient"],
+        },
+    }
+    study = {**SMALL, "models": models, "figures": {}, "overrides": "mine.csv", "analyses": analyses}
+    project.write("tiny.yaml", study)
+    planned = planned_rules(project.run("-n", "--quiet", "rules", *TINY, "--", "tables"))
+    assert planned["read_answers"] == 2
+    assert "ask_planted" not in planned
+    project.run(*TINY, "--", "tables")
+    after = pd.read_parquet(answers)
+    settled = after["rule"] == "override"
+    assert settled.sum() == row["count"]
+    assert after.loc[settled, "level"].eq(-2).all()
+    assert after.loc[~settled, "level"].equals(before.loc[~settled, "level"])
+
+    tables = project.folder / "results/tiny/tables"
+    bias = pd.read_csv(tables / "law.csv")
+    stated = bias[bias["recipient"] == "the local police"]
+    assert bias["expected"].notna().sum() == len(stated) > 0
+    assert (stated["expected_source"] == "line 2: warrant").all()
+    distance = pd.read_csv(tables / "distance.csv").set_index(["model", "recipient", "metric"]).sort_index()
+    found = distance.loc[(models[1], "the local police", "mean_signed"), "value"]
+    assert found == pytest.approx(stated.loc[stated["model"] == models[1], "delta"].mean())
+    assert (distance.loc[(models[1], "its manufacturer"), "status"] == "no_expected").all()
+
+    project.write("next.yaml", {**study, "study": "next", "plan": {"pilot": "tiny", "target_se": 0.25}})
+    printed = project.run("--configfile", "next.yaml", "--forcerun", "plan", "--", "plan")
+    plan = pd.read_csv(project.folder / "results/next/plan.csv").set_index("model")
+    assert plan["variants_needed"].ge(1).all()
+    assert plan["se"].gt(0).all()
+    assert "variants_needed" in printed
+
+
 @pytest.mark.parametrize(
     ("study", "message"),
     [

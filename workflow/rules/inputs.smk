@@ -65,6 +65,18 @@ def get_planned_variants(arm):
     )
 
 
+def get_pilot_answers():
+    """Return the answers of the pilot to what this study asks, by arm and model; None without a pilot."""
+    pilot = STUDY.settings["plan"]["pilot"]
+    pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()] if pilot else []
+    found = [
+        (pair, f"results/{pilot}/answers/{pair[0]}/{pair[1]}.parquet") for pair in pairs
+    ]
+    return (
+        [(pair, path) for pair, path in found if Path(path).exists()] if pilot else None
+    )
+
+
 def get_variant_counts(wildcards):
     """Return the numbers of templates and orders of an arm."""
     return {
@@ -99,6 +111,21 @@ def get_spec(wildcards):
 def get_tuning(wildcards, output):
     """Return how a model is reached and paid. Taking `output` keeps a change of it from running a job again."""
     return json.dumps(make_tuning(STUDY, wildcards.model), sort_keys=True)
+
+
+def get_gpus(wildcards):
+    """Return the GPUs that a job of a model asks for."""
+    return jobs.gpus(STUDY.registry_entry(wildcards.model))
+
+
+def get_vllm_memory(wildcards, attempt):
+    """Return the main memory that a job of a model asks for; a retry asks for more."""
+    return jobs.memory_mb(STUDY.registry_entry(wildcards.model), attempt)
+
+
+def get_vllm_minutes(wildcards, attempt):
+    """Return the time that a job of a model asks for; a retry asks for more."""
+    return jobs.minutes(STUDY.registry_entry(wildcards.model), attempt)
 
 
 def get_python(wildcards, output):
@@ -200,33 +227,26 @@ def get_overrides(wildcards):
     return [STUDY.settings["overrides"]] if STUDY.settings["overrides"] else []
 
 
-def get_analysis(wildcards):
-    """Return everything of the study that an analysis depends on, as one value."""
-    return STUDY.entry("analyses", wildcards.analysis)
+def get_section(wildcards):
+    """Return which section of the study names what is made: its analyses, figures or printed tables."""
+    sections = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
+    return next(
+        (of, wildcards[w]) for w, of in sections.items() if w in wildcards.keys()
+    )
 
 
-def get_figure(wildcards):
-    """Return everything of the study that a figure depends on, as one value."""
-    return STUDY.entry("figures", wildcards.figure)
+def get_entry(wildcards):
+    """Return everything of the study that an analysis, figure or printed table depends on, as one value."""
+    return STUDY.entry(*get_section(wildcards))
 
 
-def get_analysis_code(wildcards):
-    """Return the digest of the code that makes an analysis."""
-    return code_digest(*KINDS["analyses"][get_analysis(wildcards)["kind"]].modules)
+def get_entry_code(wildcards):
+    """Return the digest of the code that makes an analysis, figure or printed table."""
+    section, _ = get_section(wildcards)
+    return code_digest(*KINDS[section][get_entry(wildcards)["kind"]].modules)
 
 
-def get_figure_code(wildcards):
-    """Return the digest of the code that draws a figure."""
-    return code_digest(*KINDS["figures"][get_figure(wildcards)["kind"]].modules)
-
-
-def get_analysis_inputs(wildcards):
-    """Return what an analysis is made from, by name."""
-    entry = get_analysis(wildcards)
-    return inputs_of(KINDS["analyses"][entry["kind"]], entry, RESULTS)
-
-
-def get_figure_inputs(wildcards):
-    """Return what a figure is made from, by name."""
-    entry = get_figure(wildcards)
-    return inputs_of(KINDS["figures"][entry["kind"]], entry, RESULTS)
+def get_entry_inputs(wildcards):
+    """Return what an analysis, figure or printed table is made from, by name."""
+    (section, _), entry = get_section(wildcards), get_entry(wildcards)
+    return inputs_of(KINDS[section][entry["kind"]], entry, RESULTS)

@@ -4,7 +4,7 @@ import sys
 
 from cinorms import tables
 from cinorms.logs import start_logging
-from cinorms.plan import as_text, estimate
+from cinorms.plan import add_precision, as_text, estimate
 
 if __name__ == "__main__":
     terminal = sys.stdout
@@ -14,5 +14,8 @@ if __name__ == "__main__":
         vignettes={name: tables.read(p, tables.VIGNETTES) for name, p in snakemake.params.vignettes.items()},
         variants={name: tables.read(p, tables.PROMPTS) for name, p in snakemake.params.variants.items()},
     )
+    if snakemake.params.pilot is not None:
+        pilot = {tuple(pair): tables.read(p, tables.ANSWERS) for pair, p in snakemake.params.pilot}
+        plan = add_precision(plan, pilot, snakemake.params.target_se)
     plan.to_csv(snakemake.output.plan, index=False)
     print(as_text(plan), file=terminal)

@@ -137,4 +137,5 @@ def _inverse_count(share: Floats, k: int, of: int | None) -> tuple[Floats, Float
         chance, rest = hypergeom.pmf(m, of, valid, k), 1 / valid
     some = chance.sum(axis=0)
     inverse = assessment.divide((chance / m).sum(axis=0), some)
-    return np.nan_to_num(inverse - rest)[which], some[which]
+    # Not below 0 by a rounding error where all that were asked are drawn.
+    return np.maximum(np.nan_to_num(inverse - rest), 0.0)[which], some[which]

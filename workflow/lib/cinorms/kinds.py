@@ -1,4 +1,4 @@
-"""Kinds of analyses and figures: what each reads, and which function makes it."""
+"""Kinds of analyses, figures and printed tables: what each reads, and which function makes it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Kind:
 
     The function is called with the selected tables, the entry, and by name what ``also`` lists:
     ``answers``, ``norms`` (as the selected tables), ``vignettes``, ``prompts`` (a table per arm),
-    ``planted``, ``coefficients`` (what was planted, per arm and model; of planted respondents only).
+    ``planted``, ``coefficients`` (what was planted, per arm and model; of planted respondents only),
+    ``expected`` (path of the CSV file of expected values that the entry names, or None).
     ``columns`` are those that the LaTeX table shows, all where empty.
     """
 
@@ -52,6 +53,7 @@ class Kind:
 _SHARED = ("analyses.shared", "analyses.names", "analyses.factors", "norms")
 _REGRESSION = (*_SHARED, "clm*", "links", "terms", "pvalues")
 _TESTS = (*_SHARED, "analyses.pairing", "hypotheses", "pvalues")
+_DELTA = (*_SHARED, "delta", "expected", "privacy_bias")
 _EFFECTS = (*_SHARED, "marginal_means", "bootstrap")
 _TERMS = ("arm", "model", "term", "level", "baseline", "estimate", "std_err", "statistic", "p", "status")
 _WHO = ("arm", "model")
@@ -59,6 +61,7 @@ _PAIR = ("arm_a", "model_a", "arm_b", "model_b")
 _INTERVAL = ("std_err", "conf_low", "conf_high", "status")
 _FIGURE = ("figures.theme", "figures.texts")
 _DRAWN = (*_FIGURE, "analyses.factors", "analyses.names", "analyses.shared", "norms")
+_PRINTED = ("printed.cells", "printed.write", "latex", "replication")
 _DISCARDED = ("flows", "kept", "discarded", "share_discarded")
 
 KINDS = {
@@ -174,13 +177,9 @@ KINDS = {
         "minority": Kind(
             "norms", "analyses.filtering", "minority_of_norms", (*_SHARED, "survivorship"), ("vignettes",)
         ),
-        "mean_delta": Kind(
-            "norms",
-            "analyses.deltas",
-            "mean_delta",
-            (*_SHARED, "delta", "expected", "scales"),
-            ("vignettes",),
-        ),
+        "mean_delta": Kind("norms", "analyses.deltas", "mean_delta", _DELTA, ("vignettes",)),
+        "privacy_bias": Kind("norms", "analyses.deltas", "privacy_bias", _DELTA, ("vignettes", "expected")),
+        "delta": Kind("norms", "analyses.deltas", "delta", _DELTA, ("vignettes", "expected")),
         "norm_intervals": Kind(
             "answers",
             "analyses.stability",
@@ -237,6 +236,13 @@ KINDS = {
         "coefficients": Kind("table", "figures.coefficients", "draw", _FIGURE),
         "calibration": Kind("norms", "figures.calibration", "draw", _DRAWN, ("vignettes", "planted")),
     },
+    "printed": {
+        "models": Kind("registry", "printed.models", "models", _PRINTED),
+        "discarded": Kind("tables", "printed.filtering", "discarded", _PRINTED),
+        "lost": Kind("tables", "printed.filtering", "lost", _PRINTED),
+        "coefficients": Kind("tables", "printed.coefficients", "coefficients", _PRINTED),
+        "pairs": Kind("tables", "printed.pairs", "pairs", _PRINTED),
+    },
 }
 
 _CONTRACTS = {
@@ -267,6 +273,9 @@ def inputs_of(kind: Kind, entry: Mapping[str, Any], results: str) -> dict[str, l
         "planted": lambda: of_pairs("planted", "respondents", "parquet"),
         "coefficients": lambda: of_pairs("planted", "respondents", "json"),
         "table": lambda: [f"{results}/tables/{entry['table']}.parquet"],
+        "tables": lambda: [f"{results}/tables/{name}.parquet" for name in entry["from"]],
+        "registry": lambda: [],
+        "expected": lambda: [entry["expected"]] if entry.get("expected") else [],
     }
     return {"frames": known[kind.stage](), **{name: known[name]() for name in kind.also}}
 
@@ -274,8 +283,12 @@ def inputs_of(kind: Kind, entry: Mapping[str, Any], results: str) -> dict[str, l
 def read_selected(kind: Kind, entry: Mapping[str, Any], paths: Sequence[str]) -> list[Selected]:
     """Read the tables that an entry is made from: ``paths`` in the order of ``entry["selected"]``.
 
-    A figure of stage ``table`` has one: that of the analysis it names, whose arms and models are columns.
+    A figure of stage ``table`` has one: that of the analysis it names, whose arms and models are columns. A
+    printed table has one for each analysis that it names, or, of stage ``registry``, none.
     """
+    if kind.stage in ("tables", "registry"):
+        names = entry["from"] if kind.stage == "tables" else []
+        return [Selected("", name, pd.read_parquet(path)) for name, path in zip(names, paths, strict=True)]
     if kind.stage == "table":
         return [Selected("", entry["table"], pd.read_parquet(paths[0]))]
     return _read_pairs(kind.stage, entry, paths)
@@ -290,6 +303,8 @@ def read_further(kind: Kind, entry: Mapping[str, Any], paths: Mapping[str, Seque
         elif name in ("vignettes", "prompts"):
             frames = {path: tables.read(path, _CONTRACTS[name]) for path in dict.fromkeys(paths[name])}
             found[name] = {arm: frames[path] for arm, path in zip(entry["arms"], paths[name], strict=True)}
+        elif name == "expected":
+            found[name] = Path(paths[name][0]) if paths[name] else None
         else:
             pairs = zip(map(tuple, entry["respondents"]), paths[name], strict=True)
             found[name] = {pair: _read_planted(name, path) for pair, path in pairs}

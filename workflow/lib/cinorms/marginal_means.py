@@ -122,7 +122,7 @@ def amce(
     ``constant``: the factor has one level. ``no_answers`` and ``no_interval`` as of `marginal_means`.
     """
     cells = _cells(values, factors, linked)
-    bases = [names.index(_baseline(factor, names, baselines)) for factor, names in cells.levels.items()]
+    bases = [_baseline(factor, names, baselines) for factor, names in cells.levels.items()]
     replicates = _replicates(cells, bases, seed, resample, draws)
     rows = [
         {"factor": factor, "level": level, "baseline": names[base]}
@@ -215,17 +215,18 @@ def _joint(values: pd.DataFrame, group: tuple[str, ...]) -> tuple[list[str], Int
     return labels, code.reshape(-1)
 
 
-def _baseline(factor: str, names: list[str], baselines: Mapping[str, str]) -> str:
+def _baseline(factor: str, names: list[str], baselines: Mapping[str, str]) -> int:
+    """Return the position of a factor's baseline: the first level where none is named."""
     parts = factor.split(JOINT)
     if factor in baselines:
         base = baselines[factor]
     elif all(part in baselines for part in parts):
         base = JOINT.join(baselines[part] for part in parts)
     else:
-        base = names[0]
+        return 0
     if base not in names:
         raise ConfigError(f"baseline '{base}' is no level of factor '{factor}'; choose among {names}")
-    return base
+    return names.index(base)
 
 
 def _table(means: Floats, grid: Ints) -> Floats:

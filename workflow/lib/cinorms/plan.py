@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from cinorms import budget
+from cinorms.norms import level_matrix
 from cinorms.orders import options_shown
 from cinorms.prompts import select_flows
 from cinorms.scales import SCALES
@@ -64,6 +66,24 @@ def estimate(
     return pd.DataFrame(rows, columns=COLUMNS).astype({"gpu_minutes": "Float64", "usd": "Float64"})
 
 
+def add_precision(
+    plan: pd.DataFrame, pilot: Mapping[tuple[str, str], pd.DataFrame], target_se: float
+) -> pd.DataFrame:
+    """Return the plan with what a pilot's answers, by arm and model, say of its numbers of variants.
+
+    Added columns: se (predicted standard error of a flow's mean over the planned variants, in levels, root mean
+    square over flows) and variants_needed (for ``target_se``, with those made up for that are not answered
+    validly); missing where the pilot did not ask the model in this arm, or in one variant only.
+    """
+    errors, needed = [], []
+    for arm, model, variants in zip(plan["arm"], plan["model"], plan["variants"], strict=True):
+        answers = pilot.get((arm, model))
+        levels = pd.DataFrame(dtype=float) if answers is None else level_matrix(answers)
+        errors.append(budget.predicted(levels, [variants])["rmse"].iloc[0])
+        needed.append(budget.needed(levels, target_se)["ask"].iloc[0])
+    return plan.assign(se=pd.array(errors, dtype="Float64"), variants_needed=pd.array(needed, dtype="Int64"))
+
+
 def _cost(ask: Mapping[str, Any], tokens_in: int, tokens_out: int) -> dict[str, Any]:
     rates = ask["rates"]
     if ask["engine"] == "planted":
@@ -88,13 +108,20 @@ def as_text(plan: pd.DataFrame) -> str:
     total = {"arm": "total", **{name: plan[name].sum() for name in counts}}
     total["GPU-minutes"], total["USD"] = (plan[n].sum(min_count=1) for n in ("gpu_minutes", "usd"))
     shown = pd.concat([shown.astype(object), pd.DataFrame([total]).astype(object)])
-    for name in ("flows", "variants", *counts):
+    whole = [name for name in ("flows", "variants", "variants_needed", *counts) if name in shown]
+    for name in whole:
         shown[name] = [f"{value:,.0f}" if pd.notna(value) else "" for value in shown[name]]
-    for name, digits in (("GPU-minutes", 0), ("USD", 2)):
-        shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else "-" for value in shown[name]]
+    for name, digits in (("GPU-minutes", 0), ("USD", 2), ("se", 2)):
+        if name in shown:
+            shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else "-" for value in shown[name]]
     lines = shown.fillna("").to_string(index=False)
     note = (
         "Estimates: rates from config/models.yaml; '-' where it has none, and totals leave those out. "
         "Retries are not in them."
     )
+    if "se" in shown:
+        note += (
+            "\nse: standard error of a flow's mean over these variants, as the pilot's answers predict it; "
+            "variants_needed: for plan.target_se."
+        )
     return f"\n{lines}\n\n{note}"

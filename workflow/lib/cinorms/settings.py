@@ -20,7 +20,10 @@ from cinorms.validation import check, load_yaml, unknown
 
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
 #: a whole: a study has its own arms and figures, not the demo's and some more.
-MIXED = frozenset({"arm_defaults", "orders", "norms", "grid", "datasets"})
+MIXED = frozenset({"plan", "arm_defaults", "orders", "norms", "grid", "datasets"})
+
+#: What a table of the models says of each.
+DESCRIBED = ("family", "capacity", "alignment", "quantisation", "engine", "source", "revision", "base_url")
 
 #: GPUs of a model whose registry entry does not say how many.
 GPUS = {"vllm": 1, "openai": 0}
@@ -50,7 +53,7 @@ class Root:
         return {path.stem: path for path in sorted((self.folder / "resources" / kind).glob("*.yaml"))}
 
     def kinds(self, entry: str) -> dict[str, Path]:
-        """Return the schema of each kind of analysis or figure."""
+        """Return the schema of each kind of analysis, figure or printed table."""
         found = sorted((self.schemas / entry).glob("*.schema.yaml"))
         return {path.name.removesuffix(".schema.yaml"): path for path in found}
 
@@ -186,11 +189,14 @@ class Study:
         return self.dataset(self.arms[arm]["dataset"]).scale
 
     def entry(self, section: str, name: str) -> dict[str, Any]:
-        """Return an analysis or a figure with everything of the study that it depends on.
+        """Return an analysis, a figure or a printed table with everything of the study that it depends on.
 
         ``selected`` lists the (arm, model) pairs it is made from: its arms in order, in each the models it
-        names, or all of the study's in the study's order; ``respondents`` those that are planted.
+        names, or all of the study's in the study's order; ``respondents`` those that are planted. A printed
+        table is made from other tables, or from ``registry``, what the registry says of each model.
         """
+        if section == "printed":
+            return self._printed(name)
         entry = self.settings[section][name]
         models = (entry.get("models") or self.all_models())[: entry.get("first")]
         selected = [[arm, model] for arm in entry["arms"] for model in models if model in self.models(arm)]
@@ -212,6 +218,13 @@ class Study:
             "t_majs": t_majs,
             "planted": any(self.registry_entry(m)["engine"] == "planted" for _, m in selected),
         }
+
+    def _printed(self, name: str) -> dict[str, Any]:
+        entry = {**self.settings["printed"][name], "name": name}
+        if entry["kind"] != "models":
+            return entry
+        asked = {model: self.registry_entry(model) for model in entry.get("models") or self.all_models()}
+        return {**entry, "registry": {m: {k: of.get(k) for k in DESCRIBED} for m, of in asked.items()}}
 
     def design(self, arm: str) -> dict[str, Any]:
         """Return the dataset of ``arm``: name, factors, which are linked, range of what is expected."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinorms.analyses.names import check_analysis
 from cinorms.errors import ConfigError
 from cinorms.figures.checks import check_figure
+from cinorms.printed.checks import check_printed
 from cinorms.releases import SEPARATOR, analyses_of
-from cinorms.validation import check, load_schema, unknown
+from cinorms.validation import check, check_file, load_schema, unknown
 
 if TYPE_CHECKING:
     from cinorms.settings import Layer, Root, Study
@@ -74,6 +76,9 @@ def check_names(study: Study, layers: Sequence[Layer]) -> None:
     for name, arm in study.arms.items():
         _check_arm(study, name, arm, layers)
     _check_compared(study, layers)
+    if settings["overrides"]:
+        check_file(settings["overrides"], str(_file_of(layers, "overrides")), "overrides")
+    _check_pilot(study, layers)
     study.awaited()  # refuses a paraphraser that is not known
     _check_stand_ins(study)
     for model in settings["norms"]["t_val_for"]:
@@ -83,6 +88,8 @@ def check_names(study: Study, layers: Sequence[Layer]) -> None:
     for section in ("analyses", "figures"):
         for name, entry in settings[section].items():
             _check_entry(study, section, name, entry, layers)
+    for name, entry in settings["printed"].items():
+        _check_printed(study, name, entry, layers)
 
 
 def _check_compared(study: Study, layers: Sequence[Layer]) -> None:
@@ -98,6 +105,18 @@ def _check_compared(study: Study, layers: Sequence[Layer]) -> None:
                 f"{file}: compare: {name!r} was given; its numbers need an analysis '{analysis}', and the "
                 "study has none of that name (config/replication.yaml has all of them)"
             )
+
+
+def _check_pilot(study: Study, layers: Sequence[Layer]) -> None:
+    """Refuse a pilot that is this study, whose answers the plan would have to ask for, or that has no answers."""
+    pilot, file = study.settings["plan"]["pilot"], str(_file_of(layers, "plan", "pilot"))
+    if pilot == study.name:
+        raise ConfigError(f"{file}: plan.pilot: {pilot!r} was given; allowed: the name of another study")
+    if pilot and not Path("results", pilot, "answers").is_dir():
+        raise ConfigError(
+            f"{file}: plan.pilot: {pilot!r} was given; there is no results/{pilot}/answers in the folder that "
+            "the study runs in: run that study first"
+        )
 
 
 def _check_stand_ins(study: Study) -> None:
@@ -220,10 +239,7 @@ def _check_entry(
     files = [layer.file for layer in layers]
     replaced = files.index(arms_file) > files.index(file)
     hint = f"; {arms_file} has arms of its own and needs {section} of its own" if replaced else ""
-    kinds = study.root.kinds(section)
-    if entry["kind"] not in kinds:
-        raise unknown(file, f"{key}.kind", entry["kind"], kinds, "kind")
-    check(dict(entry), kinds[entry["kind"]], file, prefix=key)
+    _check_kind(study, section, name, entry, file)
     for arm in entry["arms"]:
         if arm not in study.arms:
             raise unknown(file, f"{key}.arms", arm, study.arms, "arm", hint)
@@ -236,7 +252,26 @@ def _check_entry(
     if section == "analyses":
         check_analysis(study, name, entry, file)
     else:
-        of_analyses = str(_file_of(layers, "analyses"))
-        elsewhere = files.index(of_analyses) > files.index(file)
-        hint = f"; {of_analyses} has analyses of its own and needs figures of its own" if elsewhere else ""
-        check_figure(study, name, entry, file, hint)
+        check_figure(study, name, entry, file, _hint_of_analyses(section, layers))
+
+
+def _check_printed(study: Study, name: str, entry: Mapping[str, Any], layers: Sequence[Layer]) -> None:
+    file = str(_file_of(layers, "printed"))
+    _check_kind(study, "printed", name, entry, file)
+    check_printed(study, name, entry, file, _hint_of_analyses("printed", layers))
+
+
+def _check_kind(study: Study, section: str, name: str, entry: Mapping[str, Any], file: str) -> None:
+    kinds = study.root.kinds(section)
+    if entry["kind"] not in kinds:
+        raise unknown(file, f"{section}.{name}.kind", entry["kind"], kinds, "kind")
+    check(dict(entry), kinds[entry["kind"]], file, prefix=f"{section}.{name}")
+
+
+def _hint_of_analyses(section: str, layers: Sequence[Layer]) -> str:
+    """Return what to do where a file has analyses of its own, but not what is made of them."""
+    files = [layer.file for layer in layers]
+    analyses, made = str(_file_of(layers, "analyses")), str(_file_of(layers, section))
+    if files.index(analyses) <= files.index(made):
+        return ""
+    return f"; {analyses} has analyses of its own and needs {section} of its own"

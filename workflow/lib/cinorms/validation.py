@@ -74,6 +74,15 @@ def check(document: Any, schema_path: str | Path, file: str, prefix: str = "") -
         raise ConfigError(f"{file}: {_message(errors[0], prefix)}")
 
 
+def check_file(given: str, file: str, key: str) -> None:
+    """Raise ``ConfigError`` unless the file that a setting names is there."""
+    if not Path(given).is_file():
+        raise ConfigError(
+            f"{file}: {key}: {given!r} was given; there is no such file in the folder that the study runs in "
+            f"({Path.cwd()})"
+        )
+
+
 def unknown(
     file: str, key: str, given: object, allowed: Iterable[str], what: str, hint: str = ""
 ) -> ConfigError:

@@ -1,24 +1,56 @@
-"""Kind ``mean_delta``: how far a model's mean answers lie from the expected values (PETS section 5.3)."""
+"""Kinds ``privacy_bias``, ``delta`` and ``mean_delta``: what models hold beside what is expected (PETS 3.1, 5.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from cinorms import delta, expected
-from cinorms.analyses.shared import Entry, chosen_each, for_each, stack
+from cinorms import delta as distances
+from cinorms import expected as expectations
+from cinorms import privacy_bias as held
+from cinorms import scales
+from cinorms.analyses.shared import Entry, chosen_each, for_each, stack, thresholds
 from cinorms.kinds import Selected
 
-#: The number for the middle of the scale is the middle of the dataset's range; without one, levels are used.
-_LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 _METRICS = ("mean_signed", "std_signed", "mean_absolute")
 
+Vignettes = Mapping[str, pd.DataFrame]
 
-def mean_delta(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
+
+def privacy_bias(
+    selected: Sequence[Selected], entry: Entry, vignettes: Vignettes, expected: Path | None
 ) -> pd.DataFrame:
+    """Return one row per flow and model: the factors, the value, what is expected, and the delta.
+
+    Columns: arm, model, flow, the dataset's factors, value, status, expected, expected_source, delta,
+    delta_absolute, delta_category, delta_status (`delta.bias_table`).
+    """
+    table = for_each(
+        chosen_each(selected, entry, vignettes), lambda one: _bias(one, entry, vignettes[one.arm], expected)
+    )
+    factors = [f for arm in entry["arms"] for f in entry["design"][arm]["factors"]]
+    return table.astype({name: "str" for name in dict.fromkeys(factors)})
+
+
+def delta(
+    selected: Sequence[Selected], entry: Entry, vignettes: Vignettes, expected: Path | None
+) -> pd.DataFrame:
+    """Return every metric of every slice that ``by`` makes, or of all flows: a row each (`delta.delta_table`).
+
+    Columns: arm, model, those of ``by``, metric, value, unit, n, n_missing, status, reason.
+    """
+
+    def of_model(one: Selected) -> pd.DataFrame:
+        table = _bias(one, entry, vignettes[one.arm], expected)
+        return distances.delta_table(table, entry.get("by"), _points(entry, one.arm))
+
+    return for_each(chosen_each(selected, entry, vignettes), of_model)
+
+
+def mean_delta(selected: Sequence[Selected], entry: Entry, vignettes: Vignettes) -> pd.DataFrame:
     """Return the mean signed delta of every model over the flows with an expected value.
 
     The delta of a flow is the mean of all its valid answers less the expected value, both in the units of the
@@ -26,25 +58,45 @@ def mean_delta(
     Columns: arm, model, mean_signed, std_signed, mean_absolute, n (flows it is of), n_missing, from_zero
     (rank of the arm's models by how near their mean is to 0, nearest first), status, reason.
     """
-    selected = chosen_each(selected, entry, vignettes)
-    table = for_each(selected, lambda one: _of_model(one, entry, vignettes[one.arm]))
+    means = {**entry, "of": "means", "t_val": dict.fromkeys(entry["t_val"], 0)}
+    table = delta(selected, means, vignettes, None)
+    wide = table[table["metric"].isin(_METRICS)].pivot(
+        index=["arm", "model"], columns="metric", values="value"
+    )
+    first = table[table["metric"] == _METRICS[0]].drop(columns=["metric", "value", "unit"])
+    numbers = wide.reindex(pd.MultiIndex.from_frame(first[["arm", "model"]]))[list(_METRICS)]
+    table = pd.concat([first.reset_index(drop=True), numbers.reset_index(drop=True)], axis=1)
     parts = [
         part.assign(from_zero=part["mean_signed"].abs().rank(method="min").astype("Int64"))
         for _, part in table.groupby("arm", sort=False)
     ]
-    table = stack(parts)
-    front = ["arm", "model", *_METRICS, "n", "n_missing", "from_zero"]
-    return table[[*front, "status", "reason"]]
+    return stack(parts)[["arm", "model", *_METRICS, "n", "n_missing", "from_zero", "status", "reason"]]
 
 
-def _of_model(one: Selected, entry: Entry, vignettes: pd.DataFrame) -> pd.DataFrame:
-    expected_range = entry["design"][one.arm]["expected_range"]
-    points = tuple(np.linspace(expected_range[0], expected_range[1], 5)) if expected_range else _LEVELS
-    mean = one.frame["mean"]
-    status = np.where(mean.isna(), "below_t_val", "kept")
-    bias = pd.DataFrame({"flow": one.frame["flow"], "value": mean, "status": status})
-    stated = expected.from_vignettes(vignettes, tuple(expected_range) if expected_range else None)
-    found = delta.delta_table(delta.bias_table(bias, stated, points), embedding=points).set_index("metric")
-    first = found.loc["mean_signed"]
-    numbers = found.loc[list(_METRICS), "value"].astype("Float64").to_frame().T.reset_index(drop=True)
-    return numbers.assign(**{name: first[name] for name in ("n", "n_missing", "status", "reason")})
+def _bias(one: Selected, entry: Entry, vignettes: pd.DataFrame, expected: Path | None) -> pd.DataFrame:
+    """Return the flows of one model with value, expected value and delta."""
+    t_val, t_maj = thresholds(entry, one.model)
+    of_means = entry.get("of") == "means"
+    values = held.mean_values(one.frame, t_val) if of_means else held.norm_values(one.frame, t_val, t_maj)
+    design = entry["design"][one.arm]
+    asked = vignettes[vignettes["flow"].isin(one.frame["flow"])]
+    bias = held.PrivacyBias.from_values(values, asked, design["factors"])
+    between = tuple(design["expected_range"]) if design["expected_range"] else None
+    stated = (
+        expectations.read_expected(expected, vignettes, design["factors"], between)
+        if expected
+        else expectations.from_vignettes(vignettes, between)
+    )
+    return distances.bias_table(bias.to_frame(), stated, _points(entry, one.arm))
+
+
+def _points(entry: Entry, arm: str) -> tuple[float, ...]:
+    """Return the numbers for the five levels: the entry's, else evenly over the dataset's range, else -2..2."""
+    between = entry["design"][arm]["expected_range"]
+    if entry.get("embedding"):
+        return tuple(entry["embedding"])
+    return (
+        tuple(np.linspace(between[0], between[1], len(scales.LEVELS)))
+        if between
+        else tuple(map(float, scales.LEVELS))
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cinorms.errors import ConfigError
-from cinorms.validation import unknown
+from cinorms.validation import check_file, unknown
 
 if TYPE_CHECKING:
     from cinorms.settings import Study
@@ -48,9 +48,15 @@ def check_analysis(study: Study, name: str, entry: Mapping[str, Any], file: str)
             allowed = _factors(study, entry, arm)
             if factor not in allowed:
                 raise unknown(file, f"{key}.factors", factor, allowed, f"factor for arm {arm!r}")
+        for factor in entry.get("by", ()):
+            if factor not in study.design(arm)["factors"]:
+                raise unknown(
+                    file, f"{key}.by", factor, study.design(arm)["factors"], f"factor of arm {arm!r}"
+                )
     _check_attributes(study, entry, key, file)
     _check_baselines(study, entry, key, file)
     _check_factor(entry, key, file)
+    _check_expected(entry, key, file)
     models = _models(study, entry)
     for label, members in entry.get("sets", {}).items():
         for model in members:
@@ -144,3 +150,12 @@ def _check_factor(entry: Mapping[str, Any], key: str, file: str) -> None:
                 f"{file}: {key}.factor: 'paraphraser' was given; model_contrasts compares within wordings, "
                 "and two paraphrasers share none; use the kind model_pairs"
             )
+
+
+def _check_expected(entry: Mapping[str, Any], key: str, file: str) -> None:
+    """Look whether the file of expected values is there, and the numbers for the five levels rise."""
+    if "expected" in entry:
+        check_file(entry["expected"], file, f"{key}.expected")
+    points = entry.get("embedding", [])
+    if points != sorted(set(points)):
+        raise ConfigError(f"{file}: {key}.embedding: {points} was given; each number must be above the last")

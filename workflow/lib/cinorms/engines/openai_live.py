@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -29,6 +33,8 @@ LONGEST_WAIT = 900.0
 #: For tokens per minute; endpoints count the longest output as well.
 # ASSUME: prompts in English; the authors' have 4.6 characters per token.
 BYTES_PER_TOKEN = 4
+#: Seconds that requests under way have to arrive when the job is told to end; SLURM kills it after thirty.
+GRACE = 10.0
 #: So many prompts refused and none answered: the fault is in the request, not in the prompts.
 REFUSALS = 5
 
@@ -91,7 +97,7 @@ class _Run:
         self.some_answered = some_answered
         self.flushed = self.replied = time.monotonic()
         self.failures: dict[int, int] = {}
-        self.stopped: Exception | None = None
+        self.stopped: BaseException | None = None
         self.queue: asyncio.Queue[int] = asyncio.Queue()
 
     async def ask_all(self, todo: npt.NDArray[np.int64]) -> None:
@@ -102,15 +108,23 @@ class _Run:
             n_workers = min(self.engine.limiter.ceiling, len(todo))
             workers = [asyncio.create_task(self._work(client)) for _ in range(n_workers)]
             done = asyncio.create_task(self.queue.join())
-            try:
-                await asyncio.wait([done, *workers], return_when=asyncio.FIRST_COMPLETED)
-                if done.done():
-                    for worker in workers:
-                        worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
-            finally:
+
+            def cancel() -> None:
                 for task in (done, *workers):
                     task.cancel()
+
+            def end(leaving: SystemExit) -> None:
+                self._stop(leaving)
+                asyncio.get_running_loop().call_later(GRACE, cancel)
+
+            try:
+                with _told_to_end(end):
+                    await asyncio.wait([done, *workers], return_when=asyncio.FIRST_COMPLETED)
+                    if done.done():
+                        cancel()
+                    await asyncio.gather(*workers, return_exceptions=True)
+            finally:
+                cancel()
         if self.stopped:
             raise self.stopped
         self._release()
@@ -136,7 +150,7 @@ class _Run:
             else:
                 asyncio.get_running_loop().call_later(again_in, self._put_back, at)
 
-    def _stop(self, error: Exception) -> None:
+    def _stop(self, error: BaseException) -> None:
         """Send nothing more; what is under way comes to its end."""
         self.stopped = self.stopped or error
         self.engine.limiter.close()
@@ -242,3 +256,30 @@ class _Run:
         self.flushed = time.monotonic()
         if rows:
             self.keep(pd.DataFrame(rows))
+
+
+@contextmanager
+def _told_to_end(end: Callable[[SystemExit], None]) -> Iterator[None]:
+    """Call ``end`` with what the job's handler of SIGTERM raises, between two steps of the running loop.
+
+    Raised wherever the signal happens to meet the program, it can be lost: in a callback, or in a library's
+    clean-up, Python prints and forgets it.
+    """
+    handler = signal.getsignal(signal.SIGTERM)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def pass_on() -> None:
+        try:
+            handler(signal.SIGTERM, None)
+        except SystemExit as leaving:
+            end(leaving)
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, pass_on)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, handler)
