@@ -85,12 +85,14 @@ def _read_distinct(
         frozenset().union(*map(fixed_wording, prompts["template"])) if prompts is not None else frozenset()
     )
     settled = _settled(text, overrides)
+    # As lists: taking one of an index at a time is slow.
+    distinct = [part.categories.tolist() for part in parts]
     readings = []
     for code in keys.tolist():
         values: list[str | None] = []
-        for part in reversed(parts):
-            code, at = divmod(code, len(part.categories) + 1)
-            values.insert(0, part.categories[at - 1] if at else None)
+        for categories in reversed(distinct):
+            code, at = divmod(code, len(categories) + 1)
+            values.insert(0, categories[at - 1] if at else None)
         shown = values[2] or "" if order is not None else "01234"
         if values[1] != "error" and values[0] in settled:
             check_offer(scale, offered, shown)

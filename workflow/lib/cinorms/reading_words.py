@@ -78,6 +78,13 @@ def speller(scale: Scale) -> Callable[[str], str | None]:
     "unacceptable" and stays unclear.
     """
     words = vocabulary(scale)
+    slips = {v: 0 if len(v) < 5 else 1 if len(v) < 10 else 2 for v in words}
+    letters = {v: frozenset(v) for v in words}
+
+    def may_be(word: str) -> bool:
+        """Tell whether a distance need be computed: each letter that an option word lacks is an edit."""
+        own = set(word)
+        return any(abs(len(word) - len(v)) <= n and len(own - letters[v]) <= n for v, n in slips.items())
 
     @lru_cache(maxsize=65_536)
     def spell(word: str) -> str | None:
@@ -85,12 +92,11 @@ def speller(scale: Scale) -> Callable[[str], str | None]:
             return word
         if word == _EITHER:
             return UNCLEAR
-        if len(word) < 4 or len(word) > 16 or word in _OTHER_WORDS:
+        if len(word) < 4 or len(word) > 16 or word in _OTHER_WORDS or not may_be(word):
             return None
         found = sorted((edit_distance(word, v, 4), v) for v in words)
         (best, near), (second, _) = found[0], found[1]
-        allowed = 0 if len(near) < 5 else 1 if len(near) < 10 else 2
-        if best > allowed:
+        if best > slips[near]:
             return None
         if second - best < 2:
             return UNCLEAR
