@@ -307,6 +307,18 @@ def test_the_mixed_model_has_the_spread_of_the_flows() -> None:
     )
     assert set(table["fit_status"]) == {"ok"}
     assert table["sd_flow"].iloc[0] > 1
+    assert table["sd_variant"].isna().all()
+
+
+def test_crossed_intercepts_leave_template_and_position_to_the_variants_intercept() -> None:
+    table = run("response_regression", {"small": ANSWERS["small"]}, errors="crossed_intercepts")
+    assert set(table["fit_status"]) == {"ok"}
+    assert set(table["term"]) == {"sender", "place + inference", "recipient", "threshold"}
+    assert table["sd_flow"].iloc[0] > table["sd_variant"].iloc[0] >= 0
+    one = ANSWERS["small"][ANSWERS["small"]["variant"] == "0_0"]
+    assert set(run("response_regression", {"small": one}, errors="crossed_intercepts")["fit_status"]) == {
+        "one_group"
+    }
 
 
 # --- Between models

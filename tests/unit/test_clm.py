@@ -597,7 +597,8 @@ def test_newton_on_the_published_responses(published: dict[str, pd.DataFrame]) -
 def test_statsmodels_gives_the_printed_table(published: dict[str, pd.DataFrame], model: str) -> None:
     """Coefficients, standard errors and z to half a printed digit, matched in size within each factor.
 
-    The tolerance is 0.00504, not 0.005, for one standard error: 0.17497, printed as 0.18, why is unknown.
+    The tolerance is 0.00504, not 0.005, for one standard error: 0.17497 is printed as 0.18, as if it had been
+    rounded twice (0.175, then half up; docs/replication.md).
     """
     table = pd.read_csv(Path(os.environ["CINORMS_MIRROR"]) / "tables" / "pets2026_table4.csv", dtype=str)
     table = table[table["model"] == model]

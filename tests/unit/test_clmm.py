@@ -10,6 +10,7 @@ import pytest
 
 from cinorms.clm import fit_clm
 from cinorms.clmm import _Mixed, fit_clmm
+from cinorms.clmm_crossed import crossed
 from cinorms.errors import ConfigError
 
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -33,9 +34,40 @@ def test_equals_r_clmm(data: pd.DataFrame, model: str, link: str, nodes: int) ->
     for column in ("estimate", "std_err"):
         found = np.concatenate([fit.thresholds[column], fit.coefficients[column]])
         np.testing.assert_allclose(found, expected.loc[names, column], atol=1e-4)
-    assert fit.sd == pytest.approx(expected.loc["sd_flow", "estimate"], abs=1e-4)
+    assert fit.sd["flow"] == pytest.approx(expected.loc["sd_flow", "estimate"], abs=1e-4)
     assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-4)
     assert fit.n_clusters == 60
+
+
+@pytest.mark.parametrize("groups", [("flow", "variant"), ("variant", "flow")])
+def test_crossed_intercepts_equal_r_clmm(data: pd.DataFrame, groups: tuple[str, str]) -> None:
+    reference = pd.read_csv(REFERENCE / "clmm_reference.csv").query("model == 'crossed_laplace'")
+    expected = reference.set_index("parameter")
+    fit = fit_clmm(data, "level", FACTORS, groups, {"sender": "lock"})
+    assert fit.status == "ok"
+    names = [*fit.thresholds["threshold"], *(fit.coefficients["factor"] + fit.coefficients["level"])]
+    assert set(names) == set(expected.index) - {"logLik", "sd_flow", "sd_variant"}
+    for column in ("estimate", "std_err"):
+        found = np.concatenate([fit.thresholds[column], fit.coefficients[column]])
+        np.testing.assert_allclose(found, expected.loc[names, column], atol=2e-4)
+    for name in groups:
+        assert fit.sd[name] == pytest.approx(expected.loc[f"sd_{name}", "estimate"], abs=1e-4)
+    assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-4)
+    with pytest.raises(ConfigError, match="Laplace"):
+        fit_clmm(data, "level", FACTORS, groups, nodes=5)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+@pytest.mark.parametrize("groups", [("flow", "variant"), ("variant", "flow")])
+def test_the_gradient_with_crossed_intercepts_is_that_of_the_likelihood(
+    data: pd.DataFrame, link: str, groups: tuple[str, str]
+) -> None:
+    mixed = crossed(data, "level", FACTORS, groups, None, link)
+    at = np.append(fit_clm(data, "level", FACTORS, link=link).solved.parameters, [0.6, 0.3])
+    _, gradient = mixed.evaluate(at)
+    steps = 1e-5 * np.eye(len(at))
+    numeric = [(mixed.evaluate(at + e)[0] - mixed.evaluate(at - e)[0]) / 2e-5 for e in steps]
+    np.testing.assert_allclose(gradient, numeric, atol=2e-5)
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
@@ -56,7 +88,7 @@ def test_without_differences_between_groups_it_is_the_plain_model() -> None:
     frame["level"] = np.searchsorted([-1.0, 1.0], (frame["a"] == "y") + rng.logistic(size=2000))
     mixed, plain = fit_clmm(frame, "level", ["a"], "flow", nodes=5), fit_clm(frame, "level", ["a"])
     assert mixed.status == "ok"
-    assert mixed.sd < 0.3
+    assert mixed.sd["flow"] < 0.3
     np.testing.assert_allclose(mixed.coefficients["estimate"], plain.coefficients["estimate"], rtol=0.03)
     assert mixed.log_likelihood >= plain.log_likelihood - 1e-6
 
@@ -67,7 +99,7 @@ def test_what_the_plain_model_cannot_fit_has_no_numbers(data: pd.DataFrame) -> N
     assert fit.status == "separated"
     assert "sender = meter" in fit.reason
     assert fit.coefficients["estimate"].isna().all()
-    assert fit.sd is None
+    assert fit.sd == {}
     assert set(fit.coefficients["status"]) == {"separated", "not_estimated"}
     assert fit_clmm(data.assign(level=0), "level", FACTORS, "flow").status == "one_level"
     with pytest.raises(ConfigError, match="odd"):

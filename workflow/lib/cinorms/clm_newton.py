@@ -100,6 +100,18 @@ def row_derivatives(problem: Problem, a: Floats, b: Floats) -> tuple[Floats, ...
     return log_p, ga, gb, ga * link.slope(at_a) - ga * ga, -ga * gb, gb * link.slope(at_b) - gb * gb
 
 
+def third_derivatives(problem: Problem, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return the derivatives of aa + 2 ab + bb of each row (`row_derivatives`) in a and in b."""
+    link = problem.link
+    _, ga, gb, haa, hab, hbb = row_derivatives(problem, a, b)
+    at_a, at_b = np.where(problem.upper, a, 0.0), np.where(problem.lower, b, 0.0)
+    haaa = haa * link.slope(at_a) + ga * link.bend(at_a) - 2 * ga * haa
+    haab = -haa * gb - ga * hab
+    habb = -hab * gb - ga * hbb
+    hbbb = hbb * link.slope(at_b) + gb * link.bend(at_b) - 2 * gb * hbb
+    return haaa + 2 * haab + habb, haab + 2 * habb + hbbb
+
+
 def evaluate(problem: Problem, parameters: Floats) -> Point:
     """Return log-likelihood, gradient and information; all are nan where thresholds are out of order."""
     with np.errstate(all="ignore"):
@@ -267,6 +279,13 @@ def _recession(z: sparse.csr_matrix) -> Floats | None:
         if len(bad) == 0:
             return np.asarray(answer.x)
         chosen[bad[np.argsort(slack[bad], kind="stable")[:2000]]] = True
+
+
+def carried_over(problem: Problem, rows_a: Floats, rows_b: Floats) -> Floats:
+    """Carry derivatives in the ends of the rows over to thresholds and beta."""
+    k = problem.n_levels - 1
+    thresholds = np.bincount(problem.y, rows_a, k + 1)[:k] + np.bincount(problem.y, rows_b, k + 1)[1:]
+    return np.concatenate([thresholds, -problem.cross.sums(rows_a + rows_b)[problem.terms]])
 
 
 def separated(problem: Problem) -> Bools:

@@ -1,23 +1,27 @@
 """Cumulative link mixed model: a random intercept for each flow (or any other group of answers).
 
 P(Y_gi <= k) = F(theta_k - x'beta - sigma v_g), v_g standard normal. The integral over v_g is taken by
-adaptive Gauss-Hermite quadrature about its mode; with one node this is Laplace's approximation.
+adaptive Gauss-Hermite quadrature about its mode; with one node this is Laplace's approximation. Two crossed
+intercepts, of flow and variant, are in `clmm_crossed`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 from scipy import linalg, optimize, special
 
 from cinorms.clm import ClmFit, fit_clm, inference
-from cinorms.clm_newton import Floats, Ints, Problem, ends, row_derivatives
+from cinorms.clm_newton import Floats, Ints, Problem, carried_over, ends, row_derivatives, third_derivatives
 from cinorms.clm_newton import evaluate as point_at
 from cinorms.errors import ConfigError
 
+#: A standard deviation below this (in units of the link) is none: at 0 the likelihood has an edge, not a maximum.
+NO_SPREAD = 0.01
 #: Gradient left, in units of the standard errors, at which the fit has converged.
 CONVERGED = 1e-3
 
@@ -27,9 +31,10 @@ class ClmmFit:
     """A fitted mixed model, or why there is none.
 
     ``coefficients`` and ``thresholds`` are those of ``ClmFit``, here given the group's intercept.
-    ``sd`` is the standard deviation sigma of the random intercept on the scale of the link, ``sd_std_err``
-    its standard error. ``status`` is ``ok``, ``not_converged`` or what keeps ``fit_clm`` from a finite fit
-    (``separated``, ``one_level``, ``no_data``, ``constant_factor``).
+    ``sd`` is the standard deviation sigma of each random intercept on the scale of the link, by the name of
+    its group, ``sd_std_err`` its standard error; ``n_clusters`` counts the first group's. ``status`` is
+    ``ok``, ``not_converged`` or what keeps ``fit_clm`` from a finite fit (``separated``, ``one_level``,
+    ``no_data``, ``constant_factor``).
     """
 
     status: str
@@ -40,8 +45,8 @@ class ClmmFit:
     nodes: int
     n: int
     n_clusters: int | None = None
-    sd: float | None = None
-    sd_std_err: float | None = None
+    sd: dict[str, float] = field(default_factory=dict)
+    sd_std_err: dict[str, float] = field(default_factory=dict)
     log_likelihood: float | None = None
     aic: float | None = None
 
@@ -50,33 +55,50 @@ def fit_clmm(
     frame: pd.DataFrame,
     outcome: str,
     factors: Sequence[str],
-    group: str,
+    group: str | tuple[str, ...],
     baselines: dict[str, str] | None = None,
     link: str = "logit",
     nodes: int = 1,
 ) -> ClmmFit:
-    """Fit a cumulative link model with a random intercept for the column ``group``.
+    """Fit a cumulative link model with a random intercept for the column ``group``, or for each of two.
 
-    ``nodes`` is the number of quadrature nodes, odd; 1 is Laplace's approximation. The likelihood is climbed
-    by BFGS with its exact gradient; standard errors come from the differenced gradient.
-    Raises ConfigError and DataError as ``fit_clm`` does.
+    ``nodes`` is the number of quadrature nodes, odd; 1 is Laplace's approximation, the only one for two groups.
+    The likelihood is climbed by BFGS with its exact gradient; standard errors come from the differenced
+    gradient. Raises ConfigError and DataError as ``fit_clm`` does.
     """
+    groups = (group,) if isinstance(group, str) else group
     if nodes < 1 or nodes % 2 == 0:
         raise ConfigError(f"nodes = {nodes}: the number of quadrature nodes is odd, 1 (Laplace) or more")
-    start = fit_clm(frame, outcome, factors, baselines, link, cluster=group)
+    if nodes > 1 and len(groups) > 1:
+        raise ConfigError(
+            f"nodes = {nodes}: crossed intercepts are fitted by Laplace's approximation, nodes = 1"
+        )
+    start = fit_clm(frame, outcome, factors, baselines, link, cluster=groups[0])
     solved = start.solved
     if start.status != "ok" or solved is None or solved.clusters is None:
         return _unfitted(start, nodes)
+    likelihood: _Likelihood = _Mixed(solved.problem, solved.clusters, nodes)
+    if len(groups) > 1:
+        from cinorms.clmm_crossed import crossed
+
+        likelihood = crossed(frame, outcome, factors, groups, baselines, link)
     parameters, covariance, log_likelihood, converged = _maximise(
-        _Mixed(solved.problem, solved.clusters, nodes), solved.parameters
+        likelihood, solved.parameters, point_at(solved.problem, solved.parameters).information, len(groups)
     )
+    kept = [name for name, sd in _by_name(groups, abs(parameters)).items() if sd >= NO_SPREAD]
+    if len(groups) > 1 and len(kept) == 1:
+        (lost,) = set(groups) - set(kept)
+        rest = fit_clmm(frame, outcome, factors, kept[0], baselines, link)
+        reason = f"answers of different {lost}s differ no more than others: its intercept has no spread"
+        sd = {**rest.sd, lost: 0.0} if rest.sd else {}
+        return replace(rest, sd=sd, reason=rest.reason or reason, n_clusters=start.n_clusters)
     if not converged:
         parameters, covariance = np.full_like(parameters, np.nan), np.full_like(covariance, np.nan)
     std_err = np.sqrt(np.diag(covariance))
     k = len(start.thresholds)
     ok = (start.coefficients["status"] == "ok").to_numpy()
     estimates, errors = np.full((2, len(ok)), np.nan)
-    estimates[ok], errors[ok] = parameters[k:-1], std_err[k:-1]
+    estimates[ok], errors[ok] = parameters[k : -len(groups)], std_err[k : -len(groups)]
     word = {"ok": "ok" if converged else "not_estimated"}
     return ClmmFit(
         "ok" if converged else "not_converged",
@@ -87,11 +109,16 @@ def fit_clmm(
         nodes,
         start.n,
         start.n_clusters,
-        abs(float(parameters[-1])) if converged else None,
-        float(std_err[-1]) if converged else None,
+        _by_name(groups, abs(parameters)) if converged else {},
+        _by_name(groups, std_err) if converged else {},
         log_likelihood if converged else None,
         2 * len(parameters) - 2 * log_likelihood if converged else None,
     )
+
+
+def _by_name(groups: Sequence[str], values: Floats) -> dict[str, float]:
+    """Return the last of ``values``, one for each group."""
+    return {name: float(value) for name, value in zip(groups, values[-len(groups) :], strict=True)}
 
 
 def _unfitted(start: ClmFit, nodes: int) -> ClmmFit:
@@ -102,12 +129,19 @@ def _unfitted(start: ClmFit, nodes: int) -> ClmmFit:
     return ClmmFit(start.status, start.reason, coefficients, thresholds, start.link, nodes, start.n)
 
 
-def _maximise(mixed: _Mixed, start: Floats) -> tuple[Floats, Floats, float, bool]:
+class _Likelihood(Protocol):
+    def evaluate(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return the marginal log-likelihood and its gradient in thresholds, beta and each sigma."""
+        ...
+
+
+def _maximise(
+    mixed: _Likelihood, start: Floats, information: Floats, n_groups: int
+) -> tuple[Floats, Floats, float, bool]:
     """Return the parameters at the maximum, their covariance, the log-likelihood, and if it is one."""
     # In units of the standard errors of the model without groups the surface is nearly round.
-    information = point_at(mixed.problem, start).information
-    scale = np.append(np.sqrt(np.diag(linalg.inv(information))), 0.1)
-    origin = np.append(start, 0.5)
+    scale = np.append(np.sqrt(np.diag(linalg.inv(information))), [0.1] * n_groups)
+    origin = np.append(start, [0.5] * n_groups)
 
     def downhill(x: Floats) -> tuple[float, Floats]:
         value, gradient = mixed.evaluate(origin + scale * x)
@@ -116,6 +150,7 @@ def _maximise(mixed: _Mixed, start: Floats) -> tuple[Floats, Floats, float, bool
     found = optimize.minimize(
         downhill, np.zeros(len(origin)), jac=True, method="BFGS", options={"gtol": 1e-4}
     )
+    reached = origin + scale * found.x
     step = 1e-3
     columns = [
         (downhill(found.x + e)[1] - downhill(found.x - e)[1]) / (2 * step) for e in step * np.eye(len(origin))
@@ -124,10 +159,10 @@ def _maximise(mixed: _Mixed, start: Floats) -> tuple[Floats, Floats, float, bool
     try:
         covariance = linalg.cho_solve(linalg.cho_factor(hessian), np.eye(len(origin)))
     except (linalg.LinAlgError, ValueError):
-        return origin, np.full((len(origin), len(origin)), np.nan), float("nan"), False
+        return reached, np.full((len(origin), len(origin)), np.nan), float("nan"), False
     gradient = downhill(found.x)[1]
     converged = float(gradient @ covariance @ gradient) < CONVERGED**2
-    return origin + scale * found.x, covariance * np.outer(scale, scale), -float(found.fun), converged
+    return reached, covariance * np.outer(scale, scale), -float(found.fun), converged
 
 
 class _Mixed:
@@ -193,25 +228,15 @@ class _Mixed:
         rows_b = rows_b + by_slope[self.groups] * curves.slope_b - by_curve[self.groups] * curves.curve_b
         by_sigma = sum(p * at for p, (_, _, at) in zip(share, own, strict=True))
         by_sigma = by_sigma + by_slope * curves.slope_sigma - by_curve * curves.curve_sigma
-        return value, np.append(self._gradient(rows_a, rows_b), by_sigma.sum())
-
-    def _gradient(self, rows_a: Floats, rows_b: Floats) -> Floats:
-        """Carry derivatives in the ends of the rows over to thresholds and beta."""
-        problem, k = self.problem, self.problem.n_levels - 1
-        thresholds = np.bincount(problem.y, rows_a, k + 1)[:k] + np.bincount(problem.y, rows_b, k + 1)[1:]
-        return np.concatenate([thresholds, -problem.cross.sums(rows_a + rows_b)[problem.terms]])
+        return value, np.append(carried_over(self.problem, rows_a, rows_b), by_sigma.sum())
 
     def _curves(self, a: Floats, b: Floats, v: Floats, sigma: float) -> _Curves:
         """Return the curvature d = -h'' at the modes and how h', h'' change, h(v) = log p(y | v) - v^2/2."""
         a, b = a - sigma * v[self.groups], b - sigma * v[self.groups]
-        link, w = self.problem.link, self.problem.w
+        w = self.problem.w
         _, ga, gb, haa, hab, hbb = row_derivatives(self.problem, a, b)
-        at_a, at_b = np.where(self.problem.upper, a, 0.0), np.where(self.problem.lower, b, 0.0)
-        haaa = haa * link.slope(at_a) + ga * link.bend(at_a) - 2 * ga * haa
-        haab = -haa * gb - ga * hab
-        habb = -hab * gb - ga * hbb
-        hbbb = hbb * link.slope(at_b) + gb * link.bend(at_b) - 2 * gb * hbb
-        second_a, second_b = w * (haaa + 2 * haab + habb), w * (haab + 2 * habb + hbbb)
+        third_a, third_b = third_derivatives(self.problem, a, b)
+        second_a, second_b = w * third_a, w * third_b
         first = -self._by_group(w * (ga + gb))
         second = self._by_group(w * (haa + 2 * hab + hbb))
         third = -self._by_group(second_a + second_b)

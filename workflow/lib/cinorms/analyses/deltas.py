@@ -32,7 +32,7 @@ def privacy_bias(
         chosen_each(selected, entry, vignettes), lambda one: _bias(one, entry, vignettes[one.arm], expected)
     )
     factors = [f for arm in entry["arms"] for f in entry["design"][arm]["factors"]]
-    return table.astype({name: "str" for name in dict.fromkeys(factors)})
+    return table.astype(dict.fromkeys(factors, "str"))
 
 
 def delta(
@@ -60,9 +60,8 @@ def mean_delta(selected: Sequence[Selected], entry: Entry, vignettes: Vignettes)
     """
     means = {**entry, "of": "means", "t_val": dict.fromkeys(entry["t_val"], 0)}
     table = delta(selected, means, vignettes, None)
-    wide = table[table["metric"].isin(_METRICS)].pivot(
-        index=["arm", "model"], columns="metric", values="value"
-    )
+    found = table[table["metric"].isin(_METRICS)].set_index(["arm", "model", "metric"])["value"]
+    wide = found.unstack("metric")  # noqa: PD010 (keys are unique)
     first = table[table["metric"] == _METRICS[0]].drop(columns=["metric", "value", "unit"])
     numbers = wide.reindex(pd.MultiIndex.from_frame(first[["arm", "model"]]))[list(_METRICS)]
     table = pd.concat([first.reset_index(drop=True), numbers.reset_index(drop=True)], axis=1)

@@ -35,11 +35,22 @@ from cinorms.clm import COEFFICIENT_COLUMNS, ClmFit, fit_clm
 from cinorms.kinds import Selected
 from cinorms.norms import valid_levels
 
+#: Random intercepts that ``errors`` asks for.
+_INTERCEPTS = {"flow_intercept": ("flow",), "crossed_intercepts": ("flow", "variant")}
 #: What a regression of several models or arms has in the column of the one it is not of.
 POOLED = "pooled"
 
 _NOT_OF_DATASET = frozenset({*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES, *OTHER_FACTORS, *RESPONSE_FACTORS})
-_FIT_COLUMNS = ["n", "n_missing", "n_clusters", "log_likelihood", "aic", "mcfadden_r2", "sd_flow"]
+_FIT_COLUMNS = [
+    "n",
+    "n_missing",
+    "n_clusters",
+    "log_likelihood",
+    "aic",
+    "mcfadden_r2",
+    "sd_flow",
+    "sd_variant",
+]
 
 
 @dataclass(frozen=True)
@@ -59,7 +70,7 @@ def ordinal_regression(
 
     Columns: arm, model, term (the factor, or "threshold"), level, baseline, then as ``ClmFit.coefficients``;
     then, the same in every row of a fit: link, estimator, n, n_missing (flows without a norm), n_clusters,
-    log_likelihood, aic, mcfadden_r2, sd_flow, fit_status, fit_reason. A fit that cannot be made is rows
+    log_likelihood, aic, mcfadden_r2, sd_flow, sd_variant, fit_status, fit_reason. A fit that cannot be made is rows
     without numbers, one at least.
     """
     return stack([_table(task, _fit(task, entry), entry) for task in _norm_tasks(selected, entry, vignettes)])
@@ -102,15 +113,16 @@ def response_regression(
     """Return the regression of every valid answer on the factors, the template and the order shown.
 
     ``template`` is the template's number, ``position`` the place at which the highest option was shown. With
-    ``errors: flow_intercept`` it is the mixed model with a random intercept for the flow, else
-    (``clustered``) the standard errors are robust against what the answers of one flow share. Columns as of
-    ``ordinal_regression``; ``sd_flow`` is the standard deviation of the random intercept, ``n_clusters``
-    counts flows.
+    ``errors: flow_intercept`` it is the mixed model with a random intercept for the flow, with
+    ``crossed_intercepts`` with one for the flow and one for the variant (then neither template nor position is
+    among the factors where none are named); else (``clustered``) the standard errors are robust against what
+    the answers of one flow share. Columns as of ``ordinal_regression``; ``sd_flow`` and ``sd_variant`` are the
+    standard deviations of the random intercepts, ``n_clusters`` counts flows.
     """
     selected = chosen_each(selected, entry, vignettes)
-    tasks = _tasks(
-        selected, entry, vignettes, RESPONSE_FACTORS, lambda one: _responses(one, prompts[one.arm])
-    )
+    # What a template or an order does is in the variant's intercept.
+    further = () if entry.get("errors") == "crossed_intercepts" else RESPONSE_FACTORS
+    tasks = _tasks(selected, entry, vignettes, further, lambda one: _responses(one, prompts[one.arm]))
     return stack([_table(task, _fit(task, entry, cluster="flow"), entry) for task in tasks])
 
 
@@ -126,6 +138,7 @@ def _responses(one: Selected, prompts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "flow": answers["flow"],
+            "variant": answers["variant"],
             "value": valid_levels(answers),
             "template": templates_of(answers, prompts),
             "position": position_of_highest(answers["order"]),
@@ -187,10 +200,14 @@ def _fit(task: Task, entry: Entry, cluster: str | None = None) -> Any:
     if cluster and len(used) > 0 and used[cluster].nunique() < 2:
         return "one_flow", "all answers are about one flow"
     link = entry.get("link", "logit")
-    if entry.get("errors") == "flow_intercept":
+    if entry.get("errors") in _INTERCEPTS:
         from cinorms.clmm import fit_clmm
 
-        return fit_clmm(task.frame, "value", task.factors, "flow", baselines, link)
+        groups = _INTERCEPTS[entry["errors"]]
+        few = [name for name in groups if len(used) and used[name].nunique() < 2]
+        if few:
+            return "one_group", f"all answers are of one {few[0]}"
+        return fit_clmm(task.frame, "value", task.factors, groups, baselines, link)
     estimator = entry.get("estimator", "newton")
     return fit_clm(task.frame, "value", task.factors, baselines, link, estimator, cluster=cluster)
 
@@ -226,7 +243,7 @@ def _table(task: Task, fit: Any, entry: Entry) -> pd.DataFrame:
         "log_likelihood": fit.log_likelihood,
         "aic": fit.aic,
         "mcfadden_r2": getattr(fit, "mcfadden_r2", None),
-        "sd_flow": getattr(fit, "sd", None),
+        **{f"sd_{name}": getattr(fit, "sd", {}).get(name) for name in ("flow", "variant")},
         "fit_status": fit.status,
         "fit_reason": fit.reason,
     }
