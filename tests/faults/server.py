@@ -75,6 +75,9 @@ class Endpoint:
         #: Called with (number of the batch, its requests); returns the status in which it ends.
         self.batch_end: Callable[[int, list[dict[str, Any]]], str] = lambda number, requests: "completed"
         self.delay = 0.0
+        #: Requests from this number on are answered only after ``released`` is set.
+        self.hold_from: int | None = None
+        self.released = threading.Event()
         self.batch_polls = 1
         self.headers: dict[str, str] = {}
         self.most_lines: int | None = None
@@ -249,6 +252,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if endpoint.delay:
                 time.sleep(endpoint.delay)
+            if endpoint.hold_from is not None and number >= endpoint.hold_from:
+                endpoint.released.wait()
             if fault is not None:
                 self._fail(fault, body)
                 return

@@ -1,0 +1,225 @@
+"""A real SLURM of one node on loopback, with two pretend GPUs: munge, slurmctld and slurmd as daemons of our own.
+
+Nothing of the machine is changed: configuration, sockets, spool and logs are in one temporary folder. There is no
+accounting, and `sacct` is there all the same, which is where Snakemake's own settings wait for ever.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo")
+INSTALL = "apt-get install --no-install-recommends slurm-wlm munge"
+#: Seconds after which a daemon that should be there is given up; seconds are normal.
+PATIENCE = 120.0
+CPUS = 12
+MEMORY_MB = 400_000
+
+SLURM_CONF = """\
+ClusterName=cinorms
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller_port}
+SlurmdPort={node_port}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+GresTypes=gpu
+# The sizes stated below, not those of this machine.
+SlurmdParameters=config_overrides
+ReturnToService=2
+# Jobs that have ended are shown so many seconds longer: tests look back at them.
+MinJobAge=7200
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory} Gres=gpu:2 State=UNKNOWN
+PartitionName=main Nodes={host} Default=YES MaxTime=2-00:00:00 State=UP
+"""
+
+GRES_CONF = """\
+Name=gpu File=/dev/full
+Name=gpu File=/dev/zero
+"""
+
+
+class Cluster:
+    """The daemons, as a context manager."""
+
+    def __init__(self) -> None:
+        if missing := [name for name in PROGRAMS if not _which(name)]:
+            raise RuntimeError(f"tests/slurm need SLURM and munge ({', '.join(missing)} missing): {INSTALL}")
+        if os.getuid():
+            raise RuntimeError(
+                "tests/slurm must run as root, in a container: slurmd starts jobs as their users"
+            )
+        self.folder = Path(tempfile.mkdtemp(prefix="cinorms-slurm-"))
+        self.daemons: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def source(self) -> Path:
+        """Return the copy of the project that all copies are made from: files may change while tests run."""
+        folder = self.folder / "source"
+        if not folder.exists():
+            for name in ("workflow", "config", "resources", "envs", "profiles"):
+                shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copy(ROOT / "Snakefile", folder)
+        return folder
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the environment in which SLURM's commands find this cluster."""
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "SBATCH_"))
+        }
+        path = f"{self.folder / 'bin'}:{kept.get('PATH', '')}:/usr/sbin"
+        return {**kept, "SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": path}
+
+    def __enter__(self) -> Cluster:
+        try:
+            self._configure()
+            munge = {name: self.folder / f"munge.{name}" for name in ("socket", "pid", "log", "seed")}
+            self._start(
+                *("munged", "--foreground", "--force", f"--key-file={self.folder / 'munge.key'}"),
+                *(f"--socket={munge['socket']}", f"--pid-file={munge['pid']}"),
+                *(f"--log-file={munge['log']}", f"--seed-file={munge['seed']}"),
+            )
+            self._wait("munge", munge["socket"].exists)
+            conf = str(self.folder / "slurm.conf")
+            self._start("slurmctld", "-D", "-f", conf)
+            self._start("slurmd", "-D", "-f", conf)
+            self._wait("SLURM", self._is_idle)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the jobs, then the daemons, last one first, and take the folder away."""
+        if len(self.daemons) == 3:
+            self.ask("scancel", "--user=root", check=False)
+            self._until(lambda: not self.ask("squeue", "--noheader", check=False).strip(), 60)
+        for daemon in reversed(self.daemons):
+            daemon.send_signal(signal.SIGTERM)
+            try:
+                daemon.wait(30)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _configure(self) -> None:
+        self.folder.chmod(0o755)
+        for name in ("state", "spool", "bin"):
+            (self.folder / name).mkdir(mode=0o755)
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o400)
+        settings = {"host": socket.gethostname().split(".")[0], "folder": self.folder}
+        settings |= {
+            "controller_port": free_port(),
+            "node_port": free_port(),
+            "cpus": CPUS,
+            "memory": MEMORY_MB,
+        }
+        (self.folder / "slurm.conf").write_text(SLURM_CONF.format(**settings))
+        (self.folder / "gres.conf").write_text(GRES_CONF)
+        # The plugin clears SLURM_CONF before its srun and relies on /etc/slurm, which is not ours to write.
+        srun = self.folder / "bin" / "srun"
+        srun.write_text(f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {_which("srun")} "$@"\n')
+        srun.chmod(0o755)
+
+    def _start(self, *command: str) -> None:
+        with (self.folder / f"{command[0]}.out").open("wb") as printed:
+            self.daemons.append(
+                subprocess.Popen(
+                    [_which(command[0]) or command[0], *command[1:]],
+                    stdin=subprocess.DEVNULL,
+                    stdout=printed,
+                    stderr=subprocess.STDOUT,
+                    env=self.environment,
+                    preexec_fn=_end_with_parent,
+                )
+            )
+
+    def _wait(self, what: str, is_there: Callable[[], bool]) -> None:
+        if not self._until(is_there, PATIENCE):
+            written = [*self.folder.glob("*.out"), *self.folder.glob("*.log")]
+            ends = "\n".join(
+                f"--- {path.name}\n{path.read_text(errors='replace')[-2000:]}" for path in written
+            )
+            raise RuntimeError(f"{what} has not come up in {PATIENCE:.0f} s.\n{ends}")
+
+    def _until(self, holds: Callable[[], bool], seconds: float) -> bool:
+        end = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.2)
+        return True
+
+    def _is_idle(self) -> bool:
+        return self.ask("sinfo", "--noheader", "--format=%T", check=False).strip() == "idle"
+
+    def ask(self, *command: str, check: bool = True) -> str:
+        """Run one of SLURM's commands and return what it prints."""
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
+        if check and done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
+        return done.stdout
+
+    def jobs(self) -> list[dict[str, str]]:
+        """Return what SLURM knows of every job, oldest first."""
+        lines = self.ask("scontrol", "show", "jobs", "--oneliner").splitlines()
+        found = [dict(word.partition("=")[::2] for word in line.split() if "=" in word) for line in lines]
+        return sorted((job for job in found if "JobId" in job), key=lambda job: int(job["JobId"]))
+
+    def job_of(self, model: str) -> dict[str, str]:
+        """Return the newest job that asks ``model``."""
+        jobs = [job for job in self.jobs() if model in job["Comment"]]
+        assert jobs, f"no job asks {model}"
+        return jobs[-1]
+
+    def state(self, number: str) -> str:
+        """Return the state of a job."""
+        return next(job["JobState"] for job in self.jobs() if job["JobId"] == number)
+
+    def last_job(self) -> int:
+        """Return the number of the last job that was submitted."""
+        return max((int(job["JobId"]) for job in self.jobs()), default=0)
+
+
+def free_port() -> int:
+    """Return a port of the loopback device that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _which(name: str) -> str | None:
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+def _end_with_parent() -> None:
+    """Have the daemon end when the tests' process does, however that ends."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)

@@ -1,0 +1,70 @@
+"""What stands where vLLM's Python would: ``python pretend_vllm.py -m cinorms.ask ...`` answers without a model.
+
+A job notes its environment and answers once as many jobs as ``PRETEND_JOBS`` says run at the same time, so that
+a study can only end where they do. The first job of a model called ``unlucky`` fails before that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+#: Seconds to wait for the other jobs.
+PATIENCE = 1000.0
+
+
+class PretendEngine:
+    """Says "neutral" to everything."""
+
+    journalled = True
+
+    def ask(self, questions: Any, todo: Any, keep: Any) -> None:
+        """Answer the rows ``todo``."""
+        keep(pd.DataFrame({"at": np.asarray(todo), "text": "neutral", "finish_reason": "stop"}))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a run record says."""
+        return {"device": "none: no model was asked"}
+
+
+def take_part(folder: Path, model: str) -> None:
+    """Note this job, fail where it is to fail, and wait for the others."""
+    number = os.environ["SLURM_JOB_ID"]
+    names = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES", "HF_HUB_OFFLINE")
+    noted = {"model": model, **{name: os.environ.get(name) for name in names}}
+    (folder / f"{number}.json").write_text(json.dumps(noted))
+    attempts = [path for path in folder.glob("*.json") if json.loads(path.read_bytes())["model"] == model]
+    if model == "unlucky" and len(attempts) == 1:
+        sys.exit("Pretended: out of memory")
+    (folder / f"{number}.ready").touch()
+    end = time.monotonic() + PATIENCE
+    while len(list(folder.glob("*.ready"))) < int(os.environ["PRETEND_JOBS"]):
+        if time.monotonic() > end:
+            sys.exit("The other jobs have not come.")
+        time.sleep(0.2)
+
+
+def main() -> None:
+    """Do what the arguments say, as Python would."""
+    module, sys.argv = sys.argv[2], [sys.argv[2], *sys.argv[3:]]
+    if module == "cinorms.ask":
+        from cinorms import ask
+
+        spec = json.loads(sys.argv[sys.argv.index("--spec") + 1])
+        take_part(Path(os.environ["PRETEND_FOLDER"]), spec["model"])
+        ask.make_engine = lambda *given: PretendEngine()
+        ask.main(sys.argv[1:])
+    else:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""A copy of the project with one study, run here or on the cluster."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .cluster import Cluster
+
+#: Seconds after which a run that should have come somewhere is given up; a loaded machine is slow.
+PATIENCE = 1200.0
+
+#: 2 x 9 x 12 flows in 11 variants.
+ARM = {
+    "dataset": "iot",
+    "prompts": "chatgpt",
+    "select": {"sender": ["a fitness tracker"], "recipient": ["its manufacturer", "the local police"]},
+    "orders": {"count": 1},
+}
+N_PROMPTS = 216 * 11
+
+
+class Project:
+    """The copy. ``entries`` are what a test adds to the registry."""
+
+    def __init__(self, folder: Path, cluster: Cluster, entries: Mapping[str, Any], **study: Any) -> None:
+        self.folder = folder
+        self.environment = {k: v for k, v in cluster.environment.items() if k != "CINORMS_MIRROR"}
+        shutil.copytree(cluster.source, folder)
+        registry = yaml.safe_load((folder / "config/models.yaml").read_text(encoding="utf-8"))
+        self.write("config/models.yaml", {**registry, **entries})
+        self.study = {
+            "study": "trial",
+            "models": list(entries),
+            "arms": {"main": ARM},
+            "norms": {"t_val": 3, "grid": {"t_val": [3]}},
+            "analyses": {
+                "answers": {"kind": "answer_counts", "arms": ["main"]},
+                "norms": {"kind": "norm_counts", "arms": ["main"]},
+            },
+            "figures": {"distribution": {"kind": "distribution", "arms": ["main"]}},
+            **study,
+        }
+        self.write("trial.yaml", self.study)
+
+    def write(self, name: str, content: Any) -> None:
+        (self.folder / name).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+    def start(self, *arguments: str, local: bool = False, study: str = "trial.yaml") -> Run:
+        """Start Snakemake: on the cluster by the profile as it is shipped, or on this machine."""
+        where = ["--cores", "2"]
+        if not local:
+            # Users can wait longer for news of a job than tests can.
+            where = ["--profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2"]
+        words = [sys.executable, "-m", "snakemake", *where, "--configfile", study, *arguments]
+        return Run(words, self)
+
+    def run(self, *arguments: str, local: bool = False, study: str = "trial.yaml") -> str:
+        """Run Snakemake to its end and return what it printed."""
+        return self.start(*arguments, local=local, study=study).end()
+
+    def content(self, *folders: str) -> dict[str, bytes]:
+        """Return the files below ``folders`` of the results, journals left out."""
+        results = self.folder / "results" / "trial"
+        return {
+            str(path.relative_to(results)): path.read_bytes()
+            for folder in folders
+            for path in sorted((results / folder).rglob("*"))
+            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(results).parts)
+        }
+
+
+class Run:
+    """A Snakemake that runs; what it prints goes into a file, so that nobody has to read while it does."""
+
+    number = 0
+
+    def __init__(self, words: list[str], project: Project) -> None:
+        Run.number += 1
+        self.printed = project.folder / f"run-{Run.number}.txt"
+        with self.printed.open("wb") as file:
+            self.process = subprocess.Popen(
+                words,
+                cwd=project.folder,
+                env=project.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+
+    def wait_for(self, what: str, holds: Callable[[], Any]) -> Any:
+        """Wait until ``holds`` says something true and return it; fail where the run ends before."""
+        end = time.monotonic() + PATIENCE
+        while not (found := holds()):
+            assert self.process.poll() is None, f"it ended before {what}:\n{self.printed.read_text()}"
+            assert time.monotonic() < end, f"no {what} in {PATIENCE:.0f} s:\n{self.printed.read_text()}"
+            time.sleep(0.2)
+        return found
+
+    def end(self, code: int = 0) -> str:
+        """Wait until the run ends and return what it printed."""
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        printed = self.printed.read_text()
+        assert self.process.returncode == code, printed
+        return printed
+
+    def kill(self) -> None:
+        """Kill it and nothing else: its jobs run on."""
+        self.process.kill()
+        self.process.wait()

@@ -1,0 +1,73 @@
+"""Jobs with GPUs: what they ask for, what reaches them, and that two run at once."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from cinorms import jobs
+
+from .cluster import Cluster
+from .project import Project
+
+PRETEND = Path(__file__).with_name("pretend_vllm.py")
+ENTRY = {"engine": "vllm", "family": "pretended", "capacity": 8, "gpus": 1, "wrap": "none"}
+
+
+def pretend(folder: Path, cluster: Cluster) -> tuple[Project, dict[str, Any]]:
+    """Return a study of two models whose checkpoints are empty and whose vLLM is pretended."""
+    entries = {name: {**ENTRY, "source": f"checkpoints/{name}"} for name in ("lucky", "unlucky")}
+    project = Project(folder / "project", cluster, entries)
+    for entry in entries.values():
+        checkpoint = project.folder / entry["source"]
+        checkpoint.mkdir(parents=True)
+        (checkpoint / "config.json").write_text("{}")
+        (checkpoint / "model.safetensors").write_bytes(b"no weights")
+    python = project.folder / ".venv-vllm" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} {PRETEND} "$@"\n')
+    python.chmod(0o755)
+    return project, entries
+
+
+def memory_mb(job: dict[str, str]) -> int:
+    """Return the memory that a job was given."""
+    given = job["MinMemoryNode"]
+    return round(float(given[:-1]) * {"M": 1, "G": 1024}[given[-1]])
+
+
+def minutes(job: dict[str, str]) -> int:
+    """Return the time limit of a job."""
+    days, _, clock = job["TimeLimit"].rpartition("-")
+    hours, of_hour, _ = (int(part) for part in clock.split(":"))
+    return 60 * (24 * int(days or 0) + hours) + of_hour
+
+
+def test_two_models_at_once_on_two_gpus(tmp_path: Path, cluster: Cluster) -> None:
+    noted = tmp_path / "noted"
+    noted.mkdir()
+    project, entries = pretend(tmp_path, cluster)
+    fetched = project.run("--", "fetch", local=True)
+    assert "fetch_checkpoint" in fetched
+    before = cluster.last_job()
+    project.environment |= {"PRETEND_FOLDER": str(noted), "PRETEND_JOBS": "2"}
+    printed = project.run()
+    assert "rule fetch_checkpoint" not in printed, "checkpoints are fetched once, by make fetch"
+
+    tried = {job["JobId"]: job for job in cluster.jobs() if int(job["JobId"]) > before}
+    told = [json.loads(path.read_bytes()) for path in noted.glob("*.json")]
+    assert len(tried) == len(told) == 3
+    assert {job["HF_HUB_OFFLINE"] for job in told} == {"1"}
+    # Neither ends before both run: they have a GPU each.
+    ran = [job for job in told if (noted / f"{job['SLURM_JOB_ID']}.ready").exists()]
+    assert {job["CUDA_VISIBLE_DEVICES"] for job in ran} == {"0", "1"}
+    for model, entry in entries.items():
+        numbers = sorted(int(job["SLURM_JOB_ID"]) for job in told if job["model"] == model)
+        for attempt, number in enumerate(numbers, start=1):
+            job = tried[str(number)]
+            assert job["TresPerJob"] == "gres:gpu:1"
+            assert minutes(job) == jobs.minutes(entry, attempt)
+            assert memory_mb(job) == jobs.memory_mb(entry, attempt)
+    assert {job["JobState"] for job in tried.values()} == {"COMPLETED", "FAILED"}

@@ -1,0 +1,36 @@
+"""However a job is ended: it goes on where it was, and the results are those of a quiet run."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from .cluster import Cluster
+from .held import check_results, endpoints, entries, process_of, release, wait_until_held
+from .project import Project
+
+
+def test_jobs_that_are_ended_go_on_where_they_were(tmp_path: Path, cluster: Cluster) -> None:
+    models = ["cancelled", "killed", "overdue", "preempted"]
+    with endpoints(models) as running:
+        project = Project(tmp_path / "project", cluster, entries(running))
+        run = project.start()
+        wait_until_held(run, running)
+        first = {model: cluster.job_of(model)["JobId"] for model in models}
+        cluster.ask("scancel", first["cancelled"])
+        os.kill(process_of(project, "killed"), signal.SIGKILL)
+        cluster.ask("scontrol", "update", f"JobId={first['overdue']}", "TimeLimit=1")
+        cluster.ask("scontrol", "requeue", first["preempted"])
+        states = {"cancelled": "CANCELLED", "killed": "FAILED", "overdue": "TIMEOUT"}
+        for model, state in states.items():
+            run.wait_for(f"{model} is {state}", lambda j=first[model], s=state: cluster.state(j) == s)
+        run.wait_for("preempted is queued again", lambda: cluster.state(first["preempted"]) == "PENDING")
+        cluster.ask("scontrol", "update", f"JobId={first['preempted']}", "StartTime=now")
+        release(running)
+        run.end()
+        last = {model: cluster.job_of(model) for model in models}
+        assert {job["JobState"] for job in last.values()} == {"COMPLETED"}
+        assert {model for model in models if last[model]["JobId"] == first[model]} == {"preempted"}
+        assert last["preempted"]["Restarts"] == "1"
+        check_results(project, running, Project(tmp_path / "here", cluster, entries(running)))
