@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -204,38 +206,64 @@ def job(tmp_path: Path, spec: dict[str, Any], flows: pd.DataFrame, templates: tu
     return [sys.executable, "-m", "cinorms.ask", *(f"--{name}={value}" for name, value in given.items())]
 
 
-def test_a_job_finishes_what_another_began_and_a_token_is_nowhere(
+def children(pid: int) -> list[int]:
+    """Return the processes that ``pid`` started and that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            found += [int(path.parent.name)] if int(parent) == pid and state != "Z" else []
+    return found
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether ``pid`` still runs."""
+    path = Path(f"/proc/{pid}/stat")
+    return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Wait until ``condition`` holds."""
+    end = time.monotonic() + 600
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.1)
+
+
+def test_a_killed_job_leaves_no_process_and_another_finishes_it(
     tmp_path: Path, checkpoint: Path, flows: pd.DataFrame, templates: tuple[str, ...]
 ) -> None:
-    few = {
-        "sender": ["a door lock"],
-        "recipient": ["its manufacturer"],
-        "information_type": ["video of owner"],
-    }
     token = "hf_plantedPLANTEDplanted"
     environment = os.environ | {
         "PYTHONPATH": str(ROOT / "workflow/lib"),
         "HF_TOKEN": token,
+        "HF_HUB_OFFLINE": "1",  # as on a compute node, where a job is given GPUs
+        "CUDA_VISIBLE_DEVICES": "0",
         "VLLM_ENABLE_V1_MULTIPROCESSING": "1",  # as on a GPU: the engine in processes of its own
     }
-    counts = []
-    for select in (few, {k: v for k, v in few.items() if k != "information_type"}):
-        command = job(tmp_path, spec_of(checkpoint, select=select), flows, templates)
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert not done.stdout
-        responses = tables.read(tmp_path / "results/responses/main/control/1-of-1.parquet", tables.RESPONSES)
-        counts.append(len(responses))
-        log = (tmp_path / "log.txt").read_text()
-        assert "EngineCore" in log  # what the other processes say is in the log
-    assert counts == [12 * 4, 9 * 12 * 4]
-    assert f"{12 * 4:,} of {9 * 12 * 4:,} responses are in the journal" in log
+    command, log = job(tmp_path, spec_of(checkpoint), flows, templates), tmp_path / "log.txt"
+    with subprocess.Popen(command, env=environment) as killed:
+        wait_until(
+            lambda: killed.poll() is not None or (log.exists() and "Loaded" in log.read_text()), "loading"
+        )
+        started = children(killed.pid)
+        assert started, log.read_text()
+        killed.kill()
+    wait_until(lambda: not any(map(is_running, started)), "an engine outlives its job")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not done.stdout
+    responses = tables.read(tmp_path / "results/responses/main/control/1-of-1.parquet", tables.RESPONSES)
+    assert len(responses) == 9 * 12 * 4
+    assert "EngineCore" in log.read_text()  # what the other processes say is in the log
     (*_, last) = sorted((tmp_path / "results/responses/main/control/.journal").glob("*/runs/*.json"))
     record = json.loads(last.read_text())
-    assert record["prompts"] == 8 * 12 * 4
+    assert record["prompts"] == 9 * 12 * 4
     assert record["vllm"].startswith("0.")
+    assert record["device"].startswith("CPU")  # whatever CUDA_VISIBLE_DEVICES says
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or token.encode() not in path.read_bytes(), path
+    assert token not in done.stderr + " ".join(command)
 
 
 def test_a_job_that_fails_in_another_process_says_why_on_the_terminal(

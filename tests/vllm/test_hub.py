@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
-from cinorms.hub import folder_digest, has_weights, is_folder
+from cinorms.errors import ConfigError
+from cinorms.hub import find, folder_digest, has_weights, is_folder
 
 from .conftest import ROOT
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
+NEWER = "89abcdef0123456789abcdef0123456789abcdef"
 TOKEN = "hf_plantedPLANTEDplanted"
 
 
@@ -28,6 +30,7 @@ class Hub(ThreadingHTTPServer):
     def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.files = files
+        self.sha = SHA
         self.asked: list[str] = []
         self.tokens: set[str | None] = set()
 
@@ -58,9 +61,9 @@ class Handler(BaseHTTPRequestHandler):
             if content is None:
                 return self._send(404, b"", {"X-Error-Code": "EntryNotFound"})
             return self._send(
-                200, content, {"ETag": f'"{hash(content) & 0xFFFFFFFF:x}"', "X-Repo-Commit": SHA}
+                200, content, {"ETag": f'"{hash(content) & 0xFFFFFFFF:x}"', "X-Repo-Commit": self.server.sha}
             )
-        if "/revision/" in path and path.rpartition("/")[2] not in ("main", SHA):
+        if "/revision/" in path and path.rpartition("/")[2] not in ("main", SHA, NEWER):
             return self._send(404, b"{}", {"X-Error-Code": "RevisionNotFound"})
         if "/tree/" in path:
             listing = [
@@ -69,7 +72,13 @@ class Handler(BaseHTTPRequestHandler):
             ]
             return self._send(200, json.dumps(listing).encode(), {})
         siblings = [{"rfilename": name, "size": len(content)} for name, content in self.server.files.items()]
-        body = {"id": "ours/control", "modelId": "ours/control", "sha": SHA, "siblings": siblings, "tags": []}
+        body = {
+            "id": "ours/control",
+            "modelId": "ours/control",
+            "sha": self.server.sha,
+            "siblings": siblings,
+            "tags": [],
+        }
         return self._send(200, json.dumps(body).encode(), {})
 
     def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
@@ -101,8 +110,10 @@ def hub(checkpoint: Path) -> Iterator[Hub]:
     server.server_close()
 
 
-def fetch(tmp_path: Path, url: str, source: str, revision: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a fetch as a job."""
+def fetch(
+    tmp_path: Path, url: str, source: str, revision: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a fetch as a job; ``more`` are variables of its environment."""
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     environment |= {
         "PYTHONPATH": str(ROOT / "workflow/lib"),
@@ -111,9 +122,10 @@ def fetch(tmp_path: Path, url: str, source: str, revision: str = "") -> subproce
         "HF_TOKEN": TOKEN,
         "HF_HUB_DISABLE_XET": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",
+        **more,
     }
     given = {"model": "mine", "source": source, "revision": revision, "out": str(tmp_path / "mine.json")}
-    given["log"] = str(tmp_path / "log.txt")
+    given |= {"log": str(tmp_path / "log.txt"), "lock": str(tmp_path / "locks/mine.json")}
     command = [sys.executable, "-m", "cinorms.hub", *(f"--{k}={v}" for k, v in given.items())]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
@@ -132,6 +144,21 @@ def test_a_repository_is_fetched_once_and_its_commit_noted(tmp_path: Path, hub: 
     assert len(hub.asked) == n_asked  # what is there at a known commit is not looked up again
     for path in (tmp_path / "log.txt", tmp_path / "mine.json"):
         assert TOKEN not in path.read_text()
+
+
+def test_a_study_stays_with_the_commit_that_it_found_first(tmp_path: Path, hub: Hub) -> None:
+    def revision() -> str:
+        done = fetch(tmp_path, hub.url, "ours/control")
+        assert done.returncode == 0, done.stderr
+        record = json.loads((tmp_path / "mine.json").read_text())
+        return str(record["revision"])
+
+    assert revision() == SHA
+    hub.sha = NEWER
+    (tmp_path / "mine.json").unlink()  # as Snakemake does before it makes a file anew
+    assert revision() == SHA
+    (tmp_path / "locks/mine.json").unlink()
+    assert revision() == NEWER
 
 
 @pytest.mark.parametrize(
@@ -158,6 +185,34 @@ def test_without_internet_it_says_what_to_do(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "the hub cannot be reached" in done.stderr
     assert "run `make fetch` once on a machine with internet that shares HF_HOME" in done.stderr
+
+
+def test_offline_it_takes_what_was_fetched_and_nothing_else(tmp_path: Path, hub: Hub) -> None:
+    done = fetch(tmp_path, hub.url, "ours/control", SHA, HF_HUB_OFFLINE="1")
+    assert done.returncode == 1
+    assert "HF_HUB_OFFLINE forbids a download; run `make fetch` with this study first" in done.stderr
+    assert not hub.asked
+    assert fetch(tmp_path, hub.url, "ours/control", SHA).returncode == 0
+    hub.asked.clear()
+    done = fetch(tmp_path, hub.url, "ours/control", SHA, HF_HUB_OFFLINE="1")
+    assert done.returncode == 0, done.stderr
+    assert not hub.asked
+
+
+def test_a_token_of_the_hubs_own_log_in_is_in_no_log(tmp_path: Path, hub: Hub) -> None:
+    saved = "hf_savedSAVEDsaved"
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/token").write_text(f"{saved}\n")
+    done = fetch(tmp_path, f"{hub.url}/{saved}", "ours/gated", HF_TOKEN="")
+    assert f"Bearer {saved}" in hub.tokens
+    assert done.returncode == 1
+    assert saved not in done.stderr + (tmp_path / "log.txt").read_text()
+
+
+def test_without_the_hubs_client_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ConfigError, match=r"'mine': the package huggingface_hub is not installed here"):
+        find("ours/control", SHA, "mine")
 
 
 def test_a_folder_is_known_by_its_files(copied: Path, tmp_path: Path) -> None:

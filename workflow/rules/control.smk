@@ -5,6 +5,9 @@ Outputs: results/control/model/ (a checkpoint), results/control/training.json (h
          results/control/control.csv (planted and recovered norms)
 """
 
+# Of what is planted and of the training: which flows are held out follows from it.
+CONTROL_SEED = 2026
+
 
 rule train_control:
     input:
@@ -23,7 +26,7 @@ rule train_control:
         runtime=30,
     params:
         python=get_vllm_python,
-        seed=2026,
+        seed=CONTROL_SEED,
         code=code_digest("control.corpus", "control.tokenizer", "control.train"),
     shell:
         "{params.python} -m cinorms.control.train --dataset {input.dataset:q} --prompts {input.prompts:q}"

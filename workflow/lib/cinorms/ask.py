@@ -23,16 +23,15 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import __version__, tables
+from cinorms import __version__, hub, tables
 from cinorms.engines import Engine, make_engine
+from cinorms.engines.processes import end_with_parent
 from cinorms.engines.questions import Questions
 from cinorms.journal import Journal
 from cinorms.logs import start_logging
 from cinorms.orders import as_categorical
 from cinorms.replies import Replies
 
-#: Variables that may hold a token of the Hugging Face hub: like keys, in no log.
-TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 #: Packages whose versions a run record states, where they are installed.
 PACKAGES = ("openai", "vllm", "torch", "transformers", "pandas", "pyarrow", "numpy")
 
@@ -49,8 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.checkpoint:  # which weights they are was only known when they were fetched
         spec["revision"] = json.loads(Path(given.checkpoint).read_bytes())["revision"]
     key = os.environ.get(tuning.get("key_variable") or "")
-    secrets = [key, *(os.environ.get(name) for name in TOKENS)]
-    start_logging(given.log, [secret for secret in secrets if secret])
+    start_logging(given.log, [*([key] if key else []), *hub.tokens()])
     signal.signal(signal.SIGTERM, _stop)
     vignettes = tables.read(given.vignettes, tables.VIGNETTES)
     variants = tables.read(given.variants, tables.PROMPTS)
@@ -178,3 +176,5 @@ def _stop(number: int, frame: object) -> None:
 
 if __name__ == "__main__":
     main()
+elif __name__ == "__mp_main__":  # in a process that vLLM starts for this one
+    end_with_parent()

@@ -1,8 +1,9 @@
 """Checkpoints: a folder of one's own, or a repository of the Hugging Face hub at one commit.
 
-``python -m cinorms.hub --model NAME --source ID --out FILE --log FILE`` gets a checkpoint once and writes
-down which one it is: the commit of a repository, the digest of a folder. Every later run insists on that
-one.
+``python -m cinorms.hub --model NAME --source ID --lock FILE --out FILE --log FILE`` gets a checkpoint and
+writes down which one it is: the commit of a repository, the digest of a folder. Every later run insists on
+that one. The lock is the same record where Snakemake, which removes ``out`` before it makes it anew, does
+not: without a revision of its own a study stays with the commit that it found first.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cinorms.errors import DataError
+from cinorms.errors import ConfigError, DataError
 
 #: Files of a repository that a checkpoint in safetensors needs; PyTorch's old format only where there is no
 #: other.
-WANTED = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja", "*.tiktoken")
+WANTED = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja", "*.tiktoken", "*.py")
 OLD_WEIGHTS = ("*.bin",)
 #: Folders of a repository with the same weights once more.
 SKIPPED = ("original/*", "onnx/*", "openvino/*", "metal/*", "coreml/*")
 #: Of a file larger than two of these only the two ends count for a folder's digest.
 _END_BYTES = 1 << 20
+
+#: Variables that may hold a token of the hub.
+TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
@@ -33,6 +38,14 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 def is_folder(source: str) -> bool:
     """Tell whether ``source`` names a folder: one that exists, or what is no hub id (``owner/name``)."""
     return Path(source).is_dir() or not _HUB_ID.fullmatch(source)
+
+
+def tokens() -> list[str]:
+    """Return every token that the hub's client may use, from the environment or its log-in: for no log."""
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache/huggingface")
+    path = Path(os.environ.get("HF_TOKEN_PATH") or home / "token")
+    saved = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
+    return [token for token in (*map(os.environ.get, TOKENS), saved) if token]
 
 
 def identify(source: str, revision: str | None, model: str) -> str:
@@ -45,10 +58,9 @@ def identify(source: str, revision: str | None, model: str) -> str:
         return folder_digest(existing(source, model))
     if revision and re.fullmatch(r"[0-9a-f]{40}", revision):
         return revision
-    from huggingface_hub import HfApi
-
+    client = _client(model)
     try:
-        return str(HfApi().model_info(source, revision=revision).sha)
+        return str(client.HfApi().model_info(source, revision=revision).sha)
     except Exception as error:
         raise explain(error, source, model) from error
 
@@ -66,31 +78,38 @@ def find(source: str, revision: str | None, model: str) -> Path:
                 "were changed since. Put the old ones back, or delete the record of the fetch to use the new"
             )
         return folder
-    from huggingface_hub import snapshot_download
-
+    client = _client(model)
     wanted: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED)}
     try:
-        try:
+        with suppress(FileNotFoundError):
             folder = Path(
-                snapshot_download(source, allow_patterns=[*WANTED], local_files_only=True, **wanted)
+                client.snapshot_download(source, allow_patterns=[*WANTED], local_files_only=True, **wanted)
             )
             if has_weights(folder):
                 return folder
-        except FileNotFoundError:
-            pass
-        return _download(source, wanted)
+        return _download(client, source, wanted)
     except Exception as error:
         raise explain(error, source, model) from error
 
 
-def _download(source: str, wanted: dict[str, Any]) -> Path:
-    """Download a repository's checkpoint, its code left out: it is run only where the registry trusts it."""
-    from huggingface_hub import HfApi, snapshot_download
-
-    files = HfApi().list_repo_files(source, revision=wanted["revision"])
+def _download(client: Any, source: str, wanted: dict[str, Any]) -> Path:
+    """Download a repository's checkpoint; its code too, which runs only where the registry trusts it."""
+    files = client.HfApi().list_repo_files(source, revision=wanted["revision"])
     old = not any(name.endswith(".safetensors") and "/" not in name for name in files)
-    patterns = [*WANTED, "*.py", *(OLD_WEIGHTS if old else ())]
-    return Path(snapshot_download(source, allow_patterns=patterns, **wanted))
+    patterns = [*WANTED, *(OLD_WEIGHTS if old else ())]
+    return Path(client.snapshot_download(source, allow_patterns=patterns, **wanted))
+
+
+def _client(model: str) -> Any:
+    """Return the package that talks to the hub."""
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise ConfigError(
+            f"model {model!r}: the package huggingface_hub is not installed here; run with --sdm conda "
+            "(envs/vllm.yaml), or make .venv-vllm with `make control`"
+        ) from error
+    return huggingface_hub
 
 
 def has_weights(folder: Path) -> bool:
@@ -132,14 +151,27 @@ def folder_digest(folder: Path) -> str:
     return f"sha256:{total.hexdigest()}"
 
 
+def locked(lock: Path, source: str) -> str | None:
+    """Return the commit that the record ``lock`` holds the repository ``source`` to; none for a folder."""
+    if is_folder(source) or not lock.is_file():
+        return None
+    record = json.loads(lock.read_bytes())
+    return str(record["revision"]) if record["source"] == source else None
+
+
 def explain(error: Exception, source: str, model: str) -> DataError:
     """Return the message that tells the user why a repository is not to be had, and what to do."""
     from huggingface_hub import errors
 
     page = f"the page of {source} on the Hugging Face hub"
-    token = "set the variable HF_TOKEN to a token of your account (it is read from nowhere else)"
+    token = "set the variable HF_TOKEN to a token of your account"
     status = getattr(getattr(error, "response", None), "status_code", None)
-    if isinstance(error, errors.GatedRepoError):
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        why, do = (
+            "it is not in HF_HOME, and HF_HUB_OFFLINE forbids a download",
+            "run `make fetch` with this study first, where there is internet, with the same HF_HOME",
+        )
+    elif isinstance(error, errors.GatedRepoError):
         why, do = "it is gated", f"accept its licence on {page}, then {token}"
     elif isinstance(error, errors.RevisionNotFoundError):
         why, do = (
@@ -166,18 +198,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from cinorms.logs import start_logging
 
     parser = argparse.ArgumentParser(prog="cinorms.hub")
-    for name in ("model", "source", "out", "log"):
+    for name in ("model", "source", "lock", "out", "log"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--revision", default="", help="empty: the newest")
     given = parser.parse_args(arguments)
-    secrets = [os.environ[name] for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN") if os.environ.get(name)]
-    start_logging(given.log, secrets)
-    revision = identify(given.source, given.revision or None, given.model)
+    start_logging(given.log, tokens())
+    lock, out = Path(given.lock), Path(given.out)
+    revision = identify(given.source, given.revision or locked(lock, given.source), given.model)
     folder = find(given.source, revision, given.model)
-    out = Path(given.out)
-    out.parent.mkdir(parents=True, exist_ok=True)
     record = {"model": given.model, "source": given.source, "revision": revision}
-    out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    for path in (lock, out):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"{given.model}: {given.source} at {revision} is in {folder}")
 
 

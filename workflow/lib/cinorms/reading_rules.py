@@ -31,13 +31,8 @@ def _level(option: int | None) -> Verdict:
 
 
 def engine_error(reply: Reply) -> Verdict | None:
-    """Call it an error where the engine reported one: whatever text there is was not the model's answer."""
+    """Call it an error where the engine reported one, the provider's filter too: it is no answer of the model."""
     return ("error", None) if reply.finish_reason == "error" else None
-
-
-def content_filter(reply: Reply) -> Verdict | None:
-    """Call it a refusal where the provider's filter ended the answer."""
-    return ("refusal", None) if reply.finish_reason == "content_filter" else None
 
 
 def exact(reply: Reply) -> Verdict | None:
@@ -366,7 +361,7 @@ def no_option(reply: Reply) -> Verdict | None:
 
 
 RULES: tuple[Callable[[Reply], Verdict | None], ...] = (
-    *(engine_error, content_filter, exact, unfinished_thinking, empty, no_words),
+    *(engine_error, exact, unfinished_thinking, empty, no_words),
     *(begun_list, punctuation, symbol),
     *(label, misspelt, repeated),
     *(final_answer, leading_answer, stated_answer),

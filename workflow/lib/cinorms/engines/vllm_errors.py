@@ -1,14 +1,9 @@
-"""What vLLM says when it fails, told as one message with what to do, and what its processes print."""
+"""What vLLM says when it fails, told as one message with what to do."""
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-import threading
-from collections import deque
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 from cinorms.errors import EngineError
@@ -58,9 +53,6 @@ ADVICE = {
     None: "the log has the rest",
 }
 
-#: Lines of vLLM's processes that are kept to find a cause in.
-_LINES = 400
-
 
 def explain(error: BaseException, model: str, said: str = "") -> EngineError:
     """Return why vLLM failed, found in ``error``, in what caused it, or in what its processes ``said``."""
@@ -90,50 +82,6 @@ def _line_around(text: str, place: int) -> str:
     line = text[start:].partition("\n")[0]
     # vLLM's processes begin their lines with who and when.
     return re.sub(r"^(\([^)]*\)\s*)?((ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]*\]\s*)?", "", line).strip()
-
-
-class ProcessOutput:
-    """While it is open, what child processes print goes to this process' log, and the last lines are kept.
-
-    vLLM runs its engine in processes of its own: without this their words, the cause of a failure among them,
-    would go past the log (and past the search for secrets in it) to wherever the job's output goes.
-    """
-
-    def __init__(self) -> None:
-        self._lines: deque[str] = deque(maxlen=_LINES)
-        self._saved: list[int] = []
-
-    def __enter__(self) -> ProcessOutput:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        source, sink = os.pipe()
-        self._saved = [os.dup(1), os.dup(2)]
-        os.dup2(sink, 1)
-        os.dup2(sink, 2)
-        os.close(sink)
-        self._reader = threading.Thread(target=self._read, args=(source, sys.stderr), daemon=True)
-        self._reader.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, saved in zip((1, 2), self._saved, strict=True):
-            os.dup2(saved, number)
-            os.close(saved)
-        # Children that live on hold the other end: the thread reads what they still say, for a moment.
-        self._reader.join(timeout=0.5)
-
-    def text(self) -> str:
-        """Return the last lines, after a moment for those under way."""
-        self._reader.join(timeout=1.0)
-        return "\n".join(self._lines)
-
-    def _read(self, source: int, log: Any) -> None:
-        with os.fdopen(source, encoding="utf-8", errors="replace") as stream:
-            for line in stream:
-                self._lines.append(line.rstrip("\n"))
-                log.write(line)
 
 
 def check_quantisation(config: Mapping[str, Any], stated: str, model: str) -> str | None:

@@ -18,9 +18,10 @@ from cinorms import hub
 from cinorms.draws import draw_bits
 from cinorms.engines import Keep
 from cinorms.engines.option_trie import OptionTrie, Request, option_probabilities, spellings
+from cinorms.engines.processes import ProcessOutput
 from cinorms.engines.progress import Progress
 from cinorms.engines.questions import Questions
-from cinorms.engines.vllm_errors import ProcessOutput, check_quantisation, explain
+from cinorms.engines.vllm_errors import check_quantisation, explain
 from cinorms.errors import CinormsError, ConfigError
 from cinorms.scales import SCALES
 from cinorms.tokenise import Ids, Tokeniser
@@ -171,7 +172,7 @@ class VllmEngine:
         """Insist that every prompt and its answer fit: vLLM would cut the answer short without a word."""
         longest = max(len(ids) for ids in prompts)
         answer = trie.depth if trie else int(self.spec["max_tokens"])
-        limit = _config(folder).get("max_position_embeddings")
+        limit = read_config(folder).get("max_position_embeddings")
         needed = longest + answer
         model = f"model {self.spec['model']!r}"
         place = f"{model}: the longest prompt has {longest} tokens and an answer may have {answer}"
@@ -188,41 +189,55 @@ class VllmEngine:
     def _load(self, folder: Path) -> Any:
         """Load the checkpoint in ``folder``, on GPUs or, with vLLM's build for CPUs, without."""
         started = time.monotonic()
-        quiet = {"VLLM_NO_USAGE_STATS": "1", "VLLM_DO_NOT_TRACK": "1", "TOKENIZERS_PARALLELISM": "true"}
-        for name, value in quiet.items():
+        variables = {
+            "VLLM_NO_USAGE_STATS": "1",
+            "VLLM_DO_NOT_TRACK": "1",
+            "TOKENIZERS_PARALLELISM": "true",
+            # Processes that begin anew import the job's module, which sees to it that they end with the job.
+            "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
+        }
+        for name, value in variables.items():
             os.environ.setdefault(name, value)
-        LLM, version, on_cpu = _import_vllm(self.spec["model"])
+        LLM, version, on_cpu = import_vllm(self.spec["model"])
         self._facts["vllm"] = version
-        spec = self.spec
-        settings: dict[str, Any] = {"tensor_parallel_size": self._gpus}
         if on_cpu:
             # Three processes and a compiler take longer than a tiny model's whole study.
             os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-            # Seeds of single prompts fail there where a prompt is computed in two chunks.
-            settings = {
-                "enforce_eager": True,
-                "enable_chunked_prefill": False,
-                "block_size": 32,  # the default there, 128, is longer than most prompts: nothing would be reused
-                "kv_cache_memory_bytes": CPU_CACHE,
-            }
-        quantisation = check_quantisation(_config(folder), spec.get("quantisation", "none"), spec["model"])
         llm = LLM(
-            model=str(folder),
-            dtype=spec.get("dtype", "auto"),
-            quantization=quantisation,
-            max_model_len=self._max_model_len,
-            enable_prefix_caching=True,
-            seed=spec["seed"],
-            trust_remote_code=bool(spec.get("trust_remote_code")),
-            # A checkpoint's own sampling defaults must not reach the answers unseen.
-            generation_config="vllm",
-            disable_log_stats=True,
-            **settings,
+            model=str(folder), **llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu)
         )
-        self._facts |= {"device": _device(on_cpu), "gpus": 0 if on_cpu else self._gpus}
+        self._facts |= {"device": device_name(on_cpu), "gpus": 0 if on_cpu else self._gpus}
         self._facts["load_seconds"] = round(time.monotonic() - started, 1)
         print(f"Loaded {folder} on {self._facts['device']} in {self._facts['load_seconds']} s.")
         return llm
+
+
+def llm_settings(
+    spec: Mapping[str, Any], folder: Path, max_model_len: int, gpus: int, on_cpu: bool
+) -> dict[str, Any]:
+    """Return what vLLM is told when it loads the checkpoint of ``spec`` in ``folder``."""
+    settings: dict[str, Any] = {"tensor_parallel_size": gpus}
+    if on_cpu:
+        settings = {
+            "enforce_eager": True,
+            # Seeds of single prompts fail there where a prompt is computed in two chunks.
+            "enable_chunked_prefill": False,
+            "block_size": 32,  # the default there, 128, is longer than most prompts: nothing would be reused
+            "kv_cache_memory_bytes": CPU_CACHE,
+        }
+    return settings | {
+        "dtype": spec.get("dtype", "auto"),
+        "quantization": check_quantisation(
+            read_config(folder), spec.get("quantisation", "none"), spec["model"]
+        ),
+        "max_model_len": max_model_len,
+        "enable_prefix_caching": True,
+        "seed": spec["seed"],
+        "trust_remote_code": bool(spec.get("trust_remote_code")),
+        # A checkpoint's own sampling defaults must not reach the answers unseen.
+        "generation_config": "vllm",
+        "disable_log_stats": True,
+    }
 
 
 def _generate(llm: Any, prompts: Sequence[Ids], sampling: Sampling, bar: Progress) -> list[Any]:
@@ -232,7 +247,7 @@ def _generate(llm: Any, prompts: Sequence[Ids], sampling: Sampling, bar: Progres
     return replies
 
 
-def _import_vllm(model: str) -> tuple[Any, str, bool]:
+def import_vllm(model: str) -> tuple[Any, str, bool]:
     """Return vLLM's engine class, its version, and whether it is built for CPUs; say what is missing."""
     try:
         from vllm import LLM, __version__
@@ -248,13 +263,13 @@ def _import_vllm(model: str) -> tuple[Any, str, bool]:
     return LLM, __version__, on_cpu
 
 
-def _config(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> dict[str, Any]:
     """Return the checkpoint's configuration."""
     config: dict[str, Any] = json.loads((folder / "config.json").read_bytes())
     return config
 
 
-def _device(on_cpu: bool) -> str:
+def device_name(on_cpu: bool) -> str:
     """Return what the model runs on."""
     if on_cpu:
         return f"CPU, {len(os.sched_getaffinity(0))} cores, {platform.processor() or platform.machine()}"

@@ -1,0 +1,77 @@
+"""Jobs to be killed whose load costs nothing: one process loads the checkpoint, children of it ask.
+
+``python job.py JSON`` writes ``loaded``, then for each line it reads starts a job and writes its process id, and when
+the job has ended its exit code (negative: the signal that ended it).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from cinorms import tables
+from cinorms.ask import _stop, write_shard
+from cinorms.engines.vllm_offline import VllmEngine
+from cinorms.journal import Journal
+from cinorms.logs import start_logging
+
+#: Prompts per call: small, so that a kill falls between many of them.
+CHUNK = 4
+
+
+class Witness:
+    """vLLM's engine, every prompt that it is given written down."""
+
+    def __init__(self, llm: Any, asked: Path) -> None:
+        self.llm = llm
+        self.asked = asked
+
+    def generate(self, prompts: list[dict[str, Any]], *arguments: Any, **settings: Any) -> Any:
+        names = [hashlib.sha256(str(prompt["prompt_token_ids"]).encode()).hexdigest() for prompt in prompts]
+        with self.asked.open("a") as file:
+            file.write("".join(f"{name}\n" for name in names))
+        return self.llm.generate(prompts, *arguments, **settings)
+
+
+def run(given: dict[str, Any], out: Path, llm: Any) -> None:
+    """Ask the shard, as ``cinorms.ask`` does."""
+    start_logging(given["log"])
+    signal.signal(signal.SIGTERM, _stop)
+    engine = VllmEngine(given["spec"], {"max_model_len": 256}, CHUNK)
+    engine._load = lambda folder: llm  # type: ignore[method-assign]
+    vignettes = tables.read(given["vignettes"], tables.VIGNETTES)
+    variants = tables.read(given["variants"], tables.PROMPTS)
+    journal = Journal.open(out.parent, given["spec"])
+    write_shard(given["spec"], vignettes, variants, out, engine, journal)
+
+
+def main() -> None:
+    """Load the checkpoint, then run a job for each line."""
+    given = json.loads(sys.argv[1])
+    llm = VllmEngine(given["spec"], {"max_model_len": 256})._load(Path(given["spec"]["source"]))
+    print("loaded", flush=True)
+    for line in sys.stdin:
+        pid = os.fork()
+        if not pid:
+            code = 1
+            try:
+                run(given, Path(line.strip()), Witness(llm, Path(given["asked"])))
+                code = 0
+            except SystemExit as end:
+                code = int(end.code or 0)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        print(pid, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
