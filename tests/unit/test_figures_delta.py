@@ -25,32 +25,89 @@ def entry(figure_entry):
     return make
 
 
-def test_delta_is_on_the_scale_of_levels_and_leaves_out_what_is_missing(norms_of, entry, expecting) -> None:
+def test_delta_is_in_the_points_of_the_dataset_and_leaves_out_what_is_missing(
+    norms_of, entry, expecting
+) -> None:
     table = deltas([norms_of("a", LEVELS)], entry(["a"]), expecting)
     assert len(table) == 22  # one flow has no norm, one nothing that is expected
-    assert table["delta"].tolist() == [1.0] + [0.0] * 21
+    assert table["delta"].tolist() == [50.0] + [0.0] * 21
     assert set(table["panel"]) == {OVERALL}
+
+
+def test_a_dataset_without_points_is_on_the_scale_of_levels(
+    norms_of, figure_entry, small_vignettes, built
+) -> None:
+    expects = {"main": small_vignettes.assign(expected=1.0)}
+    drawn = draw([norms_of("a", LEVELS)], figure_entry(["a"]), expects, None)
+    assert "a +0.04 (n = 23)" in drawn.caption
+    assert "both in levels from -2 to 2" in drawn.caption
+    built(drawn.plot)
+
+
+def test_means_are_of_all_valid_answers_and_need_no_majority(norms_of, entry, expecting) -> None:
+    split = [[2, -2, 1, 1], *LEVELS[1:]]
+    of_norms = deltas([norms_of("a", split)], entry(["a"]), expecting)
+    of_means = deltas([norms_of("a", split)], entry(["a"], of="means"), expecting)
+    assert of_norms.loc[of_norms["flow"] == 0, "delta"].tolist() == [0.0]
+    assert of_means.loc[of_means["flow"] == 0, "delta"].tolist() == [25.0 - 50.0]
 
 
 def test_by_a_factor_there_is_a_panel_per_level_after_that_of_all(norms_of, entry, expecting, built) -> None:
     asked = entry(["b", "a"], by="information_type")
-    drawn = draw([norms_of(m, LEVELS) for m in ("b", "a")], asked, expecting)
+    drawn = draw([norms_of(m, LEVELS) for m in ("b", "a")], asked, expecting, None)
     rectangles = next(layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer)
     assert rectangles.groupby("PANEL").size().tolist() == [2] * 4
     table = deltas([norms_of("a", LEVELS)], asked, expecting)
     assert list(table["panel"].cat.categories) == [OVERALL, "location", "audio", "video"]
     assert (table["panel"] == OVERALL).sum() == (table["panel"] != OVERALL).sum()
-    assert "a +0.05 (n = 22)" in drawn.caption
+    assert "a +2.3 (n = 22)" in drawn.caption
 
 
 def test_points_are_shown_where_they_are_few(norms_of, entry, expecting, built) -> None:
-    layers = built(draw([norms_of("a", LEVELS)], entry(["a"]), expecting).plot)
+    layers = built(draw([norms_of("a", LEVELS)], entry(["a"]), expecting, None).plot)
     points = [layer for layer in layers if "shape" in layer and len(layer) == 22]
     assert len(points) == 1
     assert points[0]["y"].between(-0.5, 0.5).all()
 
 
+def test_a_violin_is_as_wide_as_its_numbers_and_widest_where_they_are(
+    norms_of, entry, expecting, built
+) -> None:
+    spread = [[level] * 2 for level in (-2, -1, -1, 0, 0, 0, 0, 0, 1, 1, 2)] + [[0, 0]] * 13
+    asked = entry(["a"], shape="violin")
+    drawn = draw([norms_of("a", spread)], asked, expecting, None)
+    layers = built(drawn.plot)
+    outline = next(layer for layer in layers if "y" in layer and len(layer) == 2 * 96)
+    table = deltas([norms_of("a", spread)], asked, expecting)
+    assert outline["x"].min() == table["delta"].min()
+    assert outline["x"].max() == table["delta"].max()
+    widest = outline.loc[outline["y"].idxmax(), "x"]
+    assert abs(widest - table["delta"].median()) < 10
+    slim = next(layer for layer in layers if "xmin" in layer and "ymin" in layer)
+    assert (slim["ymax"] - slim["ymin"]).max() < 0.5 * (outline["y"].max() - outline["y"].min())
+    assert "Outline: density" in drawn.caption
+
+
+def test_equal_numbers_have_no_outline_but_a_box(norms_of, entry, expecting, built) -> None:
+    layers = built(draw([norms_of("a", LEVELS)], entry(["a"], shape="violin"), expecting, None).plot)
+    assert not any(len(layer) == 2 * 96 for layer in layers)
+    assert any("xmin" in layer and "ymin" in layer for layer in layers)
+
+
+def test_expected_values_can_come_from_a_file(norms_of, entry, small_vignettes, tmp_path) -> None:
+    path = tmp_path / "law.csv"
+    path.write_text("recipient,expected\nthe police,-100\n", encoding="utf-8")
+    table = deltas([norms_of("a", LEVELS)], entry(["a"]), {"main": small_vignettes}, path)
+    assert set(table["delta"]) == {150.0}
+
+
 def test_nothing_expected_is_a_figure_that_says_so(norms_of, entry, small_vignettes, built) -> None:
-    drawn = draw([norms_of("a", LEVELS)], entry(["a"]), {"main": small_vignettes})
+    drawn = draw([norms_of("a", LEVELS)], entry(["a"]), {"main": small_vignettes}, None)
     assert "no flow has both a norm and an expected value" in drawn.caption
+    built(drawn.plot)
+
+
+def test_no_norms_at_all_is_a_figure_that_says_so(norms_of, entry, expecting, built) -> None:
+    drawn = draw([norms_of("a", [[None, None]] * 24)], entry(["a"], by="recipient"), expecting, None)
+    assert "no flow has both" in drawn.caption
     built(drawn.plot)

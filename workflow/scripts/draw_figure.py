@@ -1,6 +1,6 @@
 """Draw one figure of the study as PDF, PNG and SVG."""
 
-from cinorms.figures.theme import save
+from cinorms.figures.theme import data_of, save
 from cinorms.kinds import KINDS, read_further, read_selected
 from cinorms.logs import start_logging
 
@@ -12,4 +12,5 @@ if __name__ == "__main__":
     selected = read_selected(kind, entry, paths["frames"])
     drawn = kind.load()(selected, entry, **read_further(kind, entry, paths))
     save(drawn, snakemake.output.pdf, snakemake.output.png, snakemake.output.svg, snakemake.output.caption)
+    data_of(drawn).to_csv(snakemake.output.data, index=False)
     print(drawn.caption)

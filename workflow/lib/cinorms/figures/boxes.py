@@ -1,4 +1,4 @@
-"""Boxes of many numbers, one row per model and group: quartiles, 5th and 95th percentile, mean."""
+"""Boxes or violins of many numbers, one row per model and group: quartiles, 5th and 95th percentile, mean."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ from cinorms.figures.theme import GROUP_COLOURS, INK, TEXT_SIZE
 #: The percentiles that a box shows, in the order of its columns.
 PERCENTILES = {"low": 5, "lower": 25, "median": 50, "upper": 75, "high": 95}
 EXPLAINED = "Box: quartiles and median; whiskers: 5th to 95th percentile; diamond: mean."
+VIOLIN_EXPLAINED = (
+    f"Outline: density of the flows (Gaussian kernel, as wide at its peak everywhere). {EXPLAINED}"
+)
 #: Width in inches of the labels of rows, and height of one row of one group.
 LABEL_WIDTH, ROW_HEIGHT = 1.7, 0.26
 #: Share of a row's height that its boxes take.
 _FILLED = 0.8
+#: Share of a violin's height that the box within it takes, and points along its outline.
+_INSIDE, _GRID = 0.22, 96
 
 
 def summary(values: npt.NDArray[np.float64]) -> dict[str, float]:
@@ -44,11 +49,55 @@ def place(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd
     return frame.assign(y=y, bottom=y - 0.42 * each, top=y + 0.42 * each, group=frame["group"].astype(kind))
 
 
-def layers(placed: pd.DataFrame, rows: Sequence[str], groups: Sequence[str], zero: bool = False) -> list[Any]:
-    """Return the layers and scales of the boxes; rows without numbers say "none"."""
+def outlines(values: pd.DataFrame, placed: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the outlines of violins: columns x, y, piece, and those of ``placed`` that ``keys`` name.
+
+    ``values`` has the numbers in its column ``value``; fewer than three different ones have no outline. The
+    bandwidth is Silverman's, 0.9 min(standard deviation, interquartile range / 1.34) n^(-1/5).
+    """
+    parts = []
+    of = {
+        key: part["value"].to_numpy(dtype=np.float64)
+        for key, part in values.groupby(list(keys), observed=True)
+    }
+    for piece, row in enumerate(placed.to_dict("records")):
+        numbers = of.get(tuple(row[key] for key in keys), np.array([]))
+        if len(np.unique(numbers)) < 3:
+            continue
+        x = np.linspace(numbers.min(), numbers.max(), _GRID)
+        half = _density(numbers, x) * (row["top"] - row["bottom"]) / 2
+        outline = {
+            "x": np.concatenate([x, x[::-1]]),
+            "y": np.concatenate([row["y"] + half, (row["y"] - half)[::-1]]),
+        }
+        parts.append(pd.DataFrame(outline).assign(piece=piece, **{key: row[key] for key in keys}))
+    whole = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["x", "y", "piece", *keys])
+    return whole.astype({key: placed[key].dtype for key in keys})
+
+
+def _density(numbers: npt.NDArray[np.float64], at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the kernel density of ``numbers``, 1 at its peak."""
+    spread = [float(numbers.std()), float(np.subtract(*np.percentile(numbers, [75, 25]))) / 1.34]
+    width = 0.9 * min(s for s in spread if s > 0) * len(numbers) ** -0.2
+    density = np.exp(-0.5 * ((at[:, None] - numbers) / width) ** 2).sum(axis=1)
+    return np.asarray(density / density.max())
+
+
+def layers(
+    placed: pd.DataFrame,
+    rows: Sequence[str],
+    groups: Sequence[str],
+    zero: bool = False,
+    violins: pd.DataFrame | None = None,
+) -> list[Any]:
+    """Return the layers and scales of the boxes; rows without numbers say "none".
+
+    With ``violins``, as `outlines` gives them, the boxes are slim and stand within these.
+    """
     from plotnine import (
         aes,
         geom_point,
+        geom_polygon,
         geom_rect,
         geom_segment,
         geom_text,
@@ -61,6 +110,12 @@ def layers(placed: pd.DataFrame, rows: Sequence[str], groups: Sequence[str], zer
     some, none = placed[placed["n"] > 0], placed[placed["n"] == 0]
     colours = dict(zip(groups, box_colours(len(groups)), strict=True))
     built: list[Any] = [geom_vline(xintercept=0, color=INK, size=0.5)] if zero else []
+    if violins is not None and len(violins):
+        here = aes("x", "y", group="piece", fill="group")
+        built.append(geom_polygon(here, violins, color=INK, size=0.4))
+    if violins is not None:
+        shrunk = {side: some["y"] + _INSIDE * (some[side] - some["y"]) for side in ("bottom", "top")}
+        some = some.assign(**shrunk)
     if len(some):
         built += [
             geom_segment(aes(x="low", xend="high", y="y", yend="y"), some, color=INK, size=0.5),

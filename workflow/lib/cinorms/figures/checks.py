@@ -9,7 +9,7 @@ from cinorms.analyses.names import JOINT, default_factors
 from cinorms.errors import ConfigError
 from cinorms.figures.cells import SHAPES
 from cinorms.figures.layout import placed
-from cinorms.validation import unknown
+from cinorms.validation import check_file, unknown
 
 if TYPE_CHECKING:
     from cinorms.settings import Study
@@ -31,6 +31,8 @@ def check_figure(study: Study, name: str, entry: Mapping[str, Any], file: str, h
     if entry["kind"] == "norms":
         _check_parts(study, key, entry, file)
         _check_places(study, key, entry, file)
+    if "expected" in entry:
+        check_file(entry["expected"], file, f"{key}.expected")
     if entry["kind"] == "delta" and "by" in entry:
         for arm in entry["arms"]:
             _check_factor(study, arm, f"{key}.by", entry["by"], file)

@@ -105,10 +105,10 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
     )
     if len(words):
         text = {"size": TEXT_SIZE - 2.5, "ha": "left", "show_legend": False}
-        plot = plot + geom_text(aes("x", "y", label="label", color="fit"), words, **text)
+        plot += geom_text(aes("x", "y", label="label", color="fit"), words, **text)
     planted = frame[frame["planted"].notna()]
     if len(planted):
-        plot = plot + geom_point(aes(x="planted", y="y"), planted, shape="|", size=3, color=INK)
+        plot += geom_point(aes(x="planted", y="y"), planted, shape="|", size=3, color=INK)
     return plot
 
 

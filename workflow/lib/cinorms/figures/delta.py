@@ -1,16 +1,16 @@
-"""Kind ``delta``: a model's norms less the expected values, per model and by factor (PETS figure 11)."""
+"""Kind ``delta``: what a model holds less the expected values, per model and by factor (PETS figure 11)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from cinorms.analyses.deltas import privacy_bias
 from cinorms.analyses.factors import add_factors
-from cinorms.analyses.shared import chosen, held
-from cinorms.expected import from_vignettes
 from cinorms.figures import boxes
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
@@ -28,96 +28,120 @@ from cinorms.kinds import Selected
 OVERALL = "all flows"
 #: Beyond so many flows in a box their points would cover it.
 MOST_POINTS = 300
+#: What a delta is of, as the axis and the caption say it.
+_OF = {"norms": ("norm", "norm"), "means": ("mean answer", "mean of all valid answers")}
 
 
-def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
-    """Return a box with points per model, below or above 0; a panel for each level of the factor ``by``."""
+def draw(
+    selected: Sequence[Selected],
+    entry: dict[str, Any],
+    vignettes: Mapping[str, pd.DataFrame],
+    expected: Path | None,
+) -> Drawn:
+    """Return a box or violin with points per model, round 0; a panel for each level of the factor ``by``."""
     from plotnine import aes, facet_wrap, geom_point, ggplot, labs
 
-    frame = deltas(selected, entry, vignettes)
+    frame = deltas(selected, entry, vignettes, expected)
     if frame.empty:
-        return empty(entry, "no flow has both a norm and an expected value.")
-    rows, groups = (
-        list(dict.fromkeys(one.model for one in selected)),
-        list(dict.fromkeys(one.arm for one in selected)),
-    )
-    panels = list(dict.fromkeys(frame["panel"].sort_values()))
-    found = boxes.place(_boxes(frame, rows, groups, panels), rows, groups)
+        return empty(entry, f"no flow has both a {_OF[_of(entry)][0]} and an expected value.")
+    rows = list(dict.fromkeys(one.model for one in selected))
+    groups = list(dict.fromkeys(one.arm for one in selected))
+    frame = frame.rename(columns={"model": "row", "arm": "group", "delta": "value"})
+    panels = list(frame["panel"].cat.categories)
     titles = {panel: wrap(str(panel), 4.0, TEXT_SIZE, bold=True) for panel in panels}
-    kind = pd.CategoricalDtype(list(titles.values()), ordered=True)
-    points = boxes.place(frame.rename(columns={"model": "row", "arm": "group"}), rows, groups)
-    points = points[
-        points.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size") <= MOST_POINTS
-    ]
-    points = points.assign(y=points["y"] + (points["top"] - points["bottom"]) * _jitter(points["flow"]))
-    plot = (
-        ggplot()
-        + base_theme()
-        + labs(x="norm less expected value (levels; above 0: more acceptable than expected)", y="")
+    frame = frame.assign(panel=frame["panel"].cat.rename_categories(titles))
+    placed = boxes.place(_boxes(frame, rows, groups), rows, groups)
+    violins = (
+        boxes.outlines(frame, placed, ["row", "group", "panel"]) if entry.get("shape") == "violin" else None
     )
-    for layer in boxes.layers(
-        found.assign(panel=found["panel"].map(titles).astype(kind)), rows, groups, zero=True
-    ):
-        plot = plot + layer
+    unit = _unit(entry)
+    axis = f"{_OF[_of(entry)][0]} less expected value ({unit.split()[0]}; above 0: more acceptable)"
+    plot = ggplot() + base_theme() + labs(x=axis, y="")
+    for layer in boxes.layers(placed, rows, groups, zero=True, violins=violins):
+        plot += layer
+    points = _points(frame, rows, groups)
     if len(points):
-        points = points.assign(panel=points["panel"].map(titles).astype(kind))
-        plot = plot + geom_point(aes("delta", "y"), points, size=0.9, alpha=0.45, color=INK, stroke=0)
+        plot += geom_point(aes("value", "y"), points, size=1.2, alpha=0.5, color=INK, stroke=0)
     if len(panels) > 1:
-        plot = plot + facet_wrap("panel", ncol=2)
+        plot += facet_wrap("panel", ncol=2)
     down = -(-len(panels) // 2) if len(panels) > 1 else 1
     size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (boxes.height(len(rows), len(groups)) + 0.35))
-    whole = found[found["panel"] == OVERALL]
+    return finish(plot, entry, size, _said(placed, entry, len(groups) > 1), *_more(entry, unit))
+
+
+def _of(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("of", "norms"))
+
+
+def _unit(entry: Mapping[str, Any]) -> str:
+    """Return what the deltas of the first arm are counted in."""
+    between = entry["design"][entry["arms"][0]]["expected_range"]
+    return f"points from {between[0]:g} to {between[1]:g}" if between else "levels from -2 to 2"
+
+
+def _said(placed: pd.DataFrame, entry: Mapping[str, Any], arms: bool) -> str:
+    whole = placed[placed["panel"] == placed["panel"].cat.categories[0]]
+    digits = ".1f" if entry["design"][entry["arms"][0]]["expected_range"] else ".2f"
     means = ", ".join(
-        f"{r} {m:+.2f} (n = {n:,})" for r, m, n in zip(whole["row"], whole["mean"], whole["n"], strict=True)
+        f"{row}{f' ({group})' if arms else ''} {mean:+{digits}} (n = {n:,})" if n else f"{row} none"
+        for row, group, mean, n in whole[["row", "group", "mean", "n"]].itertuples(index=False)
     )
-    return finish(
-        plot,
-        entry,
-        size,
-        f"Mean delta and flows: {means}. {boxes.EXPLAINED}",
-        "Delta is the norm less the expected value of the same flow, both on the scale from -2 to 2. Flows "
-        "without a norm or without an expected value are left out.",
-        thresholds_said(entry),
+    shape = boxes.VIOLIN_EXPLAINED if entry.get("shape") == "violin" else boxes.EXPLAINED
+    return f"Mean delta and flows: {means}. {shape}"
+
+
+def _more(entry: Mapping[str, Any], unit: str) -> tuple[str, ...]:
+    what = _OF[_of(entry)][1]
+    t_vals = sorted(set(entry["t_val"].values()))
+    enough = (
+        f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers." if any(t_vals) else ""
+    )
+    return (
+        f"Delta is the {what} less the expected value of the same flow, both in {unit}. Flows without a "
+        f"{_OF[_of(entry)][0]} or without an expected value are left out.",
+        thresholds_said(entry) if _of(entry) == "norms" else enough,
         selection_said(entry),
     )
 
 
 def deltas(
-    selected: Sequence[Selected], entry: Mapping[str, Any], vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected],
+    entry: Mapping[str, Any],
+    vignettes: Mapping[str, pd.DataFrame],
+    expected: Path | None = None,
 ) -> pd.DataFrame:
-    """Return one row per flow that has a norm and an expected value: arm, model, flow, delta, panel.
+    """Return one row per flow that has a value and an expected value: arm, model, flow, delta, panel.
 
     With ``by`` each flow comes twice, under "all flows" and under its level of that factor.
     """
-    parts = []
-    for one in selected:
-        norms = held(chosen(one.frame, entry, vignettes[one.arm]), entry, one.model)
-        expects = from_vignettes(vignettes[one.arm], entry["design"][one.arm]["expected_range"])
-        expected = expects.set_index("flow")["expected"].reindex(norms["flow"]).to_numpy(dtype=np.float64)
-        frame = pd.DataFrame({"arm": one.arm, "model": one.model, "flow": norms["flow"]})
-        frame["delta"] = norms["value"].to_numpy(dtype=np.float64, na_value=np.nan) - expected
-        frame = frame[frame["delta"].notna()]
-        parts.append(frame.assign(panel=OVERALL))
-        if "by" in entry:
-            levels = add_factors(frame, vignettes[one.arm], [entry["by"]])[entry["by"]]
-            parts.append(frame.assign(panel=levels.astype(str)))
+    table = privacy_bias(selected, entry, vignettes, expected)
+    frame = table.loc[table["delta_status"] == "ok", ["arm", "model", "flow", "delta"]]
+    frame = frame.assign(delta=frame["delta"].astype(np.float64))
+    parts = [frame.assign(panel=OVERALL)]
+    for arm, of in frame.groupby("arm", sort=False) if "by" in entry else ():
+        levels = add_factors(of, vignettes[str(arm)], [entry["by"]])[entry["by"]]
+        parts.append(of.assign(panel=levels.astype(str)))
     whole = pd.concat(parts, ignore_index=True)
-    panels = list(dict.fromkeys(whole["panel"]))
-    order = [OVERALL, *(panel for panel in panels if panel != OVERALL)]
+    order = list(dict.fromkeys([OVERALL, *whole["panel"]]))
     return whole.assign(panel=pd.Categorical(whole["panel"], categories=order, ordered=True))
 
 
-def _boxes(
-    frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str], panels: Sequence[str]
-) -> pd.DataFrame:
+def _points(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
+    """Return the flows of boxes with few of them, spread over the height of their box."""
+    n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
+    points = boxes.place(frame[n <= MOST_POINTS], rows, groups)
+    return points.assign(y=points["y"] + (points["top"] - points["bottom"]) * _jitter(points["flow"]))
+
+
+def _boxes(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
     found = []
-    for panel in panels:
+    for panel in frame["panel"].cat.categories:
         for row in rows:
             for group in groups:
-                here = (frame["panel"] == panel) & (frame["model"] == row) & (frame["arm"] == group)
-                numbers = boxes.summary(frame.loc[here, "delta"].to_numpy())
+                here = (frame["panel"] == panel) & (frame["row"] == row) & (frame["group"] == group)
+                numbers = boxes.summary(frame.loc[here, "value"].to_numpy())
                 found.append({"panel": panel, "row": row, "group": group, **numbers})
-    return pd.DataFrame(found)
+    return pd.DataFrame(found).astype({"panel": frame["panel"].dtype})
 
 
 def _jitter(flows: pd.Series[int]) -> np.ndarray[Any, Any]:

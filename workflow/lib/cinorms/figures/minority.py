@@ -33,7 +33,7 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     placed = boxes.place(frame, rows, groups).assign(panel=frame["panel"].map(PANELS).astype(panels))
     plot = ggplot() + base_theme() + labs(x="", y="") + facet_wrap("panel", nrow=1, scales="free_x")
     for layer in boxes.layers(placed, rows, groups):
-        plot = plot + layer
+        plot += layer
     of = frame[frame["panel"] == "deviation"]
     counts = ", ".join(
         f"{row}{' ' + group if len(groups) > 1 else ''} {n:,} of {kept:,}"

@@ -82,7 +82,7 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
         + base_theme()
     )
     if len(panels) > 1:
-        plot = plot + facet_wrap("panel", ncol=1)
+        plot += facet_wrap("panel", ncol=1)
     size = (9.0, 2.0 + len(panels) * (0.35 + 0.42 * len(models)))
     flows = frame.groupby("panel", observed=True)["of"].max()
     each = (

@@ -190,23 +190,20 @@ def _page(
     plot = ggplot(shapes, aes("x", "y")) + geom_cells(aes(group="group", fill="shown"))
     if len(ties):
         mark = min(layout.cell) * 72 * (0.3 if n == 1 else 0.16)
-        plot = plot + geom_point(aes(shape="mark", color="ink"), ties, size=mark, stroke=min(0.6, mark / 4))
-        plot = plot + scale_shape_manual({TIE: "x"}, name=" ")
-        plot = (
-            plot + scale_color_identity() + guides(shape=guide_legend(order=2, override_aes={"color": INK}))
-        )
-    for layer in _labels(layout) + _key(key, layout, n):
-        plot = plot + layer
-    return (
-        plot
-        + scale_fill_manual(values=colours, limits=options, drop=False, name=" ")
-        + guides(fill=guide_legend(nrow=_legend_rows(options, right - left), byrow=True, order=1))
-        + scale_x_continuous(limits=(left, right), expand=(0, 0))
-        + scale_y_continuous(limits=(low, high), expand=(0, 0))
-        + coord_fixed()
-        + base_theme()
-        + theme_void(base_family="DejaVu Sans")
-        + theme(
+        plot += geom_point(aes(shape="mark", color="ink"), ties, size=mark, stroke=min(0.6, mark / 4))
+        plot += scale_shape_manual({TIE: "x"}, name=" ")
+        plot += [scale_color_identity(), guides(shape=guide_legend(order=2, override_aes={"color": INK}))]
+    plot += [
+        *_labels(layout),
+        *_key(key, layout, n),
+        scale_fill_manual(values=colours, limits=options, drop=False, name=" "),
+        guides(fill=guide_legend(nrow=_legend_rows(options, right - left), byrow=True, order=1)),
+        scale_x_continuous(limits=(left, right), expand=(0, 0)),
+        scale_y_continuous(limits=(low, high), expand=(0, 0)),
+        coord_fixed(),
+        base_theme(),
+        theme_void(base_family="DejaVu Sans"),
+        theme(
             plot_margin=0.01,
             legend_position="bottom",
             legend_title=element_text(size=1),
@@ -215,8 +212,9 @@ def _page(
             plot_caption=element_text(size=8, color="#444444", ha="left"),
             plot_title_position="plot",
             plot_caption_position="plot",
-        )
-    )
+        ),
+    ]
+    return plot
 
 
 def _labels(layout: Layout) -> list[Any]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -45,6 +46,10 @@ SHARE_COLOURS = ("#f7f7f7", "#c9dbe8", "#7ba6c6", "#2f6690")
 INK = "#222222"
 PLANTED_MARK = "Planted respondents: no model was asked."
 
+#: Dots per inch of a PNG.
+DPI = 200
+#: Letters in a line of a caption's file.
+CAPTION_WIDTH = 100
 #: Sizes of paper in inches, and the margin that a figure keeps round itself.
 A3 = (11.7, 16.5)
 MARGIN = 0.25
@@ -106,8 +111,8 @@ def finish(plot: ggplot, entry: Mapping[str, Any], size: tuple[float, float], sa
     inside = width - 2 * MARGIN
     title = wrap(entry.get("title", ""), inside, TITLE_SIZE, bold=True)
     under = wrap(note(entry["planted"], said), inside, NOTE_SIZE)
-    whole = plot + labs(title=title, caption=under) + theme(figure_size=(width, height))
-    return Drawn(whole, width, height, note(entry["planted"], said, *more))
+    plot += [labs(title=title, caption=under), theme(figure_size=(width, height))]
+    return Drawn(plot, width, height, note(entry["planted"], said, *more))
 
 
 def empty(entry: Mapping[str, Any], reason: str) -> Drawn:
@@ -117,8 +122,8 @@ def empty(entry: Mapping[str, Any], reason: str) -> Drawn:
     width = entry.get("width", 6.0)
     text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
     plot = ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), aes("x", "y", label="label"))
-    plot = plot + geom_text(size=11, color=INK) + labs(x="", y="") + base_theme()
-    plot = plot + theme(axis_text=element_blank(), panel_grid_major=element_blank())
+    plot += [geom_text(size=11, color=INK), labs(x="", y=""), base_theme()]
+    plot += theme(axis_text=element_blank(), panel_grid_major=element_blank())
     return finish(plot, entry, (6.0, 2.5), "n = 0.", f"Nothing to show: {reason}")
 
 
@@ -153,8 +158,19 @@ def is_dark(colour: str) -> bool:
     return 0.299 * red + 0.587 * green + 0.114 * blue < 140
 
 
+#: Columns that say where and in which colour something is drawn, not what.
+_LOOKS = ("segment", "colour", "ink", "label", "middle", "bottom", "top", "start", "end", "x", "y")
+
+
+def data_of(drawn: Drawn) -> pd.DataFrame:
+    """Return the rows that a figure draws, for its readers; those of the first layer where its layers share none."""
+    shared = drawn.plot.data
+    frame = shared if isinstance(shared, pd.DataFrame) else drawn.plot.layers[0]._data
+    return frame.drop(columns=[name for name in _LOOKS if name in frame])
+
+
 def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, caption: str | Path) -> None:
-    """Write the figure as PDF, PNG (200 dots per inch) and SVG, and its caption as text.
+    """Write the figure as PDF, PNG and SVG, and its caption as text.
 
     Each appears whole or not at all. The PDF has every page, PNG and SVG the first one.
     """
@@ -167,7 +183,7 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     first = _figure(drawn, drawn.plot)
     for path, facts in ((Path(png), {"Software": None}), (Path(svg), {"Date": None})):
         part = path.with_name(f"{path.stem}.part{path.suffix}")
-        first.savefig(part, dpi=200, metadata=facts)
+        first.savefig(part, dpi=DPI, metadata=facts)
         os.replace(part, path)
     part = Path(pdf).with_name(f"{Path(pdf).stem}.part.pdf")
     with PdfPages(part, metadata={"CreationDate": None}) as document:
@@ -178,10 +194,19 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
             document.savefig(figure)
             plt.close(figure)
     os.replace(part, pdf)
-    Path(caption).write_text(drawn.caption + "\n", encoding="utf-8")
+    # In short lines, as Snakemake's report shows them as they are.
+    lines = [fill(line, CAPTION_WIDTH) for line in drawn.caption.split("\n")]
+    Path(caption).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _figure(drawn: Drawn, page: ggplot) -> Figure:
     figure = page.draw()
     figure.set_size_inches(drawn.width, drawn.height)
+    # Everything's place is worked out once, not anew for each format; at a high resolution, as letters of few
+    # dots are wider or narrower than they are in print.
+    figure.set_dpi(DPI)
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
     return figure

@@ -43,7 +43,7 @@ def draw(
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     plot = ggplot() + base_theme() + labs(x=UNITS, y="")
     for layer in boxes.layers(boxes.place(frame, rows, groups), rows, groups):
-        plot = plot + layer
+        plot += layer
     low, high = int(frame["n"].min()), int(frame["n"].max())
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]

@@ -1,0 +1,141 @@
+"""What a printed table is made of, and how its numbers are written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from cinorms.replication import rounded, rounded_once
+
+PLANTED_MARK = "Planted respondents: no model was asked."
+#: What stands where there is no number.
+NONE = "--"
+#: Stars of a p-value below each bound, and the note that says so.
+STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+STARS_SAID = "*** p < 0.001, ** p < 0.01, * p < 0.05."
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text, ``times`` a power of ten where it has one, with its stars.
+
+    ``span``: columns that it takes. ``again``: it repeats the cell above, and print leaves it blank.
+    """
+
+    text: str = ""
+    times: int | None = None
+    stars: str = ""
+    span: int = 1
+    again: bool = False
+
+    def __str__(self) -> str:
+        """Return the cell as plain text."""
+        return self.text + (f"e{self.times}" if self.times is not None else "") + self.stars
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows under a heading of their own; without a heading, the table's only rows."""
+
+    heading: str
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A table as it is printed: lines of headings, groups of rows, notes below.
+
+    The first ``n_texts`` columns hold texts, the others numbers. ``grouped`` names what the groups are.
+    """
+
+    title: str
+    header: tuple[tuple[Cell, ...], ...]
+    groups: tuple[Group, ...]
+    notes: tuple[str, ...] = ()
+    n_texts: int = 1
+    grouped: str = "group"
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return sum(cell.span for cell in self.header[-1])
+
+
+def heading(*texts: str) -> tuple[Cell, ...]:
+    """Return a line of headings, one column each."""
+    return tuple(Cell(text) for text in texts)
+
+
+def decimals(value: Any, places: int = 2) -> Cell:
+    """Return a number with so many decimals, rounded as the papers' software does; a dash without one."""
+    return Cell(NONE if pd.isna(value) else rounded(float(value), places))
+
+
+def share(count: Any, of: Any) -> Cell:
+    """Return "count/of (share)"; a share below 1% has two decimals."""
+    if not of:
+        return Cell(NONE)
+    percent = 100 * int(count) / int(of)
+    return Cell(f"{int(count)}/{int(of)} ({percent:.2f}%)" if 0 < percent < 1 else _whole(count, of, percent))
+
+
+def _whole(count: Any, of: Any, percent: float) -> str:
+    return f"{int(count)}/{int(of)} ({rounded(percent, 0)}%)"
+
+
+def p_starred(log10_p: Any) -> Cell:
+    """Return a p-value as "1.5e-3" with its stars."""
+    if pd.isna(log10_p):
+        return Cell(NONE)
+    mantissa, power = _scientific(float(log10_p), 1)
+    stars = next((marks for bound, marks in STARS if log10_p < math.log10(bound)), "")
+    return Cell(f"{mantissa}e{power}", stars=stars)
+
+
+def p_times(log10_p: Any) -> Cell:
+    """Return a p-value as 1.65 times a power of ten."""
+    if pd.isna(log10_p):
+        return Cell(NONE)
+    mantissa, power = _scientific(float(log10_p), 2)
+    return Cell(mantissa, times=power or None)
+
+
+def _scientific(log10: float, places: int) -> tuple[str, int]:
+    power = math.floor(log10)
+    mantissa = rounded_once(10 ** (log10 - power), places)
+    return (rounded_once(1.0, places), power + 1) if float(mantissa) >= 10 else (mantissa, power)
+
+
+def threshold(t_maj: Any) -> str:
+    """Return a majority threshold as the papers write it."""
+    return "plurality" if str(t_maj) == "plurality" else f"≥ {100 * float(t_maj):g}%"
+
+
+def together(frames: Sequence[pd.DataFrame], entry: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows of all tables, of the entry's models in its order where it names some."""
+    whole = pd.concat(frames, ignore_index=True)
+    models = entry.get("models")
+    if not models or "model" not in whole:
+        return whole
+    order = {model: i for i, model in enumerate(models)}
+    chosen = whole[whole["model"].isin(models)]
+    return chosen.sort_values("model", key=lambda m: m.map(order), kind="stable").reset_index(drop=True)
+
+
+def blank_again(rows: Iterable[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
+    """Return the rows, the first cell of each marked where it repeats the one above."""
+    found: list[tuple[Cell, ...]] = []
+    for row in rows:
+        first = row[0]
+        again = bool(found) and found[-1][0].text == first.text
+        found.append((Cell(first.text, again=again), *row[1:]))
+    return tuple(found)
+
+
+def planted_note(frames: Sequence[pd.DataFrame]) -> tuple[str, ...]:
+    """Return the mark of planted respondents where any row rests on their answers."""
+    return (PLANTED_MARK,) if any(bool(frame["any_planted"].any()) for frame in frames) else ()

@@ -1,0 +1,105 @@
+"""Kind ``coefficients``: the terms of ordinal regressions, models side by side (PETS Table 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from cinorms.kinds import Selected
+from cinorms.printed.cells import (
+    NONE,
+    STARS_SAID,
+    Cell,
+    Group,
+    Printed,
+    decimals,
+    heading,
+    p_starred,
+    planted_note,
+    together,
+)
+
+#: The term of the cutpoints between values, which the paper does not print.
+THRESHOLD = "threshold"
+_COLUMNS = ("Coef.", "Std. err.", "z", "p")
+#: Why a term has no numbers.
+_REASONS = {
+    "separated": "no finite estimate, as all flows of the level have the lowest or highest value",
+    "aliased": "not told apart from other terms",
+    "constant_factor": "one level only",
+    "not_estimated": "the fit gave none",
+}
+
+
+def coefficients(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Printed:
+    """Return a group per factor, with its baseline; a row per level; four columns per model.
+
+    In each group come the levels above the baseline of the first model first, then those below it; in
+    both the largest coefficient first, as in the paper.
+    """
+    frames = [one.frame for one in selected]
+    frame = together(frames, entry)
+    frame = frame[frame["term"] != THRESHOLD]
+    frame = frame.assign(fit=_fits(frame))
+    fits = list(dict.fromkeys(frame["fit"]))
+    missing = sorted(set(frame["status"]) - {"ok"})
+    reasons = "; ".join(f"{status.replace('_', ' ')}: {_REASONS[status]}" for status in missing)
+    return Printed(
+        title=entry.get("title", ""),
+        header=(
+            (Cell(""), *(Cell(fit, span=len(_COLUMNS)) for fit in fits)),
+            heading("Parameters", *_COLUMNS * len(fits)),
+        ),
+        groups=tuple(_group(term, of, fits) for term, of in frame.groupby("term", sort=False)),
+        notes=(
+            "Ordinal regression; positive coefficients: more acceptable than the baseline. " + STARS_SAID,
+            *((f"{NONE}: {reasons}.",) if reasons else ()),
+            *planted_note(frames),
+        ),
+        grouped="factor",
+    )
+
+
+def _fits(frame: pd.DataFrame) -> pd.Series[str]:
+    """Return the name of the regression that each row is of: its model, with its arm where there are several."""
+    if len(frame["arm"].unique()) <= 1:
+        return frame["model"].astype(str)
+    return frame["model"].astype(str) + ", " + frame["arm"].astype(str)
+
+
+def _group(term: Any, frame: pd.DataFrame, fits: Sequence[str]) -> Group:
+    baseline = next((str(b) for b in frame["baseline"].dropna()), "")
+    at = {(row["level"], row["fit"]): row for row in frame.to_dict("records")}
+    first = frame[frame["fit"] == fits[0]].set_index("level")["estimate"]
+    known = dict.fromkeys(frame["level"])
+    levels = sorted(known, key=lambda level: _place(first.get(level)))
+    name = str(term).replace("_", " ").capitalize()
+    return Group(
+        f"{name} (baseline: {baseline})" if baseline else name,
+        tuple((Cell(_capital(str(level))), *_numbers(level, at, fits)) for level in levels),
+    )
+
+
+def _place(estimate: Any) -> tuple[int, float]:
+    """Return what puts coefficients in order: above 0, below 0, none; in each the largest first."""
+    if estimate is None or pd.isna(estimate):
+        return 2, 0.0
+    return (0 if estimate > 0 else 1), -abs(float(estimate))
+
+
+def _numbers(level: Any, at: Mapping[Any, Mapping[Any, Any]], fits: Sequence[str]) -> list[Cell]:
+    cells = []
+    for fit in fits:
+        row = at.get((level, fit))
+        if row is None:
+            cells += [Cell(NONE)] * len(_COLUMNS)
+        else:
+            numbers = [decimals(row[name]) for name in ("estimate", "std_err", "statistic")]
+            cells += [*numbers, p_starred(row["log10_p"])]
+    return cells
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
