@@ -3,16 +3,13 @@
 from pathlib import Path
 
 from cinorms.logs import start_logging
-from cinorms.report import render
+from cinorms.report.material import read_material
+from cinorms.report.page import render
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    page = render(
-        settings=snakemake.params.settings,
-        planted=snakemake.params.planted,
-        figures=[Path(path) for path in snakemake.input.figures],
-        tables=[Path(path) for path in snakemake.input.tables],
-        previews=[Path(path) for path in snakemake.input.previews],
-    )
-    Path(snakemake.output.page).write_text(page, encoding="utf-8")
-    print(f"{len(page):,} characters")
+    page = Path(snakemake.output.page)
+    material = read_material(snakemake.params.study, page.parents[1])
+    text = render(material, snakemake.params.command)
+    page.write_text(text, encoding="utf-8")
+    print(f"{len(text.encode()):,} bytes")

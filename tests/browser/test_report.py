@@ -1,0 +1,372 @@
+"""The report in a real browser: slices, sorts, searches, opens flows, keeps its state in the address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pandas as pd
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from cinorms import prompts as prompting
+from cinorms import tables
+from cinorms.orders import ORDERS
+from cinorms.report.explorer import explorer_data
+from cinorms.report.material import Material, read_material
+from cinorms.report.page import render
+from cinorms.scales import SCALES
+
+from ..study_folder import PRINCIPLES, RECIPIENTS, SENDERS, make_folder
+from .conftest import Window
+
+OPTIONS = SCALES["acceptability"].options
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
+    """Return the results of the small study."""
+    folder = tmp_path_factory.mktemp("study")
+    return read_material(make_folder(folder), folder)
+
+
+@pytest.fixture(scope="module")
+def page(material: Material, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of the small study."""
+    path = tmp_path_factory.mktemp("page") / "index.html"
+    path.write_text(render(material), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _silence(window: Window) -> object:
+    """Every test ends without a word in the console and without a request."""
+    window.complaints()
+    yield
+    assert window.complaints() == []
+
+
+def held(material: Material, *models: str) -> pd.DataFrame:
+    return pd.DataFrame({model: material.held("main", model) for model in models})
+
+
+def test_the_page_shows_every_flow_of_two_models_at_first(window: Window, page: Path) -> None:
+    window.open(page)
+    assert window.one("#slice").text == "120 of 120 flows."
+    assert window.texts("#counts tbody th") == ["model-a", "model-b"]
+    assert len(window.all(".heatmap tbody tr")) == len(PRINCIPLES)
+    assert len(window.all(".heatmap thead th")) == 1 + len(RECIPIENTS)
+    assert "Planted respondents: no model was asked." in window.one("header").text
+
+
+def test_a_fixed_level_leaves_its_slice_with_its_counts(
+    window: Window, page: Path, material: Material
+) -> None:
+    window.open(page)
+    window.choose("fix:sender", "a camera")
+    assert window.one("#slice").text == "40 of 120 flows with sender ‘a camera’."
+    flows = material.vignettes["flows"].query("sender == 'a camera'")["flow"]
+    norms = material.held("main", "model-a")
+    norms = norms[norms.index.isin(flows)]
+    shown = [text.partition(" ")[0] for text in window.texts("#counts tbody tr:first-child td")]
+    assert shown[:5] == [str(int((norms == level).sum())) for level in range(-2, 3)]
+    assert sum(map(int, shown)) == 40
+    assert parse_qs(window.hash().partition("?")[2])["fix:sender"] == ["a camera"]
+
+
+def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_their_mean(
+    window: Window, page: Path, material: Material
+) -> None:
+    window.open(page)
+    first = window.one(".heatmap tbody td").get_attribute("aria-label") or ""
+    vignettes = material.vignettes["flows"]
+    flows = vignettes[(vignettes["principle"] == PRINCIPLES[0]) & (vignettes["recipient"] == RECIPIENTS[0])][
+        "flow"
+    ]
+    norms = material.held("main", "model-a")
+    norms = norms[norms.index.isin(flows)]
+    assert f"mean −{abs(norms.mean()):.1f} of {len(norms)} norms on {len(SENDERS)} flows" in first
+    window.choose("fix:sender", "a camera")
+    label = window.all(".heatmap tbody td")[0].get_attribute("aria-label") or ""
+    assert label.startswith(f"{PRINCIPLES[0]}, {RECIPIENTS[0]}: model-a: −")
+    assert "unacceptable" in label
+
+
+def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window: Window, page: Path) -> None:
+    window.open(page, "#explorer?arm=main&model=model-a")
+    for _ in range(2):
+        window.click("#flows-more button")
+
+    def column() -> list[str]:
+        return [text.split(" ")[0] for text in window.texts("#flows tbody td:nth-child(5)")]
+
+    levels = {"−2": -2, "−1": -1, "0": 0, "+1": 1, "+2": 2}
+    for direction in (1, -1):
+        window.click('button[name="sort:norm:model-a"]')
+        for _ in range(2):
+            window.click("#flows-more button")
+        found = column()
+        assert len(found) == 120
+        values = [levels[text] for text in found if text in levels]
+        assert values == sorted(values, reverse=direction < 0)
+        assert not any(text in levels for text in found[len(values) :])
+    assert window.one('th[aria-sort="descending"]').text.startswith("model-a")
+
+
+def test_searching_finds_what_all_words_are_in(window: Window, page: Path) -> None:
+    window.open(page)
+    box = window.one('[name="query"]')
+    box.send_keys("CAMERA police")
+    window.wait(
+        lambda: window.one("#flows-said").text.startswith("8 flows"), "the search finds something else"
+    )
+    assert window.run("return document.activeElement.name") == "query"
+    assert all("a camera" in text and "the police" in text for text in window.texts("#flows tbody tr"))
+    box = window.one('[name="query"]')
+    box.send_keys(" nowhere")
+    window.wait(lambda: window.one("#flows-said").text.startswith("0 flows"), "the search finds something")
+
+
+def test_an_open_flow_shows_its_norm_answers_and_expected_value(
+    window: Window, page: Path, material: Material
+) -> None:
+    flow = 7
+    window.open(page, f"#explorer?arm=main&model=model-a&model=model-b&flow={flow}")
+    said = window.dialog()
+    assert material.vignettes["flows"]["vignette"][flow] in said
+    norm = material.norms["main", "model-a"].iloc[flow]
+    top = int(norm[list(tables.COUNT_COLUMNS)].max())
+    assert (
+        f"The norm is ‘{OPTIONS[int(norm['value']) + 2]}’: {top} of {norm['n_valid']} valid answers" in said
+    )
+    assert "Expected: +50.00 on the dataset’s range from -100 to 100." in said
+    delta = 50 * int(norm["value"]) - 50
+    sign = "−" if delta < 0 else "+" if delta > 0 else ""
+    assert f"Delta of the norm: {sign}{abs(delta):.2f}." in said
+    answers = tables.read(material.folder / "answers/main/model-a.parquet", tables.ANSWERS)
+    answers = answers[answers["flow"] == flow]
+    shown = window.run(
+        "return [...document.querySelectorAll('#cell > div:last-of-type tbody tr')].map((r) => r.cells[1].textContent)"
+    )
+    for text, level in zip(shown, answers["level"], strict=True):
+        assert text.endswith("refusal" if pd.isna(level) else OPTIONS[int(level) + 2])
+
+
+def test_the_question_of_a_variant_is_what_was_asked(window: Window, page: Path, material: Material) -> None:
+    window.open(page, "#explorer?arm=main&model=model-a&flow=7")
+    window.dialog()
+    variants = material.prompts["main"]
+    window.run("document.querySelectorAll('#cell tbody .link')[3].click()")
+    window.wait(lambda: window.texts("#question blockquote"), "no question appears")
+    code = int(material.codes["main", "model-a"].shown[7, 3])
+    assert 0 <= code < len(ORDERS)
+    chat = prompting.messages(
+        variants["template"][3],
+        material.vignettes["flows"]["vignette"][7],
+        code,
+        "acceptability",
+        system=material.study["arms"]["main"]["system"],
+    )
+    assert window.texts("#question blockquote") == [message["content"] for message in chat]
+
+
+def test_the_address_restores_what_was_shown(window: Window, page: Path) -> None:
+    window.open(page)
+    window.choose("fix:recipient", "the police")
+    window.choose("rows", "sender")
+    window.click('[name="model:model-c"]')
+    window.click('button[name="sort:norm:model-c"]')
+    window.one('[name="query"]').send_keys("lock")
+    window.wait(lambda: "query=lock" in window.hash(), "the search is not in the address")
+    before = [
+        window.hash(),
+        window.texts("#flows tr"),
+        window.texts(".heatmap tr"),
+        window.one("#slice").text,
+    ]
+    window.open(page, window.hash())
+    assert [
+        window.hash(),
+        window.texts("#flows tr"),
+        window.texts(".heatmap tr"),
+        window.one("#slice").text,
+    ] == before
+    assert window.one('[name="query"]').get_attribute("value") == "lock"
+
+
+def test_comparing_leaves_the_flows_in_dispute_furthest_apart_first(
+    window: Window, page: Path, material: Material
+) -> None:
+    window.open(page, "#explorer?arm=main&model=model-a&model=model-c")
+    window.click('[name="compare"]')
+    norms = held(material, "model-a", "model-c").dropna()
+    gap = (norms["model-a"] - norms["model-c"]).abs()
+    differ = gap[gap > 0].sort_values(ascending=False, kind="stable")
+    assert window.one("#slice").text.startswith(f"{len(differ)} of 120 flows")
+    distances = [int(text) for text in window.texts("#flows tbody td:last-child")]
+    assert distances == differ.astype(int).tolist()[:50]
+    first = differ[differ == differ.max()].index.min()
+    assert window.texts("#flows tbody th")[0] == f"Flow {first}"
+
+
+def test_the_heatmap_is_one_stop_of_the_tab_key_and_moves_with_arrows(window: Window, page: Path) -> None:
+    window.open(page, f"#explorer?arm=main&model=model-a&fix:sender={SENDERS[0]}")
+    assert len(window.all('.heatmap td[tabindex="0"]')) == 1
+    window.run("document.querySelector('.heatmap td[tabindex=\"0\"]').focus()")
+    first = window.driver.switch_to.active_element
+    for key in (Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT):
+        window.driver.switch_to.active_element.send_keys(key)
+    label = window.driver.switch_to.active_element.get_attribute("aria-label") or ""
+    assert label.startswith(f"{PRINCIPLES[1]}, {RECIPIENTS[2]}:")
+    assert first.get_attribute("tabindex") == "-1"
+    window.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    assert f"tells {RECIPIENTS[2]} {PRINCIPLES[1]}" in window.dialog()
+    window.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+    window.wait(lambda: "flow=" not in window.hash(), "closing does not leave the flow")
+
+
+def test_a_cell_of_several_flows_narrows_the_table(window: Window, page: Path) -> None:
+    window.open(page)
+    window.click(".heatmap tbody td")
+    said = window.one("#flows-said").text
+    assert said.startswith(f"3 flows with principle ‘{PRINCIPLES[0]}’ and recipient ‘{RECIPIENTS[0]}’")
+    window.open(page, window.hash())
+    assert window.one("#flows-said").text == said
+    window.click('[name="whole"]')
+    assert window.one("#flows-said").text.startswith("120 flows")
+
+
+def test_arms_differ_in_models_and_variants(window: Window, page: Path) -> None:
+    window.open(page)
+    window.choose("arm", "one")
+    window.wait(lambda: window.texts("#counts tbody th") == ["model-a"], "the arm does not change")
+    # One answer a flow is fewer than a norm needs.
+    assert set(window.texts(".heatmap tbody small")) == {"0/3"}
+    window.click("#flows tbody button")
+    assert "Wording 0, order 0" in window.dialog()
+    assert "Wording 1" not in window.dialog()
+
+
+def test_every_finding_leads_to_its_evidence(window: Window, page: Path, material: Material) -> None:
+    window.open(page)
+    links = [link.get_attribute("href") for link in window.all("#findings ~ * a[href*='#explorer?']")]
+    assert len(links) == 5  # three, the distance from what is expected, what was discarded
+    for link in links:
+        state = "#" + str(link).partition("#")[2]
+        window.open(page, state)
+        asked = parse_qs(state.partition("?")[2])
+        assert window.texts("#counts tbody th") == sorted(asked["model"])
+    window.open(page, "#" + str(links[1]).partition("#")[2])
+    assert window.one('[name="compare"]').is_selected()
+
+
+def test_a_link_followed_in_the_open_page_changes_what_is_shown(window: Window, page: Path) -> None:
+    window.open(page)
+    window.click("#finding-disagreement a")
+    window.wait(lambda: window.one('[name="compare"]').is_selected(), "the link is not followed")
+
+
+def test_a_state_that_makes_no_sense_is_the_state_at_the_start(window: Window, page: Path) -> None:
+    window.open(
+        page, "#explorer?arm=nowhere&model=nobody&rows=x&fix:sender=nothing&flow=99999&sort=norm:x&held=y"
+    )
+    assert window.one("#slice").text == "120 of 120 flows."
+    assert window.run("return document.getElementById('cell').open") is False
+
+
+def test_the_flows_can_be_taken_along_and_no_cell_is_a_formula(window: Window, page: Path) -> None:
+    window.open(page, "#explorer?arm=main&model=model-a&query=friend")
+    window.run(
+        "URL.createObjectURL = (blob) => { blob.text().then((t) => { window.taken = t; }); return 'blob:x'; }"
+    )
+    window.run("HTMLAnchorElement.prototype.click = () => {}")
+    window.click('[name="download"]')
+    text = window.wait(lambda: window.run("return window.taken"), "there is no file")
+    lines = text.strip().split("\r\n")
+    assert len(lines) == 1 + 24
+    assert lines[0].startswith("flow,sender,recipient,principle,vignette,model-a: norm,model-a: status")
+    assert all(",'=a friend," in line for line in lines[1:])
+
+
+def test_a_phone_scrolls_no_page_sideways_and_print_unfolds_all(window: Window, page: Path) -> None:
+    metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    window.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        window.open(page)
+        assert window.run("return document.documentElement.scrollWidth") <= 390
+    finally:
+        window.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    window.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert not window.all("details:not([open])")
+
+
+#: Elements with text whose contrast to what is behind them is below the 4.5 that WCAG asks for.
+CONTRAST = """
+const light = (c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+const luminance = (colour) => {
+  const [r, g, b] = colour.match(/[\\d.]+/g).map(Number);
+  return 0.2126 * light(r) + 0.7152 * light(g) + 0.0722 * light(b);
+};
+const behind = (node) => {
+  for (let e = node; e; e = e.parentElement) {
+    const colour = getComputedStyle(e).backgroundColor;
+    if (colour !== 'rgba(0, 0, 0, 0)') return colour;
+  }
+  return 'rgb(255, 255, 255)';
+};
+const ratio = (node) => {
+  const pair = [luminance(getComputedStyle(node).color), luminance(behind(node))];
+  return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+};
+return [...document.querySelectorAll('p, a, td, th, dt, dd, .part, .part small, .chip, button, summary, label')]
+  .filter((e) => e.textContent.trim() && e.checkVisibility())
+  .map((e) => [ratio(e), e.outerHTML.slice(0, 80)])
+  .filter(([found]) => found < 4.5);
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_has_contrast(window: Window, page: Path, scheme: str) -> None:
+    feature = [{"name": "prefers-color-scheme", "value": scheme}]
+    window.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": feature})
+    try:
+        window.open(page)
+        assert window.run(CONTRAST) == []
+    finally:
+        window.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+#: Controls and groups that a screen reader could not name.
+NAMELESS = """
+const named = (e) => e.labels?.length || e.getAttribute('aria-label') || e.getAttribute('aria-labelledby');
+return [...document.querySelectorAll('button, select, input, dialog, [role=group], td[role]')]
+  .filter((e) => !named(e) && !e.textContent.trim())
+  .map((e) => e.outerHTML);
+"""
+
+
+def test_everything_has_a_name_for_a_screen_reader(window: Window, page: Path) -> None:
+    window.open(page)
+    assert window.run(NAMELESS) == []
+    assert window.run("return [...document.querySelectorAll('img')].filter((e) => !e.alt).length") == 0
+    ids = window.run("return [...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_answers_that_are_too_many_for_the_page_are_said_to_be_elsewhere(
+    window: Window, material: Material, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cinorms.report.page.explorer_data", lambda m: explorer_data(m, most_bytes=0))
+    page = tmp_path / "index.html"
+    page.write_text(render(material), encoding="utf-8")
+    window.open(page, "#explorer?arm=main&model=model-a&flow=7")
+    assert "they are in the study’s folder under answers/main" in window.dialog()
+
+
+def test_one_model_alone_is_told_that_it_cannot_be_compared(window: Window, tmp_path: Path) -> None:
+    study = make_folder(tmp_path, models=["model-a"])
+    page = tmp_path / "index.html"
+    page.write_text(render(read_material(study, tmp_path)), encoding="utf-8")
+    window.open(page, "#explorer?compare=1")
+    assert window.one("#flows-said").text == "Choose at least two models to compare."
+    assert "there is no other to compare it with" in window.one("#finding-disagreement").text

@@ -1,0 +1,186 @@
+"""A small study in a folder, made without Snakemake: 120 flows, three planted models, two arms, hostile if wanted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cinorms import tables
+from cinorms.norms import assess
+from cinorms.orders import ORDERS, order_codes
+from cinorms.prompts import list_variants
+from cinorms.scales import SCALES
+
+SENDERS = ["a tracker", "a camera", "a lock"]
+RECIPIENTS = ["a doctor", "the police", "the maker", "an advertiser", "=a friend"]
+PRINCIPLES = [f"under condition {i}" for i in range(8)]
+FACTORS = ["sender", "recipient", "principle"]
+MODELS = ["model-a", "model-b", "model-c"]
+SEED = 7
+
+
+def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -> dict[str, Any]:
+    """Write the study's results below ``folder`` and return what `describe` would say of it.
+
+    ``mark`` is put into every text that data, models or settings can bring into the page.
+    """
+    names = models or MODELS
+    vignettes = _vignettes(mark)
+    tables.write(vignettes, folder / "vignettes/flows.parquet", tables.VIGNETTES)
+    arms = {"main": (3, 2, names), "one": (1, 1, names[:1])}
+    for arm, (templates, orders, of) in arms.items():
+        texts = [f"{mark} Wording {i}: {{scenario}}? One of {{options}}." for i in range(templates)]
+        prompts = list_variants("set", texts, templates, orders)
+        tables.write(prompts, folder / f"prompts/{arm}.parquet", tables.PROMPTS)
+        for k, model in enumerate(of):
+            answers = _answers(vignettes, prompts, k)
+            tables.write(answers, folder / f"answers/{arm}/{model}.parquet", tables.ANSWERS)
+            norms = assess(answers, [1, 3], ["plurality", 0.5], "strict")
+            tables.write(norms, folder / f"norms/{arm}/{model}.parquet", tables.NORMS)
+            review = pd.DataFrame({"text": [f"{mark} I will not say"], "count": ["3"], "status": ["refusal"]})
+            review.to_csv(folder / f"answers/{arm}/{model}.review.csv", index=False)
+    _write_entries(folder, mark, names)
+    return _described(mark, names, arms)
+
+
+def _vignettes(mark: str) -> pd.DataFrame:
+    levels = [SENDERS, RECIPIENTS, PRINCIPLES]
+    grid = pd.MultiIndex.from_product(levels, names=FACTORS).to_frame(index=False)
+    frame = pd.DataFrame({f: pd.Categorical(grid[f] + mark, dict.fromkeys(grid[f] + mark)) for f in FACTORS})
+    texts = [f"{mark}{row.sender} tells {row.recipient} {row.principle}" for row in grid.itertuples()]
+    expected = np.where(np.arange(len(grid)) < 10, 50.0, np.nan)
+    return frame.assign(flow=np.arange(len(grid), dtype=np.int32), vignette=texts, expected=expected)
+
+
+def _answers(vignettes: pd.DataFrame, prompts: pd.DataFrame, k: int) -> pd.DataFrame:
+    """Return answers that grow with the principle; the models differ by a level, every wording a little."""
+    n, rng = len(vignettes), np.random.default_rng(k)
+    flow = np.repeat(np.arange(n), len(prompts))
+    row = np.tile(np.arange(len(prompts)), n)
+    linear = vignettes["principle"].cat.codes.to_numpy()[flow] / 2 - 2 + k - 0.5 * (row % 3)
+    level = np.clip(np.rint(linear + rng.normal(0, 0.5, len(flow))), -2, 2)
+    bad = rng.random(len(flow)) < 0.1
+    codes = order_codes(
+        "balanced", SEED, flow, prompts["template_no"].to_numpy()[row], prompts["order_no"].to_numpy()[row]
+    )
+    return pd.DataFrame(
+        {
+            "flow": flow.astype(np.int32),
+            "variant": pd.Categorical.from_codes(row, list(prompts["variant"])),
+            "order": pd.Categorical.from_codes(codes, list(ORDERS)),
+            "level": pd.array(np.where(bad, pd.NA, level), dtype="Int8"),
+            "status": pd.Categorical(np.where(bad, "refusal", "ok")),
+            "rule": pd.Categorical(["label"] * len(flow)),
+            "p_options": None,
+        }
+    )
+
+
+def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
+    for part in ("tables", "figures", "cards", "printed"):
+        (folder / part).mkdir(parents=True)
+    table = pd.DataFrame(
+        {"arm": ["main"], f"col{mark}": [f"cell{mark}"], "estimate": ["0.123456789"], "p": ["1e-5"]}
+    )
+    table.to_csv(folder / "tables/counts.csv", index=False)
+    numbers = {"mean_signed": [-40.0, 5.0, 8.0], "mean_absolute": [41.0, 9.0, 9.0]}
+    delta = pd.DataFrame({name: of[: len(names)] for name, of in numbers.items()})
+    delta = delta.assign(arm="main", model=names, n=10, status="ok", **{f"x{mark}": mark})
+    delta.to_csv(folder / "tables/delta.csv", index=False)
+    delta.to_parquet(folder / "tables/delta.parquet")
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30"><text x="1.23456" y="20">0.98765'
+    (folder / "figures/shares.svg").write_text(svg + "</text></svg>", encoding="utf-8")
+    (folder / "figures/shares.txt").write_text(f"Shares.{mark}\nn = 120.\n", encoding="utf-8")
+    asked = [
+        {
+            "arm": "main",
+            "model": model,
+            "engine": "openai",
+            "answered_by": {f"host{mark}": 3},
+            "files": [],
+            "usd": 0.5,
+        }
+        | {"first_reply": "2026-01-02T03:04:05Z", "last_reply": "2026-01-03T03:04:05Z", "runs": []}
+        for model in names
+    ]
+    (folder / "provenance.json").write_text(json.dumps({"asked": asked}), encoding="utf-8")
+
+
+def _described(mark: str, names: list[str], arms: dict[str, Any]) -> dict[str, Any]:
+    options = list(SCALES["acceptability"].options)
+    common = {
+        "dataset": "flows",
+        "source": "model",
+        "frame": None,
+        "origin": "",
+        "options": options,
+        "prompts": f"Paraphrases{mark}",
+        "prompts_citation": f"Somebody{mark}",
+        "orders": {"method": "balanced", "count": 2},
+        "temperature": 0,
+        "max_tokens": 100,
+        "readout": "text",
+        "system": f"Be kind.{mark}",
+    }
+    return {
+        "name": f"small{mark}",
+        "seed": SEED,
+        "planted": True,
+        "compared": None,
+        "consensus": "strict",
+        "t_maj": 0.5,
+        "t_val": dict.fromkeys(names, 3),
+        "grid": [[1, 3], ["plurality", 0.5]],
+        "arms": {
+            arm: {**common, "n_templates": t, "models": of, "layouts": dict.fromkeys(of, "single")}
+            for arm, (t, _, of) in arms.items()
+        },
+        "datasets": {
+            "flows": {
+                "title": f"Flows{mark}",
+                "context": "tests",
+                "factors": FACTORS,
+                "linked": [],
+                "expected_range": [-100, 100],
+                "citation": f"Cited{mark}",
+            }
+        },
+        "models": {
+            name: {
+                "engine": "openai",
+                "source": f"source{mark}",
+                "note": mark,
+                "planted": True,
+                "asked": True,
+                "arms": ["main"],
+            }
+            for name in names
+        },
+        "analyses": {
+            "counts": {
+                "kind": "answer_counts",
+                "title": "",
+                "about": f"About{mark}",
+                "arms": ["main"],
+                "models": names,
+                "columns": [],
+            },
+            "delta": {"kind": "mean_delta", "title": "", "about": "Delta.", "arms": ["main"], "columns": []},
+        },
+        "figures": {
+            "shares": {
+                "kind": "distribution",
+                "title": f"Title{mark}",
+                "about": f"About{mark}",
+                "arms": ["main"],
+                "models": names,
+                "columns": [],
+            }
+        },
+        "printed": [],
+        "settings": {"study": "small", "note": mark},
+    }

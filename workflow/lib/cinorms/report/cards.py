@@ -1,0 +1,185 @@
+"""Norm cards: what a model was found to hold, as a section of its model card, for its developer to publish."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pandas as pd
+
+from cinorms import __version__
+from cinorms.figures.theme import PLANTED_MARK
+from cinorms.report.material import Material
+from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
+
+#: Flows that a card names as the ones accepted most and least.
+NAMED_FLOWS = 5
+
+#: What every reader of a card must know.
+LIMITS = (
+    "A norm here is what the model says consistently when asked in these wordings and answer orders; it is neither "
+    "what the model does with data nor what is right.",
+    "A flow without a norm is not neutral: the model did not answer it consistently enough.",
+    "Flows are all combinations of the dataset's levels, implausible ones included; shares over them say nothing about "
+    "how often such flows happen.",
+    "Other wordings, languages, contexts, system prompts and versions of the model can give other norms.",
+)
+
+#: What Markdown reads as more than text inside a line; nothing that comes from data begins one.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]!|~&$])")
+
+
+def make_card(material: Material, model: str) -> dict[str, Any]:
+    """Return the card of ``model`` as plain data: the JSON file, and what the Markdown one is written from."""
+    study = material.study
+    return {
+        "card": "cinorms norm card",
+        "version": 1,
+        "cinorms": __version__,
+        "study": study["name"],
+        "model": model,
+        "planted": study["models"][model]["planted"],
+        "identity": {
+            k: v for k, v in study["models"][model].items() if k not in ("arms", "asked", "planted")
+        },
+        "norm_needs": {
+            "t_val": study["t_val"][model],
+            "t_maj": study["t_maj"],
+            "consensus": study["consensus"],
+        },
+        "arms": [_arm(material, arm, model) for arm, of in material.norms if of == model],
+        "limits": list(LIMITS),
+    }
+
+
+def _arm(material: Material, arm: str, model: str) -> dict[str, Any]:
+    said, codes, norms = material.study["arms"][arm], material.codes[arm, model], material.norms[arm, model]
+    held, status = material.held(arm, model), material.status(arm, model)
+    kept = (status == "kept").to_numpy()
+    return {
+        "arm": arm,
+        "dataset": material.study["datasets"][said["dataset"]]["title"],
+        "prompts": said["prompts"],
+        "variants": int((norms["n_asked"]).max()),
+        "orders": said["orders"]["method"],
+        "temperature": said["temperature"],
+        "options": said["options"],
+        "answers": codes.n_asked,
+        "valid": codes.n_valid,
+        "invalid": codes.invalid(),
+        "flows": len(norms),
+        "norms": {name: int(n) for name, n in status.value_counts().items()},
+        "levels": {str(level): int((held == level).sum()) for level in range(-2, 3)},
+        "by_factor": _by_factor(material, arm, held),
+        "most_accepted": _extremes(material, arm, model, kept, best=True),
+        "least_accepted": _extremes(material, arm, model, kept, best=False),
+        "sensitivity": _sensitivity(material, norms, kept),
+        "delta": _delta(material, arm, model),
+    }
+
+
+def _by_factor(material: Material, arm: str, held: pd.Series[Any]) -> list[dict[str, Any]]:
+    """Return for every level of every factor how many norms there are, and how many accept or reject."""
+    flows = material.flows(arm)
+    asked = flows[flows["flow"].isin(pd.concat([material.norms[p]["flow"] for p in material.pairs(arm)]))]
+    rows = []
+    for factor in material.factors(arm):
+        for level, part in asked.groupby(factor, observed=True):
+            value = held[held.index.isin(part["flow"])]
+            rows.append(
+                {"factor": factor, "level": str(level), "flows": len(part), "norms": len(value)}
+                | {"accepted": int((value > 0).sum()), "rejected": int((value < 0).sum())}
+                | {"mean": round(float(value.mean()), 4) if len(value) else None}
+            )
+    return rows
+
+
+def _extremes(material: Material, arm: str, model: str, kept: Any, best: bool) -> list[dict[str, Any]]:
+    """Return the flows with the highest (or lowest) norm, the surest of them first."""
+    norms = material.norms[arm, model].loc[kept, ["flow", "value", "share", "n_valid"]]
+    norms = norms.assign(value=norms["value"].astype("int64"))
+    order = norms.sort_values(["value", "share", "flow"], ascending=[not best, False, True])
+    named = order.head(NAMED_FLOWS).merge(material.flows(arm)[["flow", "vignette"]], on="flow")
+    return [
+        {
+            "flow": int(row["flow"]),
+            "vignette": row["vignette"],
+            "value": int(row["value"]),
+            "share": round(float(row["share"]), 4),
+            "valid": int(row["n_valid"]),
+        }
+        for row in named.to_dict("records")
+    ]
+
+
+def _sensitivity(material: Material, norms: pd.DataFrame, kept: Any) -> dict[str, Any]:
+    """Return how firmly norms are held, and how many would be left under every pair of thresholds."""
+    pairs = {}
+    for t_val in material.study["grid"][0]:
+        for t_maj in material.study["grid"][1]:
+            name = f"status_{t_val}_{t_maj if t_maj == 'plurality' else format(t_maj, 'g')}"
+            if name in norms:
+                pairs[name.removeprefix("status_")] = int((norms[name] == "kept").sum())
+    firm = norms.loc[kept, "share"]
+    return {
+        "mean_share": round(float(firm.mean()), 4) if len(firm) else None,
+        "unanimous": int((firm == 1).sum()),
+        "norms_under_thresholds": pairs,
+    }
+
+
+def _delta(material: Material, arm: str, model: str) -> dict[str, Any] | None:
+    """Return how far the model's mean answers are from expected values, where an analysis of the study says it."""
+    for name, entry in material.study["analyses"].items():
+        if entry["kind"] == "mean_delta" and arm in entry["arms"]:
+            table = pd.read_parquet(material.folder / f"tables/{name}.parquet")
+            row = table[(table["arm"] == arm) & (table["model"] == model)]
+            if len(row):
+                first = row.iloc[0]
+                numbers = {k: float(first[k]) for k in ("mean_signed", "mean_absolute") if pd.notna(first[k])}
+                return numbers | {"flows": int(first["n"]), "status": str(first["status"])}
+    return None
+
+
+# --- Markdown
+
+
+def escape(text: object) -> str:
+    """Return ``text`` so that Markdown shows it as it is, on one line and without HTML."""
+    flat = _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+    return flat.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def card_json(card: dict[str, Any]) -> str:
+    """Return the card as JSON."""
+    return json.dumps(card, indent=1, ensure_ascii=False) + "\n"
+
+
+def card_markdown(card: dict[str, Any]) -> str:
+    """Return the card as Markdown. Everything that comes from data, models or settings is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("cinorms", "templates"),
+        autoescape=False,
+        # What a macro of the template itself has made is marked safe there, its values were escaped.
+        finalize=lambda value: value if isinstance(value, Markup) else escape(value),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    needs = card["norm_needs"]
+    return environment.get_template("card.md").render(
+        card=card,
+        mark=PLANTED_MARK,
+        needs=thresholds(needs["t_val"], needs["t_maj"]),
+        share=share,
+        count=count,
+        plain=plain,
+        statuses=STATUSES,
+        norm_statuses=NORM_STATUSES,
+        signs=[signed(level) for level in range(-2, 3)],
+        signed=signed,
+    )

@@ -1,0 +1,143 @@
+"""The data of the norm explorer: packed so that a page of some megabytes holds a study's every answer."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms import scales, tables
+from cinorms.orders import ORDERS
+from cinorms.report import words
+from cinorms.report.codes import INVALID, NOTHING
+from cinorms.report.material import Material, Pair
+
+#: Packed answers and orders of a page, in bytes; what goes beyond stays in the study's tables.
+MOST_BYTES = 5_000_000
+
+
+def explorer_data(material: Material, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
+    """Return what the explorer needs, as plain data. Every ``pack`` is base64 of gzip.
+
+    Answers take one byte each. Where all answers together are more than ``most_bytes``, those of the arms
+    that come last are left out, and the page says where they are.
+    """
+    study = material.study
+    arms = list(dict.fromkeys(arm for arm, _ in material.norms))
+    room = _Room(most_bytes)
+    return {
+        "study": study["name"],
+        "main": material.main_arm(),
+        "t_maj": study["t_maj"],
+        "consensus": study["consensus"],
+        "orders": list(ORDERS),
+        "invalid": [words.STATUSES[status] for status in INVALID],
+        "norm_statuses": [words.NORM_STATUSES[status] for status in tables.NORM_STATUSES],
+        "datasets": {name: _dataset(material, name) for name in material.vignettes},
+        "arms": [_arm(material, arm, room) for arm in arms],
+    }
+
+
+class _Room:
+    """Hands out the bytes that packed answers may still take."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def take(self, packed: str) -> str | None:
+        """Return ``packed`` if there is room for it."""
+        if len(packed) > self.left:
+            return None
+        self.left -= len(packed)
+        return packed
+
+
+def pack(data: bytes) -> str:
+    """Return ``data`` as base64 of gzip, equal data equally."""
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+
+def _numbers(values: npt.NDArray[Any], kind: str) -> bytes:
+    return np.ascontiguousarray(values).astype(kind).tobytes()
+
+
+def _dataset(material: Material, name: str) -> dict[str, Any]:
+    said, frame = material.study["datasets"][name], material.vignettes[name]
+    factors = [factor for factor in said["factors"] if factor in frame]
+    expected = frame["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
+    return {
+        "title": said["title"],
+        "factors": [_factor(factor, frame[factor]) for factor in factors],
+        "n": len(frame),
+        "flows": pack(_numbers(frame["flow"].to_numpy(), "<i4")),
+        "codes": pack(b"".join(_numbers(frame[f].astype("category").cat.codes, "<u2") for f in factors)),
+        "texts": pack(json.dumps(frame["vignette"].tolist()).encode()),
+        "range": said["expected_range"] or [scales.LEVELS[0], scales.LEVELS[-1]],
+        "expected": None
+        if np.isnan(expected).all()
+        else [None if np.isnan(value) else value for value in expected.tolist()],
+    }
+
+
+def _factor(name: str, column: pd.Series[Any]) -> dict[str, Any]:
+    levels = [str(level) for level in column.astype("category").cat.categories]
+    return {"name": name, "label": words.plain(name), "levels": levels}
+
+
+def _arm(material: Material, arm: str, room: _Room) -> dict[str, Any]:
+    said, prompts = material.study["arms"][arm], material.prompts[arm]
+    pairs = material.pairs(arm)
+    flows = np.unique(np.concatenate([material.norms[pair]["flow"].to_numpy(np.int64) for pair in pairs]))
+    frame = material.flows(arm)
+    templates = prompts.drop_duplicates("template_no").set_index("template_no")["template"]
+    # Models of an arm are shown the same orders, but for what was published of them.
+    shown = [pack(_aligned(material, pair, flows, "shown")) for pair in pairs]
+    kept = {packed: room.take(packed) for packed in dict.fromkeys(shown)}
+    orders = list(kept)
+    return {
+        "name": arm,
+        "dataset": said["dataset"],
+        "options": said["options"],
+        "system": said["system"],
+        "variants": prompts[["variant", "template_no", "order_no"]].astype(object).to_numpy().tolist(),
+        "templates": {str(no): text for no, text in templates.items()},
+        "rows": pack(_numbers(pd.Index(frame["flow"]).get_indexer(pd.Index(flows)), "<i4")),
+        "orders": [kept[packed] for packed in orders],
+        "models": [
+            _model(material, pair, flows, room) | {"orders": orders.index(packed)}
+            for pair, packed in zip(pairs, shown, strict=True)
+        ],
+    }
+
+
+def _model(material: Material, pair: Pair, flows: npt.NDArray[np.int64], room: _Room) -> dict[str, Any]:
+    arm, model = pair
+    norms = material.norms[pair].set_index("flow").reindex(flows)
+    status = material.status(arm, model).set_axis(material.norms[pair]["flow"]).reindex(flows)
+    codes = pd.Categorical(status, categories=list(tables.NORM_STATUSES)).codes
+    value = norms["value"].astype("Float64").to_numpy(dtype=np.float64, na_value=127)
+    counts = norms[["n_asked", *tables.COUNT_COLUMNS]].fillna(0).to_numpy().T
+    packed = _numbers(counts, "<u2") + _numbers(value, "i1") + _numbers(codes, "i1")
+    return {
+        "name": model,
+        "t_val": material.study["t_val"][model],
+        "layout": material.study["arms"][arm]["layouts"][model],
+        "norms": pack(packed),
+        "answers": room.take(pack(_aligned(material, pair, flows, "answers"))),
+    }
+
+
+def _aligned(material: Material, pair: Pair, flows: npt.NDArray[np.int64], what: str) -> bytes:
+    """Return a model's codes, variant by variant, for the flows of its arm.
+
+    Neighbours are answers to similar flows in one wording, which packs better than answers to one flow.
+    """
+    codes = material.codes[pair]
+    whole = np.full((len(flows), codes.answers.shape[1]), NOTHING, dtype=np.uint8)
+    whole[np.searchsorted(flows, codes.flows)] = getattr(codes, what)
+    return np.ascontiguousarray(whole.T).tobytes()

@@ -1,0 +1,174 @@
+"""How the study was made: what was asked of whom and when, with which software, at what cost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from cinorms import __version__
+from cinorms.report.material import Material
+from cinorms.report.words import count, listed, share, thresholds
+
+#: What stands for an engine where none was asked.
+ENGINES = {"model": "not recorded", "published": "published answers", "raw_csv": "file of responses"}
+#: Packages that the numbers of a study come from.
+PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "matplotlib", "plotnine", "snakemake")
+
+
+def summary(material: Material) -> list[tuple[str, str]]:
+    """Return what was asked of which models and when, as pairs of a heading and a sentence."""
+    study = material.study
+    said = [("Models", listed(list(study["models"])))]
+    for arm in dict.fromkeys(arm for arm, _ in material.norms):
+        said.append((f"Asked in arm {arm}", _arm(material, arm)))
+    asked = sum(codes.n_asked for codes in material.codes.values())
+    valid = sum(codes.n_valid for codes in material.codes.values())
+    said.append(
+        (
+            "Answers",
+            f"{count(asked)}, of which {count(valid)} ({share(valid, asked)}) are valid: they have a level",
+        )
+    )
+    t_vals = list(study["t_val"].values())
+    usual = max(t_vals, key=t_vals.count)
+    needed = thresholds(usual, study["t_maj"])
+    others = [f"{t} for {model}" for model, t in study["t_val"].items() if t != usual]
+    said.append(("A norm needs", needed + (f" (valid answers: {', '.join(others)})" if others else "")))
+    return [*said, ("When", _when(material))]
+
+
+def _arm(material: Material, arm: str) -> str:
+    said, prompts = material.study["arms"][arm], material.prompts[arm]
+    dataset = material.study["datasets"][said["dataset"]]
+    flows = len(material.norms[material.pairs(arm)[0]])
+    n_orders = prompts["order_no"].nunique()
+    return (
+        f"{count(flows)} flows of {dataset['title']}, each in up to {len(prompts)} variants: "
+        f"{prompts['template_no'].nunique()} wordings ({said['prompts']}) in {n_orders} "
+        f"{'order' if n_orders == 1 else 'orders'} of the options"
+    )
+
+
+def _when(material: Material) -> str:
+    """Return when the models answered, or why there is no such time."""
+    asked = material.provenance["asked"]
+    moments = [one[key] for one in asked for key in ("first_reply", "last_reply") if one.get(key)]
+    parts = []
+    if moments:
+        first, last = min(moments)[:10], max(moments)[:10]
+        parts.append(first if first == last else f"{first} to {last}")
+    if material.study["planted"]:
+        parts.append("planted respondents answer whenever they are asked: no time is kept")
+    published = {a["origin"] for a in material.study["arms"].values() if a["source"] == "published"}
+    parts += [f"answers published by {origin}" for origin in sorted(published)]
+    if any(arm["source"] == "raw_csv" for arm in material.study["arms"].values()):
+        parts.append("answers from files of responses, which do not say when")
+    return "; ".join(parts) or "no time was kept"
+
+
+def models(material: Material) -> list[dict[str, str]]:
+    """Return for every model and arm what is known of how it was reached; what is known of none is left out."""
+    asked = {(one["arm"], one["model"]): one for one in material.provenance["asked"]}
+    rows = [
+        _model(pair, material.study["models"][pair[1]], asked.get(pair, {}), material)
+        for pair in material.norms
+    ]
+    known = [name for name in rows[0] if any(row[name] for row in rows)]
+    return [{name: row[name] for name in known} for row in rows]
+
+
+def _model(
+    pair: tuple[str, str], entry: Mapping[str, Any], record: Mapping[str, Any], material: Material
+) -> dict[str, str]:
+    spec, codes = record.get("spec", {}), material.codes[pair]
+    runs = record.get("runs", [])
+    source = material.study["arms"][pair[0]]["source"]
+    return {
+        "arm": pair[0],
+        "model": pair[1],
+        "engine": str(record.get("engine") or ENGINES[source]),
+        "source": str(spec.get("source") or entry.get("source", "")),
+        "revision": _revision(spec, entry, record),
+        "known of it": ", ".join(
+            f"{k} {entry[k]}" for k in ("family", "capacity", "alignment", "quantisation") if k in entry
+        ),
+        "answers": count(codes.n_asked),
+        "valid": share(codes.n_valid, codes.n_asked),
+        "answered by": ", ".join(record.get("answered_by") or {}),
+        "software": _versions(runs),
+        "run time": _run_time(runs),
+        "US dollars": "" if record.get("usd") is None else f"{record['usd']:.2f}",
+    }
+
+
+def _revision(spec: Mapping[str, Any], entry: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    for run in record.get("runs", []):
+        if run.get("revision"):
+            return str(run["revision"])
+    return str(spec.get("revision") or entry.get("revision") or "")
+
+
+def _versions(runs: Iterable[Mapping[str, Any]]) -> str:
+    found: dict[str, None] = {}
+    for run in runs:
+        found |= dict.fromkeys(f"{name} {version}" for name, version in run.get("versions", {}).items())
+    return ", ".join(found)
+
+
+def _run_time(runs: Iterable[Mapping[str, Any]]) -> str:
+    """Return the hours that all jobs of a model took together; nothing where no job was recorded."""
+    seconds = 0.0
+    for run in runs:
+        if run.get("started") and run.get("ended"):
+            times = [
+                datetime.fromisoformat(str(run[key]).replace("Z", "+00:00")) for key in ("started", "ended")
+            ]
+            seconds += (times[1] - times[0]).total_seconds()
+    return f"{seconds / 3600:.2f} h" if seconds else ""
+
+
+def software() -> list[tuple[str, str]]:
+    """Return the versions of what made the numbers and this page."""
+    found = [("cinorms", __version__), ("Python", platform.python_version())]
+    for package in PACKAGES:
+        try:
+            found.append((package, metadata.version(package)))
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def hashes(material: Material) -> list[tuple[str, str]]:
+    """Return the SHA-256 of what was asked, and of every file of responses."""
+    folder = material.folder
+    paths = [folder / f"vignettes/{name}.parquet" for name in material.vignettes]
+    paths += [folder / f"prompts/{arm}.parquet" for arm in material.prompts]
+    made = [(path.relative_to(folder).as_posix(), _sha256(path)) for path in paths]
+    for one in material.provenance["asked"]:
+        for file in one["files"]:
+            made.append((f"responses/{one['arm']}/{one['model']}/{file['shard']}.parquet", file["sha256"]))
+    return made
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def citations(material: Material) -> list[str]:
+    """Return what the datasets, prompts and published answers of the study ask to be cited as."""
+    study = material.study
+    said = [dataset["citation"] for dataset in study["datasets"].values()]
+    for arm in study["arms"].values():
+        said += [arm["prompts_citation"], arm["origin"]]
+    return list(dict.fromkeys(text for text in said if text))
+
+
+def settings_text(material: Material) -> str:
+    """Return the settings of the study, defaults included, as text."""
+    return json.dumps(material.study["settings"], indent=2, ensure_ascii=False)

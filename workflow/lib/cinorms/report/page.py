@@ -1,0 +1,147 @@
+"""The report's page: put together from a study's tables, with everything it needs inside it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from cinorms import __version__
+from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, PLANTED_MARK
+from cinorms.report import method
+from cinorms.report.explorer import explorer_data
+from cinorms.report.findings import discarded, findings
+from cinorms.report.material import Material
+from cinorms.report.sections import printed, sections
+from cinorms.report.words import STATUSES
+
+#: The page's script, in the order in which its parts build on each other.
+SCRIPTS = ("dom", "codec", "data", "state", "slice", "controls", "heatmap", "flows", "cell", "main")
+
+
+def render(material: Material, command: str = "snakemake --force --") -> str:
+    """Return the page. Everything that comes from data, models or settings is escaped.
+
+    ``command`` makes the file again that is put after it.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("cinorms", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style, script = _style(), _script()
+    return environment.get_template("report.html").render(
+        study=material.study,
+        mark=PLANTED_MARK,
+        style=style,
+        script=script,
+        policy=policy(style, script),
+        data=embedded(explorer_data(material)),
+        summary=method.summary(material),
+        findings=findings(material),
+        discarded=discarded(material),
+        sections=sections(material, command),
+        printed=printed(material),
+        texts=_unread(material),
+        models=method.models(material),
+        software=method.software(),
+        hashes=method.hashes(material),
+        citations=method.citations(material),
+        settings=method.settings_text(material),
+        cards=_cards(material),
+        version=__version__,
+    )
+
+
+def embedded(data: Any) -> str:
+    """Return ``data`` as JSON that can stand in a script element: it cannot end it, nor begin a comment."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def policy(style: str, script: str) -> str:
+    """Return the page's content security policy: this one script, this one style, images inside the page."""
+    return (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: 'self'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _style() -> str:
+    """Return the page's style, with the colours that all figures have."""
+    names = {-2: "m2", -1: "m1", 0: "0", 1: "p1", 2: "p2"}
+    lines = [f".l-{names[level]} {_colours(colour)}" for level, colour in LEVEL_COLOURS.items()]
+    lines.append(f".l-none {_colours(NO_NORM_COLOUR)}")
+    return _template("report.css") + "\n".join(lines) + "\n"
+
+
+def _colours(colour: str) -> str:
+    return f"{{ background: {colour}; color: {ink_on(colour)}; }}"
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever has more contrast on ``colour``: small numbers stand on it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    # Contrast to white is 1.05 / (luminance + 0.05), to black (luminance + 0.05) / 0.05.
+    return "#ffffff" if (luminance + 0.05) ** 2 < 1.05 * 0.05 else "#000000"
+
+
+def _script() -> str:
+    parts = [_template(f"report_{name}.js") for name in SCRIPTS]
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
+
+
+def _template(name: str) -> str:
+    return (files("cinorms") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _unread(material: Material) -> list[dict[str, str]]:
+    """Return the most frequent texts that are no valid answer, of every model."""
+    return [
+        {
+            "arm": arm,
+            "model": model,
+            "text": row["text"],
+            "count": row["count"],
+            "status": STATUSES[row["status"]],
+        }
+        for (arm, model), texts in material.reviews.items()
+        for row in texts.to_dict("records")
+    ]
+
+
+def _cards(material: Material) -> list[dict[str, Any]]:
+    """Return the norm cards, each inside the page."""
+    found = []
+    for model in material.study["models"]:
+        files = [_card_file(material.folder, f"{model}.{ending}") for ending in ("md", "json")]
+        found.append({"model": model, "files": [file for file in files if file]})
+    return found
+
+
+def _card_file(folder: Path, name: str) -> Mapping[str, str] | None:
+    path = folder / "cards" / name
+    if not path.exists():
+        return None
+    kind = "text/markdown" if name.endswith(".md") else "application/json"
+    return {
+        "name": name,
+        "href": f"data:{kind};charset=utf-8;base64,{base64.b64encode(path.read_bytes()).decode()}",
+    }

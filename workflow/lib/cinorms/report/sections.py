@@ -1,0 +1,205 @@
+"""Sections of the page: every figure and table of the study, under the question that its kind answers."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+
+from cinorms.report.material import Material
+from cinorms.report.words import link, number, plain
+
+#: Rows of a table that the page shows, and the largest CSV file that it carries.
+SHOWN_ROWS = 40
+MOST_CSV = 60_000
+#: A table with more rows than this is folded.
+OPEN_ROWS = 12
+#: A bound on what all figures may take, in characters; a figure beyond it is linked.
+MOST_FIGURES = 5_000_000
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, the question it answers, and the kinds of figures and analyses that belong there."""
+
+    name: str
+    title: str
+    question: str
+    figures: tuple[str, ...]
+    analyses: tuple[str, ...]
+
+
+SECTIONS = (
+    Section(
+        "answers",
+        "Answers and norms",
+        "What was answered, and what is held consistently enough to be called a norm?",
+        ("distribution", "norm_distribution", "norms"),
+        ("answer_counts", "norm_counts", "privacy_bias", "missing_answers", "missing_bounds"),
+    ),
+    Section(
+        "sensitivity",
+        "Sensitivity to prompts",
+        "How much hangs on the wording, on the order of the options, and on the thresholds?",
+        ("variance", "minority", "sensitivity"),
+        (
+            "position_effects",
+            "minority",
+            "stability",
+            "norm_intervals",
+            "discarded",
+            "discarded_levels",
+            "discarded_association",
+            "lost",
+        ),
+    ),
+    Section(
+        "factors",
+        "What the norms depend on",
+        "Which sender, recipient, information or condition makes a flow more or less acceptable?",
+        ("coefficients",),
+        ("ordinal_regression", "proportional_odds", "response_regression", "marginal_means", "amce"),
+    ),
+    Section(
+        "models",
+        "Differences between models",
+        "Do the models hold different norms, and do size, alignment or quantisation matter?",
+        (),
+        ("model_tests", "model_pairs", "model_contrasts", "normality"),
+    ),
+    Section(
+        "agreement",
+        "Agreement of models",
+        "On how much of what they hold do the models agree?",
+        ("agreement",),
+        ("agreement_pairs", "agreement_sets"),
+    ),
+    Section(
+        "delta",
+        "Distance from expected values",
+        "How far are the norms from what a survey, a law or a policy expects?",
+        ("delta",),
+        ("mean_delta", "delta"),
+    ),
+    Section(
+        "calibration",
+        "Calibration",
+        "Of what was planted in respondents with known norms, how much is recovered?",
+        ("calibration",),
+        ("calibration", "calibration_coefficients"),
+    ),
+    Section(
+        "reliability",
+        "Reliability and number of prompts",
+        "Do a model's answers agree with themselves, and how many variants are enough?",
+        (),
+        ("reliability", "budget", "budget_needed", "budget_design"),
+    ),
+)
+
+
+def sections(material: Material, command: str) -> list[dict[str, Any]]:
+    """Return the sections that have a figure or a table; ``command`` makes the file that is put after it."""
+    study, left = material.study, MOST_FIGURES
+    found = []
+    for section in SECTIONS:
+        figures = []
+        for name, entry in study["figures"].items():
+            if entry["kind"] in section.figures:
+                figures.append(_figure(material.folder, name, entry, command, left))
+                left -= len(figures[-1]["src"])
+        tables = [
+            _table(material.folder, name, entry, command)
+            for name, entry in study["analyses"].items()
+            if entry["kind"] in section.analyses
+        ]
+        if figures or tables:
+            found.append({"section": section, "figures": figures, "tables": tables})
+    return found
+
+
+def printed(material: Material) -> list[dict[str, Any]]:
+    """Return the tables that the study sets out as in print. They were escaped when they were written."""
+    found = []
+    for name in material.study["printed"]:
+        path = material.folder / "printed" / f"{name}.html"
+        text = path.read_text(encoding="utf-8")
+        table = text[text.index("<table") : text.index("</table>") + len("</table>")]
+        data = _data(path.with_suffix(".csv"), f"../printed/{name}.csv")
+        found.append({"name": name, "table": table, "data": data, "latex": f"../printed/{name}.tex"})
+    return found
+
+
+def _figure(folder: Path, name: str, entry: Mapping[str, Any], command: str, left: int) -> dict[str, Any]:
+    path = folder / "figures" / f"{name}.svg"
+    src = svg_address(path.read_text(encoding="utf-8"))
+    # Its lines are broken for a narrower place than the page.
+    caption = " ".join(path.with_suffix(".txt").read_text(encoding="utf-8").split())
+    return {
+        "name": name,
+        "title": entry["title"] or name,
+        "src": src if len(src) <= left else f"../figures/{name}.svg",
+        "caption": caption,
+        "about": entry["about"],
+        "pdf": f"../figures/{name}.pdf",
+        "data": _data(path.with_suffix(".csv"), f"../figures/{name}.csv"),
+        # A heatmap is drawn from shapes: its norms are in the explorer, which hands them out as CSV.
+        "explore": link(entry["arms"][0], entry["models"][:4]) if entry["kind"] == "norms" else "",
+        "command": f"{command} {folder.as_posix()}/figures/{name}.png",
+    }
+
+
+def svg_address(text: str) -> str:
+    """Return an SVG file as a ``data:`` address: as an image it can run nothing and load nothing.
+
+    Written out rather than as base64, which would be longer. Where DejaVu is not installed, Verdana has
+    nearly the same widths. Coordinates keep two decimals: less than a hundredth of a point cannot be seen.
+    """
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    text = re.sub(r"<[^>]*>", _shorter, text)
+    text = re.sub(r"\s+", " ", text)
+    return "data:image/svg+xml," + quote(text, safe=" ~()*!.'/:=;,-_?&@$|^`{}[]+")
+
+
+def _shorter(tag: re.Match[str]) -> str:
+    return re.sub(r"(\.\d\d)\d+", r"\1", tag[0])
+
+
+def _table(folder: Path, name: str, entry: Mapping[str, Any], command: str) -> dict[str, Any]:
+    path = folder / "tables" / f"{name}.csv"
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    columns = [c for c in entry["columns"] if c in frame] or [c for c in frame if c != "any_planted"]
+    shown = frame[columns].head(SHOWN_ROWS)
+    return {
+        "name": name,
+        "about": entry["about"],
+        "columns": [plain(column) for column in columns],
+        "rows": [[_cell(cell) for cell in row] for row in shown.to_numpy().tolist()],
+        "of": len(frame),
+        "open": len(frame) <= OPEN_ROWS,
+        "data": _data(path, f"../tables/{name}.csv"),
+        "command": f"{command} {folder.as_posix()}/tables/{name}.csv",
+    }
+
+
+def _cell(text: str) -> dict[str, Any]:
+    """Return a cell as it is shown; ``whole`` is what stands in the file where that is longer."""
+    shown = number(text)
+    numeric = bool(re.fullmatch(r"-?\d[\d.]*(e[+-]?\d+)?", text))
+    return {"text": shown, "whole": text if shown != text else "", "number": numeric}
+
+
+def _data(path: Path, beside: str) -> dict[str, str] | None:
+    """Return where a reader gets a CSV file: in the page itself, or beside it if it is long."""
+    if not path.exists():
+        return None
+    raw = path.read_bytes()
+    inside = f"data:text/csv;charset=utf-8;base64,{base64.b64encode(raw).decode()}"
+    return {"name": path.name, "href": inside if len(raw) <= MOST_CSV else beside}

@@ -1,0 +1,81 @@
+"""How the report says things: names, numbers, shares and statuses in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+STATUSES = {
+    "refusal": "refusal",
+    "needs_context": "asks for context",
+    "nonsense": "nonsense",
+    "ambiguous": "ambiguous",
+    "empty": "empty",
+    "truncated": "cut off",
+    "error": "error of the endpoint",
+    "invalid": "invalid (reason not published)",
+}
+NORM_STATUSES = {
+    "kept": "norm held",
+    "below_t_val": "no norm: too few valid answers",
+    "no_majority": "no norm: no majority",
+    "tie": "no norm: a tie",
+}
+
+
+def plain(name: str) -> str:
+    """Return the name of a factor or column as words."""
+    return name.replace("_", " ")
+
+
+def count(n: int) -> str:
+    """Return a count with thousands apart."""
+    return f"{n:,}"
+
+
+def share(part: float, whole: float) -> str:
+    """Return a share in per cent; what is not quite none or all is not called so."""
+    if not whole:
+        return "none"
+    value = 100 * part / whole
+    if 0 < value < 1 or 99 < value < 100:
+        return "under 1%" if value < 1 else "over 99%"
+    return f"{value:.0f}%"
+
+
+def signed(level: int) -> str:
+    """Return a level with its sign."""
+    return f"{level:+d}" if level else "0"
+
+
+def number(value: Any) -> str:
+    """Return a cell of a table: a long decimal number with four digits, anything else as it stands."""
+    text = str(value)
+    if not any(mark in text for mark in ".e"):
+        return text
+    try:
+        found = float(text)
+    except ValueError:
+        return text
+    short = f"{found:.4g}"
+    return short if len(short) < len(text) else text
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
+
+
+def thresholds(t_val: int, t_maj: float | str) -> str:
+    """Return in words what a norm needs."""
+    agree = (
+        "and the most frequent level counts" if t_maj == "plurality" else f"{float(t_maj):.0%} of them agree"
+    )
+    return f"at least {t_val} valid answers, {agree}"
+
+
+def link(arm: str, models: Sequence[str], **state: str) -> str:
+    """Return the address of a state of the explorer, as report_state.js reads it."""
+    pairs = [("arm", arm), *(("model", model) for model in models), *state.items()]
+    return "#explorer?" + urlencode(pairs)

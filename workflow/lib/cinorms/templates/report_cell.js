@@ -1,0 +1,126 @@
+// One flow: its vignette, each model's norm and answers, and the exact question of every variant.
+
+/** Show the flow at place `i` in the dialog. */
+async function showCell(state, i, close) {
+  const dialog = document.getElementById("cell");
+  const { arm } = state;
+  const models = chosen(state);
+  const packs = await Promise.all(models.map(async (model) => (model.answers ? new Uint8Array(await unpack(model.answers)) : null)));
+  const levels = arm.factors.map((factor) => [make("dt", {}, factor.label), make("dd", {}, factor.levels[factor.of[i]])]);
+  dialog.replaceChildren(
+    make("button", { type: "button", class: "close", onclick: close }, "Close"),
+    make("h3", { id: "cell-title" }, `Flow ${arm.flow[i]} of ${arm.title}`),
+    make("blockquote", { class: "vignette" }, arm.text[i]),
+    make("dl", { class: "facts" }, ...levels.flat()),
+    ...models.map((model) => modelPart(arm, model, i)),
+    make("h3", {}, "Answers under every variant"),
+    variantPart(arm, models, packs, i),
+  );
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+}
+
+function modelPart(arm, model, i) {
+  const parts = [make("h4", {}, model.name), make("p", {}, chip(arm, model, i), ` ${normSaid(arm, model, i)}`)];
+  if (valid(model, i)) {
+    const head = LEVELS.map((level, k) => make("th", { scope: "col" }, `${signed(level)} ${arm.options[k]}`));
+    const cells = model.counts.map((of) => bar(of[i], valid(model, i)));
+    parts.push(make("div", { class: "scroll" }, makeTable(head, [make("tr", {}, ...cells)])));
+  }
+  const delta = deltaSaid(arm, model, i);
+  return make("section", { class: "answers-of" }, ...parts, delta ? make("p", {}, delta) : "");
+}
+
+/** Say what norm a model holds, and how sure that is. */
+function normSaid(arm, model, i) {
+  if (model.status[i] < 0) return "This model was not asked about this flow.";
+  const n = valid(model, i);
+  const invalid = model.asked[i] - n;
+  const said = holds(model, i)
+    ? `The norm is ‘${wordsOf(arm, model, i)}’: ${model.counts[model.value[i] + 2][i]} of ${n} valid answers (${percent(model.counts[model.value[i] + 2][i], n)}) agree.`
+    : `${capital(study.norm_statuses[model.status[i]])}; ${n ? `at most ${agreeing(model, i)} of ${n} valid answers agree` : "there is no valid answer"}. This is not the same as neutral.`;
+  const needs = study.t_maj === "plurality" ? "the most frequent level counts" : `${Math.round(100 * study.t_maj)}% must agree`;
+  return `${said} ${count(model.asked[i])} answers were asked for, ${count(invalid)} of them ${invalid === 1 ? "is" : "are"} invalid. A norm needs ${model.t_val} valid answers; ${needs}.`;
+}
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Say what is expected of a flow, and how far norm and mean answer are from it; nothing where nothing is. */
+function deltaSaid(arm, model, i) {
+  const expected = arm.expected?.[i];
+  if (expected === null || expected === undefined) return "";
+  const unit = `on the dataset’s range from ${arm.range[0]} to ${arm.range[1]}`;
+  const n = valid(model, i);
+  const parts = [`Expected: ${signed(expected, 2)} ${unit}.`];
+  if (holds(model, i)) parts.push(`Delta of the norm: ${signed(inUnits(arm, model.value[i]) - expected, 2)}.`);
+  if (n) {
+    const mean = LEVELS.reduce((sum, level, k) => sum + level * model.counts[k][i], 0) / n;
+    parts.push(`Delta of the mean answer: ${signed(inUnits(arm, mean) - expected, 2)}.`);
+  }
+  return parts.join(" ");
+}
+
+/** Return the table of variants; choosing one shows its exact question in a row below it. */
+function variantPart(arm, models, packs, i) {
+  if (!packs.some(Boolean)) {
+    return make("p", {}, `The answers are too many for this page: they are in the study’s folder under answers/${arm.name}.`);
+  }
+  const asked = make("td", { id: "question", colspan: 1 + models.length });
+  const below = make("tr", {}, asked);
+  const head = ["Variant (choose one to read its question)", ...models.map((model) => model.name)];
+  const rows = arm.variants.map(([, template, order], v) => {
+    const show = async (event) => {
+      asked.replaceChildren(...(await questionPart(arm, models, v, i)));
+      event.target.closest("tr").after(below);
+    };
+    const name = `Wording ${template}, order ${order}`;
+    const cells = packs.map((pack) => make("td", {}, pack ? answerWords(arm, pack[v * arm.n + i]) : "in the study’s folder"));
+    return make("tr", {}, make("th", { scope: "row" }, make("button", { type: "button", class: "link", onclick: show }, name)), ...cells);
+  });
+  const table = makeTable(head.map((text) => make("th", { scope: "col" }, text)), rows);
+  return make("div", {}, make("div", { class: "scroll" }, table));
+}
+
+function answerWords(arm, code) {
+  if (code === NOT_ASKED) return "not asked";
+  if (code >= LEVELS.length) return study.invalid[code - LEVELS.length];
+  return make("span", {}, make("span", { class: `chip ${CLASSES[code]}` }, signed(LEVELS[code])), ` ${arm.options[code]}`);
+}
+
+/** Return the question of variant `v` as the models were asked it, once for each way in which it was put. */
+async function questionPart(arm, models, v, i) {
+  const [, template, order] = arm.variants[v];
+  const parts = [];
+  const seen = new Set();
+  for (const model of models) {
+    const messages = await messagesOf(arm, model, v, i);
+    const key = JSON.stringify(messages);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    parts.push(make("h4", {}, `Wording ${template}, order ${order}${models.length > 1 && model.layout !== "single" ? `, as ${model.name} was asked` : ""}`));
+    messages.forEach(({ role, content }) => parts.push(make("p", {}, `${capital(role)} message:`), make("blockquote", {}, content)));
+  }
+  return parts;
+}
+
+/** Return the messages of a chat, as cinorms.prompts.messages writes them. */
+async function messagesOf(arm, model, v, i) {
+  const template = arm.templates[arm.variants[v][1]];
+  const pack = arm.orders[model.orders];
+  const order = pack ? study.orders[new Uint8Array(await unpack(pack))[v * arm.n + i]] : undefined;
+  const options = order
+    ? `[${[...order].map((k) => arm.options[Number(k)]).join(", ")}]`
+    : `[${arm.options.join(", ")}] (in an order that is not known)`;
+  const single = model.layout === "single";
+  const instruction = single ? template : template.replace(/:?\s*\{scenario\}/, "");
+  const text = put(instruction, arm.text[i], options);
+  const system = [arm.system, single ? null : text].filter(Boolean).join("\n\n");
+  const user = { role: "user", content: single ? text : arm.text[i] };
+  return system ? [{ role: "system", content: system }, user] : [user];
+}
+
+/** Put vignette and options into a template; what they contain is not looked into for placeholders. */
+function put(template, vignette, options) {
+  const parts = template.split(/(\{scenario\}|\{options\})/);
+  return parts.map((part) => ({ "{scenario}": vignette, "{options}": options })[part] ?? part).join("");
+}

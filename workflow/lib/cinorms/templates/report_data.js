@@ -1,0 +1,95 @@
+// The study's norms: an arm at a time, its models in typed arrays that have one place per flow.
+
+const study = JSON.parse(document.getElementById("explorer-data").textContent);
+const LEVELS = [-2, -1, 0, 1, 2];
+const NOT_ASKED = 255;
+const KEPT = 0;
+const CLASSES = ["l-m2", "l-m1", "l-0", "l-p1", "l-p2"];
+const NO_NORM_SIGNS = { 1: "·", 2: "–", 3: "×" };
+const arms = new Map();
+
+/** Return an arm with its norms unpacked (a promise). Place `i` of every list is the arm's flow number `i`. */
+function loadArm(name) {
+  if (!arms.has(name)) arms.set(name, readArm(study.arms.find((arm) => arm.name === name)));
+  return arms.get(name);
+}
+
+async function readArm(packed) {
+  const dataset = study.datasets[packed.dataset];
+  const rows = new Int32Array(await unpack(packed.rows));
+  const flows = new Int32Array(await unpack(dataset.flows));
+  const codes = new Uint16Array(await unpack(dataset.codes));
+  const texts = await unpackJson(dataset.texts);
+  const pick = (k) => Uint16Array.from(rows, (row) => codes[k * dataset.n + row]);
+  const factors = dataset.factors.map((factor, k) => ({ ...factor, of: pick(k) }));
+  return {
+    ...packed,
+    range: dataset.range,
+    title: dataset.title,
+    n: rows.length,
+    flow: Int32Array.from(rows, (row) => flows[row]),
+    text: Array.from(rows, (row) => texts[row]),
+    expected: dataset.expected ? Array.from(rows, (row) => dataset.expected[row]) : null,
+    factors: factors.map((factor) => ({ ...factor, used: usedLevels(factor) })),
+    models: await Promise.all(packed.models.map((model) => readModel(model, rows.length))),
+  };
+}
+
+/** Return the levels that the arm's flows have, in the order of the dataset. */
+function usedLevels(factor) {
+  const used = new Set(factor.of);
+  return factor.levels.map((label, code) => ({ label, code })).filter(({ code }) => used.has(code));
+}
+
+async function readModel(model, n) {
+  const bytes = await unpack(model.norms);
+  const numbers = new Uint16Array(bytes, 0, 6 * n);
+  return {
+    ...model,
+    asked: numbers.subarray(0, n),
+    counts: LEVELS.map((_, k) => numbers.subarray((k + 1) * n, (k + 2) * n)),
+    value: new Int8Array(bytes, 12 * n, n),
+    status: new Int8Array(bytes, 13 * n, n),
+  };
+}
+
+const holds = (model, i) => model.status[i] === KEPT;
+
+/** Return how many answers to a flow are valid. */
+function valid(model, i) {
+  let sum = 0;
+  for (const of of model.counts) sum += of[i];
+  return sum;
+}
+
+/** Return how many answers to a flow are its most frequent level. */
+function agreeing(model, i) {
+  let most = 0;
+  for (const of of model.counts) most = Math.max(most, of[i]);
+  return most;
+}
+
+/** Return what stands for a flow's norm in a cell: the level, or a sign for why there is none. */
+function signOf(model, i) {
+  if (holds(model, i)) return signed(model.value[i]);
+  return NO_NORM_SIGNS[model.status[i]] ?? "";
+}
+
+/** Return a flow's norm in words. */
+function wordsOf(arm, model, i) {
+  if (model.status[i] < 0) return "not asked";
+  return holds(model, i) ? arm.options[model.value[i] + 2] : study.norm_statuses[model.status[i]];
+}
+
+const classOf = (model, i) => (holds(model, i) ? CLASSES[model.value[i] + 2] : "l-none");
+
+/** Return a coloured sign that says the same in words to who cannot see it. */
+function chip(arm, model, i) {
+  return make("span", { class: `chip ${classOf(model, i)}` }, signOf(model, i) || " ");
+}
+
+/** Return a level's value in the units in which the dataset states what is expected. */
+function inUnits(arm, level) {
+  const [low, high] = arm.range;
+  return low + ((level + 2) * (high - low)) / 4;
+}

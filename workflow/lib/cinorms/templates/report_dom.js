@@ -1,0 +1,54 @@
+// Elements. Whatever comes from data goes through here as text, never as HTML.
+
+/** Return a new element. `attributes` are set as attributes, `on...` as listeners; children are nodes or text. */
+function make(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return node;
+}
+
+/** Put `children` in place of what is in the element `id`. */
+function fill(id, ...children) {
+  document.getElementById(id).replaceChildren(...children);
+}
+
+/** Return a table from a list of head cells and a list of rows, both of them elements. */
+function makeTable(head, rows, attributes = {}) {
+  return make("table", attributes, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
+}
+
+const thousands = new Intl.NumberFormat("en");
+
+/** Return a count with thousands apart. */
+const count = (n) => thousands.format(n);
+
+/** Return a share in per cent. */
+const percent = (part, whole) => (whole ? `${Math.round((100 * part) / whole)}%` : "none");
+
+/** Return a number with its sign, and a minus that is one. */
+function signed(value, digits = 0) {
+  const text = Math.abs(value).toFixed(digits);
+  if (Number(text) === 0) return text;
+  return (value > 0 ? "+" : "−") + text;
+}
+
+/** Hand the reader a file that is made here. */
+function offer(name, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+/** Return rows as CSV. A text that a spreadsheet would take for a formula gets an apostrophe in front. */
+function csv(rows) {
+  const cell = (value) => {
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}

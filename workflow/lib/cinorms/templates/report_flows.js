@@ -1,0 +1,86 @@
+// The table of flows: sortable by each column, as long as the reader wants it.
+
+const PAGE = 50;
+
+/** Show the first `most` of the flows that `places` lists. */
+function showFlows(state, places, most, change, more) {
+  const { arm } = state;
+  const models = chosen(state);
+  const factors = arm.factors.filter((factor) => factor.used.length > 1 && !(factor.name in state.fix));
+  const order = sorted(state, places);
+  const rows = order.slice(0, most).map((i) => flowRow(state, models, factors, i, change));
+  keepFocus("flows", () => fill("flows", makeTable(heads(state, models, factors, change), rows)));
+  const shown = Math.min(most, order.length);
+  document.getElementById("flows-said").textContent = saidOf(state, order, shown);
+  const button = make("button", { type: "button", onclick: more }, `Show ${Math.min(PAGE, order.length - shown)} more`);
+  fill("flows-more", ...(shown < order.length ? [button] : []));
+}
+
+function saidOf(state, order, shown) {
+  const where = cellWords(state);
+  if (state.compare && state.models.length < 2) return "Choose at least two models to compare.";
+  const what = state.compare ? "flows on which the chosen models hold different norms, furthest apart first" : "flows";
+  return `${count(order.length)} ${what}${where}; ${count(shown)} are shown. Choose one to see the answers behind it.`;
+}
+
+function cellWords(state) {
+  const names = [state.rows, state.columns];
+  const said = (state.cell ?? []).map((level, k) => (level === null ? "" : `${names[k].replaceAll("_", " ")} ‘${level}’`));
+  return said.some(Boolean) ? ` with ${said.filter(Boolean).join(" and ")}` : "";
+}
+
+function heads(state, models, factors, change) {
+  const list = [["flow:", "Flow"], ...factors.map((factor) => [`factor:${factor.name}`, factor.label])];
+  if (!factors.length) list.push(["", "Vignette"]);
+  models.forEach((model) => list.push([`norm:${model.name}`, model.name], [`share:${model.name}`, "Agree"]));
+  if (models.length > 1) list.push(["distance:", "Distance"]);
+  return list.map(([key, text]) => headCell(state, key, text, change));
+}
+
+function headCell(state, key, text, change) {
+  if (!key) return make("th", { scope: "col" }, text);
+  const on = state.sort === key;
+  const sign = on ? (state.down ? " ▼" : " ▲") : "";
+  const turn = () => change({ sort: key, down: on ? !state.down : false });
+  const sort = on ? (state.down ? "descending" : "ascending") : "none";
+  const label = key.startsWith("share:") ? { "aria-label": `Valid answers of ${key.slice(6)} that agree` } : {};
+  return make("th", { scope: "col", "aria-sort": sort }, make("button", { type: "button", name: `sort:${key}`, onclick: turn, ...label }, text + sign));
+}
+
+function flowRow(state, models, factors, i, change) {
+  const { arm } = state;
+  const open = () => change({ flow: arm.flow[i] });
+  const cells = [make("th", { scope: "row" }, make("button", { type: "button", class: "link", name: `flow:${arm.flow[i]}`, onclick: open }, `Flow ${arm.flow[i]}`))];
+  factors.forEach((factor) => cells.push(make("td", {}, factor.levels[factor.of[i]])));
+  if (!factors.length) cells.push(make("td", {}, arm.text[i]));
+  for (const model of models) {
+    cells.push(make("td", {}, chip(arm, model, i), ` ${wordsOf(arm, model, i)}`));
+    cells.push(make("td", { class: "number" }, agreed(model, i)));
+  }
+  if (models.length > 1) {
+    const gap = distance(models, i);
+    cells.push(make("td", { class: "number" }, gap < 0 ? "not both" : String(gap)));
+  }
+  return make("tr", {}, ...cells);
+}
+
+/** Return how many valid answers are the most frequent level, of how many. */
+const agreed = (model, i) => (valid(model, i) ? `${agreeing(model, i)} of ${valid(model, i)}` : "none valid");
+
+/** Return the flows as rows of a CSV file, every chosen model's norm with its counts. */
+function flowsCsv(state, places) {
+  const { arm } = state;
+  const models = chosen(state);
+  const names = ["norm", "status", "valid", ...LEVELS.map((level) => `answers ${level}`)];
+  const head = ["flow", ...arm.factors.map((factor) => factor.name), "vignette"];
+  models.forEach((model) => names.forEach((name) => head.push(`${model.name}: ${name}`)));
+  const rows = sorted(state, places).map((i) => {
+    const row = [arm.flow[i], ...arm.factors.map((factor) => factor.levels[factor.of[i]]), arm.text[i]];
+    for (const model of models) {
+      row.push(holds(model, i) ? model.value[i] : "", wordsOf(arm, model, i), valid(model, i));
+      model.counts.forEach((of) => row.push(of[i]));
+    }
+    return row;
+  });
+  return csv([head, ...rows]);
+}

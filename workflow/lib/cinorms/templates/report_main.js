@@ -1,0 +1,87 @@
+// The explorer: reads the address, shows what it says, and writes every change back to it.
+
+let state = null;
+let most = PAGE;
+
+/** Show everything again after `changed` of the state is different. */
+async function change(changed) {
+  if (changed.arm) {
+    history.replaceState(null, "", `${MARK}${new URLSearchParams([["arm", changed.arm]])}`);
+    state = await readState();
+  } else {
+    state = { ...state, ...changed };
+    history.replaceState(null, "", addressOf(state));
+  }
+  if (!("flow" in changed)) {
+    most = PAGE;
+    // What only narrows or sorts the table leaves everything above it as it is.
+    if (Object.keys(changed).every((key) => ["query", "held", "sort", "down"].includes(key))) showTable(sliceOf(state));
+    else show();
+  }
+  await showDialog();
+}
+
+function show() {
+  const slice = sliceOf(state);
+  showControls(state, change);
+  showSlice(slice);
+  showCounts(state, slice);
+  showLegend(state);
+  showHeatmap(state, slice, openCell);
+  showTable(slice);
+}
+
+function showTable(slice) {
+  const places = tableOf(state, slice);
+  const more = () => {
+    most += PAGE;
+    showTable(slice);
+  };
+  showFlowControls(state, change, () => offer(`${study.study}-${state.arm.name}-flows.csv`, flowsCsv(state, places)));
+  showFlows(state, places, most, change, more);
+}
+
+function showSlice(slice) {
+  const fixed = Object.entries(state.fix).map(([name, level]) => `${name.replaceAll("_", " ")} ‘${level}’`);
+  const where = fixed.length ? ` with ${fixed.join(", ")}` : "";
+  const only = state.compare ? " on which the chosen models hold different norms" : "";
+  document.getElementById("slice").textContent = `${count(slice.length)} of ${count(state.arm.n)} flows${where}${only}.`;
+}
+
+/** Open a cell of the heatmap: its flow, or where it has several, the table of them. */
+function openCell(places, row, column) {
+  if (places.length === 1) return change({ flow: state.arm.flow[places[0]] });
+  change({ cell: [row, column] });
+  return document.getElementById("flows-title").scrollIntoView({ block: "start" });
+}
+
+async function showDialog() {
+  const i = state.flow === null ? -1 : state.arm.flow.indexOf(state.flow);
+  if (i >= 0) return showCell(state, i, close);
+  return document.getElementById("cell").close();
+}
+
+const close = () => document.getElementById("cell").close();
+
+/** Show the state of the address; scroll there if the reader came by a link to it. */
+async function start() {
+  state = await readState();
+  most = PAGE;
+  show();
+  await showDialog();
+  if (location.hash.startsWith(MARK)) document.getElementById("explorer").scrollIntoView();
+  document.documentElement.dataset.ready = "1";
+}
+
+document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
+document.getElementById("cell").addEventListener("close", () => {
+  if (state.flow !== null) change({ flow: null });
+});
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith(MARK)) start();
+});
+// What is folded on the screen is open on paper.
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+});
+start();

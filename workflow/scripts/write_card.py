@@ -1,0 +1,15 @@
+"""Write the norm card of one model, for people and for programs."""
+
+from pathlib import Path
+
+from cinorms.logs import start_logging
+from cinorms.report.cards import card_json, card_markdown, make_card
+from cinorms.report.material import read_material
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    model = snakemake.wildcards.model
+    folder = Path(snakemake.output.text).parents[1]
+    card = make_card(read_material(snakemake.params.study, folder, [model]), model)
+    Path(snakemake.output.text).write_text(card_markdown(card), encoding="utf-8")
+    Path(snakemake.output.data).write_text(card_json(card), encoding="utf-8")
