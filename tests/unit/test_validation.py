@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from cinorms.errors import CinormsError, ConfigError, listing
 from cinorms.settings import Root
@@ -261,8 +262,7 @@ def test_a_schema_is_closed_describes_every_key_and_holds_no_default(path: Path)
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=SHORT)
 def test_a_schema_is_a_valid_schema(path: Path) -> None:
-    with pytest.raises(ConfigError):
-        check(object(), path, "f")
+    Draft202012Validator.check_schema(load_yaml(path))  # nobody does while a study is read
     assert load_yaml(path)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 

@@ -18,6 +18,7 @@ import yaml
 
 from cinorms.releases import COLUMNS
 
+from ..printed_numbers import differences, other_stars
 from .conftest import ROOT, Project
 
 MODELS = {"tulu-2-7b": "tulu-2-7b", "gpt-4o-mini": "gpt-4o-mini-8B"}
@@ -230,9 +231,10 @@ def test_raw_files_go_through_the_answers_stage(school: Project) -> None:
 def test_every_printed_number_of_the_paper_is_found_again(project: Project) -> None:
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "config/replication.yaml"]
     mirror = str(Path(os.environ["CINORMS_MIRROR"]).absolute())
+    printed = {n: f"results/replication/printed/table{n}.csv" for n in (2, 3, 4)}
     environment = {**os.environ, "CINORMS_MIRROR": mirror}
     done = subprocess.run(
-        [*command, "--", "results/replication/comparison.csv"],
+        [*command, "--", "results/replication/comparison.csv", *printed.values()],
         cwd=project.folder,
         env=environment,
         text=True,
@@ -247,6 +249,9 @@ def test_every_printed_number_of_the_paper_is_found_again(project: Project) -> N
     counted = comparison[comparison["match"] == "yes"].groupby("item").size()
     assert counted[["Table 2", "Table 3", "Table 4"]].tolist() == [154, 40, 264]
     assert counted.sum() == 622
+    for number, path in printed.items():
+        assert differences(number, project.folder / path) == []
+    assert len(other_stars(project.folder / printed[4])) == 5  # the paper's own, see resources/published
 
 
 def test_the_replication_is_a_study_like_any_other() -> None:

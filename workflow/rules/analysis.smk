@@ -1,13 +1,14 @@
-"""Analysis: one tidy table for each entry of the study's `analyses`.
+"""Analysis: one tidy table for each entry of the study's `analyses`, and those that `printed` sets out as in print.
 
-Inputs: answers or norms of the entry's arms and models; as its kind needs, vignettes, prompts, what was planted
-Outputs: results/{study}/tables/{analysis}.{parquet,csv,tex}
+Inputs: answers or norms of the entry's arms and models; as its kind needs, vignettes, prompts, what was planted; for
+        `printed`, the tables that it names
+Outputs: results/{study}/tables/{analysis}.{parquet,csv,tex}, results/{study}/printed/{printed}.{csv,tex,html}
 """
 
 
 rule make_table:
     input:
-        unpack(get_analysis_inputs),
+        unpack(get_entry_inputs),
     output:
         parquet="results/{study}/tables/{analysis}.parquet",
         csv=report(
@@ -27,7 +28,38 @@ rule make_table:
         mem_mb=2000,
         runtime=30,
     params:
-        entry=get_analysis,
-        code=get_analysis_code,
+        entry=get_entry,
+        code=get_entry_code,
     script:
         "../scripts/make_table.py"
+
+
+rule print_table:
+    input:
+        unpack(get_entry_inputs),
+        templates=multiext(
+            str(LIBRARY / "cinorms" / "templates" / "printed" / "table"),
+            ".tex",
+            ".html",
+        ),
+    output:
+        csv="results/{study}/printed/{printed}.csv",
+        latex="results/{study}/printed/{printed}.tex",
+        html=report(
+            "results/{study}/printed/{printed}.html",
+            caption="../report/printed.rst",
+            category="Printed tables",
+            labels={"table": "{printed}"},
+        ),
+    log:
+        "logs/{study}/print_table/{printed}.log",
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        entry=get_entry,
+        code=get_entry_code,
+    script:
+        "../scripts/print_table.py"

@@ -15,6 +15,7 @@ shell.prefix(
 
 from snakemake.settings.types import DeploymentMethod
 
+from cinorms import jobs
 from cinorms.digest import code_digest
 from cinorms.errors import CinormsError
 from cinorms.kinds import KINDS, inputs_of
@@ -47,6 +48,7 @@ AWAITED = STUDY.awaited()
 REPORT = f"{RESULTS}/report/index.html"
 PROVENANCE = f"{RESULTS}/provenance.json"
 TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings["analyses"]]
+PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings["printed"]]
 PLANTED = [
     f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json"
     for ask in STUDY.asked()
@@ -69,6 +71,7 @@ wildcard_constraints:
     shard=r"\d+-of-\d+",
     analysis="|".join(STUDY.settings["analyses"]) or "(?!)",
     figure="|".join(STUDY.settings["figures"]) or "(?!)",
+    printed="|".join(STUDY.settings["printed"]) or "(?!)",
     prompt_set="|".join(map(re.escape, AWAITED)) or "(?!)",
 
 

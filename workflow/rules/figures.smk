@@ -1,13 +1,13 @@
 """Figures: one for each entry of the study's `figures`, as PDF, PNG and SVG.
 
 Inputs: answers or norms of the entry's arms and models, or a table; as its kind needs, vignettes, prompts, what was planted
-Outputs: results/{study}/figures/{figure}.{pdf,png,svg,txt}
+Outputs: results/{study}/figures/{figure}.{pdf,png,svg,txt,csv}
 """
 
 
 rule draw_figure:
     input:
-        unpack(get_figure_inputs),
+        unpack(get_entry_inputs),
     output:
         pdf="results/{study}/figures/{figure}.pdf",
         png=report(
@@ -18,6 +18,7 @@ rule draw_figure:
         ),
         svg="results/{study}/figures/{figure}.svg",
         caption="results/{study}/figures/{figure}.txt",
+        data="results/{study}/figures/{figure}.csv",
     log:
         "logs/{study}/draw_figure/{figure}.log",
     benchmark:
@@ -28,7 +29,7 @@ rule draw_figure:
         mem_mb=2000,
         runtime=30,
     params:
-        entry=get_figure,
-        code=get_figure_code,
+        entry=get_entry,
+        code=get_entry_code,
     script:
         "../scripts/draw_figure.py"

@@ -55,7 +55,8 @@ rule fetch_checkpoint:
         checkpoint=get_checkpoint,
     shell:
         "{params.python} -m cinorms.hub --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
-        " --revision {params.checkpoint[revision]:q} --out {output.record:q} --log {log:q}"
+        " --revision={params.checkpoint[revision]:q} --lock results/{wildcards.study}/.checkpoints/{wildcards.model}.json"
+        " --out {output.record:q} --log {log:q}"
 
 
 rule ask_vllm:
@@ -75,14 +76,16 @@ rule ask_vllm:
     conda:
         "../../envs/vllm.yaml"
     resources:
-        mem_mb=32000,
-        runtime=240,
+        gpu=get_gpus,
+        mem_mb=get_vllm_memory,
+        runtime=get_vllm_minutes,
     params:
         python=get_vllm_python,
         spec=get_spec,
         tuning=get_tuning,
     shell:
-        "{params.python} -m cinorms.ask --spec {params.spec:q} --tuning {params.tuning:q}"
+        # The checkpoint is here already: compute nodes often have no internet.
+        "HF_HUB_OFFLINE=1 {params.python} -m cinorms.ask --spec {params.spec:q} --tuning {params.tuning:q}"
         " --checkpoint {input.checkpoint:q} --vignettes {input.vignettes:q} --variants {input.variants:q}"
         " --out {output.responses:q} --log {log:q}"
 

@@ -227,26 +227,20 @@ def get_overrides(wildcards):
     return [STUDY.settings["overrides"]] if STUDY.settings["overrides"] else []
 
 
-def get_section(wildcards):
-    """Return which section of the study names what is made: its analyses, figures or printed tables."""
-    sections = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
-    return next(
-        (of, wildcards[w]) for w, of in sections.items() if w in wildcards.keys()
-    )
-
-
 def get_entry(wildcards):
     """Return everything of the study that an analysis, figure or printed table depends on, as one value."""
-    return STUDY.entry(*get_section(wildcards))
+    sections = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
+    made = next(w for w in sections if hasattr(wildcards, w))
+    return STUDY.entry(sections[made], getattr(wildcards, made))
 
 
 def get_entry_code(wildcards):
     """Return the digest of the code that makes an analysis, figure or printed table."""
-    section, _ = get_section(wildcards)
-    return code_digest(*KINDS[section][get_entry(wildcards)["kind"]].modules)
+    entry = get_entry(wildcards)
+    return code_digest(*KINDS[entry["section"]][entry["kind"]].modules)
 
 
 def get_entry_inputs(wildcards):
     """Return what an analysis, figure or printed table is made from, by name."""
-    (section, _), entry = get_section(wildcards), get_entry(wildcards)
-    return inputs_of(KINDS[section][entry["kind"]], entry, RESULTS)
+    entry = get_entry(wildcards)
+    return inputs_of(KINDS[entry["section"]][entry["kind"]], entry, RESULTS)

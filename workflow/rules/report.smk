@@ -1,28 +1,140 @@
-"""Report: one page for people who will not run Python; and the plan, before anything is spent.
+"""Report: one page for people who will not run Python, a card per model; and the plan, before anything is spent.
 
-Inputs: every figure and table of the study; for the plan: vignettes and prompts
-Outputs: results/{study}/report/index.html, results/{study}/plan.csv
+Inputs: norms, answers, vignettes and prompts of the whole study, its figures and tables; for the plan: vignettes and prompts
+Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,json}, results/{study}/plan.csv
 """
+
+import shlex
+
+from cinorms.report.study import describe
+
+TEMPLATES = LIBRARY / "cinorms" / "templates"
+REPORT_CODE = (
+    "report.*",
+    "norms",
+    "orders",
+    "scales",
+    "tables",
+    "figures.theme",
+)
+
+
+def get_described(wildcards):
+    """Return everything that the page and the cards say of the study beside its results."""
+    return describe(STUDY)
+
+
+def get_command(wildcards, output):
+    """Return the command that makes a file of this study anew. Taking `output` keeps another path from
+    running the job again."""
+    given = workflow.config_settings
+    files = [
+        os.path.relpath(f) for f in given.configfiles if Path(f).name != "config.yaml"
+    ]
+    parts = ["snakemake --cores all"]
+    parts += [f"--configfile {shlex.join(files)}"] if files else []
+    config = [f"{name}={value}" for name, value in given.config.items()]
+    parts += [f"--config {shlex.join(config)}"] if config else []
+    return " ".join([*parts, "--force --"])
+
+
+def get_assessed(stage, models=STUDY.all_models()):
+    """Return the files of one stage of `models`, in all arms."""
+    return [
+        f"{RESULTS}/{stage}/{arm}/{model}.parquet"
+        for arm in STUDY.arms
+        for model in STUDY.models(arm)
+        if model in models
+    ]
+
+
+def get_norms_of(wildcards):
+    """Return a model's norms in all its arms."""
+    return get_assessed("norms", [wildcards.model])
+
+
+def get_answers_of(wildcards):
+    """Return a model's answers in all its arms."""
+    return get_assessed("answers", [wildcards.model])
+
+
+rule write_card:
+    input:
+        norms=get_norms_of,
+        answers=get_answers_of,
+        vignettes=collect(
+            f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
+        ),
+        prompts=collect(f"{RESULTS}/prompts/{{arm}}.parquet", arm=STUDY.arms),
+        deltas=[
+            f"{RESULTS}/tables/{name}.parquet"
+            for name, entry in STUDY.settings["analyses"].items()
+            if entry["kind"] == "mean_delta"
+        ],
+        provenance=PROVENANCE,
+        template=str(TEMPLATES / "card.md"),
+    output:
+        text=report(
+            "results/{study}/cards/{model}.md",
+            caption="../report/card.rst",
+            category="Norm cards",
+            labels={"model": "{model}", "file": "for people"},
+        ),
+        data="results/{study}/cards/{model}.json",
+    log:
+        "logs/{study}/write_card/{model}.log",
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=1500,
+        runtime=10,
+    params:
+        study=get_described,
+        code=code_digest(*REPORT_CODE),
+    script:
+        "../scripts/write_card.py"
 
 
 rule write_report:
     input:
-        figures=FIGURES,
+        figures=collect(
+            f"{RESULTS}/figures/{{figure}}.{{ending}}",
+            figure=STUDY.settings["figures"],
+            ending=["png", "svg", "txt", "csv"],
+        ),
         tables=TABLES,
+        printed=[path.replace(".csv", ".html") for path in PRINTED],
+        norms=get_assessed("norms"),
+        answers=get_assessed("answers"),
+        vignettes=collect(
+            f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
+        ),
+        prompts=collect(f"{RESULTS}/prompts/{{arm}}.parquet", arm=STUDY.arms),
         previews=collect(
             f"{RESULTS}/prompts/{{arm}}.preview.csv", arm=STUDY.arms_from("model")
         ),
+        cards=collect(f"{RESULTS}/cards/{{model}}.md", model=STUDY.all_models()),
         planted=PLANTED,
+        provenance=PROVENANCE,
+        templates=sorted(map(str, TEMPLATES.glob("report*"))),
     output:
-        page="results/{study}/report/index.html",
+        page=report(
+            "results/{study}/report/index.html",
+            caption="../report/page.rst",
+            category="Report",
+            labels={"page": "the whole report"},
+        ),
     log:
         "logs/{study}/write_report.log",
     conda:
         "../../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
     params:
-        settings=STUDY.settings,
-        planted=STUDY.is_planted(),
-        code=code_digest("report"),
+        study=get_described,
+        command=get_command,
+        code=code_digest(*REPORT_CODE),
     script:
         "../scripts/write_report.py"
 
@@ -33,6 +145,7 @@ rule plan:
             f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
         ),
         variants=[get_planned_variants(arm) for arm in STUDY.arms],
+        pilot=[path for _, path in get_pilot_answers() or []],
     output:
         plan=f"{RESULTS}/plan.csv",
     log:
@@ -43,6 +156,8 @@ rule plan:
         asked=STUDY.asked(),
         vignettes={d: f"{RESULTS}/vignettes/{d}.parquet" for d in STUDY.datasets()},
         variants={arm: get_planned_variants(arm) for arm in STUDY.arms},
-        code=code_digest("plan", "prompts"),
+        pilot=get_pilot_answers(),
+        target_se=STUDY.settings["plan"]["target_se"],
+        code=code_digest("plan", "prompts", "budget", "norms"),
     script:
         "../scripts/plan.py"

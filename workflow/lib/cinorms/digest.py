@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 
+@cache
 def code_digest(*modules: str) -> str:
     """Return a digest of the source of the named modules.
 

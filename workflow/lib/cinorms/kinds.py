@@ -231,7 +231,11 @@ KINDS = {
         ),
         "agreement": Kind("norms", "figures.agreement", "draw", (*_DRAWN, "agreement"), ("vignettes",)),
         "delta": Kind(
-            "norms", "figures.delta", "draw", (*_DRAWN, "figures.boxes", "expected"), ("vignettes",)
+            "norms",
+            "figures.delta",
+            "draw",
+            (*_DRAWN, *_DELTA, "figures.boxes", "analyses.deltas"),
+            ("vignettes", "expected"),
         ),
         "coefficients": Kind("table", "figures.coefficients", "draw", _FIGURE),
         "calibration": Kind("norms", "figures.calibration", "draw", _DRAWN, ("vignettes", "planted")),
@@ -263,7 +267,7 @@ def inputs_of(kind: Kind, entry: Mapping[str, Any], results: str) -> dict[str, l
     def of_pairs(folder: str, key: str, suffix: str) -> list[str]:
         return [f"{results}/{folder}/{arm}/{model}.{suffix}" for arm, model in entry[key]]
 
-    known = {
+    known: dict[str, Callable[[], list[str]]] = {
         "answers": lambda: of_pairs("answers", "selected", "parquet"),
         "norms": lambda: of_pairs("norms", "selected", "parquet"),
         "vignettes": lambda: [
@@ -274,7 +278,7 @@ def inputs_of(kind: Kind, entry: Mapping[str, Any], results: str) -> dict[str, l
         "coefficients": lambda: of_pairs("planted", "respondents", "json"),
         "table": lambda: [f"{results}/tables/{entry['table']}.parquet"],
         "tables": lambda: [f"{results}/tables/{name}.parquet" for name in entry["from"]],
-        "registry": lambda: [],
+        "registry": list,
         "expected": lambda: [entry["expected"]] if entry.get("expected") else [],
     }
     return {"frames": known[kind.stage](), **{name: known[name]() for name in kind.also}}

@@ -52,6 +52,10 @@ class Root:
         """Return the files of ``resources/{kind}`` by the name that a study gives them."""
         return {path.stem: path for path in sorted((self.folder / "resources" / kind).glob("*.yaml"))}
 
+    def resource(self, kind: str, name: str) -> Path:
+        """Return the file of one of ``names``, without looking at the others."""
+        return self.folder / "resources" / kind / f"{name}.yaml"
+
     def kinds(self, entry: str) -> dict[str, Path]:
         """Return the schema of each kind of analysis, figure or printed table."""
         found = sorted((self.schemas / entry).glob("*.schema.yaml"))
@@ -105,11 +109,11 @@ class Study:
 
     def dataset(self, name: str) -> Dataset:
         """Return the dataset ``name``."""
-        return _dataset(self.root.names("vignettes")[name])
+        return _dataset(self.root.resource("vignettes", name))
 
     def prompt_set(self, name: str) -> PromptSet:
         """Return the prompt set ``name``."""
-        return _prompt_set(self.root.names("prompts")[name])
+        return _prompt_set(self.root.resource("prompts", name))
 
     def release(self, name: str) -> Release:
         """Return the release ``name``."""
@@ -204,6 +208,7 @@ class Study:
         names = list(dict.fromkeys(model for _, model in selected))
         return {
             **entry,
+            "section": section,
             "name": name,
             "seed": self.seed,
             "selected": selected,
@@ -220,7 +225,7 @@ class Study:
         }
 
     def _printed(self, name: str) -> dict[str, Any]:
-        entry = {**self.settings["printed"][name], "name": name}
+        entry = {**self.settings["printed"][name], "section": "printed", "name": name}
         if entry["kind"] != "models":
             return entry
         asked = {model: self.registry_entry(model) for model in entry.get("models") or self.all_models()}
