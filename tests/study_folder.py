@@ -21,6 +21,8 @@ PRINCIPLES = [f"under condition {i}" for i in range(8)]
 FACTORS = ["sender", "recipient", "principle"]
 MODELS = ["model-a", "model-b", "model-c"]
 SEED = 7
+#: What makes a file again, as the page shows it.
+COMMAND = "make again --"
 
 
 def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -> dict[str, Any]:

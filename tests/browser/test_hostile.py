@@ -10,7 +10,7 @@ import pytest
 from cinorms.report.material import read_material
 from cinorms.report.page import render
 
-from ..study_folder import make_folder
+from ..study_folder import COMMAND, make_folder
 from .conftest import Window
 
 MARKS = [
@@ -34,7 +34,7 @@ def page(mark: str, tmp_path: Path, window: Window) -> Iterator[Path]:
     """Return a page in which every text has the mark; nothing of it may run, load or be said in the console."""
     study = make_folder(tmp_path, mark, models=["model-a", "b<b onclick=alert(1)>&'"])
     path = tmp_path / "index.html"
-    path.write_text(render(read_material(study, tmp_path)), encoding="utf-8")
+    path.write_text(render(read_material(study, tmp_path), COMMAND), encoding="utf-8")
     window.complaints()
     yield path
     assert window.complaints() == []

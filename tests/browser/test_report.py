@@ -17,7 +17,7 @@ from cinorms.report.material import Material, read_material
 from cinorms.report.page import render
 from cinorms.scales import SCALES
 
-from ..study_folder import PRINCIPLES, RECIPIENTS, SENDERS, make_folder
+from ..study_folder import COMMAND, PRINCIPLES, RECIPIENTS, SENDERS, make_folder
 from .conftest import Window
 
 OPTIONS = SCALES["acceptability"].options
@@ -34,7 +34,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
 def page(material: Material, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page of the small study."""
     path = tmp_path_factory.mktemp("page") / "index.html"
-    path.write_text(render(material), encoding="utf-8")
+    path.write_text(render(material, COMMAND), encoding="utf-8")
     return path
 
 
@@ -358,7 +358,7 @@ def test_answers_that_are_too_many_for_the_page_are_said_to_be_elsewhere(
 ) -> None:
     monkeypatch.setattr("cinorms.report.page.explorer_data", lambda m: explorer_data(m, most_bytes=0))
     page = tmp_path / "index.html"
-    page.write_text(render(material), encoding="utf-8")
+    page.write_text(render(material, COMMAND), encoding="utf-8")
     window.open(page, "#explorer?arm=main&model=model-a&flow=7")
     assert "they are in the study’s folder under answers/main" in window.dialog()
 
@@ -366,7 +366,7 @@ def test_answers_that_are_too_many_for_the_page_are_said_to_be_elsewhere(
 def test_one_model_alone_is_told_that_it_cannot_be_compared(window: Window, tmp_path: Path) -> None:
     study = make_folder(tmp_path, models=["model-a"])
     page = tmp_path / "index.html"
-    page.write_text(render(read_material(study, tmp_path)), encoding="utf-8")
+    page.write_text(render(read_material(study, tmp_path), COMMAND), encoding="utf-8")
     window.open(page, "#explorer?compare=1")
     assert window.one("#flows-said").text == "Choose at least two models to compare."
     assert "there is no other to compare it with" in window.one("#finding-disagreement").text

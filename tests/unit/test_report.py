@@ -26,10 +26,10 @@ from cinorms.report.findings import discarded, findings, interval
 from cinorms.report.material import Material, read_material
 from cinorms.report.page import embedded, ink_on, policy, render
 from cinorms.report.sections import SECTIONS, sections, svg_address
-from cinorms.report.study import describe
+from cinorms.report.study import describe, describe_for_card
 from cinorms.report.words import STATUSES, link, number, share
 
-from ..study_folder import MODELS, make_folder
+from ..study_folder import COMMAND, MODELS, make_folder
 
 HOSTILE = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>&amp;{{ 7*7 }}{% raw %}"
 
@@ -276,7 +276,7 @@ def test_a_link_is_read_back_as_it_was_meant() -> None:
 
 
 def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: Material) -> None:
-    page = Page(render(hostile))
+    page = Page(render(hostile, COMMAND))
     assert [tag for tag, _ in page.tags].count("script") == 2
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 1
     assert not any(name.startswith("on") or name == "style" for _, given in page.tags for name in given)
@@ -284,7 +284,7 @@ def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: Material) -> Non
 
 
 def test_the_page_needs_no_network_and_says_so_to_the_browser(material: Material) -> None:
-    text = render(material)
+    text = render(material, COMMAND)
     page = Page(text)
     links = [
         v for _, given in page.tags for name, v in given.items() if name in ("src", "href", "srcset", "data")
@@ -314,11 +314,11 @@ def test_the_script_never_makes_html_from_data(folder: Path) -> None:
 @pytest.mark.parametrize("planted", [True, False])
 def test_the_mark_of_planted_respondents(material: Material, planted: bool) -> None:
     one = Material(**{**vars(material), "study": {**material.study, "planted": planted}})
-    assert ("Planted respondents: no model was asked." in Page(render(one)).text) == planted
+    assert ("Planted respondents: no model was asked." in Page(render(one, COMMAND)).text) == planted
 
 
 def test_the_page_says_what_was_asked_when_and_at_what_cost(material: Material) -> None:
-    text = Page(render(material)).text
+    text = Page(render(material, COMMAND)).text
     assert "120 flows of Flows, each in up to 6 variants: 3 wordings (Paraphrases) in 2 orders" in text
     assert "2026-01-02 to 2026-01-03" in text
     assert "0.50" in text
@@ -327,13 +327,13 @@ def test_the_page_says_what_was_asked_when_and_at_what_cost(material: Material) 
 
 def test_a_study_without_figures_and_tables_has_a_page(material: Material) -> None:
     study = {**material.study, "figures": {}, "analyses": {}}
-    text = Page(render(Material(**{**vars(material), "study": study}))).text
+    text = Page(render(Material(**{**vars(material), "study": study}), COMMAND)).text
     assert "Norm explorer" in text
     assert "Answers and norms" not in text
 
 
 def test_the_same_study_gives_the_same_page(material: Material) -> None:
-    assert render(material) == render(material)
+    assert render(material, COMMAND) == render(material, COMMAND)
 
 
 @pytest.mark.parametrize(
@@ -356,6 +356,16 @@ def test_a_study_is_described_without_what_only_its_makers_need(build_study: Cal
     assert said["analyses"]["regression"]["about"].startswith("Cumulative link model")
     assert said["planted"] is False
     assert describe(build_study())["planted"] is True
+
+
+def test_what_a_card_says_of_a_study_does_not_change_with_figures_or_other_models(
+    build_study: Callable[..., Any],
+) -> None:
+    one, two = "planted-gpt-4o-mini", "planted-tulu-2-7b"
+    before = describe_for_card(build_study({"models": [one]}), one)
+    after = describe_for_card(build_study({"models": [one, two], "figures": {}}), one)
+    assert before == after
+    assert before != describe_for_card(build_study({"models": [one], "norms": {"t_val": 7}}), one)
 
 
 # --- Cards

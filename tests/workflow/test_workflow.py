@@ -262,5 +262,9 @@ def test_the_papers_studies_run_on_stand_ins(project: Project, study: str) -> No
         settings[section] = {n: e for n, e in settings[section].items() if e["arms"]}
     project.write(f"{study}.yaml", {**settings, "engine": "planted"})
     project.run("--configfile", f"{study}.yaml")
-    page = (project.folder / f"results/{study}/report/index.html").read_text(encoding="utf-8")
+    results = project.folder / f"results/{study}"
+    page = (results / "report/index.html").read_text(encoding="utf-8")
     assert "Planted respondents: no model was asked" in page
+    assert {path.stem for path in results.glob("figures/*.pdf")} == set(settings["figures"])
+    for name in ("table1", "table2", "table3", "table4"):
+        assert "Planted respondents" in (results / f"printed/{name}.html").read_text(encoding="utf-8")

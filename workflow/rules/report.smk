@@ -6,7 +6,7 @@ Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,js
 
 import shlex
 
-from cinorms.report.study import describe
+from cinorms.report.study import describe, describe_for_card
 
 TEMPLATES = LIBRARY / "cinorms" / "templates"
 REPORT_CODE = (
@@ -20,16 +20,24 @@ REPORT_CODE = (
 
 
 def get_described(wildcards):
-    """Return everything that the page and the cards say of the study beside its results."""
+    """Return everything that the page says of the study beside its results."""
     return describe(STUDY)
+
+
+def get_described_for_card(wildcards):
+    """Return everything that a model's card says of the study beside its results."""
+    return describe_for_card(STUDY, wildcards.model)
 
 
 def get_command(wildcards, output):
     """Return the command that makes a file of this study anew. Taking `output` keeps another path from
     running the job again."""
     given = workflow.config_settings
+    default = ROOT.folder / "config" / "config.yaml"
     files = [
-        os.path.relpath(f) for f in given.configfiles if Path(f).name != "config.yaml"
+        os.path.relpath(file)
+        for file in given.configfiles
+        if Path(file).resolve() != default.resolve()
     ]
     parts = ["snakemake --cores all"]
     parts += [f"--configfile {shlex.join(files)}"] if files else []
@@ -89,7 +97,7 @@ rule write_card:
         mem_mb=1500,
         runtime=10,
     params:
-        study=get_described,
+        study=get_described_for_card,
         code=code_digest(*REPORT_CODE),
     script:
         "../scripts/write_card.py"

@@ -10,6 +10,6 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     model = snakemake.wildcards.model
     folder = Path(snakemake.output.text).parents[1]
-    card = make_card(read_material(snakemake.params.study, folder, [model]), model)
+    card = make_card(read_material(snakemake.params.study, folder), model)
     Path(snakemake.output.text).write_text(card_markdown(card), encoding="utf-8")
     Path(snakemake.output.data).write_text(card_json(card), encoding="utf-8")

@@ -159,7 +159,7 @@ def is_dark(colour: str) -> bool:
 
 
 #: Columns that say where and in which colour something is drawn, not what.
-_LOOKS = ("segment", "colour", "ink", "label", "middle", "bottom", "top", "start", "end", "x", "y")
+_LOOKS = ("colour", "ink", "label", "middle", "bottom", "top", "start", "end", "x", "y")
 
 
 def data_of(drawn: Drawn) -> pd.DataFrame:

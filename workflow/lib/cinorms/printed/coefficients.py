@@ -45,7 +45,7 @@ def coefficients(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Prin
     frame = frame.assign(fit=_fits(frame))
     fits = list(dict.fromkeys(frame["fit"]))
     missing = sorted(set(frame["status"]) - {"ok"})
-    reasons = "; ".join(f"{status.replace('_', ' ')}: {_REASONS[status]}" for status in missing)
+    reasons = "; ".join(f"{status.replace('_', ' ')}: {_REASONS.get(status, status)}" for status in missing)
     return Printed(
         title=entry.get("title", ""),
         header=(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,14 +63,9 @@ class Material:
         return max(arms, key=lambda arm: sum(len(self.norms[pair]) for pair in self.pairs(arm)))
 
 
-def read_material(study: Mapping[str, Any], folder: Path, models: Sequence[str] | None = None) -> Material:
-    """Read what a study has made below ``folder``; of ``models`` only, where some are named."""
-    pairs = [
-        (arm, model)
-        for arm, settings in study["arms"].items()
-        for model in settings["models"]
-        if models is None or model in models
-    ]
+def read_material(study: Mapping[str, Any], folder: Path) -> Material:
+    """Read what a study has made below ``folder``."""
+    pairs = [(arm, model) for arm, settings in study["arms"].items() for model in settings["models"]]
     arms = list(dict.fromkeys(arm for arm, _ in pairs))
     prompts = {arm: tables.read(folder / f"prompts/{arm}.parquet", tables.PROMPTS) for arm in arms}
     return Material(

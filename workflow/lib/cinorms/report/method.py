@@ -18,7 +18,7 @@ from cinorms.report.words import count, listed, share, thresholds
 #: What stands for an engine where none was asked.
 ENGINES = {"model": "not recorded", "published": "published answers", "raw_csv": "file of responses"}
 #: Packages that the numbers of a study come from.
-PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "matplotlib", "plotnine", "snakemake")
+PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "matplotlib", "plotnine")
 
 
 def summary(material: Material) -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@ from cinorms.report.words import STATUSES
 SCRIPTS = ("dom", "codec", "data", "state", "slice", "controls", "heatmap", "flows", "cell", "main")
 
 
-def render(material: Material, command: str = "snakemake --force --") -> str:
+def render(material: Material, command: str) -> str:
     """Return the page. Everything that comes from data, models or settings is escaped.
 
     ``command`` makes the file again that is put after it.

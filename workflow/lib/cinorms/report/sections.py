@@ -197,9 +197,9 @@ def _cell(text: str) -> dict[str, Any]:
 
 
 def _data(path: Path, beside: str) -> dict[str, str] | None:
-    """Return where a reader gets a CSV file: in the page itself, or beside it if it is long."""
-    if not path.exists():
+    """Return where a reader gets a CSV file: in the page itself, or beside it if it is long; none if it is empty."""
+    raw = path.read_bytes() if path.exists() else b""
+    if not raw.strip():
         return None
-    raw = path.read_bytes()
     inside = f"data:text/csv;charset=utf-8;base64,{base64.b64encode(raw).decode()}"
     return {"name": path.name, "href": inside if len(raw) <= MOST_CSV else beside}

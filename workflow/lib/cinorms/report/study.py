@@ -9,7 +9,7 @@ from cinorms.kinds import KINDS
 from cinorms.scales import SCALES
 from cinorms.settings import Study
 from cinorms.spec import make_spec
-from cinorms.validation import load_yaml
+from cinorms.validation import load_schema
 
 #: What a reader may know of a registry entry. Names of keys, limits and prices are for those who run jobs.
 PUBLIC = (
@@ -46,6 +46,26 @@ def describe(study: Study) -> dict[str, Any]:
         "figures": {name: _entry(study, "figures", name) for name in study.settings["figures"]},
         "printed": list(study.settings["printed"]),
         "settings": study.settings,
+    }
+
+
+def describe_for_card(study: Study, model: str) -> dict[str, Any]:
+    """Return what the card of ``model`` says of ``study``: a change of anything else leaves the card as it is."""
+    said = describe(study)
+    arms = {
+        name: {**arm, "models": [model], "layouts": {model: arm["layouts"][model]}}
+        for name, arm in said["arms"].items()
+        if model in arm["models"]
+    }
+    datasets = {arm["dataset"] for arm in arms.values()}
+    deltas = {name: entry for name, entry in said["analyses"].items() if entry["kind"] == "mean_delta"}
+    return {
+        **{key: said[key] for key in ("name", "seed", "consensus", "t_maj", "grid")},
+        "t_val": {model: said["t_val"][model]},
+        "arms": arms,
+        "datasets": {name: of for name, of in said["datasets"].items() if name in datasets},
+        "models": {model: said["models"][model]},
+        "analyses": deltas,
     }
 
 
@@ -102,7 +122,7 @@ def _model(study: Study, model: str) -> dict[str, Any]:
 
 def _entry(study: Study, section: str, name: str) -> dict[str, Any]:
     entry: Mapping[str, Any] = study.settings[section][name]
-    schema = load_yaml(study.root.kinds(section)[entry["kind"]])
+    schema = load_schema(study.root.schemas / section / f"{entry['kind']}.schema.yaml")
     return {
         "kind": entry["kind"],
         "title": entry.get("title", ""),
