@@ -96,27 +96,42 @@ class Cluster:
         return {**kept, "SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": path}
 
     def __enter__(self) -> Cluster:
-        try:
-            self._configure()
-            munge = {name: self.folder / f"munge.{name}" for name in ("socket", "pid", "log", "seed")}
-            self._start(
-                *("munged", "--foreground", "--force", f"--key-file={self.folder / 'munge.key'}"),
-                *(f"--socket={munge['socket']}", f"--pid-file={munge['pid']}"),
-                *(f"--log-file={munge['log']}", f"--seed-file={munge['seed']}"),
-            )
-            self._wait("munge", munge["socket"].exists)
-            conf = str(self.folder / "slurm.conf")
-            self._start("slurmctld", "-D", "-f", conf)
-            self._start("slurmd", "-D", "-f", conf)
-            self._wait("SLURM", self._is_idle)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+        for tries_left in (2, 1, 0):
+            try:
+                self._begin()
+                return self
+            except BaseException as error:
+                self.__exit__()
+                # Another process has taken a port meanwhile, or the machine was so busy that munge timed out.
+                if not tries_left or not isinstance(error, RuntimeError):
+                    raise
+            self.folder = Path(tempfile.mkdtemp(prefix="cinorms-slurm-"))
+            self.daemons = []
+        raise AssertionError("never here: the last try returns or raises")
+
+    def _begin(self) -> None:
+        self._configure()
+        munge = {name: self.folder / f"munge.{name}" for name in ("socket", "pid", "log", "seed")}
+        self._start(
+            *(
+                "munged",
+                "--foreground",
+                "--force",
+                "--num-threads=10",
+                f"--key-file={self.folder / 'munge.key'}",
+            ),
+            *(f"--socket={munge['socket']}", f"--pid-file={munge['pid']}"),
+            *(f"--log-file={munge['log']}", f"--seed-file={munge['seed']}"),
+        )
+        self._wait("munge", munge["socket"].exists)
+        conf = str(self.folder / "slurm.conf")
+        self._start("slurmctld", "-D", "-f", conf)
+        self._start("slurmd", "-D", "-f", conf)
+        self._wait("SLURM", self._is_idle)
 
     def __exit__(self, *error: object) -> None:
         """End the jobs, then the daemons, last one first, and take the folder away."""
-        if len(self.daemons) == 3:
+        if len(self.daemons) == 3 and all(daemon.poll() is None for daemon in self.daemons):
             self.ask("scancel", "--user=root", check=False)
             self._until(lambda: not self.ask("squeue", "--noheader", check=False).strip(), 60)
         for daemon in reversed(self.daemons):
@@ -163,7 +178,10 @@ class Cluster:
             )
 
     def _wait(self, what: str, is_there: Callable[[], bool]) -> None:
-        if not self._until(is_there, PATIENCE):
+        def is_over() -> bool:
+            return any(daemon.poll() is not None for daemon in self.daemons) or is_there()
+
+        if not self._until(is_over, PATIENCE) or not is_there():
             written = [*self.folder.glob("*.out"), *self.folder.glob("*.log")]
             ends = "\n".join(
                 f"--- {path.name}\n{path.read_text(errors='replace')[-2000:]}" for path in written

@@ -10,11 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms import tables
 from cinorms.ask import ask_shard
+from cinorms.engines.questions import Questions
 from cinorms.prompts import ask_grid, messages
 from cinorms.settings import Study
 from cinorms.spec import make_spec
@@ -111,3 +113,18 @@ def test_a_selection_that_keeps_nothing_is_one_message_and_no_file(
     assert "Traceback" not in done.stderr
     assert "did you mean 'a door lock'?" in done.stderr
     assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_neighbours_share_their_beginning(
+    spec: dict[str, Any], iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    questions = Questions.of({**spec, "shard": "1-of-1"}, iot_flows, iot_variants)
+    answered = np.zeros(len(questions.grid), dtype=bool)
+    answered[::7] = True
+    todo = questions.missing(answered)
+    assert sorted(todo) == np.flatnonzero(~answered).tolist()
+    asked = questions.variants.iloc[questions.grid["row"].iloc[todo]]
+    flows = questions.grid["flow"].iloc[todo]
+    places = list(zip(asked["template_no"], flows, asked["order_no"], strict=True))
+    assert places == sorted(places)
+    assert len(set(asked["template_no"])) == 2

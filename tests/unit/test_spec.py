@@ -11,7 +11,7 @@ import pytest
 
 from cinorms.planted import respondent_of
 from cinorms.settings import Root, Study, load_registry
-from cinorms.spec import make_spec, shards_of
+from cinorms.spec import make_spec, make_tuning, shards_of
 
 Build = Callable[..., Study]
 
@@ -107,6 +107,34 @@ def test_what_a_run_costs_and_where_it_runs_leave_the_spec(build_study: Build) -
         "shards": 5,
     }
     assert spec(study_of(build_study, {"tulu-2-7b": tuning})) == spec(study_of(build_study))
+
+
+def test_what_changes_no_response_reaches_the_engine_beside_the_spec(build_study: Build) -> None:
+    study = study_of(build_study, {"tulu-2-7b": {"gpus": 4, "max_model_len": 700, "shards": 2}})
+    assert make_tuning(study, "tulu-2-7b") == {"gpus": 4, "max_model_len": 700}
+    assert not {"gpus", "max_model_len"} & set(spec(study))
+    api = make_tuning(study, "gpt-4o-mini")
+    assert (api["mode"], api["key_variable"]) == ("live", "OPENAI_API_KEY")
+    assert json.loads(json.dumps(api)) == api
+
+
+def test_a_quantised_model_is_one_by_its_entry_alone(build_study: Build) -> None:
+    study = build_study({"models": ["tulu-2-7b-awq"]})
+    made = spec(study, "tulu-2-7b-awq")
+    assert (made["quantisation"], made["dtype"]) == ("awq", "float16")
+
+
+def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(build_study: Build) -> None:
+    reasoning = {"effort": "low", "extra_tokens": 2000}
+    study = study_of(build_study, {"gpt-4o-mini": {"reasoning": reasoning}}, temperature=0.5)
+    made = spec(study, "gpt-4o-mini")
+    assert (made["temperature"], made["reasoning"]) == (None, reasoning)
+    study = study_of(build_study, {"gpt-4o-mini": {"reasoning": {**reasoning, "effort": "high"}}})
+    assert spec(study, "gpt-4o-mini") != made
+
+
+def test_the_registry_says_when_gpt_4o_mini_leaves_the_api(root: Root) -> None:
+    assert "14 January 2027" in load_registry(root)["gpt-4o-mini"]["note"]
 
 
 def test_the_papers_wrapper_and_layout_are_the_models_own(build_study: Build) -> None:

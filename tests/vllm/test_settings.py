@@ -1,0 +1,45 @@
+"""What vLLM is told about a model follows from its registry entry."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.engines.vllm_offline import llm_settings
+
+from .conftest import spec_of
+
+
+def settings(folder: Path, on_cpu: bool = False, gpus: int = 1, **config: Any) -> dict[str, Any]:
+    """Return what vLLM is told about a checkpoint with the configuration ``config``."""
+    stated = config.pop("stated", {})
+    (folder / "config.json").write_text(json.dumps(config))
+    return llm_settings(spec_of(folder, **stated), folder, max_model_len=512, gpus=gpus, on_cpu=on_cpu)
+
+
+def test_on_gpus_prefixes_are_cached_and_graphs_are_on(tmp_path: Path) -> None:
+    told = settings(tmp_path, gpus=4, stated={"dtype": "bfloat16"})
+    assert (told["tensor_parallel_size"], told["max_model_len"], told["dtype"]) == (4, 512, "bfloat16")
+    assert told["enable_prefix_caching"] is True
+    assert not {"enforce_eager", "block_size", "kv_cache_memory_bytes"} & set(told)
+    assert told["generation_config"] == "vllm"
+    assert told["trust_remote_code"] is False
+
+
+@pytest.mark.parametrize("method", ["awq", "gptq"])
+def test_a_quantised_checkpoint_is_loaded_as_it_says_itself(tmp_path: Path, method: str) -> None:
+    stated = {"quantisation": method, "dtype": "float16"}
+    told = settings(tmp_path, quantization_config={"quant_method": method}, stated=stated)
+    assert (told["quantization"], told["dtype"]) == (
+        None,
+        "float16",
+    )  # vLLM sees it, and takes its fastest kernel
+
+
+def test_the_build_for_cpus_uses_no_gpus(tmp_path: Path) -> None:
+    told = settings(tmp_path, on_cpu=True, gpus=4)
+    assert "tensor_parallel_size" not in told
+    assert told["enforce_eager"] is True
