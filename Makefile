@@ -48,8 +48,8 @@ replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its publish
 test: $(VENV)/dev.done ## the fast tests
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile
 
-test-slow: $(VENV)/dev.done ## simulations, whole studies, jobs that are killed: everything slow that needs only Python
-	@$(BIN)/pytest -m slow -n auto --dist loadfile tests/unit tests/workflow tests/faults
+test-slow: $(VENV)/dev.done ## simulations and whole studies
+	@$(BIN)/pytest -m slow -n auto --dist load tests/unit tests/workflow
 
 test-faults: $(VENV)/dev.done ## endpoints that fail and jobs that are killed, on a loopback server
 	@$(BIN)/pytest tests/faults
