@@ -65,7 +65,7 @@ test-slurm: $(VENV)/dev.done .venv-vllm/done ## a real SLURM of one node (apt-ge
 
 test-browser: $(VENV)/dev.done ## the report in a real browser (Debian's packages chromium and chromium-driver)
 	@command -v chromedriver >/dev/null || { echo "chromedriver is missing: apt-get install chromium chromium-driver"; exit 1; }
-	@$(BIN)/pytest tests/browser
+	@$(BIN)/pytest tests/browser $(ARGS)
 
 control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it by vLLM, compare with what was planted
 	@$(BIN)/snakemake --cores $(CORES) --resources gpu=1 --configfile config/control.yaml $(ARGS) -- control

@@ -108,3 +108,8 @@ def window() -> Iterator[Window]:
     chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     yield Window(chrome)
     chrome.quit()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take pages that are there already."""
+    parser.addoption("--page", action="append", default=[], help="a report's index.html to be tested as well")
