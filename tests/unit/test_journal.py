@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from cinorms.prompts import list_variants
 from cinorms.replies import Replies
 from cinorms.shards import shard_names
 
+#: Number of a user that owns nothing.
+NOBODY = 65_534
 LIBRARY = Path(journal_module.__file__).parents[1]
 
 
@@ -382,14 +385,21 @@ def test_a_folder_that_cannot_be_written_is_one_message_before_anything_is_asked
     assert engine.asked == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_without_permission_is_the_same_message(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(JournalError, match="make it writable"):
-            ask(tmp_path, Recording())
-    finally:
-        tmp_path.chmod(0o700)
+    ask(tmp_path, Recording())  # imports what it needs while everything may be read
+    with tempfile.TemporaryDirectory() as name:  # only its owner may enter tmp_path
+        folder = Path(name)
+        folder.chmod(0o555)
+        root = os.geteuid() == 0
+        if root:  # which may write anywhere
+            os.seteuid(NOBODY)
+        try:
+            with pytest.raises(JournalError, match="make it writable"):
+                ask(folder, Recording())
+        finally:
+            if root:
+                os.seteuid(0)
+            folder.chmod(0o700)
 
 
 # --- Two jobs
