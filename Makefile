@@ -43,7 +43,8 @@ plan: $(VENV)/run.done ## say what CONFIG will ask and cost, asking nothing
 	@$(SNAKEMAKE) --quiet host reason rules --forcerun plan -- plan
 
 replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, beside the printed ones
-	@$(BIN)/snakemake --cores $(CORES) --configfile config/replication.yaml --quiet rules reason host -- replicate
+	@$(BIN)/snakemake --cores $(CORES) --configfile config/replication.yaml --quiet rules reason host \
+	  --prioritize results/replication/comparison.txt -- replicate
 
 test: $(VENV)/dev.done ## the fast tests
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile
