@@ -44,7 +44,7 @@ plan: $(VENV)/run.done ## say what CONFIG will ask and cost, asking nothing
 
 replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, beside the printed ones
 	@$(BIN)/snakemake --cores $(CORES) --configfile config/replication.yaml --quiet rules reason host \
-	  --prioritize results/replication/comparison.txt -- replicate
+	  --prioritize results/replication/comparison.csv -- replicate
 
 test: $(VENV)/dev.done ## the fast tests
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile
