@@ -1,15 +1,19 @@
 """Seconds that the norms stage takes on 1.8 million answers: 8 models, 6,912 flows, 33 variants.
 
-Run: ``PYTHONPATH=workflow/lib python benchmarks/norms.py``.
+Run: ``python benchmarks/norms.py``.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
 from cinorms import agreement, bootstrap, budget, missing, norms, reliability, survivorship
 

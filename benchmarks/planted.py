@@ -1,12 +1,15 @@
-"""How fast planted respondents answer: ``PYTHONPATH=workflow/lib .venv/bin/python benchmarks/planted.py``.
+"""How fast planted respondents answer: ``python benchmarks/planted.py``.
 
 Asks the default study's respondents about the 6,912 flows of iot in 33 variants each and prints the rate.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
 from cinorms.ask import ask_shard
 from cinorms.designs import expand, load_dataset
