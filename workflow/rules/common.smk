@@ -18,7 +18,7 @@ from snakemake.settings.types import DeploymentMethod
 from cinorms import jobs
 from cinorms.digest import code_digest
 from cinorms.errors import CinormsError
-from cinorms.kinds import KINDS, inputs_of
+from cinorms.kinds import KINDS, PLANTED_MARK, inputs_of
 from cinorms.norms import status_column
 from cinorms.settings import Layer, Root, load_planted, load_study
 from cinorms.spec import make_spec, make_tuning, shards_of
@@ -79,5 +79,5 @@ def get_closing_words():
     """Say where the results are; nothing where this run was not meant to make them."""
     if not Path(REPORT).exists():
         return ""
-    mark = "\n  Planted respondents: no model was asked." if STUDY.is_planted() else ""
+    mark = f"\n  {PLANTED_MARK}" if STUDY.is_planted() else ""
     return f"\n  Report   {REPORT}\n  Tables   {RESULTS}/tables/\n  Figures  {RESULTS}/figures/{mark}\n"

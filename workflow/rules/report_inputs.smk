@@ -11,6 +11,7 @@ REPORT_CODE = (
     "scales",
     "tables",
     "figures.theme",
+    "kinds",
 )
 
 

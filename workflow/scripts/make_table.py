@@ -3,11 +3,9 @@
 from pathlib import Path
 
 from cinorms import tables
-from cinorms.kinds import KINDS, read_further, read_selected
+from cinorms.kinds import KINDS, PLANTED_MARK, read_further, read_selected
 from cinorms.latex import to_latex
 from cinorms.logs import start_logging
-
-PLANTED = "Planted respondents: no model was asked."
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
@@ -17,7 +15,7 @@ if __name__ == "__main__":
     table = kind.load()(
         read_selected(kind, entry, paths["frames"]), entry, **read_further(kind, entry, paths)
     )
-    notes = [PLANTED] if entry["planted"] else []
+    notes = [PLANTED_MARK] if entry["planted"] else []
     Path(snakemake.output.latex).write_text(to_latex(table, kind.columns, notes), encoding="utf-8")
     table.insert(len(table.columns), "any_planted", entry["planted"])
     tables.write_tidy(table, snakemake.output.parquet, snakemake.output.csv)

@@ -77,11 +77,13 @@ def fit_clmm(
     solved = start.solved
     if start.status != "ok" or solved is None or solved.clusters is None:
         return _unfitted(start, nodes)
-    likelihood: _Likelihood = _Mixed(solved.problem, solved.clusters, nodes)
+    likelihood: _Likelihood
     if len(groups) > 1:
         from cinorms.clmm_crossed import crossed
 
         likelihood = crossed(frame, outcome, factors, groups, baselines, link)
+    else:
+        likelihood = _Mixed(solved.problem, solved.clusters, nodes)
     parameters, covariance, log_likelihood, converged = _maximise(
         likelihood, solved.parameters, point_at(solved.problem, solved.parameters).information, len(groups)
     )

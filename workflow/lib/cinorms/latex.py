@@ -8,11 +8,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from cinorms import pvalues
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 #: More rows than this need a table that breaks over pages.
 LONG = 45
@@ -65,8 +68,6 @@ def to_latex(frame: pd.DataFrame, columns: Sequence[str] = (), notes: Sequence[s
     those below the float range), a missing value is a dash. A text that is the same in every row becomes a
     note.
     """
-    from jinja2 import Environment, StrictUndefined
-
     shown = [name for name in columns if name in frame] or list(frame.columns)
     part = frame.head(MOST)
     constant = _constants(part, shown)
@@ -75,7 +76,26 @@ def to_latex(frame: pd.DataFrame, columns: Sequence[str] = (), notes: Sequence[s
         notes = [*notes, f"The first {len(part):,} of {len(frame):,} rows; the CSV file has all."]
     shown = [name for name in shown if name not in constant]
     cells = [_cells(part, name) for name in shown]
-    environment = Environment(
+    return (
+        template_environment()
+        .from_string(_TEMPLATE)
+        .render(
+            long=len(part) > LONG,
+            environment="longtable" if len(part) > LONG else "tabular",
+            alignment="".join("r" if _is_number(part[name]) else "l" for name in shown),
+            header=" & ".join(escape(name.replace("_", " ")) for name in shown),
+            rows=[" & ".join(row) for row in zip(*cells, strict=True)],
+            width=max(len(shown), 1),
+            notes=[escape(note) for note in notes],
+        )
+    )
+
+
+def template_environment(**options: Any) -> Environment:
+    """Return a Jinja2 environment whose marks do not clash with LaTeX's; its users escape every text."""
+    from jinja2 import Environment, StrictUndefined
+
+    return Environment(
         block_start_string="<%",
         block_end_string="%>",
         variable_start_string="<<",
@@ -84,16 +104,8 @@ def to_latex(frame: pd.DataFrame, columns: Sequence[str] = (), notes: Sequence[s
         comment_end_string="#>",
         undefined=StrictUndefined,
         keep_trailing_newline=True,
-        autoescape=False,  # LaTeX is escaped by `escape`, cell by cell
-    )
-    return environment.from_string(_TEMPLATE).render(
-        long=len(part) > LONG,
-        environment="longtable" if len(part) > LONG else "tabular",
-        alignment="".join("r" if _is_number(part[name]) else "l" for name in shown),
-        header=" & ".join(escape(name.replace("_", " ")) for name in shown),
-        rows=[" & ".join(row) for row in zip(*cells, strict=True)],
-        width=max(len(shown), 1),
-        notes=[escape(note) for note in notes],
+        autoescape=False,
+        **options,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from cinorms.figures.texts import wrap
+from cinorms.kinds import PLANTED_MARK
 from cinorms.scales import LEVELS
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: From none to all of something, light to dark.
 SHARE_COLOURS = ("#f7f7f7", "#c9dbe8", "#7ba6c6", "#2f6690")
 INK = "#222222"
-PLANTED_MARK = "Planted respondents: no model was asked."
 
 #: Dots per inch of a PNG.
 DPI = 200

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from cinorms.kinds import PLANTED_MARK
 from cinorms.replication import rounded, rounded_once
 
-PLANTED_MARK = "Planted respondents: no model was asked."
 #: What stands where there is no number.
 NONE = "--"
 #: Stars of a p-value below each bound, and the note that says so.

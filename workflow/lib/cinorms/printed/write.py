@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any
+from typing import TYPE_CHECKING
 
-from cinorms.latex import LONG, escape
+from cinorms.latex import LONG, escape, template_environment
 from cinorms.printed.cells import Cell, Printed
+
+if TYPE_CHECKING:
+    from jinja2 import PackageLoader
 
 #: What stands in the headings of these tables and needs a name in LaTeX.
 _SYMBOLS = {"≥": r"$\geq$", "→": r"$\rightarrow$", "—": "---"}
@@ -30,15 +33,7 @@ def to_csv(table: Printed) -> str:
 def to_latex(table: Printed) -> str:
     r"""Return a ``tabular`` (``longtable`` if it is long) to ``\input`` where booktabs is loaded."""
     long = sum(len(group.rows) + bool(group.heading) for group in table.groups) > LONG
-    environment = _environment(
-        block_start_string="<%",
-        block_end_string="%>",
-        variable_start_string="<<",
-        variable_end_string=">>",
-        comment_start_string="<#",
-        comment_end_string="#>",
-        autoescape=False,  # every text goes through the filter `tex`
-    )
+    environment = template_environment(loader=_loader(), trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(tex=_latex, cell=_latex_cell)
     return str(
         environment.get_template("printed/table.tex").render(
@@ -53,20 +48,23 @@ def to_latex(table: Printed) -> str:
 
 def to_html(table: Printed) -> str:
     """Return a page with the table; everything in it is escaped."""
-    return str(_environment(autoescape=True).get_template("printed/table.html").render(table=table))
+    from jinja2 import Environment, StrictUndefined
 
-
-def _environment(**options: Any) -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(  # the callers say how texts are escaped
-        loader=PackageLoader("cinorms", "templates"),
+    environment = Environment(
+        loader=_loader(),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        **options,
+        autoescape=True,
     )
+    return str(environment.get_template("printed/table.html").render(table=table))
+
+
+def _loader() -> PackageLoader:
+    from jinja2 import PackageLoader
+
+    return PackageLoader("cinorms", "templates")
 
 
 def _latex(text: str) -> str:

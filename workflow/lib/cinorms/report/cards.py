@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms import __version__
-from cinorms.figures.theme import PLANTED_MARK
+from cinorms.kinds import PLANTED_MARK
 from cinorms.report.material import Material
 from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
 

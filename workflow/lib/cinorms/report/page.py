@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
-from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, PLANTED_MARK
+from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR
+from cinorms.kinds import PLANTED_MARK
 from cinorms.report import method
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings
