@@ -22,12 +22,12 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
 from cinorms.ask import ask_shard, write_shard
-from cinorms.designs import expand, load_dataset
-from cinorms.engines import Keep, Questions
-from cinorms.engines.planted import PlantedEngine
-from cinorms.journal import Journal
-from cinorms.prompt_sets import load_prompt_set
-from cinorms.prompts import list_variants
+from cinorms.inference.engines.base import Keep, Questions
+from cinorms.inference.engines.planted import PlantedEngine
+from cinorms.inference.journal import Journal
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.variants import list_variants
+from cinorms.vignettes.designs import expand, load_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 

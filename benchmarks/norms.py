@@ -15,7 +15,8 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
-from cinorms import agreement, bootstrap, budget, missing, norms, reliability, survivorship
+from cinorms.norms import assessment
+from cinorms.stats import agreement, bootstrap, budget, missing, reliability, survivorship
 
 MODELS, FLOWS, TEMPLATES, ORDERS = 8, 6912, 11, 3
 T_VAL, T_MAJ = [10, 30], ["plurality", 0.25, 0.5, 0.67]
@@ -51,17 +52,17 @@ def seconds(work: Callable[[], object]) -> float:
 def main() -> None:
     """Print a table of steps, seconds per model and seconds for all models."""
     answers = make_answers(0)
-    table = norms.assess(answers, T_VAL, T_MAJ, "strict")
-    levels = norms.level_matrix(answers)
+    table = assessment.assess(answers, T_VAL, T_MAJ, "strict")
+    levels = assessment.level_matrix(answers)
     names = sorted(levels.columns)
     numbers = np.array([name.split("_") for name in names], dtype=int)
     prompts = pd.DataFrame({"variant": names, "template_no": numbers[:, 0], "order_no": numbers[:, 1]})
     vignettes = pd.DataFrame({"flow": np.arange(FLOWS), "sender": (np.arange(FLOWS) % 8).astype(str)})
     senders = vignettes.set_index("flow")["sender"]
     steps: dict[str, Callable[[], object]] = {
-        "assess, strict": lambda: norms.assess(answers, T_VAL, T_MAJ, "strict"),
-        "assess, papers": lambda: norms.assess(answers, T_VAL, T_MAJ, "papers"),
-        "level matrix": lambda: norms.level_matrix(answers),
+        "assess, strict": lambda: assessment.assess(answers, T_VAL, T_MAJ, "strict"),
+        "assess, papers": lambda: assessment.assess(answers, T_VAL, T_MAJ, "papers"),
+        "level matrix": lambda: assessment.level_matrix(answers),
         "discarded, minority, association": lambda: (
             survivorship.discarded(table, T_VAL, T_MAJ),
             survivorship.minority(table),
@@ -85,7 +86,7 @@ def main() -> None:
         took = min(seconds(work) for _ in range(2))
         total += took
         print(f"{name:36}{took:12.3f}{took * MODELS:12.2f}")
-    models = {str(i): norms.assess(make_answers(i), [10], [0.5], "strict") for i in range(MODELS)}
+    models = {str(i): assessment.assess(make_answers(i), [10], [0.5], "strict") for i in range(MODELS)}
     pairs = seconds(lambda: agreement.pairs(agreement.value_matrix(models, 10, 0.5)))
     print(f"{'agreement, all pairs':36}{'':12}{pairs:12.2f}")
     print(f"{'all':36}{total:12.3f}{total * MODELS + pairs:12.2f}")

@@ -12,12 +12,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
 from cinorms.ask import ask_shard
-from cinorms.designs import expand, load_dataset
-from cinorms.prompt_sets import load_prompt_set
-from cinorms.prompts import list_variants
-from cinorms.settings import Layer, Root, load_study
-from cinorms.spec import make_spec
-from cinorms.validation import load_yaml
+from cinorms.core.validation import load_yaml
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.variants import list_variants
+from cinorms.study.layers import Layer
+from cinorms.study.load import load_study
+from cinorms.study.root import Root
+from cinorms.study.spec import make_spec
+from cinorms.vignettes.designs import expand, load_dataset
 
 ROOT = Root(Path(__file__).parents[1])
 

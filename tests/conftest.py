@@ -11,12 +11,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cinorms import settings
-from cinorms.designs import expand, load_dataset
-from cinorms.prompt_sets import load_prompt_set
-from cinorms.prompts import list_variants
-from cinorms.settings import Layer, Root, Study, load_registry, load_study
-from cinorms.validation import load_yaml
+from cinorms.core.validation import load_yaml
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.variants import list_variants
+from cinorms.study import load
+from cinorms.study.layers import Layer
+from cinorms.study.load import load_study
+from cinorms.study.registry import load_registry
+from cinorms.study.root import Root
+from cinorms.study.study import Study
+from cinorms.vignettes.designs import expand, load_dataset
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,7 +62,7 @@ def build_study(root: Root) -> BuildStudy:
         layers += [Layer("--config", config)] if config is not None else []
         with pytest.MonkeyPatch.context() as patch:
             # Parsing the registry takes longer than everything else that is tested here.
-            patch.setattr(settings, "load_registry", lambda _: copy.deepcopy(registry))
+            patch.setattr(load, "load_registry", lambda _: copy.deepcopy(registry))
             return load_study(layers, root)
 
     return build

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms import tables
-from cinorms.norms import assess
-from cinorms.orders import ORDERS, order_codes
-from cinorms.prompts import list_variants
-from cinorms.scales import SCALES
+from cinorms.core import tables
+from cinorms.core.scales import SCALES
+from cinorms.norms.assessment import assess
+from cinorms.prompts.orders import ORDERS, order_codes
+from cinorms.prompts.variants import list_variants
 
 SENDERS = ["a tracker", "a camera", "a lock"]
 RECIPIENTS = ["a doctor", "the police", "the maker", "an advertiser", "=a friend"]

@@ -21,8 +21,8 @@ from typing import Any
 
 from workload import SHAPES, Model, flop_per_token, prompts_of, random_model, registry_model
 
-from cinorms.engines.vllm_offline import CHUNK, device_name, import_vllm, llm_settings, read_config
-from cinorms.errors import CinormsError
+from cinorms.core.errors import CinormsError
+from cinorms.inference.engines.vllm.offline import CHUNK, device_name, import_vllm, llm_settings, read_config
 
 #: What the published code runs: eager mode, no prefix caching, answers of up to 100 tokens, blocking launches.
 PUBLISHED = {"enforce_eager": True, "enable_prefix_caching": False}

@@ -13,15 +13,16 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
 
-from cinorms import hub
 from cinorms.control.tokenizer import make_tokenizer
-from cinorms.designs import expand, load_dataset
-from cinorms.engines.questions import Questions
-from cinorms.errors import ConfigError
-from cinorms.prompt_sets import load_prompt_set
-from cinorms.prompts import list_variants
-from cinorms.settings import Root, load_registry
-from cinorms.tokenise import Ids, Tokeniser
+from cinorms.core.errors import ConfigError
+from cinorms.inference import checkpoints
+from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
+from cinorms.inference.questions import Questions
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.variants import list_variants
+from cinorms.study.registry import load_registry
+from cinorms.study.root import Root
+from cinorms.vignettes.designs import expand, load_dataset
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,7 +58,7 @@ def registry_model(name: str) -> Model:
     spec |= {
         key: entry[key] for key in ("dtype", "quantisation", "trust_remote_code", "wrap") if key in entry
     }
-    folder = hub.find(entry["source"], entry.get("revision"), name)
+    folder = checkpoints.find(entry["source"], entry.get("revision"), name)
     return Model(folder, spec, int(entry.get("gpus", 1)), int(entry.get("max_model_len", 512)), random=False)
 
 

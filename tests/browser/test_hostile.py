@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cinorms.report.material import read_material
 from cinorms.report.page import render
+from cinorms.report.results import read_material
 
 from ..study_folder import COMMAND, make_folder
 from .conftest import Window

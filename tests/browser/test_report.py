@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from cinorms import prompts as prompting
-from cinorms import tables
-from cinorms.orders import ORDERS
+from cinorms.core import tables
+from cinorms.core.scales import SCALES
+from cinorms.prompts.orders import ORDERS
+from cinorms.prompts.variants import messages
 from cinorms.report.explorer import explorer_data
-from cinorms.report.material import Material, read_material
 from cinorms.report.page import render
-from cinorms.scales import SCALES
+from cinorms.report.results import Material, read_material
 
 from ..study_folder import COMMAND, PRINCIPLES, RECIPIENTS, SENDERS, make_folder
 from .conftest import Window
@@ -160,7 +160,7 @@ def test_the_question_of_a_variant_is_what_was_asked(window: Window, page: Path,
     window.wait(lambda: window.texts("#question blockquote"), "no question appears")
     code = int(material.codes["main", "model-a"].shown[7, 3])
     assert 0 <= code < len(ORDERS)
-    chat = prompting.messages(
+    chat = messages(
         variants["template"][3],
         material.vignettes["flows"]["vignette"][7],
         code,

@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cinorms import tables
 from cinorms.ask import write_shard
-from cinorms.engines.openai_api import make_openai
-from cinorms.engines.openai_batch import BatchEngine
-from cinorms.engines.openai_live import LiveEngine
-from cinorms.journal import Journal
-from cinorms.prompts import list_variants
+from cinorms.core import tables
+from cinorms.inference.engines.openai.api import make_openai
+from cinorms.inference.engines.openai.batch import BatchEngine
+from cinorms.inference.engines.openai.live import LiveEngine
+from cinorms.inference.journal import Journal
+from cinorms.prompts.variants import list_variants
 
 from .server import Endpoint
 

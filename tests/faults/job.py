@@ -13,11 +13,11 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
 
-from cinorms import tables
 from cinorms.ask import write_shard
-from cinorms.engines import Engine, Keep, Questions
-from cinorms.engines.planted import PlantedEngine
-from cinorms.journal import Journal
+from cinorms.core import tables
+from cinorms.inference.engines.base import Engine, Keep, Questions
+from cinorms.inference.engines.planted import PlantedEngine
+from cinorms.inference.journal import Journal
 
 
 class SlowEngine(PlantedEngine):
@@ -41,9 +41,9 @@ def make(given: dict[str, Any], journal: Journal) -> Engine:
     """Return the engine that ``given`` asks for."""
     if given["kind"] == "planted":
         return SlowEngine(Path(given["asked"]))
-    from cinorms.engines.openai_api import Endpoint
-    from cinorms.engines.openai_batch import BatchEngine
-    from cinorms.engines.openai_live import LiveEngine
+    from cinorms.inference.engines.openai.api import Endpoint
+    from cinorms.inference.engines.openai.batch import BatchEngine
+    from cinorms.inference.engines.openai.live import LiveEngine
 
     endpoint = Endpoint(given["spec"], given["tuning"], "sk-test")
     if given["kind"] == "batch":

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cinorms.engines import openai_batch
-from cinorms.errors import EngineError
+from cinorms.core.errors import EngineError
+from cinorms.inference.engines.openai import batch
 
 from .conftest import KEY, Shard, every_file, vignettes
 from .server import Endpoint, Fault
@@ -41,18 +41,18 @@ def test_batch_and_live_give_the_same_file(batched: Shard) -> None:
 
 
 def test_files_keep_to_the_limits(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_batch, "BYTES", 10_000)
+    monkeypatch.setattr(batch, "BYTES", 10_000)
     batched.ask(most_requests=50)
     assert sum(sizes(batched.endpoint)) == 120
-    for batch in batched.endpoint.batches.values():
-        data = batched.endpoint.files[batch["input_file_id"]]
+    for sent in batched.endpoint.batches.values():
+        data = batched.endpoint.files[sent["input_file_id"]]
         assert len(data) <= 10_000
         assert len(data.splitlines()) <= 50
 
 
 def test_the_real_limits_are_the_apis() -> None:
-    assert openai_batch.REQUESTS == 50_000
-    assert openai_batch.BYTES == 200_000_000
+    assert batch.REQUESTS == 50_000
+    assert batch.BYTES == 200_000_000
 
 
 def test_what_failed_is_asked_again_and_nothing_else(batched: Shard) -> None:
@@ -122,7 +122,7 @@ def test_quota_in_the_middle_keeps_what_was_answered_and_goes_on_later(batched: 
 def test_a_full_queue_makes_smaller_batches_one_after_the_other(
     batched: Shard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openai_batch, "SMALLEST", 10)
+    monkeypatch.setattr(batch, "SMALLEST", 10)
     running = {"most": 0}
 
     def end(number: int, requests: list[dict[str, Any]]) -> str:

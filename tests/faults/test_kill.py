@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from cinorms import tables
-from cinorms.designs import expand, load_dataset
-from cinorms.journal import Journal
-from cinorms.settings import Root
+from cinorms.core import tables
+from cinorms.inference.journal import Journal
+from cinorms.study.root import Root
+from cinorms.vignettes.designs import expand, load_dataset
 
 from .conftest import spec, variants, vignettes
 from .server import Endpoint

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cinorms.errors import ConfigError, EngineError
+from cinorms.core.errors import ConfigError, EngineError
 
 from .conftest import KEY, Shard, every_file, once, spec, vignettes
 from .server import Endpoint, Fault, answer_to
@@ -34,7 +34,7 @@ def test_every_question_is_asked_once_and_answered(shard: Shard) -> None:
 
 
 def test_each_text_belongs_to_its_question(shard: Shard) -> None:
-    from cinorms.engines.questions import Questions
+    from cinorms.inference.questions import Questions
 
     responses = shard.ask()
     questions = Questions.of(shard.spec, shard.flows, shard.variants)
@@ -325,7 +325,7 @@ def test_what_an_api_cannot_do_is_refused(shard: Shard, changes: dict[str, Any],
 
 
 def test_the_planted_endpoint_is_needed_for_openai_itself_only_with_a_key(endpoint: Endpoint) -> None:
-    from cinorms.engines import make_engine
+    from cinorms.inference.engines.base import make_engine
 
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
         make_engine(spec(None), {}, None)

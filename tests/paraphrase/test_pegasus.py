@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cinorms.paraphrase import freeze, make_request
-from cinorms.paraphrasers import Ask, ParaphraseError, Reply, open_paraphraser
-from cinorms.pegasus import MAX_TOKENS, SPARE, PegasusParaphraser
-from cinorms.prompt_sets import load_prompt_set, part_path
+from cinorms.prompts.paraphrase.generate import freeze, make_request
+from cinorms.prompts.paraphrase.paraphrasers import Ask, ParaphraseError, Reply, open_paraphraser
+from cinorms.prompts.paraphrase.pegasus import MAX_TOKENS, SPARE, PegasusParaphraser
+from cinorms.prompts.prompt_sets import load_prompt_set, part_path
 
 ROOT = Path(__file__).parents[2]
 ORIGINAL = (
@@ -176,7 +176,7 @@ def test_a_checkpoint_that_is_not_there_gives_one_message(
 
 def test_the_command_runs_in_a_process_of_its_own_and_keeps_the_part(request_: dict, tmp_path: Path) -> None:
     out, log = tmp_path / "frozen/mine.yaml", tmp_path / "log.txt"
-    command = [sys.executable, "-m", "cinorms.paraphrase", "--request", json.dumps(request_)]
+    command = [sys.executable, "-m", "cinorms.prompts.paraphrase.generate", "--request", json.dumps(request_)]
     done = subprocess.run(
         [*command, "--out", str(out), "--log", str(log)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib"), "OMP_NUM_THREADS": "1"},

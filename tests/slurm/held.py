@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from cinorms.engines.openai_live import CHUNK
+from cinorms.inference.engines.openai.live import CHUNK
 
 from ..faults.server import Endpoint
 from .project import N_PROMPTS, Project, Run

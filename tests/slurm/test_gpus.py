@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cinorms import jobs
+from cinorms.inference.engines.vllm import resources
 
 from .cluster import Cluster
 from .project import Project
@@ -68,6 +68,6 @@ def test_two_models_at_once_on_two_gpus(tmp_path: Path, cluster: Cluster) -> Non
         for attempt, number in enumerate(numbers, start=1):
             job = tried[str(number)]
             assert job["TresPerJob"] == "gres:gpu:1"
-            assert minutes(job) == jobs.minutes(entry, attempt)
-            assert memory_mb(job) == jobs.memory_mb(entry, attempt)
+            assert minutes(job) == resources.minutes(entry, attempt)
+            assert memory_mb(job) == resources.memory_mb(entry, attempt)
     assert {job["JobState"] for job in tried.values()} == {"COMPLETED", "FAILED"}

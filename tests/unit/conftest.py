@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.kinds import Selected
-from cinorms.norms import assess
+from cinorms.entries.kinds import Selected
+from cinorms.norms.assessment import assess
 
 SENDERS = ["a tracker", "a camera"]
 TYPES = ["location", "audio", "video"]

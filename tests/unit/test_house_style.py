@@ -7,14 +7,9 @@ import importlib.util
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from fnmatch import fnmatch
-from functools import cache
 from pathlib import Path
 
 import pytest
-
-from cinorms.kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "workflow/lib/cinorms"
@@ -88,77 +83,6 @@ def test_asking_needs_no_package_that_the_inference_environments_lack() -> None:
     assert not {"yaml", "jsonschema", "jinja2", "scipy"} & set(done.stdout.split())
 
 
-#: They decide how a mistake is told, not what comes out.
-WITHOUT_RESULTS = {"cinorms.errors", "cinorms.logs", "cinorms.validation"}
-
-
-@cache
-def names_in(module: str) -> tuple[dict[str, ast.AST], dict[str, tuple[str, str]]]:
-    """Return what ``module`` defines, and what it imports from the library as (module, name)."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    defined: dict[str, ast.AST] = {}
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            defined[node.name] = node
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            defined |= {
-                name.id: node for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
-            }
-    imported = {
-        alias.asname or alias.name: (f"{node.module}.{alias.name}", "")
-        if f"{node.module}.{alias.name}" in MODULES
-        else (str(node.module), alias.name)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cinorms")
-        for alias in node.names
-    }
-    return defined, imported
-
-
-def used_by(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the names that ``node`` uses, each with the attribute taken of it; annotations use nothing."""
-    for field, value in ast.iter_fields(node):
-        if field in ("annotation", "returns"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.Attribute) and isinstance(child.value, ast.Name):
-                yield child.value.id, child.attr
-            if isinstance(child, ast.Name):
-                yield child.id, ""
-            elif isinstance(child, ast.AST):
-                yield from used_by(child)
-
-
-def modules_behind(module: str, name: str, seen: set[tuple[str, str]]) -> set[str]:
-    """Return the modules whose code runs when ``name`` of ``module`` does."""
-    defined, imported = names_in(module)
-    if (module, name) in seen or name not in defined:
-        return set()
-    seen.add((module, name))
-    found = {module}
-    for used, attribute in used_by(defined[name]):
-        if used in defined:
-            found |= modules_behind(module, used, seen)
-        elif used in imported:
-            target, what = imported[used]
-            found |= modules_behind(target, what or attribute, seen)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("section", "name"), [(section, name) for section, kinds in KINDS.items() for name in kinds]
-)
-def test_a_kind_names_every_module_that_can_change_its_result(section: str, name: str) -> None:
-    """Otherwise an edited module leaves old tables and figures standing."""
-    kind = KINDS[section][name]
-    needed = modules_behind(f"cinorms.{kind.module}", kind.function, set()) - WITHOUT_RESULTS
-    assert f"cinorms.{kind.module}" in needed
-    named = [f"cinorms.{pattern}" for pattern in kind.modules]
-    missing = {module for module in needed if not any(fnmatch(module, pattern) for pattern in named)}
-    assert not missing, f"{section}.{name} uses them too: {sorted(missing)}"
-
-
 # --- Rules
 
 
@@ -199,13 +123,6 @@ def test_a_rule_has_a_log_an_environment_and_a_script_of_its_name(path: Path, na
 
 def test_no_script_is_without_its_rule() -> None:
     assert {path.stem for path in SCRIPTS} <= set(RULE_NAMES)
-
-
-def test_digests_name_modules_that_exist() -> None:
-    for path in [*RULE_FILES]:
-        for call in re.findall(r'code_digest\(("[^)]*")\)', path.read_text(encoding="utf-8")):
-            for module in re.findall(r'"([^"]+)"', call):
-                assert list(LIBRARY.glob(module.replace(".", "/") + ".py")), f"{path.name}: {module}"
 
 
 # --- Scripts

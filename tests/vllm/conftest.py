@@ -14,12 +14,12 @@ import pytest
 
 from cinorms.control.corpus import Corpus, make_corpus
 from cinorms.control.train import Settings, train_control
-from cinorms.designs import expand, load_dataset
-from cinorms.engines.questions import Questions
-from cinorms.engines.vllm_offline import VllmEngine
-from cinorms.prompt_sets import load_prompt_set
-from cinorms.prompts import list_variants
-from cinorms.validation import load_yaml
+from cinorms.core.validation import load_yaml
+from cinorms.inference.engines.vllm.offline import VllmEngine
+from cinorms.inference.questions import Questions
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.variants import list_variants
+from cinorms.vignettes.designs import expand, load_dataset
 
 ROOT = Path(__file__).parents[2]
 RESOURCES = ROOT / "resources"

@@ -15,11 +15,11 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from cinorms import tables
 from cinorms.ask import _stop, write_shard
-from cinorms.engines.vllm_offline import VllmEngine
-from cinorms.journal import Journal
-from cinorms.logs import start_logging
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.inference.engines.vllm.offline import VllmEngine
+from cinorms.inference.journal import Journal
 
 #: Prompts per call: small, so that a kill falls between many of them.
 CHUNK = 4

@@ -12,13 +12,13 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from cinorms.answers import read_responses
+from cinorms.answers.stage import read_responses
 from cinorms.ask import ask_shard
-from cinorms.engines.option_trie import OptionTrie, spellings, split_mass
-from cinorms.engines.questions import Questions
-from cinorms.prompts import list_variants
-from cinorms.scales import SCALES
-from cinorms.tokenise import Tokeniser
+from cinorms.core.scales import SCALES
+from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings, split_mass
+from cinorms.inference.engines.vllm.tokenise import Tokeniser
+from cinorms.inference.questions import Questions
+from cinorms.prompts.variants import list_variants
 
 from .conftest import Session, spec_of
 

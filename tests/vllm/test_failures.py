@@ -16,14 +16,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms import tables
-from cinorms.engines import vllm_offline
-from cinorms.engines.questions import Questions
-from cinorms.engines.vllm_errors import check_quantisation, explain
-from cinorms.engines.vllm_offline import VllmEngine
-from cinorms.errors import CinormsError, ConfigError, DataError, EngineError
-from cinorms.hub import folder_digest
-from cinorms.prompts import list_variants
+from cinorms.core import tables
+from cinorms.core.errors import CinormsError, ConfigError, DataError, EngineError
+from cinorms.inference.checkpoints import folder_digest
+from cinorms.inference.engines.vllm import offline
+from cinorms.inference.engines.vllm.explain import check_quantisation, explain
+from cinorms.inference.engines.vllm.offline import VllmEngine
+from cinorms.inference.questions import Questions
+from cinorms.prompts.variants import list_variants
 
 from .conftest import ROOT, Session, spec_of
 
@@ -151,7 +151,7 @@ def test_code_of_its_own(copied: Path, questions_of: Build, session: Session) ->
 def test_memory_that_is_not_there(
     checkpoint: Path, questions_of: Build, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vllm_offline, "CPU_CACHE", 10**15)
+    monkeypatch.setattr(offline, "CPU_CACHE", 10**15)
     with pytest.raises(EngineError, match="memory is full: end what else runs, or give the job more"):
         ask(spec_of(checkpoint), questions_of)
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from cinorms.errors import ConfigError
-from cinorms.hub import find, folder_digest, has_weights, is_folder
+from cinorms.core.errors import ConfigError
+from cinorms.inference.checkpoints import find, folder_digest, has_weights, is_folder
 
 from .conftest import ROOT
 
@@ -126,7 +126,12 @@ def fetch(
     }
     given = {"model": "mine", "source": source, "revision": revision, "out": str(tmp_path / "mine.json")}
     given |= {"log": str(tmp_path / "log.txt"), "lock": str(tmp_path / "locks/mine.json")}
-    command = [sys.executable, "-m", "cinorms.hub", *(f"--{k}={v}" for k, v in given.items())]
+    command = [
+        sys.executable,
+        "-m",
+        "cinorms.inference.checkpoints",
+        *(f"--{k}={v}" for k, v in given.items()),
+    ]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cinorms import tables
-from cinorms.journal import Journal
-from cinorms.prompts import list_variants
+from cinorms.core import tables
+from cinorms.inference.journal import Journal
+from cinorms.prompts.variants import list_variants
 
 from .conftest import ROOT, spec_of
 from .job import CHUNK

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.engines import make_engine
-from cinorms.engines.questions import Questions
-from cinorms.errors import EngineError
+from cinorms.core.errors import EngineError
+from cinorms.inference.engines.base import make_engine
+from cinorms.inference.questions import Questions
 
 from .conftest import Session, spec_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cinorms.engines.vllm_offline import llm_settings
+from cinorms.inference.engines.vllm.offline import llm_settings
 
 from .conftest import spec_of
 

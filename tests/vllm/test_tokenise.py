@@ -10,9 +10,9 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from cinorms.errors import ConfigError
-from cinorms.prompts import WRAPPERS
-from cinorms.tokenise import Tokeniser
+from cinorms.core.errors import ConfigError
+from cinorms.inference.engines.vllm.tokenise import Tokeniser
+from cinorms.prompts.variants import WRAPPERS
 
 LLAMA3 = (
     "{{ bos_token }}{% for m in messages %}<|start_header_id|>{{ m['role'] }}<|end_header_id|>\n\n"

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from cinorms.releases import COLUMNS
+from cinorms.published.releases import COLUMNS
 
 from ..printed_numbers import differences, other_stars
 from .conftest import ROOT, Project

@@ -88,7 +88,7 @@ def test_changed_thresholds_ask_no_model_again(finished: Project) -> None:
 def test_an_edited_module_re_runs_what_uses_it(project: Project) -> None:
     norms = "results/tiny/norms/main/planted-gpt-4o-mini.parquet"
     project.run(*TINY, "--", norms)
-    module = project.folder / "workflow/lib/cinorms/norms.py"
+    module = project.folder / "workflow/lib/cinorms/norms/assessment.py"
     module.write_text(module.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
     planned = planned_rules(project.run("-n", "--quiet", "rules", *TINY, "--", norms))
     assert set(planned) == {"assess_norms"}

@@ -27,6 +27,6 @@ rule read_answers:
         runtime=10,
     params:
         scale=get_scale,
-        code=code_digest("answers", "reading*", "scales", "tables"),
+        code=code_of("read_answers"),
     script:
         "../scripts/read_answers.py"

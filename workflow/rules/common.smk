@@ -16,15 +16,26 @@ shell.prefix(
 from snakemake.settings.types import DeploymentMethod
 
 from cinorms import jobs
-from cinorms.digest import code_digest
-from cinorms.errors import CinormsError
-from cinorms.kinds import KINDS, PLANTED_MARK, inputs_of
-from cinorms.norms import status_column
-from cinorms.settings import Layer, Root, load_planted, load_study
-from cinorms.spec import make_spec, make_tuning, shards_of
-from cinorms.validation import load_yaml
+from cinorms.core.digest import code_digest
+from cinorms.core.errors import CinormsError
+from cinorms.entries.kinds import KINDS, PLANTED_MARK, inputs_of
+from cinorms.norms.assessment import status_column
+from cinorms.study.layers import Layer
+from cinorms.study.root import Root
+from cinorms.study.registry import load_planted
+from cinorms.study.load import load_study
+from cinorms.study.spec import make_spec, make_tuning, shards_of
+from cinorms.core.validation import load_yaml
 
 ROOT = Root(LIBRARY.parents[1])
+SCRIPTS = LIBRARY.parent / "scripts"
+# The rule that makes the entries of each section of a study.
+MAKES = {"analyses": "make_table", "figures": "draw_figure", "printed": "print_table"}
+
+
+def code_of(rule, *modules):
+    """Return the digest of a rule's script, of ``modules``, and of every module of the library they import."""
+    return code_digest(SCRIPTS / f"{rule}.py", *modules)
 
 
 def get_study():

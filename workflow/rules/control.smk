@@ -27,7 +27,7 @@ rule train_control:
     params:
         python=get_vllm_python,
         seed=CONTROL_SEED,
-        code=code_digest("control.corpus", "control.tokenizer", "control.train"),
+        code=code_digest("cinorms.control.train"),
     shell:
         "{params.python} -m cinorms.control.train --dataset {input.dataset:q} --prompts {input.prompts:q}"
         " --norms {input.norms:q} --seed {params.seed} --out results/control/model --facts {output.facts:q} --log {log:q}"
@@ -47,6 +47,6 @@ rule compare_control:
         "../../envs/core.yaml"
     params:
         planted=get_control_norms,
-        code=code_digest("control.compare", "control.corpus", "engines.option_trie"),
+        code=code_of("compare_control"),
     script:
         "../scripts/compare_control.py"

@@ -54,7 +54,7 @@ rule fetch_checkpoint:
         python=get_vllm_python,
         checkpoint=get_checkpoint,
     shell:
-        "{params.python} -m cinorms.hub --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
+        "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
         " --revision={params.checkpoint[revision]:q} --lock results/{wildcards.study}/.checkpoints/{wildcards.model}.json"
         " --out {output.record:q} --log {log:q}"
 
@@ -133,7 +133,7 @@ rule describe_planted:
         "../../envs/core.yaml"
     params:
         spec=get_whole_spec,
-        code=code_digest("planted", "draws", "tables"),
+        code=code_of("describe_planted"),
     script:
         "../scripts/describe_planted.py"
 
@@ -149,6 +149,6 @@ rule gather_provenance:
         "../../envs/core.yaml"
     params:
         asked=get_asked,
-        code=code_digest("provenance", "journal"),
+        code=code_of("gather_provenance"),
     script:
         "../scripts/gather_provenance.py"

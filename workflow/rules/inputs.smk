@@ -237,10 +237,5 @@ def get_entry(wildcards):
 def get_entry_code(wildcards):
     """Return the digest of the code that makes an analysis, figure or printed table."""
     entry = get_entry(wildcards)
-    return code_digest(*KINDS[entry["section"]][entry["kind"]].modules)
-
-
-def get_entry_inputs(wildcards):
-    """Return what an analysis, figure or printed table is made from, by name."""
-    entry = get_entry(wildcards)
-    return inputs_of(KINDS[entry["section"]][entry["kind"]], entry, RESULTS)
+    kind = KINDS[entry["section"]][entry["kind"]]
+    return code_of(MAKES[entry["section"]], f"cinorms.{kind.module}")

@@ -23,6 +23,6 @@ rule assess_norms:
         consensus=STUDY.settings["norms"]["consensus"],
         t_val=STUDY.all_thresholds()[0],
         t_maj=STUDY.all_thresholds()[1],
-        code=code_digest("norms", "tables"),
+        code=code_of("assess_norms"),
     script:
         "../scripts/assess_norms.py"

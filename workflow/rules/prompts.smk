@@ -24,7 +24,7 @@ rule generate_paraphrases:
         python=get_paraphrase_python,
         request=get_paraphrase_request,
     shell:
-        "{params.python:q} -m cinorms.paraphrase --request {params.request:q} --out {output.frozen:q} --log {log:q}"
+        "{params.python:q} -m cinorms.prompts.paraphrase.generate --request {params.request:q} --out {output.frozen:q} --log {log:q}"
 
 
 rule list_variants:
@@ -38,7 +38,7 @@ rule list_variants:
         "../../envs/core.yaml"
     params:
         counts=get_variant_counts,
-        code=code_digest("prompts", "prompt_sets", "tables"),
+        code=code_of("list_variants"),
     script:
         "../scripts/list_variants.py"
 
@@ -54,7 +54,7 @@ rule plan_variants:
         "../../envs/core.yaml"
     params:
         counts=get_variant_counts,
-        code=code_digest("prompts", "prompt_sets", "tables"),
+        code=code_of("plan_variants"),
     script:
         "../scripts/plan_variants.py"
 
@@ -73,6 +73,6 @@ rule preview_prompts:
         arm=get_arm,
         scale=get_scale,
         seed=STUDY.seed,
-        code=code_digest("prompts", "orders", "draws"),
+        code=code_of("preview_prompts"),
     script:
         "../scripts/preview_prompts.py"

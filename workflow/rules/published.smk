@@ -32,7 +32,7 @@ rule import_published:
     params:
         arm=get_arm,
         models=STUDY.published_models(),
-        code=code_digest("fetch", "published", "releases", "tables"),
+        code=code_of("import_published"),
     script:
         "../scripts/import_published.py"
 
@@ -56,6 +56,6 @@ rule import_raw_csv:
         mem_mb=2000,
         runtime=10,
     params:
-        code=code_digest("published", "releases", "tables"),
+        code=code_of("import_raw_csv"),
     script:
         "../scripts/import_raw_csv.py"

@@ -7,7 +7,7 @@ Outputs: results/{study}/comparison.csv, results/{study}/index.html,
 A number that does not match fails the last step alone, so that everything else is there to look at.
 """
 
-from cinorms.releases import analyses_of
+from cinorms.published.releases import analyses_of
 
 RELEASE = STUDY.compared()
 
@@ -26,7 +26,7 @@ rule compare_numbers:
         "../../envs/core.yaml"
     params:
         models=STUDY.all_models(),
-        code=code_digest("releases", "replication*"),
+        code=code_of("compare_numbers"),
     script:
         "../scripts/compare_numbers.py"
 
@@ -45,6 +45,6 @@ rule check_numbers:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code_digest("replication"),
+        code=code_of("check_numbers"),
     script:
         "../scripts/check_numbers.py"

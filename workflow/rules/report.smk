@@ -37,7 +37,7 @@ rule write_card:
         runtime=10,
     params:
         study=get_described_for_card,
-        code=code_digest(*REPORT_CODE),
+        code=code_of("write_card"),
     script:
         "../scripts/write_card.py"
 
@@ -81,7 +81,7 @@ rule write_report:
     params:
         study=get_described,
         command=get_command,
-        code=code_digest(*REPORT_CODE),
+        code=code_of("write_report"),
     script:
         "../scripts/write_report.py"
 
@@ -105,6 +105,6 @@ rule plan:
         variants={arm: get_planned_variants(arm) for arm in STUDY.arms},
         pilot=get_pilot_answers(),
         target_se=STUDY.settings["plan"]["target_se"],
-        code=code_digest("plan", "prompts", "budget", "norms"),
+        code=code_of("plan"),
     script:
         "../scripts/plan.py"

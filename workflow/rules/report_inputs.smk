@@ -1,18 +1,9 @@
 # Input and parameter functions of the report's rules.
 import shlex
 
-from cinorms.report.study import describe, describe_for_card
+from cinorms.report.description import describe, describe_for_card
 
 TEMPLATES = LIBRARY / "cinorms" / "templates"
-REPORT_CODE = (
-    "report.*",
-    "norms",
-    "orders",
-    "scales",
-    "tables",
-    "figures.theme",
-    "kinds",
-)
 
 
 def get_described(wildcards):

@@ -16,6 +16,6 @@ rule expand_vignettes:
         "../../envs/core.yaml"
     params:
         null_principle=get_null_principle,
-        code=code_digest("designs", "sources", "fetch", "tables"),
+        code=code_of("expand_vignettes"),
     script:
         "../scripts/expand_vignettes.py"

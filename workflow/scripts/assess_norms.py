@@ -1,8 +1,8 @@
 """Assess the answers of every flow: the norm a model holds, or why there is none."""
 
-from cinorms import tables
-from cinorms.logs import start_logging
-from cinorms.norms import assess
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.norms.assessment import assess
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

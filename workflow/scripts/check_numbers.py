@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from cinorms.errors import DataError
-from cinorms.logs import start_logging
-from cinorms.replication import mismatch_text, mismatches, summary_text
+from cinorms.core.errors import DataError
+from cinorms.core.logs import start_logging
+from cinorms.replication.comparison import mismatch_text, mismatches, summary_text
 
 if __name__ == "__main__":
     terminal = sys.stdout

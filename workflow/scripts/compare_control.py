@@ -4,9 +4,9 @@ import sys
 
 import pandas as pd
 
-from cinorms import tables
 from cinorms.control.compare import check_agreement, compare, summary
-from cinorms.logs import start_logging
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
 
 if __name__ == "__main__":
     terminal = sys.stderr

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from cinorms.errors import ConfigError
-from cinorms.logs import start_logging
-from cinorms.releases import load_release, read_numbers
-from cinorms.replication import compare, summary_text
-from cinorms.replication_page import render
+from cinorms.core.errors import ConfigError
+from cinorms.core.logs import start_logging
+from cinorms.published.releases import load_release, read_numbers
+from cinorms.replication.comparison import compare, summary_text
+from cinorms.replication.page import render
 
 if __name__ == "__main__":
     terminal = sys.stdout

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from cinorms import tables
-from cinorms.logs import start_logging
-from cinorms.planted import describe, plant, respondent_of
-from cinorms.prompts import select_flows
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.planted.respondents import describe, plant, respondent_of
+from cinorms.prompts.variants import select_flows
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

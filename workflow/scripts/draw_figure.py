@@ -1,8 +1,8 @@
 """Draw one figure of the study as PDF, PNG and SVG."""
 
+from cinorms.core.logs import start_logging
+from cinorms.entries.kinds import KINDS, read_further, read_selected
 from cinorms.figures.theme import data_of, save
-from cinorms.kinds import KINDS, read_further, read_selected
-from cinorms.logs import start_logging
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

@@ -2,10 +2,10 @@
 
 import os
 
-from cinorms import tables
-from cinorms.designs import load_dataset
-from cinorms.logs import start_logging
-from cinorms.sources import read_vignettes
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.sources import read_vignettes
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

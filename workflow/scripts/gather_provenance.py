@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from cinorms.logs import start_logging
-from cinorms.provenance import gather
+from cinorms.core.logs import start_logging
+from cinorms.inference.provenance import gather
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

@@ -2,9 +2,9 @@
 
 import os
 
-from cinorms import tables
-from cinorms.logs import start_logging
-from cinorms.releases import SEPARATOR, import_answers, load_release
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.published.releases import SEPARATOR, import_answers, load_release
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

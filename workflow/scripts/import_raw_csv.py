@@ -1,9 +1,9 @@
 """Take the responses of a model from one of the authors' raw CSV files, texts unaltered."""
 
-from cinorms import tables
-from cinorms.logs import start_logging
-from cinorms.published import read_raw_csv
-from cinorms.releases import check_variants
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.published.frames import read_raw_csv
+from cinorms.published.releases import check_variants
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from cinorms import tables
-from cinorms.kinds import KINDS, PLANTED_MARK, read_further, read_selected
-from cinorms.latex import to_latex
-from cinorms.logs import start_logging
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.entries.kinds import KINDS, PLANTED_MARK, read_further, read_selected
+from cinorms.printed.latex import to_latex
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

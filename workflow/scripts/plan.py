@@ -2,9 +2,9 @@
 
 import sys
 
-from cinorms import tables
-from cinorms.logs import start_logging
-from cinorms.plan import add_precision, as_text, estimate
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.study.plan import add_precision, as_text, estimate
 
 if __name__ == "__main__":
     terminal = sys.stdout

@@ -1,9 +1,9 @@
 """List the variants of an arm whose paraphrases are not there yet, the original in the place of each."""
 
-from cinorms import tables
-from cinorms.logs import start_logging
-from cinorms.prompt_sets import load_prompt_set
-from cinorms.prompts import list_variants
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.variants import list_variants
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

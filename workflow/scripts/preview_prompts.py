@@ -1,8 +1,8 @@
 """Write a sample of rendered prompts for people."""
 
-from cinorms import tables
-from cinorms.logs import start_logging
-from cinorms.prompts import preview
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.prompts.variants import preview
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

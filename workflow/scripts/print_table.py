@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from cinorms.kinds import KINDS, read_selected
-from cinorms.logs import start_logging
+from cinorms.core.logs import start_logging
+from cinorms.entries.kinds import KINDS, read_selected
 from cinorms.printed.write import to_csv, to_html, to_latex
 
 if __name__ == "__main__":

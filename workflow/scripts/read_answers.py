@@ -1,9 +1,9 @@
 """Read the level of the scale out of every response."""
 
-from cinorms import tables
-from cinorms.answers import load_overrides, match_overrides, read_responses, review_table, write_review
-from cinorms.logs import start_logging
-from cinorms.scales import SCALES
+from cinorms.answers.stage import load_overrides, match_overrides, read_responses, review_table, write_review
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.core.scales import SCALES
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from cinorms.logs import start_logging
+from cinorms.core.logs import start_logging
 from cinorms.report.cards import card_json, card_markdown, make_card
-from cinorms.report.material import read_material
+from cinorms.report.results import read_material
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

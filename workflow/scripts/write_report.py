@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from cinorms.logs import start_logging
-from cinorms.report.material import read_material
+from cinorms.core.logs import start_logging
 from cinorms.report.page import render
+from cinorms.report.results import read_material
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

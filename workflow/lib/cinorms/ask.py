@@ -1,8 +1,8 @@
 """Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE ...``.
 
 A module of its own and no Snakemake script: a touched script would ask every model again. ``--tuning JSON``
-holds what changes no response (``spec.make_tuning``), ``--checkpoint FILE`` is the record of ``cinorms.hub``.
-Keys come from the environment alone.
+holds what changes no response (``spec.make_tuning``), ``--checkpoint FILE`` is the record of
+``cinorms.inference.checkpoints``. Keys come from the environment alone.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import __version__, hub, tables
-from cinorms.engines import Engine, make_engine
-from cinorms.engines.processes import end_with_parent
-from cinorms.engines.questions import Questions
-from cinorms.journal import Journal
-from cinorms.logs import start_logging
-from cinorms.orders import as_categorical
-from cinorms.replies import Replies
+from cinorms import __version__
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.inference import checkpoints
+from cinorms.inference.collected import Replies
+from cinorms.inference.engines.base import Engine, make_engine
+from cinorms.inference.engines.processes import end_with_parent
+from cinorms.inference.journal import Journal
+from cinorms.inference.questions import Questions
+from cinorms.prompts.orders import as_categorical
 
 #: Packages whose versions a run record states, where they are installed.
 PACKAGES = ("openai", "vllm", "torch", "transformers", "pandas", "pyarrow", "numpy")
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.checkpoint:  # which weights they are was only known when they were fetched
         spec["revision"] = json.loads(Path(given.checkpoint).read_bytes())["revision"]
     key = os.environ.get(tuning.get("key_variable") or "")
-    start_logging(given.log, [*([key] if key else []), *hub.tokens()])
+    start_logging(given.log, [*([key] if key else []), *checkpoints.tokens()])
     signal.signal(signal.SIGTERM, _stop)
     vignettes = tables.read(given.vignettes, tables.VIGNETTES)
     variants = tables.read(given.variants, tables.PROMPTS)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from cinorms import agreement, hypotheses, pvalues
 from cinorms.analyses.pairing import groups_of, labels_of, pairs_of, side_by_side
 from cinorms.analyses.shared import Entry, chosen_each, named, stack
-from cinorms.kinds import Selected
-from cinorms.norms import level_matrix
+from cinorms.entries.kinds import Selected
+from cinorms.norms.assessment import level_matrix
+from cinorms.stats import agreement, hypotheses, pvalues
 
 _RANK, _NORMAL = ("friedman", "wilcoxon_pairs"), ("repeated_measures_anova", "paired_t")
 #: The effect size of each test.
@@ -123,7 +123,7 @@ def model_contrasts(
     `permutation.compare`; conf_low and conf_high are its interval. Templates are what is drawn and swapped.
     The corrections are over all rows that give a p-value.
     """
-    from cinorms import permutation
+    from cinorms.stats import permutation
 
     selected = chosen_each(selected, entry, vignettes)
     pairs = pairs_of(selected, entry)

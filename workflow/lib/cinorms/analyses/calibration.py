@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.factors import add_factors, usual_factors
-from cinorms.analyses.names import JOINT, text
 from cinorms.analyses.shared import Entry, chosen, for_each, held
-from cinorms.clm import ClmFit, fit_clm
-from cinorms.kinds import Selected
+from cinorms.entries.kinds import Selected
+from cinorms.stats.clm.fit import ClmFit, fit_clm
+from cinorms.vignettes.factors import JOINT, text
 
 Planted = Mapping[tuple[str, str], pd.DataFrame]
 Coefficients = Mapping[tuple[str, str], Mapping[str, Any]]

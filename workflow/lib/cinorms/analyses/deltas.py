@@ -8,19 +8,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cinorms import delta as distances
-from cinorms import expected as expectations
-from cinorms import privacy_bias as held
-from cinorms import scales
 from cinorms.analyses.shared import Entry, chosen_each, for_each, stack, thresholds
-from cinorms.kinds import Selected
+from cinorms.core import scales
+from cinorms.entries.kinds import Selected
+from cinorms.norms import distances, privacy_bias
+from cinorms.vignettes import expectations
 
 _METRICS = ("mean_signed", "std_signed", "mean_absolute")
 
 Vignettes = Mapping[str, pd.DataFrame]
 
 
-def privacy_bias(
+def bias_of_flows(
     selected: Sequence[Selected], entry: Entry, vignettes: Vignettes, expected: Path | None
 ) -> pd.DataFrame:
     """Return one row per flow and model: the factors, the value, what is expected, and the delta.
@@ -76,10 +75,14 @@ def _bias(one: Selected, entry: Entry, vignettes: pd.DataFrame, expected: Path |
     """Return the flows of one model with value, expected value and delta."""
     t_val, t_maj = thresholds(entry, one.model)
     of_means = entry.get("of") == "means"
-    values = held.mean_values(one.frame, t_val) if of_means else held.norm_values(one.frame, t_val, t_maj)
+    values = (
+        privacy_bias.mean_values(one.frame, t_val)
+        if of_means
+        else privacy_bias.norm_values(one.frame, t_val, t_maj)
+    )
     design = entry["design"][one.arm]
     asked = vignettes[vignettes["flow"].isin(one.frame["flow"])]
-    bias = held.PrivacyBias.from_values(values, asked, design["factors"])
+    bias = privacy_bias.PrivacyBias.from_values(values, asked, design["factors"])
     between = tuple(design["expected_range"]) if design["expected_range"] else None
     stated = (
         expectations.read_expected(expected, vignettes, design["factors"], between)

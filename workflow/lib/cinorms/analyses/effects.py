@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from cinorms import marginal_means
 from cinorms.analyses.factors import add_factors, templates_of, usual_factors
-from cinorms.analyses.names import JOINT, text
 from cinorms.analyses.shared import Entry, chosen_each, for_each
-from cinorms.kinds import Selected
-from cinorms.norms import valid_levels
+from cinorms.entries.kinds import Selected
+from cinorms.norms.assessment import valid_levels
+from cinorms.stats import marginal_means
+from cinorms.vignettes.factors import JOINT, text
 
 
 def level_means(

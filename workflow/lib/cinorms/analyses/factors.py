@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.analyses.names import JOINT, default_factors, text
-from cinorms.errors import DataError
+from cinorms.core.errors import DataError
+from cinorms.vignettes.factors import JOINT, default_factors, text
 
 
 def usual_factors(vignettes: pd.DataFrame, design: Mapping[str, Any]) -> list[str]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import survivorship
 from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.shared import Entry, chosen_each, for_each, held, thresholds
-from cinorms.kinds import Selected
-from cinorms.norms import Majority
+from cinorms.entries.kinds import Selected
+from cinorms.norms.assessment import Majority
+from cinorms.stats import survivorship
 
 _MEASURES = ("n_minority", "share", "variance", "deviation", "max_deviation")
 

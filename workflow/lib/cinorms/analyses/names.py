@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cinorms.errors import ConfigError
-from cinorms.validation import check_file, unknown
+from cinorms.core.errors import ConfigError
+from cinorms.core.validation import check_file, unknown
+from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
+from cinorms.vignettes.factors import JOINT, default_factors, text
 
 if TYPE_CHECKING:
-    from cinorms.settings import Study
+    from cinorms.study.study import Study
 
-#: Joins the names and the levels of linked factors.
-JOINT = " + "
-#: Attributes of a model's registry entry that an analysis can name.
-MODEL_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation", "dtype")
-#: Attributes of an arm: the conditions in which its models were asked.
-ARM_ATTRIBUTES = ("dataset", "paraphraser", "temperature", "order", "readout", "wrapper", "layout", "system")
-#: Attributes in which two models must agree to be compared in another one.
-HELD_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation")
 #: What else a factor of a regression can be; of a regression of responses, these too.
 OTHER_FACTORS = ("model", "arm")
 RESPONSE_FACTORS = ("template", "position")
@@ -27,17 +21,6 @@ POOLS_MODELS = frozenset({"model", *MODEL_ATTRIBUTES})
 POOLS_ARMS = frozenset({"arm", *ARM_ATTRIBUTES})
 
 _REGRESSIONS = ("ordinal_regression", "proportional_odds", "response_regression")
-
-
-def default_factors(design: Mapping[str, Any]) -> list[str]:
-    """Return the factors of a dataset, those of a linked group as one ("place + inference")."""
-    group_of = {name: tuple(group) for group in design["linked"] for name in group}
-    return list(dict.fromkeys(JOINT.join(group_of.get(name, (name,))) for name in design["factors"]))
-
-
-def text(level: Any) -> str:
-    """Return a level as text; a whole number has no decimals."""
-    return f"{level:g}" if isinstance(level, (int, float)) and not isinstance(level, bool) else str(level)
 
 
 def check_analysis(study: Study, name: str, entry: Mapping[str, Any], file: str) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import hypotheses
-from cinorms.analyses.names import ARM_ATTRIBUTES, HELD_ATTRIBUTES
 from cinorms.analyses.shared import Entry, thresholds
-from cinorms.kinds import Selected
+from cinorms.entries.kinds import Selected
+from cinorms.stats import hypotheses
+from cinorms.study.attributes import ARM_ATTRIBUTES, HELD_ATTRIBUTES
 
 
 @dataclass(frozen=True)

@@ -6,27 +6,26 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from cinorms import missing
-from cinorms import reliability as measures
 from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.shared import Entry, chosen_each, for_each, named, stack
-from cinorms.kinds import Selected
+from cinorms.entries.kinds import Selected
+from cinorms.stats import missing, reliability
 
 
-def reliability(
+def reliability_of_models(
     selected: Sequence[Selected], entry: Entry, norms: Sequence[Selected], prompts: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Return `reliability.panel` of every model: alpha, split halves, shares of variance, orders."""
     of = {(one.arm, one.model): one.frame for one in norms}
     return for_each(
         selected,
-        lambda one: measures.panel(one.frame, of[one.arm, one.model], prompts[one.arm], entry["seed"]),
+        lambda one: reliability.panel(one.frame, of[one.arm, one.model], prompts[one.arm], entry["seed"]),
     )
 
 
 def position_effects(selected: Sequence[Selected], entry: Entry) -> pd.DataFrame:
     """Return `reliability.position_effects` of every model."""
-    return for_each(selected, lambda one: measures.position_effects(one.frame))
+    return for_each(selected, lambda one: reliability.position_effects(one.frame))
 
 
 def missing_answers(

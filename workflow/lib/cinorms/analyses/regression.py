@@ -21,19 +21,13 @@ from cinorms.analyses.factors import (
     templates_of,
     usual_factors,
 )
-from cinorms.analyses.names import (
-    ARM_ATTRIBUTES,
-    MODEL_ATTRIBUTES,
-    OTHER_FACTORS,
-    POOLS_ARMS,
-    POOLS_MODELS,
-    RESPONSE_FACTORS,
-    text,
-)
+from cinorms.analyses.names import OTHER_FACTORS, POOLS_ARMS, POOLS_MODELS, RESPONSE_FACTORS
 from cinorms.analyses.shared import Entry, chosen_each, held, named, stack
-from cinorms.clm import COEFFICIENT_COLUMNS, ClmFit, fit_clm
-from cinorms.kinds import Selected
-from cinorms.norms import valid_levels
+from cinorms.entries.kinds import Selected
+from cinorms.norms.assessment import valid_levels
+from cinorms.stats.clm.fit import COEFFICIENT_COLUMNS, ClmFit, fit_clm
+from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
+from cinorms.vignettes.factors import text
 
 #: Random intercepts that ``errors`` asks for.
 _INTERCEPTS = {"flow_intercept": ("flow",), "crossed_intercepts": ("flow", "variant")}
@@ -201,7 +195,7 @@ def _fit(task: Task, entry: Entry, cluster: str | None = None) -> Any:
         return "one_flow", "all answers are about one flow"
     link = entry.get("link", "logit")
     if entry.get("errors") in _INTERCEPTS:
-        from cinorms.clmm import fit_clmm
+        from cinorms.stats.clm.mixed import fit_clmm
 
         groups = _INTERCEPTS[entry["errors"]]
         few = [name for name in groups if len(used) and used[name].nunique() < 2]

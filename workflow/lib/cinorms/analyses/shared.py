@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import norms as assessment
-from cinorms.kinds import Selected
-from cinorms.norms import Majority
+from cinorms.entries.kinds import Selected
+from cinorms.norms import assessment
+from cinorms.norms.assessment import Majority
 
 Entry = Mapping[str, Any]
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from cinorms import bootstrap, budget
-from cinorms import reliability as measures
 from cinorms.analyses.shared import Entry, chosen, chosen_each, for_each, held
-from cinorms.kinds import Selected
-from cinorms.norms import level_matrix
+from cinorms.entries.kinds import Selected
+from cinorms.norms.assessment import level_matrix
+from cinorms.stats import bootstrap, budget, reliability
 
 #: Numbers of variants at which the budget is shown, if fewer than were asked.
 KS = (1, 2, 3, 5, 9, 15, 22, 33, 55)
@@ -115,7 +114,7 @@ def budget_design(
     """Return the standard error of a flow's mean by numbers of templates and orders: `budget.design_grid`."""
 
     def make(one: Selected) -> pd.DataFrame:
-        shares = measures.variance_shares(level_matrix(one.frame), prompts[one.arm])
+        shares = reliability.variance_shares(level_matrix(one.frame), prompts[one.arm])
         return budget.design_grid(
             shares, entry.get("templates", [1, 3, 5, 11, 22]), entry.get("orders", [1, 3, 5])
         )

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from cinorms.control.corpus import is_held_out, plant_exactly, probabilities
-from cinorms.engines.option_trie import split_mass
-from cinorms.errors import EngineError
+from cinorms.core.errors import EngineError
+from cinorms.inference.engines.vllm.option_trie import split_mass
 
 #: Share of the flows whose norm must be the planted one.
 LEAST_AGREEMENT = 0.95

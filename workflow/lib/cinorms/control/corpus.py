@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.draws import draw_uniform
-from cinorms.orders import ORDERS, options_shown
-from cinorms.planted import Respondent, plant
-from cinorms.prompts import fill
-from cinorms.scales import LEVELS, SCALES
+from cinorms.core.draws import draw_uniform
+from cinorms.core.scales import LEVELS, SCALES
+from cinorms.planted.respondents import Respondent, plant
+from cinorms.prompts.orders import ORDERS, options_shown
+from cinorms.prompts.variants import fill
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

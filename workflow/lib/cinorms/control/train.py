@@ -20,9 +20,9 @@ import numpy as np
 
 from cinorms.control.corpus import Corpus, Floats, Ints, make_corpus
 from cinorms.control.tokenizer import make_tokenizer
-from cinorms.engines.option_trie import OptionTrie
-from cinorms.errors import EngineError
-from cinorms.tokenise import Ids, Tokeniser
+from cinorms.core.errors import EngineError
+from cinorms.inference.engines.vllm.option_trie import OptionTrie
+from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 
 
 @dataclass(frozen=True)
@@ -225,10 +225,10 @@ def train_control(corpus: Corpus, out: Path, seed: int, settings: Settings | Non
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train the control model that the arguments describe."""
-    from cinorms.designs import expand, load_dataset
-    from cinorms.logs import start_logging
-    from cinorms.prompt_sets import load_prompt_set
-    from cinorms.validation import load_yaml
+    from cinorms.core.logs import start_logging
+    from cinorms.core.validation import load_yaml
+    from cinorms.prompts.prompt_sets import load_prompt_set
+    from cinorms.vignettes.designs import expand, load_dataset
 
     parser = argparse.ArgumentParser(prog="cinorms.control.train")
     for name in ("dataset", "prompts", "norms", "out", "facts", "log"):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.agreement import pairs
 from cinorms.analyses.shared import chosen_each, held
+from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import widest, wrap
 from cinorms.figures.theme import (
     SHARE_COLOURS,
@@ -22,7 +22,7 @@ from cinorms.figures.theme import (
     selection_said,
     thresholds_said,
 )
-from cinorms.kinds import Selected
+from cinorms.stats.agreement import pairs
 
 #: Columns of `agreement.pairs` that are shown, and how a panel is called.
 PANELS = {"agreement": "share of flows with the same norm", "kappa_quadratic": "kappa, quadratic weights"}

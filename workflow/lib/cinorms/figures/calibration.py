@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.shared import chosen_each, held
+from cinorms.core.scales import LEVELS, SCALES
+from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import widest, wrap
 from cinorms.figures.theme import (
     INK,
@@ -21,8 +23,6 @@ from cinorms.figures.theme import (
     selection_said,
     thresholds_said,
 )
-from cinorms.kinds import Selected
-from cinorms.scales import LEVELS, SCALES
 
 NO_NORM = "no norm"
 #: Side of a cell in inches.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cinorms.analyses.names import JOINT, default_factors
-from cinorms.errors import ConfigError
+from cinorms.core.errors import ConfigError
+from cinorms.core.validation import check_file, unknown
 from cinorms.figures.cells import SHAPES
 from cinorms.figures.layout import placed
-from cinorms.validation import check_file, unknown
+from cinorms.vignettes.factors import JOINT, default_factors
 
 if TYPE_CHECKING:
-    from cinorms.settings import Study
+    from cinorms.study.study import Study
 
 #: Kinds of analyses whose table has terms.
 TABLES = ("ordinal_regression", "response_regression", "calibration_coefficients")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import height_of, widest, wrap
 from cinorms.figures.theme import (
     GROUP_COLOURS,
@@ -20,7 +21,6 @@ from cinorms.figures.theme import (
     empty,
     finish,
 )
-from cinorms.kinds import Selected
 
 if TYPE_CHECKING:
     from plotnine import ggplot

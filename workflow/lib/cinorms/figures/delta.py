@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.analyses.deltas import privacy_bias
+from cinorms.analyses.deltas import bias_of_flows
 from cinorms.analyses.factors import add_factors
+from cinorms.entries.kinds import Selected
 from cinorms.figures import boxes
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
@@ -23,7 +24,6 @@ from cinorms.figures.theme import (
     selection_said,
     thresholds_said,
 )
-from cinorms.kinds import Selected
 
 OVERALL = "all flows"
 #: Beyond so many flows in a box their points would cover it.
@@ -114,7 +114,7 @@ def deltas(
 
     With ``by`` each flow comes twice, under "all flows" and under its level of that factor.
     """
-    table = privacy_bias(selected, entry, vignettes, expected)
+    table = bias_of_flows(selected, entry, vignettes, expected)
     frame = table.loc[table["delta_status"] == "ok", ["arm", "model", "flow", "delta"]]
     frame = frame.assign(delta=frame["delta"].astype(np.float64))
     parts = [frame.assign(panel=OVERALL)]

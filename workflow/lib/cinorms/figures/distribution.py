@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.counts import answer_counts
+from cinorms.analyses.counts import answer_counts
+from cinorms.core.scales import LEVELS
+from cinorms.entries.kinds import Selected
 from cinorms.figures.theme import LEVEL_COLOURS, STATUS_COLOURS, STATUS_LABELS, Drawn, base_theme, note
-from cinorms.kinds import Selected
-from cinorms.scales import LEVELS
 
 
 def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:

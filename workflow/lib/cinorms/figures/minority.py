@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import norms as assessment
-from cinorms import survivorship
 from cinorms.analyses.shared import chosen_each, thresholds
+from cinorms.entries.kinds import Selected
 from cinorms.figures import boxes
 from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_said, thresholds_said
-from cinorms.kinds import Selected
+from cinorms.norms import assessment
+from cinorms.stats import survivorship
 
 #: The columns of `survivorship.minority` that are shown, and how a panel is called.
 PANELS = {

@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import norms as assessment
-from cinorms import tables
 from cinorms.analyses.shared import chosen_each, thresholds
+from cinorms.core import tables
+from cinorms.core.scales import LEVELS, SCALES
+from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
     INK,
@@ -25,8 +26,7 @@ from cinorms.figures.theme import (
     selection_said,
     thresholds_said,
 )
-from cinorms.kinds import Selected
-from cinorms.scales import LEVELS, SCALES
+from cinorms.norms import assessment
 
 #: Shares below this have no label: it would not fit.
 _LABELLED = 0.04

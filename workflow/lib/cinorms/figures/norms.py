@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from cinorms import norms as assessment
 from cinorms.analyses.factors import add_factors
 from cinorms.analyses.shared import chosen, thresholds
-from cinorms.errors import ConfigError
+from cinorms.core.errors import ConfigError
+from cinorms.core.scales import LEVELS, SCALES, Scale
+from cinorms.entries.kinds import Selected
 from cinorms.figures.cells import SHAPES, centres, corners, geom_cells
 from cinorms.figures.layout import AROUND, SPACE, Layout, Side, lay_out, placed
 from cinorms.figures.texts import LINE, width_of
@@ -30,8 +31,7 @@ from cinorms.figures.theme import (
     selection_said,
     thresholds_said,
 )
-from cinorms.kinds import Selected
-from cinorms.scales import LEVELS, SCALES, Scale
+from cinorms.norms import assessment
 
 if TYPE_CHECKING:
     from plotnine import ggplot

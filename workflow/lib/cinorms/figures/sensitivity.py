@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import survivorship
 from cinorms.analyses.shared import chosen_each
+from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
     GROUP_COLOURS,
@@ -20,7 +20,7 @@ from cinorms.figures.theme import (
     finish,
     selection_said,
 )
-from cinorms.kinds import Selected
+from cinorms.stats import survivorship
 
 #: Width and height of a model's panel in inches.
 PANEL = (2.25, 1.9)

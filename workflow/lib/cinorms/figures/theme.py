@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from cinorms.core.scales import LEVELS
+from cinorms.entries.kinds import PLANTED_MARK
 from cinorms.figures.texts import wrap
-from cinorms.kinds import PLANTED_MARK
-from cinorms.scales import LEVELS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

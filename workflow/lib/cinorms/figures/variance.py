@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.analyses.names import text
 from cinorms.analyses.shared import chosen_each
-from cinorms.errors import DataError
+from cinorms.core.errors import DataError
+from cinorms.entries.kinds import Selected
 from cinorms.figures import boxes
 from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_said
-from cinorms.kinds import Selected
-from cinorms.norms import level_matrix
+from cinorms.norms.assessment import level_matrix
+from cinorms.vignettes.factors import text
 
 #: Over what the answers vary, and the column of the prompts table that is held fixed.
 FIXED = {"variants": None, "templates": "order_no", "orders": "template_no"}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.kinds import PLANTED_MARK
-from cinorms.replication import rounded, rounded_once
+from cinorms.entries.kinds import PLANTED_MARK
+from cinorms.replication.comparison import rounded, rounded_once
 
 #: What stands where there is no number.
 NONE = "--"

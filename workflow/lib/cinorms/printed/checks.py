@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cinorms.errors import ConfigError
-from cinorms.validation import unknown
+from cinorms.core.errors import ConfigError
+from cinorms.core.validation import unknown
 
 if TYPE_CHECKING:
-    from cinorms.settings import Study
+    from cinorms.study.study import Study
 
 #: Kinds of analyses that each kind is made from.
 SOURCES = {

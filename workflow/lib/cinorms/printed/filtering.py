@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.kinds import Selected
+from cinorms.entries.kinds import Selected
 from cinorms.printed.cells import (
     NONE,
     Cell,

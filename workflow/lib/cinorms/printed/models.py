@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cinorms.kinds import PLANTED_MARK, Selected
+from cinorms.entries.kinds import PLANTED_MARK, Selected
 from cinorms.printed.cells import Cell, Group, Printed, heading
 
 _NOT_KNOWN = "NA"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.kinds import Selected
+from cinorms.entries.kinds import Selected
 from cinorms.printed.cells import NONE, Cell, Group, Printed, heading, p_times, planted_note
 
 _TESTS = {"wilcoxon_pairs": "Wilcoxon's signed ranks", "paired_t": "paired t-test"}

@@ -6,8 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from cinorms.latex import LONG, escape, template_environment
 from cinorms.printed.cells import Cell, Printed
+from cinorms.printed.latex import LONG, escape, template_environment
 
 if TYPE_CHECKING:
     from jinja2 import PackageLoader

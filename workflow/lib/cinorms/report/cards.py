@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from cinorms import __version__
-from cinorms.kinds import PLANTED_MARK
-from cinorms.report.material import Material
+from cinorms.entries.kinds import PLANTED_MARK
+from cinorms.report.results import Material
 from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
 
 #: Flows that a card names as the ones accepted most and least.

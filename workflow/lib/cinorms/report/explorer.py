@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms import scales, tables
-from cinorms.orders import ORDERS
+from cinorms.core import scales, tables
+from cinorms.prompts.orders import ORDERS
 from cinorms.report import words
-from cinorms.report.codes import INVALID, NOTHING
-from cinorms.report.material import Material, Pair
+from cinorms.report.answer_codes import INVALID, NOTHING
+from cinorms.report.results import Material, Pair
 
 #: Packed answers and orders of a page, in bytes; what goes beyond stays in the study's tables.
 MOST_BYTES = 5_000_000

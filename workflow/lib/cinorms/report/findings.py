@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms import scales, tables
-from cinorms.report.codes import tally
-from cinorms.report.material import Material
+from cinorms.core import scales, tables
+from cinorms.report.answer_codes import tally
+from cinorms.report.results import Material
 from cinorms.report.words import STATUSES, count, link, listed, plain, share
 
 #: Valid answers that a level of a factor needs to be named as the one accepted most or least.

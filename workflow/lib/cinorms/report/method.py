@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
-from cinorms.report.material import Material
+from cinorms.report.results import Material
 from cinorms.report.words import count, listed, share, thresholds
 
 #: What stands for an engine where none was asked.

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
+from cinorms.entries.kinds import PLANTED_MARK
 from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR
-from cinorms.kinds import PLANTED_MARK
 from cinorms.report import method
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings
-from cinorms.report.material import Material
+from cinorms.report.results import Material
 from cinorms.report.sections import printed, sections
 from cinorms.report.words import STATUSES
 

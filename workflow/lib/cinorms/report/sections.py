@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from cinorms.report.material import Material
+from cinorms.report.results import Material
 from cinorms.report.words import link, number, plain
 
 #: Rows of a table that the page shows, and the largest CSV file that it carries.

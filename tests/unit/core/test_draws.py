@@ -1,0 +1,131 @@
+"""Draws are a pure function of what they are for, and behave like the distributions they are named after."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from cinorms.core import draws
+from cinorms.core.draws import draw_bits, draw_logistic, draw_normal, draw_uniform, text_number
+
+MANY = np.arange(40_000)
+whole_numbers = st.integers(min_value=-(2**80), max_value=2**80)
+
+
+@given(purpose=st.text(max_size=8), seed=whole_numbers, at=st.lists(whole_numbers, max_size=4))
+@settings(deadline=None)
+def test_any_whole_numbers_name_a_draw(purpose: str, seed: int, at: list[int]) -> None:
+    first = draw_bits(purpose, seed, *at)
+    assert first.dtype == np.uint64
+    assert first == draw_bits(purpose, seed, *at)
+    assert 0 < draw_uniform(purpose, seed, *at) < 1
+    assert np.isfinite(draw_normal(purpose, seed, *at))
+
+
+def test_a_draw_is_the_same_alone_in_an_array_and_broadcast() -> None:
+    table = draw_bits("order", 1, np.arange(4)[:, None], np.arange(3)[None, :])
+    assert table.shape == (4, 3)
+    assert table[2, 1] == draw_bits("order", 1, 2, 1)
+    assert np.array_equal(table[1], draw_bits("order", 1, 1, [0, 1, 2]))
+    assert np.array_equal(
+        draw_bits("order", 1, np.arange(5, dtype=np.int16)), draw_bits("order", 1, range(5))
+    )
+
+
+def test_another_process_draws_the_same() -> None:
+    code = "from cinorms.core.draws import draw_bits, text_number; print(draw_bits('a', 5, text_number('b'), -3))"
+    path = draws.__file__.removesuffix("/cinorms/core/draws.py")
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": path, "PYTHONHASHSEED": "7"},
+        capture_output=True,
+        text=True,
+    )
+    assert int(done.stdout) == int(draw_bits("a", 5, text_number("b"), -3))
+
+
+def test_draws_are_these_for_ever() -> None:
+    """What was drawn decides in which order a model was asked: a change here is a change of every study."""
+    assert [int(x) for x in draw_bits("order", 2026, [0, 1, -1])] == [
+        13016064184113330972,
+        15813790548212802443,
+        4899349873479604998,
+    ]
+    assert text_number("planted-tulu-2-7b") == 20992576521834086
+
+
+def test_purpose_seed_coordinates_and_their_order_all_matter() -> None:
+    reference = draw_bits("order", 1, MANY, 3)
+    for other in (
+        draw_bits("level", 1, MANY, 3),
+        draw_bits("order", 2, MANY, 3),
+        draw_bits("order", 1, MANY, 4),
+        draw_bits("order", 1, 3, MANY),
+        draw_bits("order", 1, MANY),
+        draw_bits("order", 1, MANY, 3, 0),
+        draw_bits("order", 11, MANY, 3),
+        draw_bits("order:1", 1, MANY, 3),
+    ):
+        assert (reference == other).mean() < 0.001
+
+
+def test_a_zero_or_negative_coordinate_is_not_the_same_as_none() -> None:
+    values = [draw_bits("a", 0), *(draw_bits("a", 0, n) for n in (0, -1, 1)), draw_bits("a", 0, 0, 0)]
+    assert len({int(value) for value in values}) == 5
+
+
+def test_no_two_points_of_a_large_grid_share_their_bits() -> None:
+    bits = draw_bits("order", 1, np.arange(1_000)[:, None], np.arange(200)[None, :])
+    assert len(np.unique(bits)) == 200_000
+
+
+def test_a_coordinate_that_is_no_whole_number_is_refused() -> None:
+    with pytest.raises(TypeError, match="whole numbers"):
+        draw_bits("order", 1, 1.5)
+
+
+@pytest.mark.parametrize("bits", [0, 2**64 - 1])
+def test_uniform_is_strictly_between_0_and_1_even_for_the_extreme_bits(
+    monkeypatch: pytest.MonkeyPatch, bits: int
+) -> None:
+    monkeypatch.setattr(draws, "draw_bits", lambda *_: np.array([bits], dtype=np.uint64))
+    assert 0 < draw_uniform("x", 1)[0] < 1
+    assert np.isfinite(draw_logistic("x", 1)[0])
+    assert np.isfinite(draw_normal("x", 1)[0])
+
+
+@pytest.mark.parametrize("seed", [0, 2026])
+@pytest.mark.parametrize(
+    ("draw", "distribution", "variance"),
+    [
+        (draw_uniform, stats.uniform, 1 / 12),
+        (draw_logistic, stats.logistic, np.pi**2 / 3),
+        (draw_normal, stats.norm, 1.0),
+    ],
+)
+def test_distribution(draw: object, distribution: stats.rv_continuous, variance: float, seed: int) -> None:
+    sample = draw("check", seed, MANY)  # type: ignore[operator]
+    assert sample.mean() == pytest.approx(distribution.mean(), abs=5 * np.sqrt(variance / len(MANY)))
+    assert sample.var() == pytest.approx(variance, rel=0.05)
+    assert stats.kstest(sample, distribution.cdf).pvalue > 1e-4
+
+
+def test_neighbouring_coordinates_are_not_correlated() -> None:
+    for at in ((MANY,), (MANY, 1), (1, MANY)):
+        sample = draw_uniform("check", 1, *at)
+        assert abs(np.corrcoef(sample[:-1], sample[1:])[0, 1]) < 0.025
+    bits = draw_bits("check", 1, MANY)
+    ones = [((bits >> np.uint64(place)) & np.uint64(1)).mean() for place in range(64)]
+    assert np.allclose(ones, 0.5, atol=0.0125)
+
+
+def test_text_numbers_tell_texts_apart_and_fit_a_coordinate() -> None:
+    numbers = {text_number(text) for text in ("", "a", "b", "ab", "ba", "ä", "if owner is notified")}
+    assert len(numbers) == 7
+    assert all(0 <= number < 2**56 for number in numbers)

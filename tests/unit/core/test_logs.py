@@ -1,0 +1,80 @@
+"""What a job prints goes to its log; why it failed goes to the terminal too."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cinorms.core.logs import WithoutSecrets, redact
+
+
+def run(folder: Path, body: str, **settings: str) -> tuple[int, str, str, str]:
+    """Run ``body`` after ``start_logging`` in a process of its own: code, stdout, stderr, log."""
+    log = folder / "logs" / "deep" / "job.log"
+    arguments = "".join(f", {key}={value}" for key, value in settings.items())
+    code = f"from cinorms.core.logs import start_logging\nstart_logging({str(log)!r}{arguments})\n{body}"
+    library = Path(__file__).parents[3] / "workflow/lib"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(library)}, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout, done.stderr, log.read_text(encoding="utf-8")
+
+
+def test_what_is_printed_goes_to_the_log_only(tmp_path: Path) -> None:
+    body = "import sys\nprint('a ü')\nprint('b', file=sys.stderr)"
+    assert run(tmp_path, body) == (0, "", "", "a ü\nb\n")
+
+
+def test_a_users_mistake_is_one_message_on_the_terminal_and_in_the_log(tmp_path: Path) -> None:
+    body = "from cinorms.core.errors import ConfigError\nprint('before')\nraise ConfigError('name a model')"
+    code, out, err, log = run(tmp_path, body)
+    assert code == 1
+    assert out == ""
+    assert err == f"\nname a model\n(log: {tmp_path}/logs/deep/job.log)\n\n"
+    assert log == "before\nname a model\n"
+
+
+def test_anything_else_shows_its_traceback_in_both_places(tmp_path: Path) -> None:
+    code, _, err, log = run(tmp_path, "1 / 0")
+    assert code == 1
+    for text in (err, log):
+        assert "Traceback (most recent call last)" in text
+        assert "ZeroDivisionError: division by zero" in text
+    assert "(log: " in err
+
+
+def test_a_log_that_is_there_is_written_anew(tmp_path: Path) -> None:
+    run(tmp_path, "print('first')")
+    assert run(tmp_path, "print('second')")[3] == "second\n"
+
+
+def test_a_secret_appears_nowhere(tmp_path: Path) -> None:
+    body = "print('key sk-123 here')\nraise ValueError('sent sk-123')"
+    _, _, err, log = run(tmp_path, body, secrets="['sk-123']")
+    assert "sk-123" not in err + log
+    assert "key [key] here" in log
+    assert "ValueError: sent [key]" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets", "expected"),
+    [
+        ("a sk-1 b sk-1", ["sk-1"], "a [key] b [key]"),
+        ("nothing", ["sk-1"], "nothing"),
+        ("sk-1", [], "sk-1"),
+    ],
+)
+def test_redact(text: str, secrets: list[str], expected: str) -> None:
+    assert redact(text, secrets) == expected
+
+
+def test_a_guarded_stream_is_still_a_stream() -> None:
+    stream = io.StringIO()
+    guarded = WithoutSecrets(stream, ["secret"])
+    guarded.write("a secret")
+    guarded.flush()
+    assert stream.getvalue() == "a [key]"

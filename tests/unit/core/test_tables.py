@@ -1,0 +1,351 @@
+"""Every table is written under one contract: what does not fit is refused with a useful message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from cinorms.core import tables
+from cinorms.core.errors import DataError
+from cinorms.core.tables import ANSWERS, CATEGORY, NORMS, PLANTED, PROMPTS, RESPONSES, VIGNETTES, Contract
+
+
+def categories(values: list[Any]) -> pd.Categorical:
+    known = list(dict.fromkeys(value for value in values if value is not None))
+    return pd.Categorical(values, categories=pd.Index(known, dtype="str"))
+
+
+FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
+    "vignettes": (
+        VIGNETTES,
+        pd.DataFrame(
+            {
+                "flow": np.array([0, 1], dtype=np.int32),
+                "sender": categories(["a door lock", "a thermostat"]),
+                "vignette": pd.array(["one", "zwei ü 🙂"], dtype="str"),
+                "expected": [np.nan, -2.5],
+            }
+        ),
+    ),
+    "prompts": (
+        PROMPTS,
+        pd.DataFrame(
+            {
+                "variant": pd.array(["0_0", "0_1"], dtype="str"),
+                "template": pd.array(["{scenario} {options}"] * 2, dtype="str"),
+                "prompt_set": pd.array(["chatgpt"] * 2, dtype="str"),
+                "template_no": np.array([0, 0], dtype=np.int16),
+                "order_no": np.array([0, 1], dtype=np.int16),
+            }
+        ),
+    ),
+    "responses": (
+        RESPONSES,
+        pd.DataFrame(
+            {
+                "flow": np.array([0, 0, 1], dtype=np.int32),
+                "variant": categories(["2_0", "10_0", "2_0"]),
+                "order": categories(["01234", "43210", "01234"]),
+                "text": categories(["neutral", None, ""]),
+                "finish_reason": categories(["stop", "error", "length"]),
+                "n_prompt_tokens": pd.array([79, pd.NA, 80], dtype="Int32"),
+                "n_output_tokens": pd.array([pd.NA] * 3, dtype="Int32"),
+                "p_options": pd.Series(
+                    [None, np.array([0.5, 0.5, 0, 0, 0], dtype=np.float32), None], dtype=object
+                ),
+            }
+        ),
+    ),
+    "answers": (
+        ANSWERS,
+        pd.DataFrame(
+            {
+                "flow": np.array([0, 0], dtype=np.int32),
+                "variant": categories(["0_0", "0_1"]),
+                "order": categories(["01234", None]),
+                "level": pd.array([-2, pd.NA], dtype="Int8"),
+                "status": categories(["ok", "refusal"]),
+                "rule": categories(["option", "refusal"]),
+                "p_options": pd.Series([None, None], dtype=object),
+            }
+        ),
+    ),
+    "norms": (
+        NORMS,
+        pd.DataFrame(
+            {
+                "flow": np.array([0, 1], dtype=np.int32),
+                **{
+                    name: np.array([1, 0], dtype=np.int16)
+                    for name in ("n_asked", "n_valid", *tables.COUNT_COLUMNS)
+                },
+                "value": pd.array([2, pd.NA], dtype="Int8"),
+                "share": [0.5, np.nan],
+                "tie": [True, False],
+                "mean": [0.1, np.nan],
+                "variance": [0.2, np.nan],
+                "entropy": [0.3, np.nan],
+                "status_10_0.5": categories(["kept", "below_t_val"]),
+            }
+        ),
+    ),
+    "planted": (
+        PLANTED,
+        pd.DataFrame(
+            {
+                "flow": np.array([0, 1], dtype=np.int32),
+                "level": pd.array([2, pd.NA], dtype="Int8"),
+                "linear": [0.5, -0.5],
+                "residual": [0.1, 0.2],
+            }
+        ),
+    ),
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a place for a table, in a folder that does not exist yet."""
+    return tmp_path / "deep" / "table.parquet"
+
+
+def some(name: str = "planted") -> tuple[Contract, pd.DataFrame]:
+    contract, frame = FRAMES[name]
+    return contract, frame.copy()
+
+
+def refusal(frame: pd.DataFrame, path: Path, contract: Contract) -> str:
+    """Return the message with which ``frame`` is refused, after checking that nothing was left behind."""
+    with pytest.raises(DataError) as caught:
+        tables.write(frame, path, contract)
+    assert not path.exists()
+    assert not path.parent.exists() or not list(path.parent.iterdir())
+    message = str(caught.value)
+    assert message.startswith(f"table {contract.name}: ")
+    return message
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_round_trip_keeps_values_types_and_what_is_missing(name: str, path: Path) -> None:
+    contract, frame = some(name)
+    tables.write(frame, path, contract)
+    pd.testing.assert_frame_equal(tables.read(path, contract), frame)
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_table_without_rows_keeps_its_columns(name: str, path: Path) -> None:
+    contract, frame = some(name)
+    tables.write(frame.head(0), path, contract)
+    back = tables.read(path, contract)
+    assert list(back.columns) == list(frame.columns)
+    assert len(back) == 0
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_the_same_frame_gives_the_same_bytes(name: str, path: Path) -> None:
+    contract, frame = some(name)
+    tables.write(frame, path, contract, {"b": "1", "a": "2"})
+    first = path.read_bytes()
+    # Neither the index nor the order in which facts are given may show in the file.
+    tables.write(frame.set_axis([7, 3, 9][: len(frame)]), path, contract, {"a": "2", "b": "1"})
+    assert path.read_bytes() == first
+
+
+def test_categories_that_no_row_has_change_no_value(path: Path) -> None:
+    contract, frame = some("vignettes")
+    tables.write(frame.head(1), path, contract)
+    assert tables.read(path, contract)["sender"].tolist() == ["a door lock"]
+
+
+def test_more_rows_than_one_row_group_keep_one_set_of_categories(path: Path) -> None:
+    n = 1_200_000
+    frame = pd.DataFrame(
+        {
+            "flow": np.arange(n, dtype=np.int32),
+            "sender": pd.Categorical.from_codes(np.arange(n) // 600_000, categories=pd.Index(["z", "a"])),
+            "vignette": pd.array(["v"], dtype="str").repeat(n),
+            "expected": np.nan,
+        }
+    )
+    tables.write(frame, path, VIGNETTES)
+    assert pq.ParquetFile(path).num_row_groups > 1
+    sender = tables.read(path, VIGNETTES, columns=["sender"])["sender"]
+    assert list(sender.cat.categories) == ["z", "a"]
+    assert (sender.cat.codes == np.arange(n) // 600_000).all()
+
+
+def test_a_key_given_twice_is_refused_with_an_example(path: Path) -> None:
+    contract, frame = some()
+    frame["flow"] = np.array([4, 4], dtype=np.int32)
+    assert refusal(frame, path, contract) == (
+        "table planted: key ('flow',) is not unique, e.g. [{'flow': 4}]"
+    )
+
+
+def test_missing_and_unknown_columns_are_named(path: Path) -> None:
+    contract, frame = some()
+    message = refusal(frame.rename(columns={"linear": "liner"}), path, contract)
+    assert message == "table planted: columns missing ['linear'], columns not in the contract ['liner']"
+    assert "columns missing ['flow']" in refusal(frame.drop(columns="flow"), path, contract)
+
+
+def test_further_columns_are_allowed_where_the_contract_says_so(path: Path) -> None:
+    contract, frame = some("vignettes")
+    tables.write(frame.assign(recipient=categories(["x", "y"])), path, contract)
+    assert tables.read(path, contract)["recipient"].tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "values"),
+    [
+        ("planted", "linear", [np.nan, 1.0]),
+        ("planted", "flow", pd.array([0, pd.NA], dtype="Int32")),
+        ("vignettes", "vignette", pd.array(["a", None], dtype="str")),
+        ("answers", "status", categories(["ok", None])),
+        ("norms", "n_valid", [1.0, np.nan]),
+        ("norms", "tie", pd.array([True, pd.NA], dtype="boolean")),
+    ],
+)
+def test_a_missing_value_is_refused_where_it_has_no_meaning(
+    name: str, column: str, values: Any, path: Path
+) -> None:
+    contract, frame = some(name)
+    frame[column] = values
+    assert refusal(frame, path, contract) == f"table {name}: column {column} has 1 missing values"
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("flow", [0.5, 1.0]),  # would be cut to a whole number
+        ("flow", [0, 2**40]),
+        ("level", pd.array([1, 300], dtype="Int16")),
+        ("linear", ["a", "b"]),
+    ],
+)
+def test_values_that_do_not_fit_their_column_are_refused_by_its_name(
+    column: str, values: Any, path: Path
+) -> None:
+    contract, frame = some()
+    frame[column] = values
+    assert column in refusal(frame, path, contract)
+
+
+def test_another_table_another_version_and_no_table_are_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract, frame = some()
+    tables.write(frame, path, contract)
+    with pytest.raises(DataError) as caught:
+        tables.read(path, NORMS)
+    assert str(caught.value) == (
+        f"{path}: holds 'planted v1', 'norms v1' is needed; delete it to have it made again"
+    )
+    newer = Contract("planted", 2, contract.key, contract.columns, contract.nullable)
+    with pytest.raises(DataError, match="holds 'planted v1', 'planted v2' is needed"):
+        tables.read(path, newer)
+    frame.to_parquet(path)
+    with pytest.raises(DataError, match="holds 'no cinorms table', 'planted v1' is needed"):
+        tables.read(path, contract)
+    path.write_bytes(b"not a table at all")
+    with pytest.raises(DataError, match="cannot be read as a table"):
+        tables.read(path, contract)
+
+
+def test_a_write_that_fails_leaves_what_was_there_and_no_part(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract, frame = some()
+    tables.write(frame, path, contract)
+    before = path.read_bytes()
+
+    def half(table: object, part: Path, **_: object) -> None:
+        part.write_bytes(b"half a table")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(pq, "write_table", half)
+    with pytest.raises(OSError, match="no space left"):
+        tables.write(frame, path, contract)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["table.parquet"]
+
+
+def test_facts_are_kept_with_the_table(path: Path) -> None:
+    contract, frame = some()
+    tables.write(frame, path, contract, {"spec": '{"seed": 1}', "ümlaut": "ß"})
+    assert tables.facts(path) == {"spec": '{"seed": 1}', "ümlaut": "ß"}
+    tables.write(frame, path, contract)
+    assert tables.facts(path) == {}
+
+
+# --- Shards as one table
+
+
+def responses(flows: list[int], variants: list[str]) -> pd.DataFrame:
+    _, frame = some("responses")
+    rows = [(flow, variant) for flow in flows for variant in variants]
+    whole = pd.concat([frame.head(1)] * len(rows), ignore_index=True)
+    return whole.assign(
+        flow=np.array([flow for flow, _ in rows], dtype=np.int32),
+        variant=pd.Categorical([variant for _, variant in rows], categories=pd.Index(variants)),
+        text=categories([f"{flow} {variant}" for flow, variant in rows]),
+    )
+
+
+def test_stacked_shards_stand_in_the_order_of_flows_and_of_the_prompts_table() -> None:
+    """As text, 10_0 would come before 2_0."""
+    stacked = tables.stack([responses([0, 1], ["2_0", "2_1"]), responses([0, 1], ["10_0"])], RESPONSES)
+    assert stacked["flow"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert stacked["variant"].tolist() == ["2_0", "2_1", "10_0"] * 2
+    assert stacked["text"].tolist() == [f"{f} {v}" for f in (0, 1) for v in ("2_0", "2_1", "10_0")]
+    assert list(stacked.columns) == list(RESPONSES.columns)
+    assert all(
+        isinstance(stacked[name].dtype, pd.CategoricalDtype)
+        for name, kind in RESPONSES.columns.items()
+        if kind == CATEGORY
+    )
+
+
+def test_one_shard_is_sorted_as_several_are() -> None:
+    frame = responses([1, 0], ["2_0", "10_0"])
+    stacked = tables.stack([frame], RESPONSES)
+    assert stacked["flow"].tolist() == [0, 0, 1, 1]
+    assert stacked["variant"].tolist() == ["2_0", "10_0"] * 2
+
+
+def test_a_shard_without_any_text_stacks_with_one_that_has_some(tmp_path: Path) -> None:
+    silent = responses([0], ["0_0"])
+    silent["text"] = pd.Categorical([None], categories=pd.Index([], dtype="str"))
+    frames = []
+    for name, frame in (("a", silent), ("b", responses([0], ["0_1"]))):
+        tables.write(frame, tmp_path / name, RESPONSES)
+        frames.append(tables.read(tmp_path / name, RESPONSES))
+    stacked = tables.stack(frames, RESPONSES)
+    assert stacked["text"].isna().tolist() == [True, False]
+    tables.write(stacked, tmp_path / "both", RESPONSES)
+
+
+# --- Tables of analyses
+
+
+def test_tidy_tables_are_written_for_programs_and_for_people(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"model": ["a", 'ü,"b"'], "level": pd.array([1, pd.NA], dtype="Int8"), "share": [0.5, np.nan]}
+    )
+    parquet, csv = tmp_path / "t" / "x.parquet", tmp_path / "t" / "x.csv"
+    tables.write_tidy(frame, parquet, csv)
+    assert csv.read_text(encoding="utf-8") == 'model,level,share\na,1,0.5\n"ü,""b""",,\n'
+    pd.testing.assert_frame_equal(pd.read_parquet(parquet), frame)
+    assert len(list((tmp_path / "t").iterdir())) == 2
+
+
+def test_a_tidy_table_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [object()]})
+    with pytest.raises(Exception, match="object"):
+        tables.write_tidy(frame, tmp_path / "x.parquet", tmp_path / "x.csv")
+    assert not list(tmp_path.iterdir())

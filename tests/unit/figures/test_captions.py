@@ -1,0 +1,88 @@
+"""Captions of Snakemake's report: filled from what a job is given, and for a figure the text of its own file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from docutils.core import publish_parts
+from jinja2 import Environment
+
+from cinorms.figures.theme import CAPTION_WIDTH, Drawn, save
+
+REPORT = Path(__file__).parents[3] / "workflow/report"
+#: A text with everything that reStructuredText would take for its own.
+SAID = (
+    "Norms of *a* and tulu_2_: |x| `b`, n = 20 <flows> & 5%. " * 4
+    + "\n- Planted respondents: no model was asked."
+)
+
+
+def caption(name: str, entry: dict[str, Any], wildcards: dict[str, str], output: dict[str, str]) -> str:
+    """Return a caption as HTML, made as Snakemake makes it."""
+    job = SimpleNamespace(
+        params=SimpleNamespace(entry=entry),
+        wildcards=SimpleNamespace(study="s", **wildcards),
+        output=SimpleNamespace(**output),
+    )
+    environment = Environment(trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    text = environment.from_string((REPORT / name).read_text(encoding="utf-8")).render(snakemake=job)
+    body = publish_parts(text, writer="html")["body"]
+    assert "system-message" not in body
+    return str(body)
+
+
+@pytest.fixture
+def drawn_caption(tmp_path) -> Path:
+    """Return the file of a caption that was saved with a figure."""
+    from plotnine import ggplot
+
+    paths = [tmp_path / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
+    save(Drawn(ggplot(), 2.0, 2.0, SAID), *paths)
+    return paths[-1]
+
+
+def test_a_figures_caption_is_the_text_beside_it_whatever_stands_in_it(drawn_caption) -> None:
+    entry = {"kind": "norms", "arms": ["main", "hot"], "title": "All norms"}
+    body = caption("figure.rst", entry, {"figure": "fig"}, {"caption": str(drawn_caption)})
+    text = drawn_caption.read_text(encoding="utf-8")
+    literal = re.search(r"<pre.*?>\n(.*?)</pre>", body, re.DOTALL)
+    assert literal is not None
+    shown = literal[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    assert shown.strip() == text.strip()
+    assert " ".join(text.split()) == " ".join(SAID.split())
+    assert max(map(len, text.split("\n"))) <= CAPTION_WIDTH
+    assert "<strong>All norms.</strong>" in body
+    assert "main, hot" in body
+
+
+def test_a_figure_needs_no_title(drawn_caption) -> None:
+    entry = {"kind": "norms", "arms": ["main"]}
+    assert "<strong>" not in caption("figure.rst", entry, {"figure": "fig"}, {"caption": str(drawn_caption)})
+
+
+def test_a_tables_caption_says_what_was_filtered() -> None:
+    entry = {
+        "kind": "discarded",
+        "arms": ["main"],
+        "t_val": {"a": 10, "b": 9},
+        "t_maj": 0.5,
+        "select": {"sender": ["a camera"]},
+        "planted": True,
+    }
+    body = " ".join(caption("table.rst", entry, {"analysis": "gone"}, {}).split())
+    for said in ("models a, b.", "a 10, b 9", "majority of 0.5", "sender: a camera", "no model was asked"):
+        assert said in body
+    quiet = {**entry, "select": {}, "planted": False}
+    body = caption("table.rst", quiet, {"analysis": "gone"}, {})
+    assert "Only flows" not in body
+    assert "no model was asked" not in body
+
+
+def test_a_printed_tables_caption_says_what_it_is_made_from() -> None:
+    body = caption("printed.rst", {"kind": "lost", "from": ["one", "two"]}, {"printed": "t"}, {})
+    assert "one, two" in body
+    assert "registry" in caption("printed.rst", {"kind": "models"}, {"printed": "t"}, {})

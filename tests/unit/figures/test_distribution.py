@@ -1,0 +1,187 @@
+"""The distribution figure shows every answer once, in the order of the scale, in the colours of the theme."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from cinorms.analyses.counts import answer_counts
+from cinorms.core.errors import DataError
+from cinorms.core.scales import LEVELS, SCALES
+from cinorms.core.tables import ANSWER_STATUSES
+from cinorms.entries.kinds import Selected
+from cinorms.figures import theme
+from cinorms.figures.distribution import draw, segments
+
+OPTIONS = list(SCALES["acceptability"].options)
+
+
+def answers(shares: dict[int | str, int]) -> pd.DataFrame:
+    """Return answers with so many of each level (a number) and of each status (a word)."""
+    keys = [key for key, count in shares.items() for _ in range(count)]
+    return pd.DataFrame(
+        {
+            "flow": np.arange(len(keys)),
+            "level": pd.array([k if isinstance(k, int) else pd.NA for k in keys], dtype="Int8"),
+            "status": pd.Categorical(
+                ["ok" if isinstance(k, int) else k for k in keys],
+                categories=list(dict.fromkeys([*ANSWER_STATUSES, *(k for k in keys if isinstance(k, str))])),
+            ),
+        }
+    )
+
+
+MIXED = answers({-2: 10, -1: 20, 0: 30, 1: 15, 2: 5, "refusal": 12, "needs_context": 8})
+PLAIN = answers({-2: 50, 2: 50})
+
+
+def entry(*arms: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "kind": "distribution",
+        "name": "fig",
+        "arms": list(arms) or ["main"],
+        "scales": {"main": "acceptability", "zeta": "acceptability", "confaide": "agreement"},
+        "planted": False,
+        **changes,
+    }
+
+
+def layers(drawn: theme.Drawn) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what the figure's bars and labels are drawn from."""
+    plot = deepcopy(drawn.plot)
+    plt.close(plot.draw())
+    return plot.layers[0].data, plot.layers[1].data
+
+
+def test_colours_cover_every_level_and_every_status() -> None:
+    assert set(theme.LEVEL_COLOURS) == set(LEVELS)
+    assert set(theme.STATUS_COLOURS) == set(ANSWER_STATUSES) - {"ok"}
+    colours = [*theme.LEVEL_COLOURS.values(), *theme.STATUS_COLOURS.values()]
+    assert len(set(colours)) == len(colours)
+
+
+def test_segments_are_levels_from_low_to_high_then_invalid_ones() -> None:
+    counts = answer_counts([Selected("main", "a", MIXED)], entry())
+    frame = segments(counts)
+    assert list(frame["segment"].cat.categories) == [*OPTIONS, "refusal", "asks for context"]
+    assert frame["segment"].astype(str).tolist() == [*OPTIONS, "refusal", "asks for context"]
+    assert frame["colour"].tolist()[:5] == list(theme.LEVEL_COLOURS.values())
+    assert frame["colour"].tolist()[5:] == [
+        theme.STATUS_COLOURS["refusal"],
+        theme.STATUS_COLOURS["needs_context"],
+    ]
+
+
+def test_labels_stand_in_the_middle_of_their_segment_and_small_ones_have_none() -> None:
+    frame = segments(answer_counts([Selected("main", "a", MIXED)], entry())).set_index("segment")
+    assert frame.loc["strongly unacceptable", "middle"] == pytest.approx(0.05)
+    assert frame.loc["neutral", "middle"] == pytest.approx(0.45)
+    assert frame.loc["asks for context", "middle"] == pytest.approx(0.96)
+    assert frame["label"].tolist() == ["10%", "20%", "30%", "15%", "5%", "12%", "8%"]
+    rare = segments(answer_counts([Selected("main", "a", answers({-2: 97, 2: 3}))], entry()))
+    assert rare.set_index("segment").loc["strongly acceptable", "label"] == ""
+
+
+def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole() -> None:
+    drawn = draw([Selected("main", "a", MIXED), Selected("main", "b", PLAIN)], entry())
+    bars, labels = layers(drawn)
+    assert len(bars) == 7 + 2
+    for _, bar in bars.groupby("x"):
+        bar = bar.sort_values("ymin")
+        assert bar["ymin"].iloc[0] == pytest.approx(0)
+        assert bar["ymax"].iloc[-1] == pytest.approx(1)
+        assert np.allclose(bar["ymax"].to_numpy()[:-1], bar["ymin"].to_numpy()[1:])
+    first = bars[bars["x"] == bars["x"].max()].sort_values("ymin")  # the first model stands on top
+    assert np.allclose((first["ymax"] - first["ymin"]), [0.1, 0.2, 0.3, 0.15, 0.05, 0.12, 0.08])
+    assert first["fill"].str.lower().tolist()[:5] == list(theme.LEVEL_COLOURS.values())
+    both = labels.merge(bars, on=["x", "PANEL"], suffixes=("_label", ""))
+    assert ((both["y_label"] > both["ymin"]) & (both["y_label"] < both["ymax"])).sum() == len(labels)
+
+
+def test_models_stand_from_top_to_bottom_in_the_entrys_order() -> None:
+    selected = [Selected("main", name, PLAIN) for name in ("zeta", "alpha", "mid")]
+    drawn = draw(selected, entry())
+    limits = next(s for s in drawn.plot.scales if "x" in s.aesthetics).limits
+    assert list(limits)[::-1] == ["zeta", "alpha", "mid"]
+
+
+def test_panels_stand_in_the_order_of_the_entrys_arms() -> None:
+    selected = [Selected(arm, "a", frame) for arm, frame in (("zeta", MIXED), ("main", PLAIN))]
+    drawn = draw(selected, entry("zeta", "main"))
+    bars, _ = layers(drawn)
+    first_panel = bars[bars["PANEL"] == 1]
+    assert len(first_panel) == 7  # the mixed one, though "main" comes first in the alphabet
+
+
+def test_arms_of_two_scales_share_colours_by_level() -> None:
+    selected = [Selected("main", "a", MIXED), Selected("confaide", "a", MIXED)]
+    frame = segments(answer_counts(selected, entry("main", "confaide")))
+    colour = frame.drop_duplicates("segment").set_index("segment")["colour"]
+    assert colour["strongly disagree"] == colour["strongly unacceptable"] == theme.LEVEL_COLOURS[-2]
+    assert (frame.groupby(["arm", "model"], observed=True)["share"].sum().round(9) == 1).all()
+    draw(selected, entry("main", "confaide"))
+
+
+def test_the_caption_says_how_many_answers_and_who_gave_the_most_invalid_ones() -> None:
+    drawn = draw([Selected("main", "a", MIXED), Selected("main", "b", PLAIN.head(50))], entry())
+    assert "n = 50 to 100 answers per model, 150 in all" in drawn.caption
+    assert "came from a: 20.0%" in drawn.caption
+    assert theme.PLANTED_MARK not in drawn.caption
+    assert theme.PLANTED_MARK in draw([Selected("main", "a", PLAIN)], entry(planted=True)).caption
+    arms = [Selected("main", "a", MIXED), Selected("zeta", "a", MIXED), Selected("zeta", "b", PLAIN)]
+    assert "came from a: 20.0%" in draw(arms, entry("main", "zeta")).caption
+    assert "most invalid" not in draw([Selected("main", "a", PLAIN)], entry()).caption
+
+
+@pytest.mark.parametrize(
+    "selected",
+    [
+        [Selected("main", "a", PLAIN.head(0))],
+        [Selected("main", "a", PLAIN.head(0)), Selected("main", "b", MIXED)],
+        [Selected("main", "a", answers({"refusal": 7}))],
+        [Selected("main", "a", answers(dict.fromkeys(ANSWER_STATUSES[1:], 1)))],
+        [Selected("main", "a", answers({"invalid": 3, 0: 1}))],
+    ],
+    ids=["no answers", "none of one model", "all invalid", "every status", "published"],
+)
+def test_unusual_answers_can_be_drawn(selected: list[Selected]) -> None:
+    drawn = draw(selected, entry())
+    layers(drawn)
+    assert "nan" not in drawn.caption
+
+
+def test_a_status_that_nobody_knows_is_an_error() -> None:
+    with pytest.raises(DataError, match="bored"):
+        draw([Selected("main", "a", answers({0: 1, "bored": 2}))], entry())
+
+
+def test_the_entry_decides_title_and_size() -> None:
+    drawn = draw([Selected("main", "a", PLAIN)], entry(title="A title", width=5, height=3))
+    assert (drawn.width, drawn.height) == (5, 3)
+    assert drawn.plot.labels.title == "A title"
+
+
+def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_files(tmp_path: Path) -> None:
+    written = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        drawn = draw([Selected("main", "a", MIXED)], entry(planted=True, width=4, height=2.5))
+        paths = [folder / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
+        theme.save(drawn, *paths)
+        assert sorted(p.name for p in folder.iterdir()) == ["fig.pdf", "fig.png", "fig.svg", "fig.txt"]
+        written.append([path.read_bytes() for path in paths])
+    assert written[0] == written[1]
+    pdf, png, svg, caption = written[0]
+    assert pdf.startswith(b"%PDF")
+    assert png.startswith(b"\x89PNG")
+    assert len(png) > 5_000
+    assert b"strongly unacceptable" in svg
+    assert b"Planted respondents: no model was asked." in svg
+    assert caption.decode().strip().endswith("Planted respondents: no model was asked.")

@@ -1,0 +1,245 @@
+"""The heatmap: every flow has its cell, every model its part of it, and nothing overlaps."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.scales import SCALES
+from cinorms.entries.kinds import Selected
+from cinorms.figures import theme
+from cinorms.figures.cells import SHAPES, centres, corners
+from cinorms.figures.layout import LINE, STRETCH, Side, lay_out, placed
+from cinorms.figures.norms import NO_NORM, cells, draw
+from cinorms.figures.texts import widest, width_of, wrap
+
+OPTIONS = list(SCALES["acceptability"].options)
+FIVE = [[-2] * 3, [-1] * 3, [0] * 3, [1] * 3, [2] * 3, [1, 1, 2, 2], [1, -1, 2], [1, None, None]]
+#: Of the 24 flows the first eight cover every outcome: five levels, two ties, too few answers.
+LEVELS = [*FIVE, *[[1, 1, 1]] * 16]
+OTHER = [[-2] * 3] * 24
+
+
+def polygons(layer: pd.DataFrame) -> pd.DataFrame:
+    return layer.groupby("group", sort=False).agg(
+        fill=("fill", "first"), x=("x", "mean"), y=("y", "mean"), n=("x", "size")
+    )
+
+
+# --- What is shown
+
+
+def test_a_cell_for_each_flow_and_what_is_in_it(norms_of, figure_entry, small_vignettes) -> None:
+    frame = cells([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes})
+    assert frame["flow"].tolist() == list(range(24))
+    assert frame["shown"].astype(str).tolist()[:8] == [*OPTIONS, NO_NORM, NO_NORM, NO_NORM]
+    assert frame["status"].tolist()[5:8] == ["tie", "tie", "below_t_val"]
+    assert frame["tie"].tolist()[:8] == [False] * 5 + [True, True, False]
+    assert list(frame["shown"].cat.categories) == [*OPTIONS, NO_NORM]
+
+
+def test_colours_are_the_levels_and_grey_for_no_norm(norms_of, figure_entry, small_vignettes, built) -> None:
+    drawn = draw([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes})
+    shown = polygons(built(drawn.plot)[0])
+    assert len(shown) == 24
+    assert shown["n"].eq(4).all()
+    expected = [*theme.LEVEL_COLOURS.values(), *[theme.NO_NORM_COLOUR] * 3]
+    assert shown["fill"].str.lower().tolist()[:8] == expected
+    scale = next(s for s in drawn.plot.scales if "fill" in s.aesthetics)
+    assert list(scale.limits) == [*OPTIONS, NO_NORM]
+
+
+def test_rows_go_down_and_columns_across_in_the_datasets_order(
+    norms_of, figure_entry, small_vignettes, built
+) -> None:
+    drawn = draw([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes})
+    at = polygons(built(drawn.plot)[0]).reset_index(drop=True)
+    at = at.assign(**small_vignettes[["sender", "recipient", "information_type"]].astype(str))
+    at["principle"] = small_vignettes["transmission_principle"].astype(str).to_numpy()
+    rows = at.groupby(["sender", "principle"])["y"].agg(["min", "max"])
+    assert np.allclose(rows["min"], rows["max"])
+    order = rows["min"].sort_values(ascending=False).index.tolist()
+    principles = list(small_vignettes["transmission_principle"].cat.categories)
+    assert order == [(s, p) for s in small_vignettes["sender"].cat.categories for p in principles]
+    columns = at.groupby(["recipient", "information_type"])["x"].agg(["min", "max"])
+    assert np.allclose(columns["min"], columns["max"])
+    order = columns["min"].sort_values().index.tolist()
+    types = list(small_vignettes["information_type"].cat.categories)
+    assert order == [(r, t) for r in small_vignettes["recipient"].cat.categories for t in types]
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_the_key_shows_each_models_part(norms_of, figure_entry, small_vignettes, built, n) -> None:
+    names = [f"model-{i}" for i in range(n)]
+    selected = [norms_of(name, LEVELS if i else OTHER) for i, name in enumerate(names)]
+    drawn = draw(selected, figure_entry(names), {"main": small_vignettes})
+    layers = built(drawn.plot)
+    shown = polygons(layers[0])
+    assert len(shown) == 24 * n
+    assert (
+        shown["fill"].str.lower().iloc[:24].eq(theme.LEVEL_COLOURS[-2]).all()
+    )  # the first model's parts come first
+    texts = [set(layer["label"]) for layer in layers if "label" in layer]
+    assert any(set(names) <= found for found in texts)
+    if n > 1:
+        key = [
+            layer for layer in layers[1:] if "group" in layer and "label" not in layer and len(layer) == 3 * n
+        ]
+        filled = polygons(key[-1])
+        # Within its outline a model's part has the place that it has in a cell.
+        assert np.allclose(np.diff(filled["y"]) == 0, np.diff(centres(np.arange(n), n)[:, 1]) == 0) or n == 4
+
+
+def test_ties_are_marked_and_only_they(norms_of, figure_entry, small_vignettes, built) -> None:
+    layers = built(draw([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes}).plot)
+    marks = [layer for layer in layers if "shape" in layer]
+    frame = cells([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes})
+    assert len(marks) == 1
+    assert len(marks[0]) == frame["tie"].sum() > 0
+    plain = built(draw([norms_of("a", OTHER)], figure_entry(["a"]), {"main": small_vignettes}).plot)
+    assert not [layer for layer in plain if "shape" in layer]
+
+
+def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vignettes) -> None:
+    entry = figure_entry(["a"], pages="sender", title="Norms")
+    drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
+    assert [page.labels.title for page in drawn.pages] == ["Norms: a tracker", "Norms: a camera"]
+    assert "n = 12 flows" in drawn.pages[1].labels.caption
+    assert "All 2 pages, one for each sender: n = 24 flows" in drawn.caption
+
+
+def test_a_selection_takes_its_levels_only(norms_of, figure_entry, small_vignettes, built) -> None:
+    entry = figure_entry(["a"], select={"sender": ["a camera"], "recipient": ["a doctor"]})
+    drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
+    assert len(polygons(built(drawn.plot)[0])) == 6
+    texts = {label for layer in built(drawn.plot) if "label" in layer for label in layer["label"]}
+    assert "a camera" in {t.replace("\n", " ") for t in texts}
+    assert "the police" not in {t.replace("\n", " ") for t in texts}
+    assert "Only flows with sender: a camera, and recipient: a doctor." in drawn.caption
+
+
+def test_the_caption_counts_what_is_missing(norms_of, figure_entry, small_vignettes) -> None:
+    drawn = draw([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes})
+    assert "n = 24 flows. Norms held: a 21 (88%)." in drawn.caption
+    assert "too few valid answers 1" in drawn.caption
+    assert "at least 2 valid answers, a level given by at least 50% of them" in drawn.caption
+
+
+def test_nothing_selected_and_no_norm_at_all_are_figures(
+    norms_of, figure_entry, small_vignettes, built
+) -> None:
+    nobody = figure_entry(["a"], select={"sender": ["a door"]})
+    said = draw([norms_of("a", LEVELS)], nobody, {"main": small_vignettes})
+    assert "no flow has the levels selected" in said.caption
+    built(said.plot)
+    none = draw([norms_of("a", [[None, None]] * 24)], figure_entry(["a"]), {"main": small_vignettes})
+    assert "No model holds any norm here" in none.caption
+    assert polygons(built(none.plot)[0])["fill"].str.lower().eq(theme.NO_NORM_COLOUR).all()
+
+
+def test_several_flows_in_a_cell_are_an_error(norms_of, figure_entry, small_vignettes) -> None:
+    entry = figure_entry(["a"], rows=["transmission_principle"], columns=["recipient", "information_type"])
+    with pytest.raises(ConfigError, match=r"sender.*have no place"):
+        draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
+
+
+def test_three_models_are_an_error(norms_of, figure_entry, small_vignettes) -> None:
+    with pytest.raises(ConfigError, match="room for 1, 2 or 4"):
+        draw([norms_of(m, LEVELS) for m in "abc"], figure_entry(list("abc")), {"main": small_vignettes})
+
+
+# --- Shapes and places
+
+
+@pytest.mark.parametrize("n", list(SHAPES))
+def test_the_parts_of_a_cell_fill_it_and_do_not_overlap(n) -> None:
+    def area(points):
+        x, y = points[:, 0], points[:, 1]
+        return abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) / 2
+
+    parts = [area(shape) for shape in SHAPES[n]]
+    assert np.isclose(sum(parts), area(SHAPES[1][0]))
+    assert np.allclose(parts, parts[0])
+
+
+def test_four_parts_are_top_right_bottom_left() -> None:
+    middle = centres(np.arange(4), 4) - 0.5
+    assert middle[0][1] > 0.2
+    assert middle[1][0] > 0.2
+    assert middle[2][1] < -0.2
+    assert middle[3][0] < -0.2
+    above, below = centres(np.arange(2), 2) - 0.5
+    assert above.sum() > 0 > below.sum()
+
+
+def test_corners_are_placed_by_cell() -> None:
+    found = corners(np.array([1.0, 5.0]), np.array([2.0, 6.0]), np.array([0, 0]), 1, (2.0, 1.0))
+    assert found.groupby("group")["x"].min().between([1, 5], [1.2, 5.2]).all()
+    assert found.groupby("group")["y"].max().between([2.9, 6.9], [3, 7]).all()
+
+
+def test_labels_fit_their_cells_up_to_the_full_heatmap_of_iot(iot_flows) -> None:
+    side = {f: tuple(iot_flows[f].astype("category").cat.categories) for f in iot_flows.columns[2:]}
+    rows = Side(side["sender"], side["transmission_principle"])
+    columns = Side(side["recipient"], side["information_type"])
+    layout = lay_out(rows, columns, 0.5, {})
+    for labels, pitch in ((layout.row_labels, layout.cell[1]), (layout.column_labels, layout.cell[0])):
+        lines = max(label.count("\n") for label in labels) + 1
+        assert lines * layout.text * LINE / 72 <= pitch * 1.03
+    assert max(layout.cell) <= STRETCH * min(layout.cell) + 1e-9
+    assert min(layout.cell) > 0.095, "cells of 2.4 mm at least on A3"
+    width = layout.left + layout.inside[0] + layout.right
+    assert width <= 11.7
+    assert (
+        widest(layout.column_strips, layout.column_strip_text, bold=True)
+        <= len(columns.inner) * layout.cell[0]
+    )
+
+
+def test_places_by_default_and_as_named() -> None:
+    factors = ["subject", "sender", "information_type", "recipient", "transmission_principle"]
+    usual = placed({}, factors)
+    assert usual["rows"] == ["sender", "transmission_principle"]
+    assert usual["columns"] == ["recipient", "information_type"]
+    assert placed({"pages": "sender"}, factors)["rows"] == ["transmission_principle"]
+    assert placed({"rows": ["recipient"]}, factors)["columns"] == ["information_type"]
+    assert placed({"rows": ["place"], "columns": ["purpose"]}, ["place", "purpose"])["pages"] == []
+
+
+def test_wrapped_text_keeps_every_letter_and_fits() -> None:
+    text = "planted-llama-3.1-8b-instruct under the following unpronounceableandlongcondition"
+    wrapped = wrap(text, 1.0, 9)
+    assert wrapped.replace("\n", "").replace(" ", "") == text.replace(" ", "")
+    assert all(width_of(line, 9) <= 1.0 for line in wrapped.split("\n"))
+    assert wrap("", 1.0, 9) == ""
+
+
+def test_colours_stay_apart_in_a_grey_print() -> None:
+    def grey(colour):
+        r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+        return 0.299 * r + 0.587 * g + 0.114 * b
+
+    greys = sorted(grey(c) for c in [*theme.LEVEL_COLOURS.values(), theme.NO_NORM_COLOUR])
+    assert min(np.diff(greys)) > 25
+
+
+@pytest.mark.slow
+def test_the_full_heatmap_of_four_models_is_drawn_in_seconds(iot_flows, figure_entry, tmp_path) -> None:
+    rng = np.random.default_rng(1)
+    models = list("abcd")
+    selected = []
+    for model in models:
+        value = pd.array(rng.integers(-2, 3, len(iot_flows)).astype(np.int8), dtype="Int8")
+        frame = pd.DataFrame(
+            {"flow": iot_flows["flow"], "value": value, "tie": rng.random(len(iot_flows)) < 0.05}
+        )
+        status = pd.Categorical(rng.choice(["kept", "no_majority"], len(iot_flows)))
+        selected.append(Selected("main", model, frame.assign(n_valid=9, **{"status_2_0.5": status})))
+    start = time.process_time()
+    drawn = draw(selected, figure_entry(models), {"main": iot_flows})
+    theme.save(drawn, *(tmp_path / f"f.{kind}" for kind in ("pdf", "png", "svg", "txt")))
+    assert time.process_time() - start < 20

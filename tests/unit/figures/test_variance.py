@@ -1,0 +1,96 @@
+"""The spread of answers: what varies, what is held fixed, and who has none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cinorms.core.errors import DataError
+from cinorms.figures import boxes
+from cinorms.figures.variance import draw, group_names, spreads, variances
+
+#: Templates 0 and 1, orders 0 and 1, as 0_0, 0_1, 1_0, 1_1.
+BY_TEMPLATE = [[-2, -2, 2, 2]] * 24
+BY_ORDER = [[-2, 2, -2, 2]] * 24
+REFUSED = [[None, None, None, 1]] * 24
+
+
+@pytest.mark.parametrize(
+    ("levels", "over", "expected"),
+    [
+        (BY_TEMPLATE, "variants", [4.0] * 24),
+        (BY_TEMPLATE, "templates", [4.0] * 48),
+        (BY_TEMPLATE, "orders", [0.0] * 48),
+        (BY_ORDER, "templates", [0.0] * 48),
+        (BY_ORDER, "orders", [4.0] * 48),
+        ([[1, None, 2, None]], "variants", [0.25]),
+    ],
+)
+def test_variance_is_over_what_is_named(answers_of, small_prompts, levels, over, expected) -> None:
+    found = variances(answers_of("a", levels).frame, small_prompts, over)
+    assert found.tolist() == pytest.approx(expected)
+
+
+def test_one_valid_answer_has_no_variance(answers_of, small_prompts) -> None:
+    assert np.isnan(variances(answers_of("a", REFUSED).frame, small_prompts, "variants")).all()
+
+
+def test_a_variant_that_is_not_in_the_prompts_is_an_error(answers_of, small_prompts) -> None:
+    with pytest.raises(DataError, match="not in the arm's prompts"):
+        variances(answers_of("a", BY_ORDER).frame, small_prompts[:2], "orders")
+
+
+def test_a_box_per_model_and_arm_in_the_entrys_order(
+    answers_of, figure_entry, small_vignettes, small_prompts, built
+) -> None:
+    arms = ("hot", "cold")
+    selected = [
+        answers_of(m, levels, arm)
+        for arm, levels in zip(arms, (BY_TEMPLATE, BY_ORDER), strict=True)
+        for m in ("b", "a")
+    ]
+    entry = figure_entry(["b", "a"], arms, over="orders", by="temperature")
+    prompts = dict.fromkeys(arms, small_prompts)
+    table = spreads(selected, entry, prompts)
+    assert table["mean"].tolist() == [0, 0, 4, 4]
+    drawn = draw(selected, entry, dict.fromkeys(arms, small_vignettes), prompts)
+    rectangles = next(
+        layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer and "fill" in layer
+    )
+    assert len(rectangles) == 4
+    assert rectangles["fill"].nunique() == 2
+    scale = next(s for s in drawn.plot.scales if "y" in s.aesthetics)
+    assert scale.labels == ["b", "a"]
+    assert "n = 48 flows x templates" in drawn.plot.labels.caption
+    assert list(group_names(entry).values()) == ["temperature 0", "temperature 0.5"]
+
+
+def test_arms_with_one_condition_keep_their_names(figure_entry) -> None:
+    entry = figure_entry(["a"], ("x", "y"), by="temperature")
+    entry["conditions"] = {arm: {"temperature": 0} for arm in ("x", "y")}
+    assert list(group_names(entry).values()) == ["temperature 0 (x)", "temperature 0 (y)"]
+
+
+def test_without_two_answers_the_figure_says_so(
+    answers_of, figure_entry, small_vignettes, small_prompts, built
+) -> None:
+    drawn = draw(
+        [answers_of("a", REFUSED)], figure_entry(["a"]), {"main": small_vignettes}, {"main": small_prompts}
+    )
+    assert "Nothing to show" in drawn.caption
+    built(drawn.plot)
+
+
+def test_one_model_without_numbers_is_named(
+    answers_of, figure_entry, small_vignettes, small_prompts, built
+) -> None:
+    selected = [answers_of("a", REFUSED), answers_of("b", BY_ORDER)]
+    drawn = draw(selected, figure_entry(["a", "b"]), {"main": small_vignettes}, {"main": small_prompts})
+    labels = [layer for layer in built(drawn.plot) if "label" in layer]
+    assert labels[0]["label"].tolist() == ["none"]
+
+
+def test_a_box_holds_percentiles() -> None:
+    found = boxes.summary(np.arange(101.0))
+    assert [found[k] for k in boxes.PERCENTILES] == [5, 25, 50, 75, 95]
+    assert boxes.summary(np.array([np.nan]))["n"] == 0

@@ -1,0 +1,240 @@
+"""The limiter: what it lets pass, with a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinorms.inference.engines.openai.limiter import Closed, Limiter, Pace, read_duration, read_retry_after
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def enter(limiter: Limiter, tokens: float = 1) -> float:
+    """Pass at once, or fail."""
+    return asyncio.run(asyncio.wait_for(limiter.enter(tokens), 0.05))
+
+
+def fill(limiter: Limiter, n: int) -> list[float]:
+    async def all_of_them() -> list[float]:
+        return [await asyncio.wait_for(limiter.enter(1), 0.05) for _ in range(n)]
+
+    return asyncio.run(all_of_them())
+
+
+def test_no_more_than_allowed_are_under_way(clock: Clock) -> None:
+    limiter = Limiter(3, clock=clock)
+    fill(limiter, 3)
+    with pytest.raises(TimeoutError):
+        enter(limiter)
+    limiter.failed(1)
+    enter(limiter)
+    assert limiter.under_way == limiter.most_under_way == 3
+
+
+def test_successes_at_the_limit_raise_it_by_one_a_round_up_to_the_ceiling(clock: Clock) -> None:
+    limiter = Limiter(18, clock=clock)
+    assert limiter.allowed == 16
+    for _ in range(16):
+        fill(limiter, int(limiter.allowed) - limiter.under_way)
+        limiter.succeeded(1)
+    assert 16.9 < limiter.allowed < 17.1
+    for _ in range(200):
+        fill(limiter, int(limiter.allowed) - limiter.under_way)
+        limiter.succeeded(1)
+    assert limiter.allowed == 18
+
+
+def test_a_limit_that_is_not_used_does_not_rise(clock: Clock) -> None:
+    limiter = Limiter(64, clock=clock)
+    for _ in range(100):
+        fill(limiter, 1)
+        limiter.succeeded(1)
+    assert limiter.allowed == 16
+
+
+def test_an_overload_halves_once_for_all_that_were_under_way(clock: Clock) -> None:
+    limiter = Limiter(16, clock=clock)
+    sent = fill(limiter, 16)
+    clock.now += 1
+    for at in sent:
+        limiter.overloaded(1, at, 0.0)
+    assert limiter.allowed == 8
+    clock.now += 1
+    for _ in range(10):
+        (at,) = fill(limiter, 1)
+        clock.now += 1
+        limiter.overloaded(1, at, 0.0)
+    assert limiter.allowed == 1
+
+
+def test_retry_after_holds_everybody_back(clock: Clock) -> None:
+    limiter = Limiter(16, clock=clock)
+    (at,) = fill(limiter, 1)
+    limiter.overloaded(1, at, 30.0)
+    assert limiter.wait() == 30
+    clock.now += 29.5
+    assert limiter.wait() == pytest.approx(0.5)
+    clock.now += 0.5
+    enter(limiter)
+
+
+def test_without_retry_after_the_pause_doubles_up_to_a_minute(clock: Clock) -> None:
+    limiter = Limiter(16, clock=clock, backoff=1.0)
+    pauses = []
+    for _ in range(9):
+        clock.now += 1000
+        (at,) = fill(limiter, 1)
+        clock.now += 1
+        limiter.overloaded(1, at, None)
+        pauses.append(limiter.wait())
+    for pause, expected in zip(pauses, (1, 2, 4, 8, 16, 32, 60, 60, 60), strict=True):
+        assert 0.75 * expected <= pause <= 1.25 * expected
+    clock.now += 1000
+    (at,) = fill(limiter, 1)
+    limiter.succeeded(1)
+    (at,) = fill(limiter, 1)
+    clock.now += 1
+    limiter.overloaded(1, at, None)
+    assert limiter.wait() <= 1.25
+
+
+def test_requests_per_minute(clock: Clock) -> None:
+    """Five seconds' worth at once, then one every second."""
+    limiter = Limiter(1000, requests_per_minute=60, clock=clock)
+    sent = 0
+    for _ in range(600):
+        clock.now += 0.1
+        while limiter.wait() == 0 and sent < 1000:
+            fill(limiter, 1)
+            limiter.failed(1)
+            sent += 1
+    assert 60 <= sent <= 66
+
+
+def test_tokens_per_minute(clock: Clock) -> None:
+    limiter = Limiter(1000, tokens_per_minute=6000, clock=clock)
+    tokens = 0
+    for _ in range(600):
+        clock.now += 0.1
+        while limiter.wait() == 0:
+            enter(limiter, 150)
+            limiter.failed(150)
+            tokens += 150
+    assert 6000 <= tokens <= 6000 + 500 + 150
+
+
+def test_a_closed_limiter_lets_nobody_pass(clock: Clock) -> None:
+    limiter = Limiter(1, clock=clock)
+    enter(limiter)
+
+    async def wait_for_it() -> None:
+        waiting = asyncio.create_task(limiter.enter(1))
+        await asyncio.sleep(0)
+        limiter.close()
+        await waiting
+
+    with pytest.raises(Closed):
+        asyncio.run(wait_for_it())
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({}, 0),
+        # 5,000 a minute, 4,999 left, full again in 12 ms: nothing to wait for.
+        ({"limit": "5000", "remaining": "4999", "reset": "12ms"}, 0),
+        # None left, a minute until full: one comes back every 12 ms; one is needed.
+        ({"limit": "5000", "remaining": "0", "reset": "1m0s"}, 0.012),
+        # 10,000 a day.
+        ({"limit": "10000", "remaining": "0", "reset": "24h0m0s"}, 8.64),
+        # What Azure sends where it has no limit.
+        ({"limit": "-1", "remaining": "-1", "reset": "0"}, 0),
+        ({"limit": "many", "remaining": "0", "reset": "soon"}, 0),
+    ],
+)
+def test_rate_limit_headers(clock: Clock, headers: dict[str, str], wait: float) -> None:
+    limiter = Limiter(16, clock=clock)
+    enter(limiter)
+    limiter.succeeded(1, {f"x-ratelimit-{name}-requests": value for name, value in headers.items()})
+    assert limiter.wait() == pytest.approx(wait)
+
+
+def test_token_headers_count_what_is_under_way(clock: Clock) -> None:
+    limiter = Limiter(16, clock=clock)
+    fill(limiter, 1)
+    enter(limiter, 3000)
+    limiter.succeeded(
+        1,
+        {
+            "x-ratelimit-limit-tokens": "60000",
+            "x-ratelimit-remaining-tokens": "1000",
+            "x-ratelimit-reset-tokens": "59s",
+        },
+    )
+    assert limiter.wait() == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("6m0s", 360),
+        ("120ms", 0.12),
+        ("1s", 1),
+        ("1h2m3.5s", 3723.5),
+        ("7", 7),
+        ("", None),
+        ("soon", None),
+        ("3x", None),
+    ],
+)
+def test_durations(text: str, seconds: float | None) -> None:
+    assert read_duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "20"}, 20),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT"}, 30),
+        ({"retry-after": "Wed, 21 Oct 2015 07:27:00 GMT"}, 0),
+        ({"retry-after": "later"}, None),
+        ({"retry-after": "-5"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+    now: Callable[[], float] = lambda: 1445412480.0  # noqa: E731
+    assert read_retry_after(headers, now) == seconds
+
+
+@given(st.lists(st.floats(0, 50), max_size=40), st.floats(1, 600))
+def test_a_pace_is_never_passed_by_more_than_its_allowance(amounts: list[float], per_minute: float) -> None:
+    clock = Clock()
+    pace = Pace(per_minute, clock)
+    spent = 0.0
+    for amount in amounts:
+        clock.now += pace.wait()
+        before = spent
+        assert before <= (clock.now - 100 + 5) * per_minute / 60 + 1e-6
+        pace.spend(amount)
+        spent += amount

@@ -1,0 +1,68 @@
+"""What jobs ask a cluster for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.inference.engines.vllm import resources
+from cinorms.study.registry import load_registry
+from cinorms.study.root import Root
+
+
+def entry(**changes: Any) -> dict[str, Any]:
+    return {"engine": "vllm", "capacity": 8, "gpus": 1, **changes}
+
+
+def test_a_larger_model_asks_for_more() -> None:
+    assert resources.memory_mb(entry(capacity=13), 1) > resources.memory_mb(entry(), 1) > 16_000
+    assert resources.minutes(entry(capacity=13), 1) > resources.minutes(entry(), 1)
+    assert resources.minutes(entry(capacity=70, gpus=4), 1) < resources.minutes(entry(capacity=70), 1)
+
+
+def test_a_retry_asks_for_more() -> None:
+    assert resources.memory_mb(entry(), 3) == 3 * resources.memory_mb(entry(), 1)
+    assert resources.minutes(entry(), 2) == 2 * resources.minutes(entry(), 1)
+
+
+@pytest.mark.parametrize("capacity", [None, 0.0005])
+def test_a_model_of_unknown_or_no_size_gets_what_any_job_needs(capacity: float | None) -> None:
+    assert resources.memory_mb(entry(capacity=capacity), 1) >= 1000 * resources.BASE_GB
+    assert resources.minutes(entry(capacity=capacity, gpus=0), 1) == resources.BASE_MINUTES
+
+
+def test_every_model_of_the_registry_is_done_in_the_time_it_asks_for(root: Root) -> None:
+    prompt_tokens = 228_096 * 91  # the longest prompts of the paper's study (docs/method/inference.md)
+    for name, model in load_registry(root).items():
+        rate = model.get("rates", {}).get("tokens_per_second")
+        if rate:
+            assert resources.minutes(model, 1) > 30 + prompt_tokens / rate / 60, name
+
+
+def test_only_what_asks_or_trains_a_model_is_submitted_to_a_cluster(folder: Path) -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted((folder / "workflow").rglob("*.smk"))}
+    entry = (folder / "workflow/Snakefile").read_text(encoding="utf-8")
+    (local,) = re.findall(r"^localrules:\n((?:    \w+,\n)+)", entry, re.MULTILINE)
+    here = set(re.findall(r"\w+", local))
+    rules = {
+        name for text in [entry, *texts.values()] for name in re.findall(r"^rule (\w+):", text, re.MULTILINE)
+    }
+    own = {
+        name
+        for text in texts.values()
+        for name in re.findall(r"^rule (\w+):\n(?:    .*\n|\n(?= ))*?    localrule: True", text, re.MULTILINE)
+    }
+    submitted = {"ask_planted", "ask_vllm", "ask_openai", "train_control", "generate_paraphrases"}
+    assert rules - here - own == submitted
+    assert here <= rules, "a rule that is not there is no local one either"
+
+
+def test_the_containers_have_the_vllm_that_conda_has(folder: Path) -> None:
+    pinned = re.findall(r"- (\S+==\S+)", (folder / "envs/vllm.yaml").read_text(encoding="utf-8"))
+    assert pinned
+    for recipe in ("Dockerfile", "cinorms.def"):
+        text = (folder / "containers" / recipe).read_text(encoding="utf-8")
+        assert [word for word in text.split() if "==" in word] == pinned

@@ -1,0 +1,130 @@
+"""One shard asked from the command line: equal specs give equal bytes, and the file says what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.ask import ask_shard
+from cinorms.core import tables
+from cinorms.inference.questions import Questions
+from cinorms.prompts.variants import ask_grid, messages
+from cinorms.study.spec import make_spec
+from cinorms.study.study import Study
+
+LIBRARY = Path(__file__).parents[3] / "workflow/lib"
+
+
+@pytest.fixture(scope="module")
+def spec(build_study: Callable[..., Study]) -> dict[str, Any]:
+    """Return the spec of a shard of two templates of a planted respondent."""
+    arm = {"dataset": "iot", "prompts": "chatgpt", "templates": 2, "select": {"sender": ["a door lock"]}}
+    study = build_study({"arms": {"main": arm}})
+    return make_spec(study, "main", "planted-tulu-2-7b", "2-of-2")
+
+
+@pytest.fixture(scope="module")
+def asked(
+    spec: dict[str, Any],
+    iot_flows: pd.DataFrame,
+    iot_variants: pd.DataFrame,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """Ask the shard from the command line and return where its responses are."""
+    folder = tmp_path_factory.mktemp("asked")
+    tables.write(iot_flows, folder / "vignettes.parquet", tables.VIGNETTES)
+    tables.write(iot_variants, folder / "variants.parquet", tables.PROMPTS)
+    out = folder / "responses/main/planted-tulu-2-7b/2-of-2.parquet"
+    command = [sys.executable, "-m", "cinorms.ask", "--spec", json.dumps(spec), "--out", str(out)]
+    command += ["--vignettes", str(folder / "vignettes.parquet")]
+    command += ["--variants", str(folder / "variants.parquet"), "--log", str(folder / "logs/ask.log")]
+    done = subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert "planted-tulu-2-7b: 2,592 responses in " in (folder / "logs/ask.log").read_text(encoding="utf-8")
+    return out
+
+
+def test_a_shard_asks_its_own_part_of_the_grid(
+    asked: Path, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    responses = tables.read(asked, tables.RESPONSES)
+    flows = iot_flows[iot_flows["sender"] == "a door lock"]["flow"]
+    assert responses["variant"].tolist() == ["1_0", "1_1", "1_2"] * 864
+    assert responses["flow"].tolist() == list(flows.repeat(3))
+    grid = ask_grid(flows, iot_variants, "balanced", 2026)
+    of_template_1 = grid[grid["row"].between(3, 5)]
+    codes = tables_codes(responses["order"])
+    assert codes == of_template_1["order_code"].tolist()
+    assert responses["text"].notna().all()
+    assert responses["n_prompt_tokens"].isna().all()
+
+
+def tables_codes(orders: pd.Series) -> list[int]:
+    from cinorms.prompts.orders import ORDERS
+
+    return [ORDERS.index(order) for order in orders]
+
+
+def test_the_command_line_writes_what_the_library_gives(
+    asked: Path, spec: dict[str, Any], iot_flows: pd.DataFrame, iot_variants: pd.DataFrame, tmp_path: Path
+) -> None:
+    responses, facts = ask_shard(spec, iot_flows, iot_variants)
+    tables.write(responses, tmp_path / "again.parquet", tables.RESPONSES, facts)
+    assert (tmp_path / "again.parquet").read_bytes() == asked.read_bytes()
+
+
+def test_the_file_says_what_was_asked_and_shows_its_first_prompt(
+    asked: Path, spec: dict[str, Any], iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    facts = tables.facts(asked)
+    assert json.loads(facts["spec"]) == spec
+    assert facts["engine"] == "planted"
+    first = tables.read(asked, tables.RESPONSES).iloc[0]
+    chat = messages(
+        iot_variants["template"][3],
+        iot_flows["vignette"][first["flow"]],
+        tables_codes(pd.Series([first["order"]]))[0],
+        "acceptability",
+    )
+    assert json.loads(facts["example_prompt"]) == chat
+    digest = hashlib.sha256(facts["example_prompt"].encode()).hexdigest()
+    assert facts["example_prompt_sha256"] == digest
+
+
+def test_a_selection_that_keeps_nothing_is_one_message_and_no_file(
+    asked: Path, spec: dict[str, Any], tmp_path: Path
+) -> None:
+    wrong = {**spec, "select": {"sender": ["a dor lock"]}}
+    command = [sys.executable, "-m", "cinorms.ask", "--spec", json.dumps(wrong)]
+    command += ["--vignettes", str(asked.parents[3] / "vignettes.parquet")]
+    command += ["--variants", str(asked.parents[3] / "variants.parquet")]
+    command += ["--out", str(tmp_path / "a/b/c/x.parquet"), "--log", str(tmp_path / "ask.log")]
+    done = subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "did you mean 'a door lock'?" in done.stderr
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_neighbours_share_their_beginning(
+    spec: dict[str, Any], iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    questions = Questions.of({**spec, "shard": "1-of-1"}, iot_flows, iot_variants)
+    answered = np.zeros(len(questions.grid), dtype=bool)
+    answered[::7] = True
+    todo = questions.missing(answered)
+    assert sorted(todo) == np.flatnonzero(~answered).tolist()
+    asked = questions.variants.iloc[questions.grid["row"].iloc[todo]]
+    flows = questions.grid["flow"].iloc[todo]
+    places = list(zip(asked["template_no"], flows, asked["order_no"], strict=True))
+    assert places == sorted(places)
+    assert len(set(asked["template_no"])) == 2

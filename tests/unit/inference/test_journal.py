@@ -1,0 +1,467 @@
+"""The journal: what was kept is there whole or not at all, and reused where the prompt is the same."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinorms.ask import ask_shard, write_shard
+from cinorms.core import tables
+from cinorms.core.errors import JournalError
+from cinorms.inference import journal
+from cinorms.inference.collected import Replies
+from cinorms.inference.engines.base import Keep, Questions
+from cinorms.inference.journal import Journal, settings_of
+from cinorms.inference.shards import shard_names
+from cinorms.prompts.variants import list_variants
+
+#: Number of a user that owns nothing.
+NOBODY = 65_534
+LIBRARY = Path(journal.__file__).parents[2]
+
+
+class Recording:
+    """An engine that answers with the prompt itself and notes what it is asked; may stop after a while."""
+
+    journalled = True
+
+    def __init__(self, chunk: int = 7, chunks: int = 10**9) -> None:
+        self.chunk, self.chunks = chunk, chunks
+        self.asked: list[tuple[int, str]] = []
+
+    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
+        for number, first in enumerate(range(0, len(todo), self.chunk)):
+            if number >= self.chunks:
+                raise InterruptedError("stopped")
+            at = todo[first : first + self.chunk]
+            grid = questions.grid.iloc[at]
+            names = questions.variants["variant"].to_numpy()[grid["row"]]
+            self.asked += list(zip(grid["flow"].tolist(), names.tolist(), strict=True))
+            texts = [questions.chat(int(a))[-1]["content"] for a in at]
+            keep(pd.DataFrame({"at": at, "text": texts, "finish_reason": "stop", "n_output_tokens": at % 5}))
+
+    def facts(self) -> dict[str, Any]:
+        return {"asked": len(self.asked)}
+
+
+def vignettes(n: int = 8) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "flow": pd.array(range(n), dtype="int32"),
+            "vignette": [f"flow {i}" for i in range(n)],
+            "expected": [float("nan")] * n,
+        }
+    )
+
+
+def variants(templates: int = 4, orders: int = 2) -> pd.DataFrame:
+    return list_variants("t", [f"{t} {{scenario}} {{options}}" for t in range(templates)], templates, orders)
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    return {
+        "protocol": 1,
+        "engine": "recording",
+        "model": "m",
+        "shard": "1-of-1",
+        "seed": 3,
+        "scale": "acceptability",
+        "select": {},
+        "n_templates": 4,
+        "order_method": "balanced",
+        "temperature": 0,
+        "max_tokens": 100,
+        "layout": "single",
+        "system": None,
+        **changes,
+    }
+
+
+def ask(
+    folder: Path,
+    engine: Recording,
+    flows: pd.DataFrame | None = None,
+    asked: pd.DataFrame | None = None,
+    **changes: Any,
+) -> pd.DataFrame:
+    of = spec(**changes)
+    out = folder / f"{of['shard']}.parquet"
+    flows = vignettes() if flows is None else flows
+    asked = variants() if asked is None else asked
+    write_shard(of, flows, asked, out, engine, Journal.open(folder, of))
+    return tables.read(out, tables.RESPONSES)
+
+
+def parts(folder: Path) -> list[Path]:
+    return sorted(folder.glob(".journal/*/parts/*.parquet"))
+
+
+def test_everything_is_asked_once_and_kept(tmp_path: Path) -> None:
+    engine = Recording()
+    responses = ask(tmp_path, engine)
+    assert len(responses) == 64
+    assert len(set(engine.asked)) == len(engine.asked) == 64
+    again = Recording()
+    pd.testing.assert_frame_equal(ask(tmp_path, again), responses)
+    assert again.asked == []
+
+
+@given(chunks=st.lists(st.integers(0, 5), min_size=1, max_size=6), size=st.integers(1, 20))
+@settings(max_examples=10, deadline=None)
+def test_the_file_is_the_same_however_often_the_job_was_stopped(
+    chunks: list[int], size: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("stopped")
+    asked = []
+    for n in chunks:
+        engine = Recording(size, n)
+        try:
+            ask(folder, engine)
+        except InterruptedError:
+            asked += engine.asked
+            continue
+        asked += engine.asked
+        break
+    else:
+        engine = Recording(11)
+        ask(folder, engine)
+        asked += engine.asked
+    assert len(asked) == len(set(asked)) == 64
+    whole = tmp_path_factory.mktemp("whole")
+    ask(whole, Recording(64))
+    assert (folder / "1-of-1.parquet").read_bytes() == (whole / "1-of-1.parquet").read_bytes()
+
+
+def test_without_a_journal_the_responses_are_the_same(tmp_path: Path) -> None:
+    responses, _ = ask_shard(spec(), vignettes(), variants(), Recording(), None)
+    assert responses["text"].tolist() == ask(tmp_path, Recording())["text"].tolist()
+
+
+# --- What is reused
+
+
+def test_other_shards_re_use_every_response(tmp_path: Path) -> None:
+    whole = ask(tmp_path, Recording())
+    for shards in (shard_names(3, 8), shard_names(5, 8)):
+        frames = []
+        for shard in shards:
+            engine = Recording()
+            frames.append(ask(tmp_path, engine, shard=shard))
+            assert engine.asked == []
+        stacked = tables.stack(frames, tables.RESPONSES)
+        for column in ("flow", "variant", "text"):
+            assert stacked[column].tolist() == whole[column].tolist()
+
+
+def test_more_templates_orders_and_flows_ask_only_those(tmp_path: Path) -> None:
+    ask(tmp_path, Recording(), vignettes(5), variants(3, 1), n_templates=3)
+    engine = Recording()
+    ask(tmp_path, engine)
+    old = {(flow, f"{t}_0") for flow in range(5) for t in range(3)}
+    assert len(engine.asked) == 64 - 15
+    assert not old & set(engine.asked)
+
+
+def test_fewer_flows_ask_nothing(tmp_path: Path) -> None:
+    ask(tmp_path, Recording())
+    engine = Recording()
+    assert len(ask(tmp_path, engine, vignettes(3))) == 24
+    assert engine.asked == []
+
+
+def test_a_mended_vignette_asks_its_flow_and_a_mended_template_its_variants(tmp_path: Path) -> None:
+    ask(tmp_path, Recording())
+    flows = vignettes()
+    flows.loc[5, "vignette"] = "flow five"
+    engine = Recording()
+    responses = ask(tmp_path, engine, flows)
+    assert {flow for flow, _ in engine.asked} == {5}
+    assert responses.loc[responses["flow"] == 5, "text"].str.contains("flow five").all()
+    mended = variants()
+    mended["template"] = mended["template"].str.replace("2 {scenario}", "two {scenario}")
+    engine = Recording()
+    ask(tmp_path, engine, flows, mended)
+    assert {variant for _, variant in engine.asked} == {"2_0", "2_1"}
+
+
+def test_another_order_of_the_options_is_another_prompt(tmp_path: Path) -> None:
+    ask(tmp_path, Recording(), order_method="fixed")
+    engine = Recording()
+    responses = ask(tmp_path, engine, order_method="balanced")
+    assert 0 < len(engine.asked) < 64  # where the balanced order happens to be the fixed one, nothing changes
+    whole, _ = ask_shard(spec(), vignettes(), variants(), Recording(), None)
+    assert responses["text"].tolist() == whole["text"].tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"temperature": 0.7},
+        {"max_tokens": 5},
+        {"source": "other"},
+        {"revision": "abc"},
+        {"seed": 4},
+        {"protocol": 2},
+    ],
+)
+def test_other_settings_are_never_mixed_in(
+    tmp_path: Path, change: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ask(tmp_path, Recording())
+    engine = Recording()
+    ask(tmp_path, engine, **change)
+    assert len(engine.asked) == 64
+    (name,) = change
+    assert (
+        f"{name} {json.dumps(spec().get(name))} instead of {json.dumps(change[name])}"
+        in capsys.readouterr().out
+    )
+    back = Recording()
+    ask(tmp_path, back)
+    assert back.asked == []
+
+
+def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts() -> None:
+    assert set(spec()) - set(settings_of(spec())) == {"shard", "n_templates", "select", "order_method"}
+
+
+# --- Damage
+
+
+@pytest.mark.parametrize("damage", ["truncate", "flip", "empty", "footer"])
+def test_a_damaged_part_is_reported_and_only_it_is_asked_again(
+    tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = ask(tmp_path, Recording(7))
+    victim = parts(tmp_path)[3]
+    data = bytearray(victim.read_bytes())
+    match damage:
+        case "truncate":
+            data = data[: len(data) // 2]
+        case "flip":
+            data[len(data) // 3] ^= 1
+        case "empty":
+            data = bytearray()
+        case "footer":
+            data[-3] ^= 0xFF
+    victim.write_bytes(data)
+    engine = Recording()
+    pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
+    assert len(engine.asked) == 7
+    assert f"{victim.name} is damaged; its 7 responses are asked again" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.glob(".journal/*/damaged/*")] == [victim.name]
+    once_more = Recording()
+    ask(tmp_path, once_more)
+    assert once_more.asked == []
+
+
+def test_a_damaged_settings_file_and_run_record_do_no_harm(tmp_path: Path) -> None:
+    ask(tmp_path, Recording())
+    (folder,) = (tmp_path / ".journal").iterdir()
+    (folder / "settings.json").write_bytes(b"{")
+    next((folder / "runs").iterdir()).write_bytes(b"")
+    engine = Recording()
+    ask(tmp_path, engine)
+    assert engine.asked == []
+    assert json.loads((folder / "settings.json").read_bytes()) == settings_of(spec())
+
+
+def test_left_overs_of_a_killed_writer_are_no_parts(tmp_path: Path) -> None:
+    ask(tmp_path, Recording())
+    (folder,) = tmp_path.glob(".journal/*/parts")
+    (folder / ".123.4.1-of-1.tmp").write_bytes(b"half")
+    engine = Recording()
+    ask(tmp_path, engine)
+    assert engine.asked == []
+    assert not list(folder.glob(".*"))
+
+
+def test_the_first_reply_to_a_question_counts(tmp_path: Path) -> None:
+    """Two jobs that ran side by side without locks: whichever part is older, at every later reading."""
+    before = ask(tmp_path, Recording(64))
+    (part,) = parts(tmp_path)
+    other = tmp_path / "other"
+    ask(other, Recording(64))
+    frame = Journal.open(other, spec()).read()
+    texts = frame.set_column(3, "text", [["no" for _ in range(64)]])
+    Journal.open(tmp_path, spec()).keep(texts.cast(journal.PART))
+    assert len(parts(tmp_path)) == 2
+    pd.testing.assert_frame_equal(ask(tmp_path, Recording()), before)
+    assert part.exists()
+
+
+def test_a_part_of_an_older_version_lacks_a_column_and_is_read(tmp_path: Path) -> None:
+    before = ask(tmp_path, Recording(64))
+    (part,) = parts(tmp_path)
+    buffer = pa.BufferOutputStream()
+    pq.write_table(pq.read_table(part).drop_columns(["usd", "fingerprint"]), buffer)
+    data = buffer.getvalue().to_pybytes()
+    start, shard, rows, _, end = part.name.split(".")
+    part.with_name(f"{start}.{shard}.{rows}.{journal.digest_of(data)}.{end}").write_bytes(data)
+    part.unlink()
+    engine = Recording()
+    pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
+    assert engine.asked == []
+
+
+# --- A disk that is full, a folder that is closed
+
+
+def test_a_full_disk_keeps_the_chunk_in_hand_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk has no room for the third part, but for what the journal had set aside."""
+    fsync = os.fsync
+
+    def full(handle: int) -> None:
+        being_written = list(tmp_path.glob(".journal/*/parts/.*.tmp"))
+        if len(parts(tmp_path)) == 2 and being_written and list(tmp_path.glob(".journal/*/spare.*")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    engine = Recording(7)
+    with pytest.raises(JournalError, match=r"No space left.*free some space.*last chunk was still kept"):
+        ask(tmp_path, engine)
+    assert len(engine.asked) == 21
+    monkeypatch.undo()
+    rest = Recording()
+    ask(tmp_path, rest)
+    assert len(rest.asked) == 64 - 21
+
+
+def test_a_really_full_disk(tmp_path: Path) -> None:
+    """The same on a small file system of its own, where this process may mount one."""
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=5m", "tmpfs", str(tmp_path)], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("cannot mount a file system here")
+    try:
+        folder = tmp_path / "responses"
+        of = spec()
+        journal = Journal.open(folder, of)
+        with journal.hold([(0, 0)]):
+            (tmp_path / "ballast").write_bytes(b"x" * (2**20 - 64 * 1024))
+            data = np.random.default_rng(1)
+            replies = Replies(Questions.of(of, vignettes(), variants()))
+
+            def fill() -> None:
+                for _ in range(50):
+                    texts = [data.bytes(150).hex() for _ in range(64)]
+                    journal.keep(replies.take(pd.DataFrame({"at": range(64), "text": texts})))
+
+            with pytest.raises(JournalError, match="last chunk was still kept"):
+                fill()
+        n_parts = len(parts(folder))
+        assert n_parts >= 2
+        (tmp_path / "ballast").unlink()
+        assert journal.read().num_rows == 64 * n_parts
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_folder_that_cannot_be_written_is_one_message_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / ".journal").write_bytes(b"in the way")
+    engine = Recording()
+    with pytest.raises(JournalError, match="make it writable"):
+        ask(tmp_path, engine)
+    assert engine.asked == []
+
+
+def test_a_folder_without_permission_is_the_same_message(tmp_path: Path) -> None:
+    ask(tmp_path, Recording())  # imports what it needs while everything may be read
+    with tempfile.TemporaryDirectory() as name:  # only its owner may enter tmp_path
+        folder = Path(name)
+        folder.chmod(0o555)
+        root = os.geteuid() == 0
+        if root:  # which may write anywhere
+            os.seteuid(NOBODY)
+        try:
+            with pytest.raises(JournalError, match="make it writable"):
+                ask(folder, Recording())
+        finally:
+            if root:
+                os.seteuid(0)
+            folder.chmod(0o700)
+
+
+# --- Two jobs
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from cinorms.inference.journal import Journal
+journal = Journal.open(Path(sys.argv[1]), {spec!r})
+with journal.hold({places!r}):
+    journal.start_run({{}})
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def hold(folder: Path, places: list[tuple[int, int]], **changes: Any) -> subprocess.Popen[str]:
+    program = HOLDER.format(spec=spec(**changes), places=places)
+    environment = {**os.environ, "PYTHONPATH": str(LIBRARY)}
+    holder = subprocess.Popen(
+        [sys.executable, "-c", program, str(folder)], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    return holder
+
+
+def test_an_orphaned_job_and_its_successor_do_not_ask_the_same(tmp_path: Path) -> None:
+    """Not under another split into shards either; and a killed job holds nobody up."""
+    holder = hold(tmp_path, [(0, 0), (0, 1), (1, 0)], shard="1-of-3")
+    try:
+        journal = Journal.open(tmp_path, spec(shard="1-of-1"))
+        with (
+            pytest.raises(JournalError, match=rf"another job asks the same variants.*process {holder.pid}"),
+            journal.hold([(t, o) for t in range(4) for o in range(2)], patience=0.2),
+        ):
+            pass
+        with journal.hold([(1, 1), (2, 0)], patience=0.2):
+            pass  # another shard's variants
+    finally:
+        holder.kill()
+        holder.wait()
+    with journal.hold([(0, 0)], patience=5):
+        assert journal.start_run({}).exists()
+
+
+def test_the_record_of_a_killed_job_says_so(tmp_path: Path) -> None:
+    holder = hold(tmp_path, [(0, 0)])
+    holder.kill()
+    holder.wait()
+    ask(tmp_path, Recording())
+    assert [run["status"] for run in Journal.open(tmp_path, spec()).runs()] == ["killed", "done"]
+
+
+def test_the_journal_outlives_the_responses(tmp_path: Path) -> None:
+    """Snakemake removes the declared output before it runs a job again, and nothing else."""
+    ask(tmp_path, Recording())
+    (tmp_path / "1-of-1.parquet").unlink()
+    engine = Recording()
+    ask(tmp_path, engine)
+    assert engine.asked == []
+    shutil.rmtree(tmp_path / ".journal")
+    engine = Recording()
+    ask(tmp_path, engine)
+    assert len(engine.asked) == 64

@@ -1,0 +1,172 @@
+"""Provenance: what the files and journals of a study say, gathered; and what the command writes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+import cinorms
+from cinorms.ask import write_shard
+from cinorms.core import tables
+from cinorms.core.errors import ConfigError
+from cinorms.inference.engines.base import Keep, Questions, make_engine
+from cinorms.inference.journal import Journal
+from cinorms.inference.provenance import gather
+from cinorms.inference.shards import shard_names
+from cinorms.prompts.variants import list_variants
+
+
+class Paid:
+    """An engine that is paid a cent per reply, and refuses flow 0."""
+
+    journalled = True
+
+    def ask(self, questions: Questions, todo: npt.NDArray[Any], keep: Keep) -> None:
+        flow = questions.grid["flow"].to_numpy()[todo]
+        refused = flow == 0
+        frame = pd.DataFrame({"at": todo, "finish_reason": "stop", "text": "neutral", "usd": 0.01})
+        frame.loc[refused, ["finish_reason", "text", "usd"]] = ["error", None, 0.0]
+        frame["error"] = [("no" if r else None) for r in refused]
+        keep(
+            frame.assign(
+                n_prompt_tokens=80, n_output_tokens=4, created=1_800_000_000 + flow, fingerprint="fp"
+            )
+        )
+
+    def facts(self) -> dict[str, Any]:
+        return {"device": "here", "usd": 1.0}
+
+
+def vignettes(n: int = 6) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "flow": pd.array(range(n), dtype="int32"),
+            "vignette": [f"flow {i}" for i in range(n)],
+            "expected": [float("nan")] * n,
+        }
+    )
+
+
+def spec(engine: str = "openai", **changes: Any) -> dict[str, Any]:
+    return {
+        "protocol": 1,
+        "engine": engine,
+        "model": "m",
+        "shard": "1-of-1",
+        "seed": 3,
+        "scale": "acceptability",
+        "factors": [],
+        "select": {},
+        "n_templates": 2,
+        "order_method": "balanced",
+        "temperature": 0,
+        "max_tokens": 100,
+        "readout": "text",
+        "layout": "single",
+        "system": None,
+        **changes,
+    }
+
+
+VARIANTS = list_variants("t", ["0 {scenario} {options}", "1 {scenario} {options}"], 2, 2)
+
+
+def ask(folder: Path, shards: int) -> list[str]:
+    files = []
+    for shard in shard_names(shards, 4):
+        of = spec(shard=shard)
+        out = folder / "responses" / "main" / "m" / f"{shard}.parquet"
+        write_shard(of, vignettes(), VARIANTS, out, Paid(), Journal.open(out.parent, of))
+        files.append(str(out))
+    return files
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_what_is_gathered(tmp_path: Path, shards: int) -> None:
+    files = ask(tmp_path, shards)
+    found = gather("s", [{"arm": "main", "model": "m", "responses": files}])
+    assert json.loads(json.dumps(found)) == found
+    (model,) = found["asked"]
+    assert model["responses"] == model["replies_kept"] == 24
+    assert model["finish_reasons"] == {"stop": 20, "error": 4}
+    assert model["errors"] == {"no": 4}
+    assert model["input_tokens"] == 24 * 80
+    assert found["usd"] == model["usd"] == pytest.approx(0.2)
+    assert (model["first_reply"], model["last_reply"]) == ("2027-01-15T08:00:00Z", "2027-01-15T08:00:05Z")
+    assert model["fingerprints"] == {"fp": 24}
+    assert [file["shard"] for file in model["files"]] == shard_names(shards, 4)
+    assert sum(file["responses"] for file in model["files"]) == 24
+    assert model["files"][0]["sha256"] == hashlib.sha256(Path(files[0]).read_bytes()).hexdigest()
+    assert "shard" not in model["spec"]
+    assert len(model["runs"]) == shards
+    for run in model["runs"]:
+        assert run["status"] == "done"
+        assert run["device"] == "here"
+        assert run["versions"]["cinorms"] == cinorms.__version__
+        assert not {"host", "process", "spec"} & set(run)
+    assert gather("s", [{"arm": "main", "model": "m", "responses": files}]) == found
+
+
+def test_the_prompt_that_was_sent_is_shown_with_its_hash(tmp_path: Path) -> None:
+    (model,) = gather("s", [{"arm": "main", "model": "m", "responses": ask(tmp_path, 1)}])["asked"]
+    chat = json.loads(model["example_prompt"])
+    assert chat[0]["content"].startswith("0 flow 0 [")
+    assert hashlib.sha256(model["example_prompt"].encode()).hexdigest() == model["example_prompt_sha256"]
+
+
+# --- The command
+
+
+def command(
+    folder: Path, of: dict[str, Any], tuning: dict[str, Any] | None = None
+) -> subprocess.CompletedProcess[str]:
+    flows = vignettes().assign(sender=pd.Categorical(["a", "b"] * 3))
+    tables.write(flows, folder / "vignettes.parquet", tables.VIGNETTES)
+    tables.write(VARIANTS, folder / "variants.parquet", tables.PROMPTS)
+    arguments = {
+        "spec": json.dumps(of),
+        "vignettes": str(folder / "vignettes.parquet"),
+        "variants": str(folder / "variants.parquet"),
+        "out": str(folder / "responses/main/m/1-of-1.parquet"),
+        "log": str(folder / "job.log"),
+        "tuning": "{}",
+    }
+    environment = {k: v for k, v in os.environ.items() if "KEY" not in k}
+    environment["PYTHONPATH"] = str(Path(cinorms.__file__).parents[1])
+    words = [f"--{name}={value}" for name, value in arguments.items()]
+    return subprocess.run(
+        [sys.executable, "-m", "cinorms.ask", *words], env=environment, capture_output=True, text=True
+    )
+
+
+def test_planted_respondents_need_no_journal(tmp_path: Path) -> None:
+    done = command(tmp_path, spec("planted", factors=["sender"], planted={}))
+    assert done.returncode == 0, done.stderr
+    assert "24 responses" in (tmp_path / "job.log").read_text()
+    assert not (tmp_path / "responses/main/m/.journal").exists()
+    files = [str(tmp_path / "responses/main/m/1-of-1.parquet")]
+    (model,) = gather("s", [{"arm": "main", "model": "m", "responses": files}])["asked"]
+    assert model["planted"] is True
+    assert (model["usd"], model["runs"]) == (None, [])
+
+
+def test_a_users_mistake_is_one_message(tmp_path: Path) -> None:
+    done = command(tmp_path, spec("openai", source="gpt", wrap="none"))
+    assert done.returncode == 1
+    assert "OPENAI_API_KEY is not set" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "responses/main/m/1-of-1.parquet").exists()
+
+
+def test_an_engine_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ConfigError, match="cannot ask the engine 'other'"):
+        make_engine(spec("other"))

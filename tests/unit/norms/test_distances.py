@@ -1,0 +1,392 @@
+"""Delta: worked by hand, against plain code and scipy, with what can be missing, and ConfAIde's."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import wasserstein_distance
+
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.norms.distances import (
+    CONFAIDE_POINTS,
+    DELTA_STATUSES,
+    METRICS,
+    QUANTILES,
+    bias_table,
+    categorical,
+    delta_table,
+    embed,
+    numerical,
+    ordinal,
+)
+from cinorms.norms.privacy_bias import PrivacyBias, mean_over_variants
+from cinorms.published import frames
+from cinorms.vignettes import sources
+from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.expectations import from_vignettes
+
+MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
+
+LEVEL = st.sampled_from([-2, -1, 0, 1, 2])
+NUMBER = st.one_of(st.none(), LEVEL, st.floats(-2, 2, allow_subnormal=False).map(lambda x: round(x, 4)))
+
+
+def bias_of(values, **factors):
+    """Return a frame as from `PrivacyBias.to_frame`; None is a flow without a majority."""
+    status = ["no_majority" if value is None else "kept" for value in values]
+    return pd.DataFrame(
+        {
+            "flow": np.arange(len(values)),
+            **factors,
+            "value": pd.array([pd.NA if v is None else float(v) for v in values], dtype="Float64"),
+            "status": pd.Categorical(status),
+        }
+    )
+
+
+def expected_of(values):
+    numbers = pd.array([pd.NA if v is None else float(v) for v in values], dtype="Float64")
+    return pd.DataFrame({"flow": np.arange(len(values)), "expected": numbers, "expected_source": "line 2"})
+
+
+def metrics_of(values, expected, embedding=(-2, -1, 0, 1, 2)):
+    table = bias_table(bias_of(values), expected_of(expected), embedding)
+    found = delta_table(table, embedding=embedding).set_index("metric")
+    assert found.index.tolist() == list(METRICS)
+    assert set(found["status"]) <= set(DELTA_STATUSES)
+    return found
+
+
+# --- one flow
+
+
+def test_numerical_ordinal_and_categorical_delta_of_one_flow():
+    assert numerical([1, -2, 0.5, np.nan], [-1, -2, -0.25, 1]).tolist()[:3] == [2, 0, 0.75]
+    assert np.isnan(numerical([np.nan, 1], [1, np.nan])).all()
+    assert categorical([1, -2, np.nan, 0], [-1, -2, 0, np.nan]).tolist()[:2] == [1, 0]
+    assert np.isnan(categorical([np.nan, 0], [0, np.nan])).all()
+    # An embedding in which the ends lie further out: neutral to somewhat is 1, somewhat to strongly is 3.
+    steps = (-4, -1, 0, 1, 4)
+    assert ordinal([2, 1, 2, 0.5], [1, 0, -2, 0], steps).tolist() == [3, 1, 8, 0.5]
+    assert ordinal([2, 1], [1, -2]).tolist() == numerical([2, 1], [1, -2]).tolist()
+
+
+@given(x=st.tuples(LEVEL, LEVEL), steps=st.lists(st.integers(1, 50), min_size=5, max_size=5))
+def test_an_embedding_keeps_the_order(x, steps):
+    points = np.cumsum(steps).tolist()
+    low, high = embed([min(x), max(x)], points)
+    assert (low < high) == (x[0] != x[1])
+    assert embed(x, points).tolist() == [points[level + 2] for level in x]
+    assert ordinal(x[0], x[1], points) == ordinal(x[1], x[0], points) == high - low
+
+
+@pytest.mark.parametrize("wrong", [(1, 2, 3, 4), (0, 1, 1, 2, 3), (5, 4, 3, 2, 1), (0, 1, 2, 3, np.inf)])
+def test_an_embedding_that_is_none_is_refused(wrong):
+    with pytest.raises(ConfigError, match="five rising numbers"):
+        embed([0], wrong)
+    with pytest.raises(ConfigError, match="five rising numbers"):
+        delta_table(bias_table(bias_of([0]), expected_of([0])), embedding=wrong)
+
+
+def test_numbers_off_the_scale_are_refused():
+    with pytest.raises(DataError, match=r"outside the answer scale -2\.\.2"):
+        embed([0, 50], CONFAIDE_POINTS)
+    table = bias_table(bias_of([2]), expected_of([1]), CONFAIDE_POINTS)
+    with pytest.raises(DataError, match=r"outside -2\.\.2; give the embedding it was made with"):
+        delta_table(table)
+
+
+# --- the table of flows
+
+
+def test_each_flow_has_its_delta_or_the_reason_why_not():
+    bias = bias_of([1, -2, None, 0, None], sender=list("aabbb"))
+    found = bias_table(bias, expected_of([-1, -2, 0, None, None]))
+    assert found.columns.tolist()[:5] == ["flow", "sender", "value", "status", "expected"]
+    assert found["delta"].tolist()[:2] == [2, 0]
+    assert found["delta_absolute"].tolist()[:2] == [2, 0]
+    assert found["delta_category"].tolist()[:2] == [1, 0]
+    assert found[["delta", "delta_absolute", "delta_category"]].iloc[2:].isna().all(axis=None)
+    assert found["delta_status"].tolist() == ["ok", "ok", "no_majority", "no_expected", "no_majority"]
+    assert found["status"].tolist() == bias["status"].tolist()
+
+
+def test_delta_is_positive_where_more_is_accepted_than_expected():
+    assert bias_table(bias_of([2]), expected_of([-2]))["delta"].tolist() == [4]
+    assert bias_table(bias_of([-1]), expected_of([1]))["delta"].tolist() == [-2]
+
+
+def test_flows_are_joined_by_number_not_by_row():
+    expected = expected_of([-2, -1, 0, 1]).sample(frac=1, random_state=1)
+    bias = bias_of([0, 0, 0, 0]).iloc[[3, 1]]
+    assert bias_table(bias, expected)["delta"].tolist() == [-1, 1]
+    with pytest.raises(DataError, match="flow 2 is expected twice"):
+        bias_table(bias, pd.concat([expected, expected[expected["flow"] == 2]]))
+
+
+def test_without_expected_values_no_delta():
+    found = bias_table(bias_of([1, None]))
+    assert found["delta_status"].tolist() == ["no_expected", "no_majority"]
+    assert found[["expected", "delta", "expected_source"]].isna().all(axis=None)
+
+
+def test_a_factor_must_not_hide_a_column():
+    with pytest.raises(ConfigError, match="'delta' already"):
+        bias_table(bias_of([1], delta=["x"]))
+
+
+# --- slices
+
+
+def test_every_metric_of_a_slice_worked_by_hand():
+    # deltas: 2, 0, -1, 3; absolute: 2, 0, 1, 3
+    found = metrics_of([1, -2, -1, 2], [-1, -2, 0, -1])["value"]
+    assert found["mean_absolute"] == 1.5
+    assert found["mean_signed"] == 1
+    # PETS: the root of the mean square of |delta| - 1.5: .5, -1.5, -.5, 1.5
+    assert found["variance_absolute"] == pytest.approx((0.25 + 2.25 + 0.25 + 2.25) / 4)
+    assert found["std_absolute"] == pytest.approx(np.sqrt(5 / 4))
+    assert found["variance_signed"] == pytest.approx((1 + 1 + 4 + 4) / 4)
+    assert found["std_signed"] == pytest.approx(np.sqrt(2.5))
+    assert found["median_absolute"] == 1.5
+    assert found["q25_absolute"] == 0.75
+    assert found["q95_signed"] == pytest.approx(2.85)
+    assert found["q05_signed"] == pytest.approx(-0.85)
+    assert found["maximum_absolute"] == 3
+    assert found["share_zero"] == 0.25
+    # held {-2, -1, 1, 2}, expected {-2, -1, -1, 0}: sorted distances 0, 0, 2, 2
+    assert found["wasserstein"] == 1
+    # shares held .25 .25 0 .25 .25, expected .25 .5 .25 0 0
+    assert found["total_variation"] == 0.5
+
+
+def test_kl_divergence_in_bits_and_undefined_where_infinite():
+    # held: 1/4 at -1, 3/4 at 1; expected: 1/2 each
+    found = metrics_of([-1, 1, 1, 1], [-1, -1, 1, 1]).loc["kl_divergence"]
+    assert found["value"] == pytest.approx(0.25 * np.log2(0.5) + 0.75 * np.log2(1.5))
+    assert (found["unit"], found["status"], found["reason"]) == ("bits", "ok", "")
+    # A level that is expected and never held costs nothing.
+    assert metrics_of([1, 1], [1, -1]).loc["kl_divergence", "value"] == 1
+    infinite = metrics_of([1, 2], [1, 1])
+    assert infinite.loc["kl_divergence", "value"] is pd.NA
+    assert infinite.loc["kl_divergence", "status"] == "undefined"
+    assert "infinite" in infinite.loc["kl_divergence", "reason"]
+    assert (infinite["status"].drop("kl_divergence") == "ok").all()
+
+
+def test_numbers_between_levels_count_as_the_nearest_level_in_distributions():
+    # .4 -> 0, -.4 -> 0, 1.5 -> 2 and -1.5 -> -2 (halfway: even), .5 -> 0
+    found = metrics_of([0, 0, 2, -2, 0], [0.4, -0.4, 1.5, -1.5, 0.5])
+    assert found.loc["total_variation", "value"] == 0
+    assert found.loc["kl_divergence", "value"] == 0
+    assert found.loc["wasserstein", "value"] == pytest.approx((0.4 + 0.4 + 0.5 + 0.5 + 0.5) / 5)
+    assert found.loc["share_zero", "value"] == 0
+    # A rounding error does not carry a number over the middle.
+    assert metrics_of([0], [0.5 + 1e-12]).loc["total_variation", "value"] == 0
+    in_points = metrics_of([0, 0, 2, -2, 0], [0.4, -0.4, 1.5, -1.5, 0.5], CONFAIDE_POINTS)
+    assert in_points.loc["total_variation", "value"] == 0
+
+
+def test_units_follow_the_embedding():
+    units = metrics_of([1], [0])["unit"]
+    assert units[["mean_signed", "variance_signed", "share_zero"]].tolist() == [
+        "levels",
+        "levels squared",
+        "share",
+    ]
+    values, expected = [1, -2, 0.25], [0, 2, -0.5]
+    levels, points = metrics_of(values, expected), metrics_of(values, expected, CONFAIDE_POINTS)
+    assert points.loc["mean_signed", "unit"] == "points (-100 to 100)"
+    for metric, unit in METRICS.items():
+        times = {"points": 50, "points squared": 2500}.get(unit, 1)
+        if levels.loc[metric, "status"] == "ok":
+            assert points.loc[metric, "value"] == pytest.approx(times * levels.loc[metric, "value"])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected", "status", "n", "n_missing", "words"),
+    [
+        ([], [], "no_flows", 0, 0, "no flows"),
+        ([1, 0], [None, None], "no_expected", 0, 2, "none of the 2 flows has an expected value"),
+        ([None, None], [None, None], "no_expected", 0, 2, "none of the 2 flows has an expected value"),
+        ([None, None], [1, None], "no_norms", 0, 2, "none of the 2 flows has a value"),
+        ([1, None], [None, 1], "no_pairs", 0, 2, "none has both"),
+        ([1, None, 2], [0, 1, None], "ok", 1, 2, "of 3 flows 1 have no value, 1 no expected value"),
+        ([1, 0], [1, 0], "ok", 2, 0, ""),
+    ],
+)
+def test_what_is_missing_is_told_and_never_zero(values, expected, status, n, n_missing, words):
+    found = metrics_of(values, expected)
+    assert set(found["status"]) == {status} or (
+        status == "ok" and set(found["status"]) <= {"ok", "undefined"}
+    )
+    assert found["n"].unique().tolist() == [n]
+    assert found["n_missing"].unique().tolist() == [n_missing]
+    assert words in found.loc["mean_signed", "reason"]
+    assert found["value"].isna().all() == (status != "ok")
+
+
+def test_missing_flows_do_not_move_a_metric():
+    some = metrics_of([1, None, -1, 2, None], [0, 2, -1, None, None])
+    whole = metrics_of([1, -1], [0, -1])
+    pd.testing.assert_series_equal(some["value"], whole["value"])
+
+
+def test_slices_by_factors_have_the_metrics_of_their_flows():
+    sender = pd.Categorical(["lock", "camera", "lock", "lock", "tv"], categories=["tv", "lock", "camera"])
+    bias = bias_of([2, 1, None, 0, 1], sender=sender, recipient=list("xxyxx"))
+    expected = expected_of([0, 1, 1, 0, None])
+    found = delta_table(bias_table(bias, expected), ["sender"])
+    assert found.columns.tolist() == [
+        "sender", "metric", "value", "unit", "n", "n_missing", "status", "reason",
+    ]  # fmt: skip
+    means = found[found["metric"] == "mean_signed"].set_index("sender")
+    assert means.index.tolist() == ["tv", "lock", "camera"]  # in the order of the dataset
+    assert means["status"].tolist() == ["no_expected", "ok", "ok"]
+    assert means["value"].tolist()[1:] == [1, 0]
+    assert means["n"].tolist() == [0, 2, 1]
+    assert means["n_missing"].tolist() == [1, 1, 0]
+    both = delta_table(bias_table(bias, expected), ["sender", "recipient"])
+    assert len(both) == 4 * len(METRICS)  # only combinations that exist
+
+
+def test_a_wrong_by_is_refused():
+    table = bias_table(bias_of([1], sender=["a"], unit=["b"]))
+    with pytest.raises(ConfigError, match=r"'sendr'.*did you mean 'sender'"):
+        delta_table(table, ["sendr"])
+    with pytest.raises(ConfigError, match="'unit' is a column of the result"):
+        delta_table(table, ["unit"])
+
+
+@given(
+    rows=st.lists(st.tuples(st.sampled_from("abc"), NUMBER, NUMBER), min_size=1, max_size=25),
+    seed=st.integers(0, 9),
+)
+@settings(max_examples=60, deadline=None)
+def test_as_plain_code_for_each_slice_in_any_row_order(rows, seed):
+    groups, values, expected = zip(*rows, strict=True)
+    table = bias_table(bias_of(values, g=list(groups)), expected_of(expected))
+    found = delta_table(table.sample(frac=1, random_state=seed), ["g"]).set_index(["g", "metric"])["value"]
+    assert len(found) == len(set(groups)) * len(METRICS)
+    for name in set(groups):
+        pairs = [(v, e) for g, v, e in rows if g == name and v is not None and e is not None]
+        if not pairs:
+            assert found[name].isna().all()
+            continue
+        v, e = np.array(pairs, dtype=float).T
+        plain = {"wasserstein": wasserstein_distance(v, e), "share_zero": (abs(v - e) < 1e-9).mean()}
+        for kind, d in (("absolute", abs(v - e)), ("signed", v - e)):
+            plain |= {f"mean_{kind}": d.mean(), f"std_{kind}": d.std(), f"variance_{kind}": d.var()}
+            plain |= {f"{q}_{kind}": np.quantile(d, at) for q, at in QUANTILES.items()}
+        plain["maximum_absolute"] = abs(v - e).max()
+        for metric, number in plain.items():
+            assert found[name, metric] == pytest.approx(number, abs=1e-9)
+
+
+@given(pairs=st.lists(st.tuples(LEVEL, LEVEL), min_size=1, max_size=15))
+@settings(max_examples=60, deadline=None)
+def test_relations_between_the_metrics(pairs):
+    values, expected = map(list, zip(*pairs, strict=True))
+    found = metrics_of(values, expected)["value"]
+    assert abs(found["mean_signed"]) <= found["wasserstein"] + 1e-9 <= found["mean_absolute"] + 2e-9
+    assert found["mean_absolute"] <= found["maximum_absolute"] + 1e-9
+    assert found["total_variation"] <= 1 - found["share_zero"] + 1e-9
+    assert (found["total_variation"] == 0) == (sorted(values) == sorted(expected))
+    turned = metrics_of(expected, values)["value"]
+    assert turned["mean_signed"] == -found["mean_signed"]
+    for metric in ("mean_absolute", "std_absolute", "wasserstein", "total_variation", "share_zero"):
+        assert turned[metric] == pytest.approx(found[metric])
+    if not pd.isna(found["kl_divergence"]):  # Pinsker's inequality, in bits
+        assert found["kl_divergence"] >= 2 * found["total_variation"] ** 2 / np.log(2) - 1e-9
+
+
+def test_many_slices_are_quick():
+    import time
+
+    n = 200_000
+    random = np.random.default_rng(1)
+    bias = bias_of([0] * n, g=random.integers(0, 5000, n)).assign(
+        value=pd.array(random.integers(-2, 3, n), dtype="Float64")
+    )
+    expected = expected_of([0] * n)
+    start = time.perf_counter()
+    found = delta_table(bias_table(bias, expected), ["g"])
+    assert time.perf_counter() - start < 5
+    assert len(found) == 5000 * len(METRICS)
+
+
+# --- ConfAIde (PETS section 5.3)
+
+
+def signed_mean_delta(answers, vignettes, dataset_factors, expected_range):
+    bias = PrivacyBias.from_values(mean_over_variants(answers), vignettes, dataset_factors)
+    table = bias_table(bias.to_frame(), from_vignettes(vignettes, expected_range), CONFAIDE_POINTS)
+    return delta_table(table, embedding=CONFAIDE_POINTS).set_index("metric").loc["mean_signed"]
+
+
+def test_confaide_scores_worked_by_hand():
+    """The twin of the published frame: scores are averaged per flow before they meet the expected value."""
+    vignettes = pd.DataFrame({"flow": [0, 1, 2], "recipient": list("abc"), "vignette": ["A", "B", "C"]})
+    vignettes = vignettes.assign(expected=[-17.43, 40.0, 0.0])
+    frame = pd.DataFrame(
+        {
+            "Scenario": ["A", "B"],
+            "dataset": "confaide",
+            "model": "m",
+            "p#0_0": [-50.0, 100.0],
+            "p#0_1": [-50.0, np.nan],
+            "p#1_0": [50.0, -50.0],
+        }
+    )
+    answers = frames.to_answers(frame, "m", vignettes)
+    found = signed_mean_delta(answers, vignettes, ["recipient"], (-100, 100))
+    # A: mean(-50, -50, 50) = -16.67, the mode would be -50; B: mean(100, -50) = 25; C was not asked
+    assert found["value"] == pytest.approx(((-50 / 3 + 17.43) + (25 - 40)) / 2)
+    assert (found["n"], found["n_missing"], found["unit"]) == (2, 1, "points (-100 to 100)")
+
+
+@pytest.fixture(scope="module")
+def confaide(tmp_path_factory, folder):
+    """Return the published frame and our signed mean delta of each of its models."""
+    frame = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_confaide.pkl.lzma")
+    dataset = load_dataset(folder / "resources/vignettes/confaide_2a.yaml")
+    vignettes = sources.read_vignettes(dataset, tmp_path_factory.mktemp("cache"), MIRROR)
+    ours = {
+        model: signed_mean_delta(
+            frames.to_answers(frame, model, vignettes),
+            vignettes,
+            list(dataset.factors),
+            dataset.expected_range,
+        )
+        for model in frames.models(frame)
+    }
+    return frame, pd.DataFrame(ours).T
+
+
+def published_data(test):
+    without = pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
+    return pytest.mark.published(without(test))
+
+
+@published_data
+def test_signed_mean_deltas_are_those_published(confaide):
+    frame, ours = confaide
+    assert (ours["n"] == 20).all()
+    theirs = frame.groupby("model")["bias"].mean()
+    assert len(theirs) == 8
+    for model, mean in theirs.items():
+        assert ours.loc[model, "value"] == pytest.approx(mean, abs=1e-9)
+
+
+@published_data
+def test_signs_and_order_are_those_of_section_5_3(confaide):
+    _, ours = confaide
+    mean = ours["value"].astype(float)
+    near = {"tulu-2-7B-AWQ", "tulu-2-dpo-13b", "Meta-Llama-3.1-8B-Instruct"}
+    assert set(mean.abs().nsmallest(3).index) == near
+    assert set(mean[mean < 0].index) - near == {"gpt-4o-mini-8B", "tulu-2-7b", "tulu-2-dpo-7b"}
+    assert set(mean[mean > 0].index) - near == {"tulu-2-13b", "tulu-2-13B-AWQ"}

@@ -1,0 +1,449 @@
+"""Planted respondents hold exactly the norms, the noise and the invalid answers that were stated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.ask import ask_shard
+from cinorms.core import tables
+from cinorms.core.scales import LEVELS, SCALES
+from cinorms.core.validation import load_yaml
+from cinorms.inference.shards import shard_names
+from cinorms.planted.respondents import Respondent, answer, describe, level_coefficients, plant
+from cinorms.planted.texts import INVALID, TextBook
+from cinorms.prompts.orders import ORDERS
+from cinorms.prompts.variants import ask_grid
+
+OPTIONS = SCALES["acceptability"].options
+FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
+
+
+@pytest.fixture(scope="module")
+def norms(folder: Path) -> dict[str, Any]:
+    """Return the planted norms of gpt-4o-mini."""
+    document = load_yaml(folder / "resources/planted/gpt-4o-mini.yaml")
+    return {key: document[key] for key in ("thresholds", "coefficients", "other_levels_sd")}
+
+
+@pytest.fixture(scope="module")
+def flows(iot_flows: pd.DataFrame) -> pd.DataFrame:
+    """Return 864 flows in which every level of every factor but the sender occurs."""
+    return iot_flows.iloc[2_592:3_456].reset_index(drop=True)
+
+
+def spec_of(planted: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    spec = {
+        "engine": "planted",
+        "model": "someone",
+        "shard": "1-of-1",
+        "seed": 2026,
+        "scale": "acceptability",
+        "factors": FACTORS,
+        "select": {},
+        "n_templates": 11,
+        "order_method": "balanced",
+        "temperature": 0,
+        "layout": "single",
+        "system": None,
+        "planted": planted,
+    }
+    return {**spec, **changes}
+
+
+def ask(planted: dict[str, Any], flows: pd.DataFrame, variants: pd.DataFrame, **changes: Any) -> pd.DataFrame:
+    """Return the responses with the level that each names, if any, and the kind of its text."""
+    responses, _ = ask_shard(spec_of(planted, **changes), flows, variants)
+    return responses.assign(level=levels_of(responses["text"]), kind=kinds_of(responses["text"]))
+
+
+def levels_of(text: pd.Series) -> pd.Series:
+    """Return the level that each text names, and nothing where it does not name exactly one."""
+    named = {t: [LEVELS[i] for i, o in enumerate(OPTIONS) if o in t.lower()] for t in text.cat.categories}
+    # "acceptable" alone does not occur in an option; "unacceptable" holds no other option either.
+    codes = [found[0] if len(found) == 1 else pd.NA for found in named.values()]
+    return pd.Series(pd.array(codes, dtype="Int8")[text.cat.codes.to_numpy()])
+
+
+def kinds_of(text: pd.Series) -> np.ndarray:
+    """Return the planted status of each text."""
+    kind = {}
+    for status, forms in INVALID.items():
+        for number, option in enumerate(OPTIONS):
+            other = OPTIONS[number - 1] if number else OPTIONS[-1]
+            for form in forms:
+                kind[form.format(option=option, Option=option.capitalize(), other=other)] = status
+    return np.array([kind.get(t, "ok") for t in text.cat.categories])[text.cat.codes.to_numpy()]
+
+
+def truth(planted: dict[str, Any], flows: pd.DataFrame, name: str = "someone") -> pd.DataFrame:
+    return plant(Respondent(name=name, **planted), flows, FACTORS, 2026)
+
+
+def plurality(responses: pd.DataFrame) -> pd.Series:
+    counts = responses.pivot_table(index="flow", columns="level", aggfunc="size", fill_value=0)
+    return counts.idxmax(axis=1)
+
+
+# --- What is planted
+
+
+def test_the_norm_is_the_sum_of_coefficients_and_residual_cut_at_the_thresholds(
+    norms: dict[str, Any], flows: pd.DataFrame
+) -> None:
+    planted = truth({**norms, "shift": 0.3, "scale": 0.5}, flows)
+    held = norms["coefficients"]
+    for row in range(0, len(flows), 97):
+        linear = 0.3 + 0.5 * sum(held[f].get(flows[f][row], np.nan) for f in FACTORS)
+        assert planted["linear"][row] == pytest.approx(linear)
+        total = planted["linear"][row] + planted["residual"][row]
+        assert planted["level"][row] == -2 + sum(total > cut for cut in norms["thresholds"])
+    assert set(planted["level"]) == set(LEVELS)
+
+
+def test_residuals_are_standard_logistic_and_belong_to_the_respondent_and_the_flow(
+    norms: dict[str, Any], iot_flows: pd.DataFrame, flows: pd.DataFrame
+) -> None:
+    residual = truth(norms, iot_flows)["residual"]
+    assert residual.mean() == pytest.approx(0, abs=0.11)  # five standard errors
+    assert residual.var() == pytest.approx(np.pi**2 / 3, rel=0.08)
+    assert truth(norms, flows)["residual"].tolist() == residual.iloc[2_592:3_456].tolist()
+    other = truth(norms, iot_flows, name="another")["residual"]
+    assert abs(np.corrcoef(residual, other)[0, 1]) < 0.06
+
+
+def test_a_shift_moves_no_norm_down_and_many_up(norms: dict[str, Any], iot_flows: pd.DataFrame) -> None:
+    low, high = (truth({**norms, "shift": shift}, iot_flows)["level"] for shift in (0, 2))
+    assert (high >= low).all()
+    assert (high > low).mean() > 0.2
+
+
+def test_scale_stretches_what_tells_flows_apart(norms: dict[str, Any], flows: pd.DataFrame) -> None:
+    whole, half, none = (truth({**norms, "scale": scale}, flows)["linear"] for scale in (1, 0.5, 0))
+    assert np.allclose(half, whole / 2)
+    assert (none == 0).all()
+
+
+def test_levels_that_are_not_listed_draw_the_same_coefficient_for_every_respondent() -> None:
+    factors = {"sender": ["a", "b", "c"], "recipient": ["x", "y"]}
+    stated = {"sender": {"a": 0.7}}
+    first, second = (
+        level_coefficients(Respondent(name, coefficients=stated), factors, 1) for name in ("one", "two")
+    )
+    pd.testing.assert_frame_equal(first, second)
+    assert first["stated"].tolist() == [True, False, False, False, False]
+    assert first["coefficient"].nunique() == 5
+    fewer = level_coefficients(Respondent("one"), {"recipient": ["y", "x"]}, 1).set_index("level")
+    assert fewer.loc["x", "coefficient"] == first.set_index("level").loc["x", "coefficient"]
+    doubled = level_coefficients(Respondent("one", other_levels_sd=2.0), factors, 1)
+    assert np.allclose(doubled["coefficient"][1:], 2 * first["coefficient"][1:])
+    assert not np.allclose(
+        level_coefficients(Respondent("one"), factors, 2)["coefficient"][1:], first["coefficient"][1:]
+    )
+
+
+def test_drawn_coefficients_are_standard_normal() -> None:
+    factors = {"f": [f"level {n}" for n in range(400)]}
+    drawn = level_coefficients(Respondent("one"), factors, 1)["coefficient"]
+    assert drawn.mean() == pytest.approx(0, abs=0.25)
+    assert drawn.std() == pytest.approx(1, abs=0.2)
+
+
+def test_the_only_level_of_a_factor_has_no_effect_unless_one_is_stated() -> None:
+    factors = {"subject": ["owner"]}
+    assert level_coefficients(Respondent("r"), factors, 1)["coefficient"].tolist() == [0.0]
+    stated = Respondent("r", coefficients={"subject": {"owner": 0.5}}, scale=2)
+    assert level_coefficients(stated, factors, 1)["coefficient"].tolist() == [1.0]
+
+
+def test_what_was_planted_can_be_written_as_a_table_and_as_json(
+    norms: dict[str, Any], flows: pd.DataFrame, tmp_path: Path
+) -> None:
+    for planted in (norms, {"control": "uniform"}):
+        table = plant(Respondent("someone", **planted), flows, FACTORS, 1)
+        tables.write(table, tmp_path / "planted.parquet", tables.PLANTED)
+        facts = json.loads(json.dumps(describe(spec_of(planted), flows)))
+        assert facts["name"] == "someone"
+        assert facts["seed"] == 2026
+    assert describe(spec_of({"control": "uniform"}), flows)["coefficients"] == []
+    held = {
+        (r["factor"], r["level"]): r["coefficient"] for r in describe(spec_of(norms), flows)["coefficients"]
+    }
+    assert held["recipient", "the local police"] == -2.02
+
+
+# --- What is answered
+
+
+def test_answers_do_not_depend_on_shards_or_on_what_else_is_asked(
+    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    noisy = {**norms, "noise": 1, "template_sd": 1, "position_share": 0.3, "invalid": {"refusal": 0.1}}
+    whole, _ = ask_shard(spec_of(noisy), flows, iot_variants)
+    pd.testing.assert_frame_equal(whole, ask_shard(spec_of(noisy), flows, iot_variants)[0])
+    parts = [ask_shard(spec_of(noisy, shard=shard), flows, iot_variants)[0] for shard in shard_names(3, 33)]
+    assert [len(part) for part in parts] == [11 * len(flows)] * 3
+    stacked = tables.stack(parts, tables.RESPONSES)
+    for column in ("flow", "variant", "order", "text", "finish_reason"):
+        assert stacked[column].tolist() == whole[column].tolist()
+    few = {"recipient": ["the local police"]}
+    selected, _ = ask_shard(spec_of(noisy, select=few, n_templates=2), flows, iot_variants)
+    there = whole.merge(selected[["flow", "variant"]].astype({"variant": whole["variant"].dtype}))
+    assert len(selected) == 6 * (flows["recipient"] == "the local police").sum()
+    assert there["text"].tolist() == selected["text"].tolist()
+
+
+def test_stacked_shards_come_back_from_files_as_the_one_shard_does(
+    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame, tmp_path: Path
+) -> None:
+    names = {"1-of-1": shard_names(1, 33), "12": shard_names(12, 33)}
+    stacked = []
+    for shards in names.values():
+        for shard in shards:
+            responses, facts = ask_shard(spec_of(norms, shard=shard), flows.head(30), iot_variants)
+            tables.write(responses, tmp_path / f"{shard}.parquet", tables.RESPONSES, facts)
+        frames = [tables.read(tmp_path / f"{shard}.parquet", tables.RESPONSES) for shard in shards]
+        stacked.append(tables.stack(frames, tables.RESPONSES))
+    one, twelve = stacked
+    assert list(one["variant"][:33]) == list(iot_variants["variant"])
+    for column in ("flow", "variant", "order", "text", "finish_reason"):
+        assert one[column].tolist() == twelve[column].tolist()
+
+
+def test_the_plurality_of_a_quiet_respondent_is_its_norm(
+    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    quiet = {**norms, "noise": 0.05, "template_sd": 0.05}
+    planted = truth(quiet, flows).set_index("flow")["level"]
+    assert (plurality(ask(quiet, flows, iot_variants)) == planted).mean() > 0.98
+
+
+def test_without_noise_every_answer_is_the_norm(
+    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    responses = ask(norms, flows, iot_variants)
+    planted = truth(norms, flows).set_index("flow")["level"]
+    assert (responses["level"].to_numpy() == planted.loc[responses["flow"]].to_numpy()).all()
+    assert set(responses["finish_reason"]) == {"stop"}
+
+
+def test_noise_and_temperature_change_answers_but_no_norm(
+    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    right = []
+    for noise, temperature in ((0.0, 0), (0.4, 0), (0.4, 1.0), (1.4, 0)):
+        responses = ask({**norms, "noise": noise}, flows, iot_variants, temperature=temperature)
+        planted = truth(norms, flows).set_index("flow")["level"]
+        right.append((responses["level"].to_numpy() == planted.loc[responses["flow"]].to_numpy()).mean())
+    assert right[0] == 1
+    assert right[0] > right[1] + 0.05 > right[2] + 0.1
+    assert right[2] == right[3]
+
+
+def test_a_template_has_one_effect_on_all_flows(
+    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    responses = ask({**norms, "template_sd": 2}, flows, iot_variants)
+    template = responses["variant"].astype(str).str.split("_").str[0].astype(int)
+    means = responses["level"].astype(float).groupby(template).mean()
+    assert means.std() > 0.2
+    spread = responses.groupby([template.rename("t"), "flow"], observed=True)["level"].nunique()
+    assert (spread == 1).all()  # without noise, the orders of one template agree
+
+
+def test_a_template_is_known_by_its_wording_not_by_its_number(
+    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    """Template 3 of two paraphrasers is not one template: comparing prompt sets must find differences."""
+    noisy = {**norms, "template_sd": 1, "noise": 1}
+    ours = ask(noisy, flows, iot_variants)
+    other = iot_variants.assign(
+        prompt_set="other",
+        template=[
+            t if n == 0 else "Other: " + t
+            for n, t in zip(iot_variants["template_no"], iot_variants["template"], strict=True)
+        ],
+    )
+    theirs = ask(noisy, flows, other)
+    original = ours["variant"].astype(str).str.startswith("0_")
+    assert (ours["level"][original] == theirs["level"][original]).all()
+    assert (ours["level"][~original] != theirs["level"][~original]).mean() > 0.1
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_the_stated_share_of_answers_follows_the_position(
+    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame, share: float
+) -> None:
+    # All weight on the second place, and all flows' norms at the top: an answer below it followed the place.
+    top = {
+        "thresholds": [-4e3, -3e3, -2e3, -1e3],
+        "position_share": share,
+        "position_weights": [0, 1, 0, 0, 0],
+    }
+    responses = ask(top, flows, iot_variants)
+    second = np.array([LEVELS[int(order[1])] for order in responses["order"]])
+    lower = second < 2
+    followed = (responses["level"].to_numpy()[lower] == second[lower]).mean()
+    n = int(lower.sum())
+    assert followed == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / n) + 1e-12)
+    assert (responses["level"].to_numpy()[~lower] == 2).all()
+
+
+def test_position_weights_spread_the_answers_over_the_places(
+    flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    responses = ask({"position_share": 1, "position_weights": [4, 2, 1, 1, 2]}, flows, iot_variants)
+    place = [
+        order.index(str(level + 2))
+        for order, level in zip(responses["order"], responses["level"], strict=True)
+    ]
+    shares = np.bincount(place, minlength=5) / len(place)
+    assert np.allclose(shares, [0.4, 0.2, 0.1, 0.1, 0.2], atol=0.02)
+
+
+def test_stated_shares_of_invalid_answers(
+    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    stated = {
+        "refusal": 0.1,
+        "needs_context": 0.05,
+        "nonsense": 0.03,
+        "ambiguous": 0.02,
+        "truncated": 0.04,
+        "empty": 0.01,
+    }
+    responses = ask({**norms, "invalid": stated}, flows, iot_variants)
+    n = len(responses)
+    for status, share in {**stated, "ok": 0.75}.items():
+        found = (responses["kind"] == status).mean()
+        assert found == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / n)), status
+    cut_off = responses["finish_reason"] == "length"
+    assert (cut_off == (responses["kind"] == "truncated")).all()
+    assert responses["level"][responses["kind"] == "ok"].notna().all()
+
+
+def test_only_invalid_answers_and_none_at_all(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+    assert set(ask({"invalid": {"empty": 1}}, flows, iot_variants)["kind"]) == {"empty"}
+    assert set(ask({"invalid": {"empty": 0}}, flows, iot_variants)["kind"]) == {"ok"}
+
+
+def test_a_share_of_the_valid_answers_is_verbose(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+    text = ask({"verbose": 0.2}, flows, iot_variants)["text"].astype(str)
+    assert (text.str.len() > 45).mean() == pytest.approx(0.2, abs=0.013)
+
+
+def test_an_empty_grid_is_answered_with_nothing(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+    grid = ask_grid(flows["flow"].head(0), iot_variants, "balanced", 1)
+    assert len(answer(spec_of({"noise": 1.0}), flows.head(0), iot_variants, grid)) == 0
+
+
+# --- Negative controls
+
+
+def test_a_constant_answer_is_constant(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+    assert set(ask({"control": "constant_answer"}, flows, iot_variants)["level"]) == {1}
+    assert set(truth({"control": "constant_answer"}, flows)["level"]) == {1}
+
+
+def test_a_constant_position_comes_out_flat_on_balanced_orders(
+    flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    responses = ask({"control": "constant_position"}, flows, iot_variants)
+    counts = responses.pivot_table(index="flow", columns="level", aggfunc="size", fill_value=0)
+    assert list(counts.columns) == list(LEVELS)
+    assert (counts.max(axis=1) - counts.min(axis=1)).max() == 1  # 33 variants: 6 or 7 of each
+    assert truth({"control": "constant_position"}, flows)["level"].isna().all()
+    fixed = ask({"control": "constant_position"}, flows, iot_variants, order_method="fixed")
+    assert set(fixed["level"]) == {-2}
+
+
+def test_a_uniform_respondent_prefers_nothing(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+    responses = ask({"control": "uniform"}, flows, iot_variants)
+    shares = responses["level"].value_counts(normalize=True)
+    assert np.allclose(shares.loc[list(LEVELS)], 0.2, atol=0.012)
+    by_flow = responses["level"].astype(float).groupby(responses["flow"]).mean()
+    assert by_flow.std() == pytest.approx(np.sqrt(2 / 33), rel=0.15)  # nothing but chance tells flows apart
+
+
+def test_a_refusing_respondent_always_refuses(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+    responses = ask({"control": "refusing"}, flows, iot_variants)
+    assert set(responses["kind"]) == {"refusal"}
+    assert responses["text"].nunique() == len(INVALID["refusal"])
+    assert truth({"control": "refusing"}, flows)["level"].isna().all()
+
+
+# --- Texts
+
+
+@pytest.mark.parametrize("scale", sorted(SCALES))
+def test_every_text_is_of_one_kind_only(scale: str) -> None:
+    """The same text under two statuses could not be read back as what was planted."""
+    options = SCALES[scale].options
+    kind: dict[str, str] = {}
+    for status in ("ok", *INVALID):
+        for verbose in (False, True):
+            for number in range(5):
+                uniform = (np.arange(24) + 0.5) / 24
+                book = TextBook(options)
+                codes = book.pick(np.full(24, number), np.full(24, status), np.full(24, verbose), uniform)
+                for code in codes:
+                    assert kind.setdefault(book.texts[code], status) == status
+    assert len(kind) > 60
+
+
+def test_the_orders_are_stored_with_the_responses(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+    responses, _ = ask_shard(spec_of({}), flows, iot_variants)
+    grid = ask_grid(flows["flow"], iot_variants, "balanced", 2026)
+    assert responses["order"].tolist() == [ORDERS[code] for code in grid["order_code"]]
+
+
+# --- The norms that come with the project
+
+
+@pytest.mark.parametrize("name", ["gpt-4o-mini", "llama-3.1-8b", "tulu-2"])
+def test_planted_norms_state_every_level_of_iot_with_its_baselines(
+    folder: Path, iot_flows: pd.DataFrame, name: str
+) -> None:
+    """A level in another spelling would draw a coefficient instead and nobody would notice."""
+    held = load_yaml(folder / f"resources/planted/{name}.yaml")["coefficients"]
+    assert {factor: set(levels) for factor, levels in held.items()} == {
+        factor: set(iot_flows[factor].cat.categories) for factor in FACTORS
+    }
+    baselines = {
+        "sender": "a fitness tracker",
+        "information_type": "owner's exercise routine",
+        "recipient": "owner's immediate family",
+        "transmission_principle": "if the information is used to develop new features for the device",
+    }
+    for factor, level in baselines.items():
+        assert [key for key, value in held[factor].items() if value == 0] == [level]
+
+
+def test_planted_norms_are_those_of_the_papers_table_4(folder: Path) -> None:
+    held = {
+        name: load_yaml(folder / f"resources/planted/{name}.yaml")["coefficients"]
+        for name in ("gpt-4o-mini", "llama-3.1-8b", "tulu-2")
+    }
+    printed = {
+        ("sender", "a door lock"): (-1.18, -1.77),
+        ("sender", "a power meter"): (0.45, -0.97),
+        ("information_type", "audio of owner"): (-2.18, -2.91),
+        ("information_type", "owner's location"): (-0.24, 1.45),
+        ("information_type", "the times it is used"): (1.05, -0.14),
+        ("recipient", "government intelligence agencies"): (-3.66, -6.61),
+        ("recipient", "its manufacturer"): (0.78, 1.95),
+        ("transmission_principle", "if owner has given consent"): (12.43, 4.50),
+        ("transmission_principle", "if owner is notified"): (5.86, -4.35),
+        ("transmission_principle", "if the information is stored indefinitely"): (-4.60, -10.09),
+    }
+    for (factor, level), (gpt, llama) in printed.items():
+        assert held["gpt-4o-mini"][factor][level] == gpt
+        assert held["llama-3.1-8b"][factor][level] == llama
+    for factor, levels in held["llama-3.1-8b"].items():
+        for level, value in levels.items():
+            assert held["tulu-2"][factor][level] == pytest.approx(0.4 * value, abs=0.0051)

@@ -1,0 +1,360 @@
+"""Printed tables: layout, stars, order of rows; LaTeX and HTML are whole and escape everything."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinorms.core.errors import ConfigError
+from cinorms.entries.kinds import Selected
+from cinorms.printed.cells import PLANTED_MARK, Cell, Group, Printed, heading, p_starred, p_times, share
+from cinorms.printed.coefficients import coefficients
+from cinorms.printed.filtering import discarded, lost
+from cinorms.printed.models import models, optimisation
+from cinorms.printed.pairs import pairs
+from cinorms.printed.write import to_csv, to_html, to_latex
+
+from ...printed_numbers import differences, numbers_of, other_stars
+
+HOSTILE = [
+    "a & b_c",
+    "50% $x$ #1",
+    "{\\input{x}}",
+    "<script>alert(1)</script>",
+    "\"quoted\" 'text'",
+    "[x] *y",
+]
+
+
+def cells(table: Printed) -> list[list[str]]:
+    """Return the rows of the CSV file."""
+    return list(csv.reader(io.StringIO(to_csv(table))))
+
+
+def one(frame: pd.DataFrame, planted: bool = False) -> list[Selected]:
+    return [Selected("", "table", frame.assign(any_planted=planted))]
+
+
+class Tags(HTMLParser):
+    """Counts open tags, and the columns of each row of a table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.columns: list[int] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta",):
+            self.open.append(tag)
+        if tag == "tr":
+            self.columns.append(0)
+        if tag in ("td", "th"):
+            self.columns[-1] += int(dict(attrs).get("colspan") or 1)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def check_latex(table: Printed) -> str:
+    """Check that braces, environments and columns are balanced; return the LaTeX."""
+    latex = to_latex(table)
+    bare = re.sub(r"\\[\\{}&%$#_]", "", latex)
+    assert bare.count("{") == bare.count("}")
+    assert bare.count("$") % 2 == 0
+    begun, ended = re.findall(r"\\begin\{(\w+)\}", latex), re.findall(r"\\end\{(\w+)\}", latex)
+    assert begun == ended
+    assert len(begun) == 1
+    alignment = re.search(r"\\begin\{\w+\}\{([lr]+)\}", latex)
+    assert alignment is not None
+    assert len(alignment[1]) == table.width
+    body = latex.split("\\toprule\n")[1].split("\\bottomrule")[0]
+    for line in body.split("\n"):
+        if line.endswith("\\\\") and "\\multicolumn" not in line:
+            assert len(re.findall(r"(?<!\\)&", line)) == table.width - 1
+    return latex
+
+
+def check_html(table: Printed) -> Tags:
+    """Check that every tag is closed and every row has all columns."""
+    tags = Tags()
+    tags.feed(to_html(table).removeprefix("<!doctype html>"))
+    assert tags.open == []
+    assert set(tags.columns) == {table.width}
+    return tags
+
+
+def frame_of(table: int, columns: list[str]) -> pd.DataFrame:
+    """Return the analysis that would give the paper's numbers, made from them."""
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in numbers_of(table).to_dict("records"):
+        if row["column"] in columns and row["shown"] != "stars":
+            value = float(row["printed"]) / (100 if row["shown"] == "percent" else 1)
+            key = tuple(row["where"].values())
+            rows.setdefault(key, dict(row["where"]))[row["column"]] = value
+    return pd.DataFrame(rows.values())
+
+
+def test_table_2_has_the_papers_numbers_in_the_papers_layout(tmp_path) -> None:
+    frame = frame_of(2, ["below_t_val", "discarded", "of"]).assign(arm="main", flows=6912)
+    frame["t_val"] = frame["t_val"].astype(int)
+    first = frame.groupby(["model", "t_val"])["below_t_val"].transform("first")
+    frame["below_t_val"] = first
+    table = discarded(one(frame), {"t_maj": [0.25, 0.5, 0.67]})
+    path = tmp_path / "table2.csv"
+    path.write_text(to_csv(table), encoding="utf-8")
+    assert differences(2, path) == []
+    rows = cells(table)
+    assert rows[0] == ["Models", "T_val", "≥ T_val", "T_maj ≥ 25%", "T_maj ≥ 50%", "T_maj ≥ 67%"]
+    assert rows[3][:4] == ["llama-3.1-8b-instruct", "15", "6/6912 (0.09%)", "0/6906 (0%)"]
+    assert "llama-3.1-8b-instruct & 10 &" in check_latex(table)
+    assert "\n & 15 & 6/6912 (0.09\\%)" in to_latex(table)
+    check_html(table)
+
+
+def test_table_3_has_the_papers_numbers(tmp_path) -> None:
+    frame = frame_of(3, ["share_lost"]).assign(arm="main", t_val=0)
+    steps = [[0.25, 0.5], [0.5, 0.67], ["plurality", 0.25], ["plurality", 0.5], ["plurality", 0.67]]
+    table = lost(one(frame), {"steps": steps})
+    path = tmp_path / "table3.csv"
+    path.write_text(to_csv(table), encoding="utf-8")
+    assert differences(3, path) == []
+    assert cells(table)[0][1:4] == ["≥ 25% → ≥ 50%", "≥ 50% → ≥ 67%", "plurality → ≥ 25%"]
+    assert "$\\geq$ 25\\% $\\rightarrow$ $\\geq$ 50\\%" in check_latex(table)
+    assert table.notes[-1] == "No T_val."
+    check_html(table)
+
+
+def test_without_steps_every_pair_is_printed_and_a_missing_one_is_a_dash() -> None:
+    rows = [("a", "plurality", "0.5", 0.1), ("a", "0.5", "0.67", 0.2), ("a", "plurality", "0.67", 0.3)]
+    frame = pd.DataFrame(rows, columns=["model", "from", "to", "share_lost"]).assign(arm="main", t_val=9)
+    assert cells(lost(one(frame), {}))[1] == ["a", "10.00%", "30.00%", "20.00%"]
+    assert cells(lost(one(frame.iloc[:2]), {}))[1] == ["a", "10.00%", "--", "20.00%"]
+
+
+TERMS = pd.DataFrame(
+    [
+        ("a", "sender", "a camera", "a tracker", -0.5, 0.1, -5.0, -6.2, "ok"),
+        ("a", "sender", "a door", "a tracker", 0.25, 0.1, 2.5, -1.9, "ok"),
+        ("a", "sender", "a lamp", "a tracker", -2.0, 0.1, -20.0, -435.4, "ok"),
+        ("a", "sender", "a meter", "a tracker", None, None, None, None, "separated"),
+        ("b", "sender", "a camera", "a tracker", 0.17497, 0.14, 1.6, -0.96, "ok"),
+        ("b", "threshold", "-2|-1", None, 1.0, 0.1, None, None, "ok"),
+    ],
+    columns=["model", "term", "level", "baseline", "estimate", "std_err", "statistic", "log10_p", "status"],
+).assign(arm="main")
+
+
+def test_table_4_has_stars_groups_and_the_papers_order_of_rows() -> None:
+    table = coefficients(one(TERMS), {})
+    rows = cells(table)
+    assert rows[0][:4] == ["factor", "Parameters", "a Coef.", "a Std. err."]
+    assert [row[1] for row in rows[1:]] == ["A door", "A lamp", "A camera", "A meter"]
+    assert rows[3][2:] == ["-0.50", "0.10", "-5.00", "6.3e-7***", "0.18", "0.14", "1.60", "1.1e-1"]
+    assert rows[2][5] == "4.0e-436***"
+    assert rows[1][5] == "1.3e-2*"
+    assert rows[4][2:] == ["--"] * 8
+    assert {row[0] for row in rows[1:]} == {"Sender (baseline: a tracker)"}
+    assert any("separated: no finite estimate" in note for note in table.notes)
+    latex = check_latex(table)
+    assert "\\multicolumn{4}{c}{a} & \\multicolumn{4}{c}{b}" in latex
+    assert "\\cmidrule(lr){2-5}\\cmidrule(lr){6-9}" in latex
+    assert "6.3e-7$^{***}$" in latex
+    assert "$-0.50$" in latex
+    assert "<sup>***</sup>" in to_html(table)
+    check_html(table)
+
+
+def test_the_stars_are_the_papers_but_for_five_that_it_has_wrong(tmp_path) -> None:
+    numbers = numbers_of(4)
+    p = numbers[(numbers["column"] == "log10_p") & (numbers["shown"] != "stars")]
+    rows = [["factor", "Parameters", "gpt-4o-mini p", "llama-3.1-8b-instruct p"]]
+    both = p.assign(level=[where["level"] for where in p["where"]], p=p["printed"].astype(float))
+    for level, of in both.groupby("level"):
+        marks = [str(p_starred(-500.0 if value == 0 else math.log10(value))) for value in of["p"]]
+        rows.append(["", str(level), *marks])
+    path = tmp_path / "table4.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    wrong = other_stars(path)
+    assert len(wrong) == 5
+    assert all(cell.startswith("gpt-4o-mini, Sender") for cell in wrong)
+
+
+@pytest.mark.parametrize(
+    ("log10_p", "starred", "times"),
+    [
+        (-2.83, "1.5e-3**", "1.48e-3"),
+        (-3.0, "1.0e-3**", "1.00e-3"),
+        (-3.01, "9.8e-4***", "9.77e-4"),
+        (-1.30, "5.0e-2", "5.01e-2"),
+        (-1.31, "4.9e-2*", "4.90e-2"),
+        (0.0, "1.0e0", "1.00"),
+        (-304.78, "1.7e-305***", "1.66e-305"),
+        (None, "--", "--"),
+        (float("nan"), "--", "--"),
+        (-2.0000001, "1.0e-2**", "1.00e-2"),
+    ],
+)
+def test_p_values_have_one_form_each(log10_p: float | None, starred: str, times: str) -> None:
+    assert str(p_starred(log10_p)) == starred
+    assert str(p_times(log10_p)) == times
+
+
+def test_a_share_below_a_percent_has_two_decimals() -> None:
+    assert [share(*of).text for of in ((0, 10), (1, 1000), (10, 1000), (675, 6912), (0, 0))] == [
+        "0/10 (0%)",
+        "1/1000 (0.10%)",
+        "10/1000 (1%)",
+        "675/6912 (10%)",
+        "--",
+    ]
+
+
+PAIRS = pd.DataFrame(
+    [("x", "a", "b", -304.78), ("x", "a", "c", -1.0), ("x", "b", "c", None), ("y", "a", "b", 0.0)],
+    columns=["arm_a", "model_a", "model_b", "log10_p"],
+).assign(arm_b=lambda f: f["arm_a"], test="wilcoxon_pairs", status=["ok", "ok", "no_differences", "ok"])
+
+
+def test_pairs_are_the_lower_half_of_a_square_for_each_arm() -> None:
+    table = pairs(one(PAIRS.assign(log10_p_holm=0.0)), {})
+    rows = cells(table)
+    assert rows[0] == ["arm", "", "a", "b"]
+    assert rows[1:4] == [["x", "a", "—", ""], ["x", "b", "1.66e-305", "—"], ["x", "c", "1.00e-1", "--"]]
+    assert rows[6] == ["y", "c", "--", "--"]
+    assert "$1.66\\times 10^{-305}$" in check_latex(table)
+    assert "1.66 × 10<sup>-305</sup>" in to_html(table)
+    assert table.notes[1] == "--: b and c: no differences."
+    assert cells(pairs(one(PAIRS.assign(log10_p_holm=0.0)), {"correction": "holm"}))[2][2] == "1.00"
+
+
+def test_models_are_told_by_what_was_done_to_them() -> None:
+    facts = {"family": "f", "engine": "vllm", "source": "o/n", "revision": None, "base_url": None}
+    known = {
+        "base": {**facts, "capacity": 7, "alignment": "none", "quantisation": "none"},
+        "both": {**facts, "capacity": 13.5, "alignment": "dpo", "quantisation": "awq", "revision": "abc"},
+        "api": {**facts, "capacity": None, "alignment": "rlhf", "quantisation": "none", "engine": "openai"},
+    }
+    table = models([], {"registry": known})
+    assert cells(table)[1:] == [
+        ["base", "f", "7B", "Base", "Hugging Face: o/n"],
+        ["both", "f", "13.5B", "DPO + AWQ", "Hugging Face: o/n, revision abc"],
+        ["api", "f", "NA", "RLHF", "OpenAI"],
+    ]
+    assert optimisation(None, None) == "Base"
+    assert PLANTED_MARK not in table.notes
+    planted = models([], {"registry": {"x": {**known["base"], "engine": "planted"}}})
+    assert planted.notes[-1] == PLANTED_MARK
+    check_latex(table)
+    check_html(table)
+
+
+@pytest.mark.parametrize("kind", [coefficients, pairs])
+def test_planted_answers_are_marked(kind: Any) -> None:
+    frame = TERMS if kind is coefficients else PAIRS
+    assert PLANTED_MARK in kind(one(frame, planted=True), {}).notes
+    assert PLANTED_MARK not in kind(one(frame), {}).notes
+
+
+def hostile(texts: list[str]) -> Printed:
+    rows = tuple((Cell(text), Cell("-1"), Cell("2", stars="*")) for text in texts)
+    header = ((Cell(""), Cell(texts[0], span=2)), heading("x", texts[-1], "p"))
+    return Printed(texts[0], header, (Group(texts[0], rows),), notes=tuple(texts))
+
+
+def test_nothing_in_a_table_is_a_command_or_a_tag() -> None:
+    table = hostile(HOSTILE)
+    latex = check_latex(table)
+    assert "\\input" not in latex
+    assert "\n{}[x] *y &" in latex
+    tags = check_html(table)
+    assert "<script>" not in to_html(table)
+    assert all(text in tags.text for text in HOSTILE)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.text(), min_size=1, max_size=3))
+def test_any_text_leaves_the_table_whole(texts: list[str]) -> None:
+    table = hostile(texts)
+    check_html(table)
+    latex = to_latex(table)
+    assert latex.count("\\begin{") == latex.count("\\end{") == 1
+
+
+def test_a_long_table_breaks_over_pages() -> None:
+    rows = tuple((Cell(str(i)), Cell("1")) for i in range(60))
+    latex = check_latex(Printed("t", (heading("a", "b"),), (Group("", rows),)))
+    assert "\\begin{longtable}{lr}" in latex
+    assert "\\endhead" in latex
+
+
+# --- The entries of a study
+
+STUDY = {
+    "study": "s",
+    "analyses": {
+        "gone": {"kind": "discarded", "arms": ["main"]},
+        "lost": {"kind": "lost", "arms": ["main"]},
+        "fit": {"kind": "ordinal_regression", "arms": ["main"], "models": ["planted-tulu-2-7b"]},
+        "tests": {"kind": "model_pairs", "arms": ["main"]},
+        "by-size": {"kind": "model_pairs", "arms": ["main"], "factor": "capacity"},
+    },
+    "figures": {},
+}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (
+            {"kind": "discardd", "from": ["gone"]},
+            "printed.t.kind: kind 'discardd' .*did you mean 'discarded'",
+        ),
+        ({"kind": "discarded"}, "printed.t.*key 'from' is missing"),
+        ({"kind": "discarded", "from": ["goon"]}, "printed.t.from: .*did you mean 'gone'"),
+        ({"kind": "discarded", "from": ["lost"]}, "printed.t.from: analysis of kind discarded 'lost'"),
+        ({"kind": "discarded", "from": ["gone"], "t_val": [11]}, "printed.t.t_val: T_val 11 .*10, 15, 30"),
+        (
+            {"kind": "discarded", "from": ["gone"], "t_val_for": {"gpt": [10]}},
+            "model of these analyses 'gpt'",
+        ),
+        ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.25]]}, "the lower threshold comes first"),
+        ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.9]]}, "printed.t.steps: T_maj 0.9"),
+        ({"kind": "coefficients", "from": ["fit"], "models": ["planted-tulu-2-13b"]}, "printed.t.models"),
+        ({"kind": "pairs", "from": ["by-size"]}, "without the key 'factor'"),
+        ({"kind": "pairs", "from": ["tests"], "correction": "tukey"}, "printed.t.correction"),
+        ({"kind": "models", "models": ["nobody"]}, "printed.t.models: .*'nobody' is not known"),
+        ({"kind": "models", "titel": "x"}, "did you mean 'title'"),
+    ],
+)
+def test_a_mistake_is_one_message(build_study, entry: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build_study({**STUDY, "printed": {"t": entry}})
+
+
+def test_a_file_with_analyses_of_its_own_is_told_what_it_needs(build_study) -> None:
+    printed = {"t": {"kind": "discarded", "from": ["gone"]}}
+    with pytest.raises(ConfigError, match=r"--config has analyses of its own and needs printed of its own"):
+        build_study({**STUDY, "printed": printed}, {"analyses": {}})
+
+
+def test_an_entry_carries_what_it_is_made_of(build_study) -> None:
+    printed = {"t": {"kind": "discarded", "from": ["gone"]}, "m": {"kind": "models"}}
+    study = build_study({**STUDY, "printed": printed})
+    assert study.entry("printed", "t")["from"] == ["gone"]
+    registry = study.entry("printed", "m")["registry"]
+    assert list(registry) == study.all_models()
+    assert registry["planted-tulu-2-dpo-7b"]["alignment"] == "dpo"

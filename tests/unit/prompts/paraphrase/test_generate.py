@@ -1,0 +1,786 @@
+"""Paraphrases: what is checked, what is asked again, what is kept, and what each paraphraser is sent."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.scales import SCALES
+from cinorms.prompts.paraphrase import generate
+from cinorms.prompts.paraphrase.checks import LENGTHS, fault_of, wording
+from cinorms.prompts.paraphrase.generate import freeze, make_request
+from cinorms.prompts.paraphrase.paraphrasers import (
+    CLOSINGS,
+    OPENINGS,
+    Ask,
+    ParaphraseError,
+    PlantedParaphraser,
+    Reply,
+    VllmParaphraser,
+    candidates_in,
+    open_paraphraser,
+    told,
+)
+from cinorms.prompts.paraphrase.pegasus import NAMES, combine, protect, restore, sentences
+from cinorms.prompts.prompt_sets import PLACEHOLDERS, digest, load_prompt_set, part_path
+
+ORIGINAL = "Please indicate how acceptable this scenario is: {scenario}. Answer with one of: {options}"
+GOOD = [
+    "How acceptable is what follows: {scenario}? Reply with one of these: {options}",
+    "Judge the acceptability of this: {scenario}. Give one of the following: {options}",
+    "Say how acceptable you find this: {scenario}. Choose among these: {options}",
+]
+OPTIONS = SCALES["acceptability"].options
+COMMAND = (sys.executable, "-m", "cinorms.prompts.paraphrase.generate")
+
+needs_openai = pytest.mark.skipif(
+    importlib.util.find_spec("openai") is None, reason="the package openai is not installed here"
+)
+
+
+def write_declared(folder: Path, **changes: Any) -> Path:
+    document = {
+        "title": "Mine",
+        "source": "generate",
+        "paraphraser": "a-model",
+        "scale": "acceptability",
+        "original": ORIGINAL,
+        "count": 3,
+        "tries": 2,
+        "temperature": 1,
+        "seed": 7,
+    } | changes
+    path = folder / "mine.yaml"
+    folder.mkdir(parents=True, exist_ok=True)
+    stated = {key: value for key, value in document.items() if value is not None}
+    path.write_text(yaml.safe_dump(stated, sort_keys=False), encoding="utf-8")
+    return path
+
+
+REGISTRY = {
+    "a-model": {"engine": "vllm", "family": "f", "source": "org/model", "revision": "abc", "rates": {}}
+}
+
+
+def request_for(path: Path) -> dict[str, Any]:
+    return make_request(load_prompt_set(path), REGISTRY)
+
+
+class Scripted:
+    """A paraphraser that says what it was told to say, round by round, and notes what it was asked."""
+
+    packages = ()
+    instruction = "as scripted"
+
+    def __init__(self, *rounds: list[str]) -> None:
+        self.rounds = list(rounds)
+        self.asked: list[Ask] = []
+
+    def ask(self, ask: Ask) -> Reply:
+        self.asked.append(ask)
+        if not self.rounds:
+            raise ParaphraseError("the line is dead")
+        return Reply(tuple(self.rounds.pop(0)), {"model": "scripted-1"})
+
+
+@pytest.fixture
+def declared(tmp_path: Path) -> Path:
+    return write_declared(tmp_path / "prompts")
+
+
+@pytest.fixture
+def out(declared: Path) -> Path:
+    return declared.parent / "frozen" / "mine.yaml"
+
+
+def stored(path: Path) -> dict[str, Any]:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+# --- the checks
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reason"),
+    [
+        ("", "it is empty"),
+        (" \t ", "it is empty"),
+        (f"{GOOD[0]}\nand more", "it has a line break"),
+        (f"{GOOD[0]}\x07", "control character"),
+        ("How acceptable is this? Reply with one of these: {options}", "{scenario} stands 0 times"),
+        ("How acceptable is {scenario}? And {scenario}? Reply: {options}", "{scenario} stands 2 times"),
+        ("How acceptable is {scenario}? Reply with one of the options given", "{options} stands 0 times"),
+        ("How acceptable is {scenario}? Reply: {options} {options}", "{options} stands 2 times"),
+        ("How acceptable is {Scenario}? Reply with one of these: {options}", "{Scenario} is not known"),
+        ("How acceptable is {{scenario}}? Reply with one of: {options}", "a brace belongs to no placeholder"),
+        (
+            "How acceptable is {scenario}? Say neutral if unsure: {options}",
+            "names the answer option 'neutral'",
+        ),
+        (
+            "Is {scenario} Somewhat-Acceptable to you? {options}",
+            "names the answer option 'somewhat acceptable'",
+        ),
+        ("Is {scenario} ok? {options}", "it has 27 characters; allowed: 36 to 225"),
+        (GOOD[0] + " really" * 30, "characters; allowed: 36 to 225"),
+        (
+            ORIGINAL.upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"),
+            "template 0",
+        ),
+        (GOOD[1].replace(".", " -- "), "the same wording as template 1"),
+    ],
+)
+def test_a_faulty_candidate_is_refused_with_its_reason(candidate: str, reason: str) -> None:
+    fault = fault_of(candidate, [ORIGINAL, GOOD[1]], OPTIONS)
+    assert fault is not None
+    assert reason in fault
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        GOOD[0],
+        # Words of options that are no option: the scale itself may be named.
+        "Is it acceptable or unacceptable that {scenario}? Reply with strictly one of {options}",
+        "How neutrally would you judge {scenario}? Pick somewhat quickly one of {options}",
+        "Is « ceci » acceptable à tes yeux: {scenario}? Reply – en bref – with: {options}",
+    ],
+)
+def test_a_sound_candidate_is_taken(candidate: str) -> None:
+    assert fault_of(candidate, [ORIGINAL], OPTIONS) is None
+
+
+@pytest.mark.parametrize("name", ["chatgpt", "gemini", "pegasus", "confaide"])
+def test_every_published_paraphrase_would_have_been_taken(folder: Path, name: str) -> None:
+    prompt_set = load_prompt_set(folder / f"resources/prompts/{name}.yaml")
+    templates, options = prompt_set.templates, SCALES[prompt_set.scale].options
+    assert [fault_of(templates[n], templates[:n], options) for n in range(1, len(templates))] == [None] * 10
+    ratios = [len(template) / len(templates[0]) for template in templates]
+    assert LENGTHS[0] < min(ratios) <= max(ratios) < LENGTHS[1]
+
+
+@given(st.text(max_size=40))
+def test_wording_is_stable_and_blind_to_capitals_and_punctuation(text: str) -> None:
+    words = wording(text)
+    assert wording(words) == words
+    assert wording(f" {text} !?") == words
+
+
+@pytest.mark.parametrize("scale", OPENINGS)
+def test_every_planted_rewording_is_valid_beside_all_others(folder: Path, scale: str) -> None:
+    name = {"acceptability": "chatgpt", "agreement": "confaide"}[scale]
+    original = load_prompt_set(folder / f"resources/prompts/{name}.yaml").templates[0]
+    every = PlantedParaphraser().ask(Ask((original,), 99, scale, 1, seed=3)).candidates
+    assert len(every) == len(OPENINGS[scale]) * len(CLOSINGS) == 36
+    taken = [original]
+    for candidate in every:
+        assert fault_of(candidate, taken, SCALES[scale].options) is None
+        taken.append(candidate)
+
+
+# --- asking, asking again, freezing
+
+
+def test_bad_ones_first_then_good_ones(declared: Path, out: Path) -> None:
+    scripted = Scripted(["Here are three:", GOOD[0], GOOD[0].upper()], ["no {options}", GOOD[1], GOOD[2]])
+    freeze(request_for(declared), scripted, out)
+    assert [ask.wanted for ask in scripted.asked] == [3, 2]
+    assert [ask.seed for ask in scripted.asked] == [7, 8]
+    assert scripted.asked[1].templates == (ORIGINAL, GOOD[0])
+    document = stored(out)
+    assert document["templates"] == [ORIGINAL, *GOOD]
+    provenance = document["provenance"]
+    assert provenance["templates_sha256"] == digest([ORIGINAL, *GOOD])
+    assert [(r["asked"], r["returned"], r["accepted"]) for r in provenance["rounds"]] == [
+        (3, 3, 1),
+        (2, 3, 2),
+    ]
+    assert [(r["round"], r["candidate"]) for r in provenance["rejected"]] == [
+        (1, "Here are three:"),
+        (1, GOOD[0].upper()),
+        (2, "no {options}"),
+    ]
+    assert provenance["paraphraser"] == {
+        "name": "a-model",
+        "engine": "vllm",
+        "source": "org/model",
+        "revision": "abc",
+    }
+    assert provenance["instruction"] == "as scripted"
+    assert provenance["rounds"][0]["reported"] == {"model": "scripted-1"}
+    assert set(provenance["software"]) == {"cinorms", "python"}
+    assert not part_path(out).exists()
+
+
+def test_a_frozen_prompt_set_is_read_like_a_published_one(declared: Path, out: Path) -> None:
+    before = load_prompt_set(declared)
+    assert (before.n_templates, before.templates) == (4, (ORIGINAL,))
+    freeze(request_for(declared), Scripted(GOOD), out)
+    for path in (declared, out):
+        prompt_set = load_prompt_set(path)
+        assert prompt_set.generate is None
+        assert (prompt_set.name, prompt_set.paraphraser) == ("mine", "a-model")
+        assert prompt_set.templates == (ORIGINAL, *GOOD)
+        assert prompt_set.n_templates == before.n_templates
+
+
+def test_what_is_frozen_is_not_asked_for_again(declared: Path, out: Path) -> None:
+    request = request_for(declared)
+    freeze(request, Scripted(GOOD), out)
+    written = out.read_bytes()
+    freeze(request, Scripted(), out)
+    assert out.read_bytes() == written
+
+
+def test_too_few_name_what_failed_and_the_next_run_asks_for_the_missing_only(
+    declared: Path, out: Path
+) -> None:
+    request = request_for(declared)
+    with pytest.raises(ParaphraseError) as raised:
+        freeze(
+            request,
+            Scripted([GOOD[0], "no placeholders"], ["Is {scenario} neutral? One of these: {options}"]),
+            out,
+        )
+    message = str(raised.value)
+    assert (
+        "resources/prompts/mine.yaml: 1 of 3 paraphrases by a-model are valid, 2 missing after round 2"
+        in message
+    )
+    assert (
+        "round 1: {scenario} stands 0 times; it must stand there exactly once: 'no placeholders'" in message
+    )
+    assert "round 2: it names the answer option 'neutral': 'Is {scenario} neutral?" in message
+    assert str(part_path(out)) in message
+    assert not out.exists()
+    again = Scripted(GOOD[1:])
+    freeze(request, again, out)
+    assert (again.asked[0].wanted, again.asked[0].seed) == (2, 9)
+    provenance = stored(out)["provenance"]
+    assert [r["accepted"] for r in provenance["rounds"]] == [1, 0, 2]
+    assert len(provenance["rejected"]) == 2
+
+
+def test_a_long_list_of_rejected_ones_is_cut_in_the_message_only(tmp_path: Path) -> None:
+    request = request_for(write_declared(tmp_path, tries=1))
+    with pytest.raises(ParaphraseError) as raised:
+        freeze(request, Scripted([f"rubbish {n}" for n in range(40)]), tmp_path / "frozen/mine.yaml")
+    assert "(28 earlier ones are in" in str(raised.value)
+    assert "'rubbish 39'" in str(raised.value)
+    assert len(stored(tmp_path / "frozen/mine.part.yaml")["provenance"]["rejected"]) == 40
+
+
+def test_what_was_paid_for_outlives_a_failure(declared: Path, out: Path) -> None:
+    request = request_for(declared)
+    with pytest.raises(
+        ParaphraseError, match=r"the line is dead \(2 valid paraphrases are kept in .*part.yaml"
+    ):
+        freeze(request, Scripted(GOOD[:2]), out)
+    again = Scripted(GOOD[2:])
+    freeze(request, again, out)
+    assert [ask.wanted for ask in again.asked] == [1]
+    assert stored(out)["templates"] == [ORIGINAL, *GOOD]
+
+
+def test_a_higher_count_keeps_what_there_is_once_the_file_is_moved(declared: Path, out: Path) -> None:
+    freeze(request_for(write_declared(declared.parent, count=2)), Scripted(GOOD[:2]), out)
+    write_declared(declared.parent, count=3)
+    with pytest.raises(
+        ConfigError, match=r"count: 3 was given, .* was made with 2; .* or move it to .*part.yaml"
+    ):
+        load_prompt_set(declared)
+    out.rename(part_path(out))
+    more = Scripted(GOOD[2:])
+    freeze(request_for(declared), more, out)
+    assert more.asked[0].wanted == 1
+    assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
+
+
+def test_a_part_of_another_request_is_set_aside(declared: Path, out: Path) -> None:
+    with pytest.raises(ParaphraseError):
+        freeze(request_for(declared), Scripted(GOOD[:1]), out)
+    held = part_path(out).read_bytes()
+    scripted = Scripted(GOOD)
+    freeze(request_for(write_declared(declared.parent, temperature=0.5)), scripted, out)
+    assert scripted.asked[0].templates == (ORIGINAL,)
+    aside = list(out.parent.glob("mine.part.yaml.*"))
+    assert [path.read_bytes() for path in aside] == [held]
+
+
+def test_an_edited_part_is_set_aside(declared: Path, out: Path) -> None:
+    with pytest.raises(ParaphraseError):
+        freeze(request_for(declared), Scripted(GOOD[:1]), out)
+    part = part_path(out)
+    part.write_text(part.read_text(encoding="utf-8").replace("Reply with", "Answer by"), encoding="utf-8")
+    freeze(request_for(declared), Scripted(GOOD), out)
+    assert stored(out)["templates"] == [ORIGINAL, *GOOD]
+
+
+def test_more_than_were_asked_for_are_left_out(declared: Path, out: Path) -> None:
+    freeze(
+        request_for(declared),
+        Scripted([*GOOD, "Is this acceptable to you: {scenario}? Say one of {options}"]),
+        out,
+    )
+    document = stored(out)
+    assert document["templates"] == [ORIGINAL, *GOOD]
+    assert document["provenance"]["rounds"][0]["returned"] == 4
+
+
+# --- what a user can get wrong
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("seed", 8, "seed: 8 was given"),
+        ("temperature", 0.5, "temperature: 0.5 was given"),
+        ("original", "Judge this scenario: {scenario}. Answer with one of: {options}", "original: "),
+        ("paraphraser", "another", "paraphraser: 'another' was given"),
+        ("count", 2, "count: 2 was given"),
+    ],
+)
+def test_a_changed_declaration_is_not_taken_for_the_frozen_one(
+    declared: Path, out: Path, key: str, value: object, words: str
+) -> None:
+    freeze(request_for(declared), Scripted(GOOD), out)
+    write_declared(declared.parent, **{key: value})
+    with pytest.raises(ConfigError) as raised:
+        load_prompt_set(declared)
+    for part in (words, "mine.yaml", "frozen", "delete"):
+        assert part in str(raised.value)
+    write_declared(declared.parent, tries=9, title="Another title")
+    assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
+
+
+def test_an_edited_frozen_template_is_noticed(declared: Path, out: Path) -> None:
+    freeze(request_for(declared), Scripted(GOOD), out)
+    out.write_text(out.read_text(encoding="utf-8").replace("Reply with", "Answer by"), encoding="utf-8")
+    with pytest.raises(ConfigError, match="templates: not those that were frozen"):
+        load_prompt_set(declared)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"source": "generated"}, ["source", "did you mean 'generate'"]),
+        ({"original": "Judge {scenario}."}, ["original", "{options} stands 0 times"]),
+        ({"original": None}, ["key 'original' is missing"]),
+        ({"templates": [ORIGINAL]}, ["templates", "no such key"]),
+        ({"count": 0}, ["count", "at least 1"]),
+        ({"tries": "many"}, ["tries", "a whole number is needed"]),
+        ({"temperature": -1}, ["temperature", "at least 0"]),
+        ({"paraphraser": "pegasus"}, ["key 'checkpoint' is missing", "tuner007/pegasus_paraphrase"]),
+        ({"checkpoint": {"source": "x"}}, ["checkpoint", "only paraphraser 'pegasus'"]),
+        (
+            {"paraphraser": "pegasus", "checkpoint": {"source": "x"}, "temperature": 0},
+            ["temperature", "more than 0"],
+        ),
+    ],
+)
+def test_a_wrong_declaration_gives_one_message(
+    tmp_path: Path, changes: dict[str, Any], words: list[str]
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load_prompt_set(write_declared(tmp_path, **changes))
+    message = str(raised.value)
+    assert "\n" not in message
+    for word in ["mine.yaml", *words]:
+        assert word in message
+
+
+def test_an_unknown_paraphraser_and_an_original_that_names_an_option_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match="paraphraser 'a-modle' is not known; allowed: a-model, pegasus; did you"
+    ):
+        request_for(write_declared(tmp_path, paraphraser="a-modle"))
+    leaky = "Is this neutral: {scenario}? Answer with one of the following: {options}"
+    with pytest.raises(ConfigError, match="original: it names the answer option 'neutral'"):
+        request_for(write_declared(tmp_path, original=leaky))
+
+
+# --- planning
+
+
+def test_a_study_is_planned_before_the_paraphrases_are_there(build_study: Any) -> None:
+    arm = {"dataset": "iot", "prompts": "planted_paraphrases"}
+    study = build_study({"study": "mine", "arms": {"main": arm}})
+    if study.awaited():
+        assert list(study.awaited()) == ["planted_paraphrases"]
+    assert study.templates("main") == 11
+    assert study.prompts_file("planted_paraphrases").endswith(
+        "resources/prompts/frozen/planted_paraphrases.yaml"
+    )
+    with pytest.raises(ConfigError, match="templates: 12 was given; prompt set 'planted_paraphrases' has 11"):
+        build_study({"study": "mine", "arms": {"main": {**arm, "templates": 12}}})
+
+
+def test_planted_respondents_are_asked_in_planted_rewordings_that_are_not_frozen(tmp_path: Path) -> None:
+    request = make_request(load_prompt_set(write_declared(tmp_path)), REGISTRY, planted=True)
+    assert request["paraphraser"] == {"name": "planted paraphraser for a-model", "engine": "planted"}
+    out = tmp_path / "results/mine.yaml"
+    freeze(request, open_paraphraser(request["paraphraser"], request["key_variable"], None), out)
+    document = stored(out)
+    assert document["paraphraser"] == "planted paraphraser for a-model"
+    assert "no model was asked" in document["origin"]["note"]
+    assert load_prompt_set(out).n_templates == 4
+
+
+def test_the_seed_decides_the_planted_rewordings() -> None:
+    asked = {seed: PlantedParaphraser().ask(Ask((ORIGINAL,), 5, "acceptability", 1, seed)) for seed in (1, 2)}
+    assert asked[1] == PlantedParaphraser().ask(Ask((ORIGINAL,), 5, "acceptability", 1, 1))
+    assert asked[1] != asked[2]
+
+
+def test_when_planted_rewordings_run_out_the_message_says_so(tmp_path: Path) -> None:
+    request = make_request(load_prompt_set(write_declared(tmp_path, count=40)), REGISTRY, planted=True)
+    with pytest.raises(
+        ParaphraseError, match=r"36 of 40 paraphrases .* 4 missing after round 2(?s:.*)it is empty"
+    ):
+        freeze(request, PlantedParaphraser(), tmp_path / "results/mine.yaml")
+
+
+# --- what models are told, and what is read out of their replies
+
+
+def test_a_model_is_told_the_original_and_what_there_is_already() -> None:
+    first = told(Ask((ORIGINAL,), 10, "acceptability", 1, 7))
+    assert "in 10 different ways" in first
+    assert first.rstrip().endswith(ORIGINAL)
+    assert "already" not in first
+    again = told(Ask((ORIGINAL, GOOD[0], GOOD[1]), 8, "acceptability", 1, 8))
+    assert f"write others:\n{GOOD[0]}\n{GOOD[1]}" in again
+    assert "<" not in again
+    assert not any(option in again for option in OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates"),
+    [
+        (f"{GOOD[0]}\n\n{GOOD[1]}\n", [GOOD[0], GOOD[1]]),
+        (f"1. {GOOD[0]}\n 2) {GOOD[1]}\n- {GOOD[2]}", GOOD),
+        (f'"{GOOD[0]}"\n“{GOOD[1]}”\n`{GOOD[2]}`', GOOD),
+        ('Say "yes" or "{options}"', ['Say "yes" or "{options}"']),
+        ('"{scenario}" or "{options}"', ['"{scenario}" or "{options}"']),
+        ("<think>\nMaybe {scenario} {options}\n</think>\n" + GOOD[0], [GOOD[0]]),
+        ("<think>\nI never stop", [""]),
+        ("", [""]),
+    ],
+)
+def test_candidates_are_the_lines_of_a_reply(text: str, candidates: list[str]) -> None:
+    assert list(candidates_in(text)) == candidates
+
+
+def test_the_last_line_of_a_reply_that_was_cut_off_is_left_out() -> None:
+    assert candidates_in(f"{GOOD[0]}\n{GOOD[1]}", cut_off=True) == (GOOD[0],)
+
+
+# --- PEGASUS without its weights
+
+
+def test_placeholders_are_hidden_and_come_back() -> None:
+    hidden, names = protect(ORIGINAL)
+    assert not any(placeholder in hidden for placeholder in PLACEHOLDERS)
+    assert restore(hidden, names) == ORIGINAL
+    assert restore(hidden.lower(), names) == ORIGINAL.lower()
+    assert "{options}" not in restore(hidden.replace(names["{options}"], "something else"), names)
+    _, other = protect(f"In Zanzibar, {ORIGINAL}")
+    assert other["{scenario}"] == NAMES["{scenario}"][1]
+    with pytest.raises(ConfigError, match="Zanzibar and Samarkand"):
+        protect(f"From Zanzibar to Samarkand: {ORIGINAL}")
+
+
+def test_sentences_are_split_and_put_together_again() -> None:
+    assert sentences(ORIGINAL) == [
+        "Please indicate how acceptable this scenario is: {scenario}.",
+        "Answer with one of: {options}",
+    ]
+    assert sentences("It said (e.g. so). {options}") == ["It said (e.g. so). {options}"]
+    choices = [["a", "b", "c"], ["d", "e"]]
+    assert combine(choices, 4, seed=1) == combine(choices, 4, seed=1)
+    assert sorted(combine(choices, 99, seed=1)) == ["a d", "a e", "b d", "b e", "c d", "c e"]
+
+
+def test_without_its_packages_each_paraphraser_says_which_environment_has_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for engine, package, place in (
+        ("openai", "openai", "envs/openai.yaml"),
+        ("vllm", "vllm", "envs/vllm.yaml"),
+        ("pegasus", "torch", "envs/paraphrase.yaml"),
+    ):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(ConfigError, match=place):
+            open_paraphraser({"engine": engine, "name": "m", "source": "s"}, None, None)
+
+
+def test_importing_the_stage_pulls_in_no_heavy_package(folder: Path) -> None:
+    heavy = ("torch", "transformers", "openai", "vllm", "pandas", "numpy")
+    modules = "cinorms.prompts.paraphrase.generate, cinorms.prompts.paraphrase.pegasus"
+    code = f"import sys, {modules}; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(folder / "workflow/lib")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+# --- vLLM, by a stand-in that notes how it is called
+
+
+class FakeVllm(ModuleType):
+    def __init__(self, text: str, finish_reason: str = "stop") -> None:
+        super().__init__("vllm")
+        calls: dict[str, Any] = {}
+        self.calls = calls
+
+        class LLM:
+            def __init__(self, **settings: Any) -> None:
+                calls["settings"] = settings
+
+            def chat(self, messages: Any, sampling_params: Any, use_tqdm: bool) -> list[Any]:
+                calls.update(messages=messages, sampling=sampling_params)
+                return [SimpleNamespace(outputs=[SimpleNamespace(text=text, finish_reason=finish_reason)])]
+
+        self.LLM, self.SamplingParams = LLM, lambda **settings: settings
+
+
+def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeVllm("\n".join(GOOD))
+    monkeypatch.setitem(sys.modules, "vllm", fake)
+    entry = {
+        "engine": "vllm",
+        "name": "m",
+        "source": "org/model",
+        "revision": "abc",
+        "gpus": 2,
+        "dtype": "bfloat16",
+    }
+    ask = Ask((ORIGINAL,), 3, "acceptability", 0.7, 11)
+    reply = open_paraphraser(entry, None, None).ask(ask)
+    assert reply.candidates == tuple(GOOD)
+    assert fake.calls["settings"] == {
+        "model": "org/model",
+        "revision": "abc",
+        "tokenizer_revision": "abc",
+        "dtype": "bfloat16",
+        "tensor_parallel_size": 2,
+        "trust_remote_code": False,
+        "max_model_len": 4096,
+    }
+    assert fake.calls["messages"] == [{"role": "user", "content": told(ask)}]
+    assert (fake.calls["sampling"]["temperature"], fake.calls["sampling"]["seed"]) == (0.7, 11)
+
+
+def test_a_failure_inside_vllm_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeVllm("")
+    monkeypatch.setitem(sys.modules, "vllm", fake)
+    paraphraser = VllmParaphraser({"name": "m", "source": "s"})
+    monkeypatch.setattr(
+        fake.LLM, "chat", lambda *a, **k: (_ for _ in ()).throw(ValueError("no chat template"))
+    )
+    with pytest.raises(ParaphraseError, match="'m': vLLM cannot ask it: no chat template"):
+        paraphraser.ask(Ask((ORIGINAL,), 3, "acceptability", 1, 1))
+
+
+# --- OpenAI's API, by a server on this machine
+
+
+class Server(HTTPServer):
+    """Answers each request with the next of ``replies`` (text, or status and body); notes what it is sent."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.replies: list[Any] = []
+        self.bodies: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.bodies.append(body)
+        self.server.keys.append(self.headers["Authorization"])
+        reply = self.server.replies.pop(0)
+        status, answer = reply if isinstance(reply, tuple) else (200, completion(reply, body["model"]))
+        data = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments: Any) -> None:
+        """Stay silent."""
+
+
+def completion(text: str, model: str) -> dict[str, Any]:
+    return {
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": f"{model}-2024-07-18",
+        "system_fingerprint": "fp_1",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+        "usage": {"prompt_tokens": 200, "completion_tokens": 100, "total_tokens": 300},
+    }
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    thread = threading.Thread(target=running.serve_forever, daemon=True)
+    thread.start()
+    yield running
+    running.shutdown()
+    running.server_close()
+
+
+def openai_entry(server: Server, **more: Any) -> dict[str, Any]:
+    return {"engine": "openai", "name": "m", "source": "gpt-4o-mini", "base_url": server.url, **more}
+
+
+ASK = Ask((ORIGINAL,), 3, "acceptability", 0.9, 11)
+
+
+@needs_openai
+def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(
+    server: Server, declared: Path, out: Path
+) -> None:
+    server.replies = [f"1. {GOOD[0]}\n2. nothing\n3. {GOOD[1]}", GOOD[2]]
+    request = request_for(declared)
+    request["paraphraser"] = openai_entry(server)
+    freeze(request, open_paraphraser(request["paraphraser"], "SOME_KEY", "sk-secret"), out)
+    assert stored(out)["templates"] == [ORIGINAL, *GOOD]
+    assert [body["seed"] for body in server.bodies] == [7, 8]
+    first = server.bodies[0]
+    assert (first["model"], first["temperature"]) == ("gpt-4o-mini", 1)
+    assert first["messages"] == [
+        {"role": "user", "content": told(Ask((ORIGINAL,), 3, "acceptability", 1, 7))}
+    ]
+    assert server.keys == ["Bearer sk-secret"] * 2
+    reported = stored(out)["provenance"]["rounds"][0]["reported"]
+    assert reported == {
+        "model": "gpt-4o-mini-2024-07-18",
+        "system_fingerprint": "fp_1",
+        "finish_reason": "stop",
+        "tokens": "300",
+    }
+    assert "sk-secret" not in out.read_text(encoding="utf-8")
+    assert set(stored(out)["provenance"]["software"]) == {"cinorms", "python", "openai"}
+
+
+@needs_openai
+def test_a_server_that_knows_no_seed_is_asked_without_one(server: Server) -> None:
+    refusal = (400, {"error": {"message": 'Unknown name "seed": Cannot find field.'}})
+    server.replies = [refusal, "\n".join(GOOD), GOOD[0]]
+    paraphraser = open_paraphraser(openai_entry(server), None, None)
+    reply = paraphraser.ask(ASK)
+    assert reply.candidates == tuple(GOOD)
+    assert reply.reported["seed"] == "refused by the server"
+    paraphraser.ask(ASK)
+    assert ["seed" in body for body in server.bodies] == [True, False, False]
+
+
+@needs_openai
+def test_a_refused_key_appears_nowhere(server: Server) -> None:
+    server.replies = [(401, {"error": {"message": "Incorrect API key provided: sk-secret"}})]
+    paraphraser = open_paraphraser(openai_entry(server), "SOME_KEY", "sk-secret")
+    with pytest.raises(ParaphraseError) as raised:
+        paraphraser.ask(ASK)
+    assert "Incorrect API key provided: [key]" in str(raised.value)
+    assert "sk-secret" not in str(raised.value)
+
+
+@needs_openai
+def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server: Server) -> None:
+    server.replies = [GOOD[0]]
+    open_paraphraser(openai_entry(server, reasoning={"effort": "low"}), None, None).ask(ASK)
+    assert server.bodies[0]["reasoning_effort"] == "low"
+    assert not {"temperature", "seed"} & set(server.bodies[0])
+
+
+@needs_openai
+@pytest.mark.parametrize(
+    "choices", [[], [{"index": 0, "finish_reason": "content_filter", "message": {"role": "a"}}]]
+)
+def test_a_reply_without_text_is_an_empty_candidate(server: Server, choices: list[Any]) -> None:
+    server.replies = [(200, {**completion("", "m"), "choices": choices})]
+    assert open_paraphraser(openai_entry(server), None, None).ask(ASK).candidates == ("",)
+
+
+@needs_openai
+def test_a_missing_key_names_the_variable_that_should_hold_it() -> None:
+    with pytest.raises(ConfigError, match="the variable MY_KEY is not set"):
+        open_paraphraser({"engine": "openai", "name": "m", "source": "s"}, "MY_KEY", None)
+
+
+def test_a_server_of_ones_own_is_not_given_openais_key(tmp_path: Path) -> None:
+    def variable(**entry: Any) -> str | None:
+        registry = {"a-model": {"engine": "openai", "source": "s", **entry}}
+        return make_request(load_prompt_set(write_declared(tmp_path)), registry)["key_variable"]
+
+    assert variable() == "OPENAI_API_KEY"
+    assert variable(base_url="http://localhost:8000/v1") is None
+    assert variable(base_url="https://example.org/v1", key_variable="OTHER_KEY") == "OTHER_KEY"
+
+
+@needs_openai
+def test_the_command_takes_the_key_from_the_environment(
+    server: Server, declared: Path, out: Path, folder: Path
+) -> None:
+    server.replies = ["\n".join(GOOD)]
+    request = request_for(declared)
+    request |= {"paraphraser": openai_entry(server), "key_variable": "SOME_KEY"}
+    log = declared.parent / "log.txt"
+    done = subprocess.run(
+        [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],
+        env={"PYTHONPATH": str(folder / "workflow/lib"), "SOME_KEY": "sk-secret"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert server.keys == ["Bearer sk-secret"]
+    assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
+    assert "round 1: 3 of 3" in log.read_text(encoding="utf-8")
+
+
+def test_a_failed_command_says_why_and_exits_with_1(declared: Path, out: Path, folder: Path) -> None:
+    request = make_request(load_prompt_set(write_declared(declared.parent, count=40)), REGISTRY, planted=True)
+    log = declared.parent / "log.txt"
+    done = subprocess.run(
+        [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],
+        env={"PYTHONPATH": str(folder / "workflow/lib")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "36 of 40 paraphrases" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert part_path(out).is_file()
+
+
+def test_versions_are_those_of_installed_packages() -> None:
+    assert generate._versions(("pyyaml",))["pyyaml"] == yaml.__version__

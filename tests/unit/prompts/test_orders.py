@@ -1,0 +1,149 @@
+"""Answer orders are balanced, reproducible, and do not depend on what else is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinorms.core.scales import SCALES
+from cinorms.prompts.orders import METHODS, ORDERS, SHOWN, as_categorical, options_shown, order_codes
+
+MANY_TEMPLATES, MANY_ORDERS = 23, 12
+
+seeds = st.integers(min_value=0, max_value=2**70)
+flows = st.lists(st.integers(min_value=0, max_value=2**31 - 1), min_size=1, max_size=40, unique=True)
+
+
+def grid(method: str, seed: int, flow: list[int], n_templates: int, n_orders: int) -> np.ndarray:
+    """Return the codes of every flow, template and order number, on three axes."""
+    axes = np.ix_(np.array(flow), np.arange(n_templates), np.arange(n_orders))
+    return order_codes(method, seed, *axes)
+
+
+def most_uneven(codes: np.ndarray) -> int:
+    """Return the largest difference, over all T, L and positions, in how often two options stand there."""
+    at_position = SHOWN[codes][..., None] == np.arange(5)
+    counts = at_position.astype(int).cumsum(axis=1).cumsum(axis=2)
+    return int((counts.max(axis=-1) - counts.min(axis=-1)).max())
+
+
+def test_the_120_orders_are_the_permutations_and_the_first_is_the_papers() -> None:
+    assert len(set(ORDERS)) == 120
+    assert ORDERS[0] == "01234"
+    assert np.array_equal(np.sort(SHOWN, axis=1), np.tile(np.arange(5), (120, 1)))
+
+
+@given(seed=seeds, flow=flows)
+@settings(max_examples=25, deadline=None)
+def test_balanced_stays_within_one_for_every_number_of_templates_and_orders(
+    seed: int, flow: list[int]
+) -> None:
+    # Prefixes of the largest grid are the smaller grids (tested below), so one pass checks all 276 sizes.
+    assert most_uneven(grid("balanced", seed, flow, MANY_TEMPLATES, MANY_ORDERS)) <= 1
+
+
+def test_random_is_not_balanced_so_that_the_check_above_can_fail() -> None:
+    assert most_uneven(grid("random", 1, list(range(20)), MANY_TEMPLATES, MANY_ORDERS)) > 1
+    assert most_uneven(grid("fixed", 1, [0], 2, 1)) > 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(seed=seeds, flow=flows, data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_an_order_depends_on_nothing_but_its_own_flow_template_and_number(
+    method: str, seed: int, flow: list[int], data: st.DataObject
+) -> None:
+    whole = grid(method, seed, flow, MANY_TEMPLATES, MANY_ORDERS)
+    n_templates = data.draw(st.integers(1, MANY_TEMPLATES))
+    n_orders = data.draw(st.integers(1, MANY_ORDERS))
+    assert np.array_equal(grid(method, seed, flow, n_templates, n_orders), whole[:, :n_templates, :n_orders])
+    some = data.draw(st.lists(st.integers(0, len(flow) - 1), min_size=1, unique=True))
+    fewer_flows = grid(method, seed, [flow[i] for i in some], n_templates, n_orders)
+    assert np.array_equal(fewer_flows, whole[some, :n_templates, :n_orders])
+    place = data.draw(st.integers(0, len(flow) - 1))
+    single = order_codes(method, seed, flow[place], n_templates - 1, n_orders - 1)
+    assert single == whole[place, n_templates - 1, n_orders - 1]
+
+
+def test_balanced_uses_the_square_and_its_reverse_from_every_start_equally_often() -> None:
+    codes = grid("balanced", 3, list(range(10_000)), 1, 1).ravel()
+    used, counts = np.unique(codes, return_counts=True)
+    cyclic = {"".join(str((s + d * p) % 5) for p in range(5)) for s in range(5) for d in (1, -1)}
+    assert {ORDERS[code] for code in used} == cyclic
+    assert counts.min() > 850  # 1,000 each, standard deviation 30
+
+
+def test_five_templates_in_balanced_order_are_one_whole_square() -> None:
+    shown = SHOWN[grid("balanced", 11, list(range(200)), 5, 1)[:, :, 0]]
+    for position in range(5):
+        assert np.array_equal(np.sort(shown[:, :, position], axis=1), np.tile(np.arange(5), (200, 1)))
+
+
+def test_ten_templates_show_every_pair_of_neighbours_in_both_directions() -> None:
+    orders = {ORDERS[code] for code in grid("balanced", 5, [17], 10, 1).ravel()}
+    assert len(orders) == 10  # the square and its reverse
+
+
+@pytest.mark.parametrize("method", ["random", "balanced"])
+def test_the_seed_decides(method: str) -> None:
+    first = grid(method, 1, list(range(500)), 3, 2)
+    assert np.array_equal(first, grid(method, 1, list(range(500)), 3, 2))
+    assert (first != grid(method, 2, list(range(500)), 3, 2)).mean() > 0.5
+
+
+def test_random_is_roughly_uniform_over_the_120_orders() -> None:
+    counts = np.bincount(grid("random", 7, list(range(4_000)), 5, 3).ravel(), minlength=120)
+    expected = counts.sum() / 120
+    chi_square = ((counts - expected) ** 2 / expected).sum()
+    assert len(counts) == 120
+    assert 60 < chi_square < 190  # 119 degrees of freedom: mean 119, standard deviation 15.4
+
+
+def test_random_draws_differ_between_flows_templates_and_numbers() -> None:
+    codes = grid("random", 7, list(range(300)), 4, 4)
+    for axis in range(3):
+        same = np.take(codes, 0, axis) == np.take(codes, 1, axis)
+        assert same.mean() < 0.05
+
+
+def test_the_orders_of_a_study_are_these_for_ever() -> None:
+    """A response already paid for was asked in this order: a change here is a change of every study."""
+    assert [ORDERS[c] for c in order_codes("balanced", 2026, [0, 1, 2, 3], 4, 1)] == [
+        "32104",
+        "43210",
+        "01234",
+        "34012",
+    ]
+    assert [ORDERS[c] for c in order_codes("random", 2026, [0, 1, 2, 3], 4, 1)] == [
+        "02134",
+        "21340",
+        "42301",
+        "42310",
+    ]
+
+
+def test_fixed_is_the_papers_order_everywhere() -> None:
+    assert not grid("fixed", 9, [0, 5, 6911], 11, 3).any()
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(ValueError, match="order method 'latin'; allowed: fixed, random, balanced"):
+        order_codes("latin", 1, 0, 0, 0)
+
+
+def test_codes_become_strings_stored_once() -> None:
+    orders = as_categorical(np.array([119, 0, 0]))
+    assert list(orders) == ["43210", "01234", "01234"]
+    assert len(orders.categories) == 120
+
+
+def test_options_are_shown_in_their_order_as_the_papers_wrote_them() -> None:
+    shown = options_shown(SCALES["acceptability"].options)
+    assert shown[0] == (
+        "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
+    )
+    assert shown[ORDERS.index("42013")] == (
+        "[strongly acceptable, neutral, strongly unacceptable, somewhat unacceptable, somewhat acceptable]"
+    )

@@ -1,0 +1,246 @@
+"""A prompt is the template with the vignette and the options put in, and nothing else changed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinorms.core.errors import ConfigError
+from cinorms.prompts.orders import ORDERS
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.variants import (
+    WRAPPERS,
+    ask_grid,
+    fill,
+    list_variants,
+    messages,
+    preview,
+    select_flows,
+    wrap,
+)
+
+FIXED = "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
+TEMPLATE = "Please rate how acceptable this scenario is: {scenario}. Choose strictly one: {options}"
+HOSTILE = [
+    "a {options} in a vignette",
+    "a {scenario} in a vignette",
+    "{options}{scenario}{options}",
+    "braces {{ jinja }} {0} %s \\1 \\g<0>",
+    "line\nbreak\tand “quotes”",
+    "",
+]
+
+ARM = {
+    "select": {},
+    "orders": {"method": "balanced", "count": 3},
+    "layout": "single",
+    "system": None,
+}
+
+
+@pytest.mark.parametrize("vignette", HOSTILE)
+@pytest.mark.parametrize(
+    "template", ["A: {scenario}. B: {options}!", "B {options} A {scenario}", "{scenario}{options}"]
+)
+def test_fill_puts_both_in_verbatim(template: str, vignette: str) -> None:
+    expected = "".join(
+        {"{scenario}": vignette, "{options}": FIXED}.get(part, part)
+        for part in re.split(r"(\{scenario\}|\{options\})", template)
+    )
+    assert fill(template, vignette, FIXED) == expected
+
+
+@given(vignette=st.text(), template=st.sampled_from(["{scenario} {options}", "x {options} y {scenario} z"]))
+def test_fill_loses_no_character_of_any_vignette(vignette: str, template: str) -> None:
+    filled = fill(template, vignette, "[o]")
+    assert len(filled) == len(template) - len("{scenario}{options}") + len(vignette) + 3
+    assert vignette in filled
+    assert "[o]" in filled
+
+
+def test_single_layout_is_one_user_message() -> None:
+    chat = messages(TEMPLATE, "a camera records audio", 0, "acceptability")
+    assert chat == [
+        {
+            "role": "user",
+            "content": "Please rate how acceptable this scenario is: a camera records audio. "
+            f"Choose strictly one: {FIXED}",
+        }
+    ]
+
+
+def test_the_order_code_decides_how_the_options_stand() -> None:
+    content = messages(TEMPLATE, "v", ORDERS.index("43210"), "agreement")[0]["content"]
+    assert content.endswith("[strongly agree, somewhat agree, neutral, somewhat disagree, strongly disagree]")
+
+
+def test_instruction_in_system_keeps_the_vignette_alone_in_the_user_message() -> None:
+    chat = messages(TEMPLATE, "a {options} camera", 0, "acceptability", "instruction_in_system")
+    assert chat == [
+        {
+            "role": "system",
+            "content": f"Please rate how acceptable this scenario is. Choose strictly one: {FIXED}",
+        },
+        {"role": "user", "content": "a {options} camera"},
+    ]
+
+
+@pytest.mark.parametrize("prompts", ["chatgpt", "gemini", "pegasus", "confaide"])
+def test_no_published_template_keeps_a_trace_of_the_scenario_in_the_system_message(
+    folder: Path, prompts: str
+) -> None:
+    prompt_set = load_prompt_set(folder / f"resources/prompts/{prompts}.yaml")
+    for template in prompt_set.templates:
+        system, user = messages(template, "VIGNETTE", 0, prompt_set.scale, "instruction_in_system")
+        assert user["content"] == "VIGNETTE"
+        assert "VIGNETTE" not in system["content"]
+        assert not re.search(r"\{|\}|: ?[.?!]|  | [.?!,:]|::", system["content"]), system["content"]
+
+
+def test_a_system_prompt_goes_first_in_either_layout() -> None:
+    single = messages(TEMPLATE, "v", 0, "acceptability", "single", "Be brief {options}.")
+    assert single[0] == {"role": "system", "content": "Be brief {options}."}
+    assert single[1]["role"] == "user"
+    both = messages(TEMPLATE, "v", 0, "acceptability", "instruction_in_system", "Be brief.")
+    assert both[0]["content"].startswith("Be brief.\n\nPlease rate")
+    assert [message["role"] for message in both] == ["system", "user"]
+
+
+def test_an_empty_system_prompt_is_none() -> None:
+    assert [m["role"] for m in messages(TEMPLATE, "v", 0, "acceptability", "single", "")] == ["user"]
+
+
+def test_a_layout_that_does_not_exist_is_refused() -> None:
+    """Settings resolve ``paper`` for each model; what reaches a prompt is one of two layouts."""
+    with pytest.raises(ValueError, match="layout 'paper'"):
+        messages(TEMPLATE, "v", 0, "acceptability", "paper")
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "expected"),
+    [
+        ("llama2", "[INST]Hello[/INST]"),
+        ("tulu", "<|user|>\nHello\n\n<|assistant|>"),
+        ("llama3", "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\nHello<|eot_id|>"),
+        ("none", "Hello"),
+    ],
+)
+def test_wrappers_are_the_papers_literal_strings(wrapper: str, expected: str) -> None:
+    assert wrap([{"role": "user", "content": "Hello"}], wrapper) == expected
+
+
+def test_a_wrapper_puts_the_system_message_before_the_user_text() -> None:
+    chat = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
+    assert wrap(chat, "llama2") == "[INST]S\n\nU[/INST]"
+    assert set(WRAPPERS) == {"llama2", "tulu", "llama3", "none"}
+
+
+def test_variants_are_every_template_with_every_order_number() -> None:
+    variants = list_variants("set", ["a", "b", "c"], n_templates=2, n_orders=3)
+    assert list(variants["variant"]) == ["0_0", "0_1", "0_2", "1_0", "1_1", "1_2"]
+    assert list(variants["template"]) == ["a"] * 3 + ["b"] * 3
+    assert set(variants["prompt_set"]) == {"set"}
+
+
+def test_raising_the_orders_keeps_the_variants_there_were() -> None:
+    few, many = (list_variants("set", ["a", "b"], 2, n).set_index("variant") for n in (2, 5))
+    pd.testing.assert_frame_equal(many.loc[few.index], few)
+
+
+def test_ask_grid_is_complete_and_sorted() -> None:
+    variants = list_variants("set", list("abc"), 3, 2)
+    grid = ask_grid(pd.Series([0, 5, 9]), variants, "random", 1)
+    assert list(grid["flow"]) == [0] * 6 + [5] * 6 + [9] * 6
+    assert list(grid["row"]) == [*range(6)] * 3
+    assert grid["order_code"].between(0, 119).all()
+
+
+def test_ask_grid_of_a_part_is_a_part_of_the_whole() -> None:
+    variants = list_variants("set", list("abcd"), 4, 2)
+    whole = ask_grid(pd.Series(range(20)), variants, "balanced", 1)
+    part = ask_grid(pd.Series([3, 17]), variants.iloc[3:6], "balanced", 1)
+    expected = whole[whole["flow"].isin([3, 17]) & whole["row"].between(3, 5)]
+    assert list(part["order_code"]) == list(expected["order_code"])
+    assert list(part["row"]) == [0, 1, 2] * 2
+
+
+def test_select_flows_keeps_the_named_levels_and_leaves_other_factors_free(iot_flows: pd.DataFrame) -> None:
+    select = {"sender": ["a fitness tracker"], "recipient": ["its manufacturer", "the local police"]}
+    kept = select_flows(iot_flows, select)
+    assert len(kept) == 1 * 9 * 2 * 12
+    assert set(kept["sender"]) == {"a fitness tracker"}
+    assert kept["flow"].is_monotonic_increasing
+    assert list(kept.index) == list(range(len(kept)))
+    assert len(select_flows(iot_flows, {})) == 6912
+
+
+def test_a_level_that_the_flows_do_not_have_is_an_error_with_the_nearest_spelling(
+    iot_flows: pd.DataFrame,
+) -> None:
+    """The levels of a file are not known before it is fetched: settings cannot check them."""
+    with pytest.raises(ConfigError) as caught:
+        select_flows(iot_flows, {"sender": ["a fitness tracker", "a dor lock"]})
+    assert str(caught.value).startswith("select.sender: level 'a dor lock' is not known; allowed: ")
+    assert str(caught.value).endswith("did you mean 'a door lock'?")
+
+
+def test_a_selection_that_keeps_nothing_is_an_error() -> None:
+    linked = pd.DataFrame(
+        {"flow": [0, 1], "place": pd.Categorical(["here", "there"]), "channel": pd.Categorical(["a", "b"])}
+    )
+    with pytest.raises(ConfigError, match="select: no flow has"):
+        select_flows(linked, {"place": ["here"], "channel": ["b"]})
+
+
+def test_preview_shows_every_template_and_spreads_over_the_flows(
+    iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    shown = preview(iot_flows, iot_variants, ARM, "acceptability", 2026)
+    templates = {variant.split("_")[0] for variant in shown["variant"]}
+    assert templates == {str(n) for n in range(11)}
+    assert shown["flow"].iloc[0] == 0
+    assert shown["flow"].iloc[-1] == 6911
+    assert 25 <= len(shown) <= 35
+    pd.testing.assert_frame_equal(shown, preview(iot_flows, iot_variants, ARM, "acceptability", 2026))
+
+
+def test_preview_shows_what_is_sent(iot_flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+    shown = preview(iot_flows, iot_variants, {**ARM, "system": "Be brief."}, "acceptability", 2026)
+    grid = ask_grid(iot_flows["flow"], iot_variants, "balanced", 2026)
+    codes = dict(zip(zip(grid["flow"], grid["row"], strict=True), grid["order_code"], strict=True))
+    rows = {name: at for at, name in enumerate(iot_variants["variant"])}
+    for line in shown.itertuples():
+        at = rows[line.variant]
+        chat = messages(
+            iot_variants["template"][at],
+            iot_flows["vignette"][line.flow],
+            codes[line.flow, at],
+            "acceptability",
+            "single",
+            "Be brief.",
+        )
+        assert [line.system_message, line.user_message] == [m["content"] for m in chat]
+
+
+def test_preview_of_the_papers_layout_shows_both_layouts(
+    iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    """``layout: paper`` is one thing for gpt-4o-mini and another for the rest: people see either."""
+    shown = preview(iot_flows, iot_variants, {**ARM, "layout": "paper"}, "acceptability", 2026)
+    assert set(shown["layout"]) == {"single", "instruction_in_system"}
+    single = shown["layout"] == "single"
+    assert (shown.loc[single, "system_message"] == "").all()
+    assert (shown.loc[~single, "system_message"] != "").all()
+
+
+def test_preview_of_few_flows_repeats_nothing(iot_flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+    shown = preview(iot_flows.head(2), iot_variants.head(2), ARM, "acceptability", 1)
+    assert not shown.duplicated(["flow", "variant"]).any()
+    assert np.isin(shown["flow"], [0, 1]).all()
+    assert set(shown["variant"]) == {"0_0", "0_1"}

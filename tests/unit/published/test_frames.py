@@ -1,0 +1,340 @@
+"""The reader of published pickles: it reads what the authors published and runs nothing."""
+
+import copyreg
+import functools
+import io
+import itertools
+import lzma
+import os
+import pickle
+import pickletools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.core import tables
+from cinorms.core.errors import DataError
+from cinorms.norms import assessment
+from cinorms.published import frames
+
+MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
+TEXTS = ["a sends b", "a sends c", "a sends d"]
+VIGNETTES = pd.DataFrame({"flow": np.arange(3, dtype=np.int32), "vignette": TEXTS})
+
+
+def save(thing, path):
+    payload = thing if isinstance(thing, bytes) else pickle.dumps(thing, protocol=4)
+    path.write_bytes(lzma.compress(payload, format=lzma.FORMAT_ALONE))
+    return path
+
+
+def wide(**columns):
+    """Return a frame as the authors pickled them: text columns are objects."""
+    frame = pd.DataFrame({"Scenario": TEXTS, "dataset": "iot", "model": "m"} | columns)
+    frame = frame.astype(dict.fromkeys(("Scenario", "dataset", "model"), object))
+    frame.columns = pd.Index(list(frame.columns), dtype=object)
+    return frame
+
+
+# --- what is read
+
+
+def test_a_frame_comes_back_as_it_was(tmp_path):
+    frame = wide(number=[1, 2, 3], flag=[True, False, True], x=[1.5, np.nan, -2.0])
+    back = frames.read_frame(save(frame, tmp_path / "f"))
+    assert list(back.columns) == list(frame.columns)
+    assert back["Scenario"].tolist() == TEXTS
+    assert back["number"].tolist() == [1, 2, 3]
+    assert back["flag"].tolist() == [True, False, True]
+    assert back["x"].equals(frame["x"])
+
+
+def test_a_categorical_column_comes_back_with_its_missing_values(tmp_path):
+    frame = wide(kind=pd.Categorical(["b", None, "a"], categories=pd.Index(["a", "b"], dtype=object)))
+    back = frames.read_frame(save(frame, tmp_path / "f"))["kind"]
+    assert back.isna().tolist() == [False, True, False]
+    assert back.dropna().tolist() == ["b", "a"]
+
+
+# --- what is refused
+
+
+class Call:
+    """Pickles as a call of ``function`` with ``arguments``."""
+
+    def __init__(self, function, *arguments):
+        self.call = (function, arguments)
+
+    def __reduce__(self):
+        return self.call
+
+
+def attacks(target):
+    trick = f"open({str(target)!r}, 'w').close()"
+    return {
+        "os.system": (Call(os.system, f"touch {target}"), r"system"),
+        "eval": (Call(eval, trick), "builtins.eval"),
+        "exec": (Call(exec, trick), "builtins.exec"),
+        "open": (Call(open, str(target), "w"), r"io\.open"),
+        "getattr": (Call(getattr, pd.DataFrame, "to_pickle"), "builtins.getattr"),
+        "partial": (functools.partial(os.system, f"touch {target}"), "functools.partial"),
+        "copyreg": (Call(copyreg._reconstructor, object, object, None), "copyreg"),
+        "read_pickle": (Call(pd.read_pickle, str(target)), "read_pickle"),
+        "Path": (Path(target), "pathlib"),
+        "nested": ({"frame": [wide(), Call(eval, trick)]}, "builtins.eval"),
+    }
+
+
+@pytest.mark.parametrize("name", list(attacks("x")))
+def test_a_pickle_that_runs_code_is_refused_by_name_and_runs_nothing(tmp_path, name):
+    target = tmp_path / "ran"
+    attack, named = attacks(target)[name]
+    with pytest.raises(DataError, match=rf"asks for '.*{named}.*nothing of it was run"):
+        frames.read_frame(save(attack, tmp_path / "f"))
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("path", ["DataFrame.to_pickle", "DataFrame.__init__.__globals__", "DataFrame.eval"])
+def test_attributes_of_admitted_classes_are_refused(tmp_path, path):
+    payload = b"\x80\x04" + pickle.dumps("pandas.core.frame", 4)[11:-1].replace(b"\x94", b"")
+    payload += b"\x8c" + bytes([len(path)]) + path.encode() + b"\x93."
+    with pytest.raises(DataError, match="DataFrame"):
+        frames.read_frame(save(payload, tmp_path / "f"))
+
+
+def opcodes(*parts):
+    return b"\x80\x04" + b"".join(parts) + b"."
+
+
+def text(value):
+    return b"\x8c" + bytes([len(value)]) + value.encode()
+
+
+def test_admitted_names_are_inert_and_cannot_be_changed(tmp_path):
+    frame_class = text("pandas.core.frame") + text("DataFrame") + b"\x93"
+    # Calling the class with arguments builds a record, not a frame: it is then found not to be one.
+    called = opcodes(frame_class, text("x"), b"\x85R")
+    # Sending state to the class itself, to plant an attribute, fails.
+    planted = opcodes(frame_class, b"N}", text("planted"), b"K\x01s\x86b")
+    for i, payload in enumerate((called, planted)):
+        pickletools.dis(payload, out=io.StringIO())  # well formed
+        with pytest.raises(DataError, match=r"not a pickled frame|not laid out"):
+            frames.read_frame(save(payload, tmp_path / str(i)))
+    assert not hasattr(pd.DataFrame, "planted")
+    assert not any(hasattr(kind, "planted") for kind in frames._KINDS.values())
+    assert frames.read_frame(save(wide(), tmp_path / "good"))["Scenario"].tolist() == TEXTS
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        [1, 2],
+        {"_mgr": 1},
+        wide(x=pd.to_datetime(["2020", "2021", "2022"])),
+        wide(x=np.array([{"a": 1}, None, 2], dtype=object)),
+        wide(x=np.array([1 + 2j] * 3)),
+        b"not a pickle",
+        b"",
+    ],
+)
+def test_anything_but_a_plain_frame_is_refused(tmp_path, thing):
+    with pytest.raises(DataError):
+        frames.read_frame(save(thing, tmp_path / "f"))
+
+
+def test_a_frame_with_a_lying_index_is_refused(tmp_path):
+    payload = pickle.dumps(wide(), protocol=4)
+    stop = b"\x8c\x04stop\x94K\x03"
+    assert stop in payload
+    with pytest.raises(DataError, match="a block is not laid out"):
+        frames.read_frame(save(payload.replace(stop, stop[:-1] + b"\x04"), tmp_path / "f"))
+
+
+def test_missing_damaged_and_oversized_files_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(DataError, match="not a readable LZMA"):
+        frames.read_frame(tmp_path / "absent")
+    (tmp_path / "plain").write_bytes(b"\x00" * 40)
+    with pytest.raises(DataError):
+        frames.read_frame(tmp_path / "plain")
+    whole = save(wide(), tmp_path / "whole").read_bytes()
+    (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError):
+        frames.read_frame(tmp_path / "cut")
+    monkeypatch.setattr(frames, "MAX_BYTES", 100)
+    with pytest.raises(DataError, match="more than 100 bytes"):
+        frames.read_frame(tmp_path / "whole")
+
+
+# --- answers
+
+
+def test_answers_of_a_wide_frame():
+    frame = wide(**{"p#0_0": [1.0, np.nan, -2.0], "p#10_2": [0.0, 2.0, np.nan]}).iloc[[2, 0, 1]]
+    answers = frames.to_answers(frame, "m", VIGNETTES)
+    assert answers["flow"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert answers["variant"].tolist() == ["0_0", "10_2"] * 3
+    assert answers["level"].tolist() == [1, 0, pd.NA, 2, -2, pd.NA]
+    assert answers["status"].tolist() == ["ok", "ok", "invalid", "ok", "ok", "invalid"]
+    assert answers["order"].isna().all()
+    assert set(answers["rule"]) == {"published"}
+
+
+def test_answers_meet_their_contract(tmp_path):
+    answers = frames.to_answers(wide(**{"p#3": [1.0, np.nan, 2.0]}), "m", VIGNETTES)
+    assert set(answers["variant"]) == {"3_0"}
+    tables.write(answers, tmp_path / "a.parquet", tables.ANSWERS)
+    back = tables.read(tmp_path / "a.parquet", tables.ANSWERS)
+    assert back["level"].tolist() == [1, pd.NA, 2]
+    prompts = frames.prompts(back, "gpt")
+    assert prompts[["variant", "template_no", "order_no"]].values.tolist() == [["3_0", 3, 0]]
+
+
+def test_minus_100_is_an_invalid_answer_and_then_missing_was_not_asked():
+    frame = wide(**{"p#0_0": [1.0, -100.0, np.nan]})
+    answers = frames.to_answers(frame, "m", VIGNETTES)
+    assert answers["flow"].tolist() == [0, 1]
+    assert answers["status"].tolist() == ["ok", "invalid"]
+
+
+def test_confaide_scores_are_levels_times_50():
+    frame = wide(**{"p#0_0": [-100.0, 50.0, np.nan]})
+    frame["dataset"] = "confaide"
+    answers = frames.to_answers(frame, "m", VIGNETTES)
+    assert answers["level"].tolist() == [-2, 1, pd.NA]
+
+
+def test_a_model_that_was_asked_few_templates_has_no_rows_for_the_others():
+    columns = {f"p#{t}_0": [1.0, 1.0, np.nan] for t in (0, 1, 2)} | {"p#3_0": [np.nan] * 3}
+    frame = wide(**columns)
+    assert len(frames.to_answers(frame, "m", VIGNETTES)) == 12
+    frame["model"] = "gpt-4o-mini-8B"
+    assert set(frames.to_answers(frame, "gpt-4o-mini-8B", VIGNETTES)["variant"]) == {"0_0", "1_0", "2_0"}
+
+
+def test_models_of_the_paraphraser_run_lose_their_prefix():
+    parts = [
+        wide(**{"p#0": [float(i)] * 3}).assign(paraphrasing=p, model=m)
+        for i, (p, m) in enumerate([("gpt", "gpt-x"), ("gemini", "gemini-x"), ("gpt", "gpt-4o-mini-8B")])
+    ]
+    frame = pd.concat(parts, ignore_index=True)
+    assert frames.models(frame) == ["gpt-4o-mini-8B", "x"]
+    assert set(frames.to_answers(frame, "x", VIGNETTES, "gemini")["level"]) == {1}
+    with pytest.raises(DataError, match="twice; choose a prompt set"):
+        frames.to_answers(frame, "x", VIGNETTES)
+    with pytest.raises(DataError, match=r"no prompt set 'pegasus' for x; it has \['gemini', 'gpt'\]"):
+        frames.to_answers(frame, "x", VIGNETTES, "pegasus")
+
+
+def test_what_cannot_be_joined_or_read_is_named():
+    frame = wide(**{"p#0_0": [1.0, 7.0, 2.0]})
+    with pytest.raises(DataError, match="off the scale"):
+        frames.to_answers(frame, "m", VIGNETTES)
+    with pytest.raises(DataError, match=r"no model 'n'; it has \['m'\]"):
+        frames.to_answers(frame, "n", VIGNETTES)
+    with pytest.raises(DataError, match="'a sends d' is no vignette"):
+        frames.to_answers(frame, "m", VIGNETTES.iloc[:2])
+    with pytest.raises(DataError, match="a text comes twice"):
+        frames.to_answers(frame, "m", VIGNETTES.assign(vignette="a sends b"))
+
+
+# --- raw CSV files
+
+
+def raw_csv(path, **changes):
+    frame = pd.DataFrame(
+        {
+            "Scenario": [TEXTS[1], TEXTS[0], TEXTS[1], TEXTS[1]],
+            "Prompt": "p",
+            "Response": ["somewhat acceptable", "", 'neutral, "yes"\nbecause', "NA"],
+            "prompt_id": ["0", "p#10", "0", "1"],
+            "likert": "...",
+            "likert_order_id": ["ordering_1", "ordering_2", "ordering_120", "ordering_25"],
+        }
+    )
+    frame = frame.assign(**changes)
+    frame.to_csv(path)
+    return path
+
+
+def test_raw_csv_keeps_texts_and_orders(tmp_path):
+    table = frames.read_raw_csv(raw_csv(tmp_path / "r.csv"), VIGNETTES)
+    assert table["flow"].tolist() == [1, 0, 1, 1]
+    assert table["variant"].tolist() == ["0_0", "10_0", "0_1", "1_0"]
+    assert table["order"].tolist() == ["01234", "01243", "43210", "10234"]
+    assert table["text"].tolist() == ["somewhat acceptable", "", 'neutral, "yes"\nbecause', "NA"]
+    tables.write(table, tmp_path / "r.parquet", tables.RESPONSES)
+
+
+def test_order_of_counts_permutations_from_one():
+    every = list(itertools.permutations("01234"))
+    for i in (1, 2, 7, 60, 120):
+        assert frames.order_of(f"ordering_{i}") == "".join(every[i - 1])
+    for wrong in ("ordering_0", "ordering_121", "ordering_x", "1"):
+        with pytest.raises(DataError, match="likert_order_id"):
+            frames.order_of(wrong)
+
+
+def test_raw_csv_says_what_is_wrong(tmp_path):
+    with pytest.raises(DataError, match="no readable CSV"):
+        frames.read_raw_csv(tmp_path / "absent.csv", VIGNETTES)
+    with pytest.raises(DataError, match="prompt_id 'x' is not"):
+        frames.read_raw_csv(raw_csv(tmp_path / "a.csv", prompt_id="x"), VIGNETTES)
+    with pytest.raises(DataError, match="is no vignette"):
+        frames.read_raw_csv(raw_csv(tmp_path / "b.csv", Scenario="else"), VIGNETTES)
+    (tmp_path / "c.csv").write_text("Scenario,Prompt\na,b\n")
+    with pytest.raises(DataError, match=r"no columns \['Response'"):
+        frames.read_raw_csv(tmp_path / "c.csv", VIGNETTES)
+
+
+def test_read_vignettes_numbers_rows(tmp_path):
+    (tmp_path / "v.csv").write_text(",vignette,sender\n0,a sends b,a\n1,a sends c,a\n")
+    table = frames.read_vignettes(tmp_path / "v.csv")
+    assert table.to_dict("list") == {"flow": [0, 1], "vignette": TEXTS[:2], "sender": ["a", "a"]}
+    (tmp_path / "w.csv").write_text(",text\n0,a\n")
+    with pytest.raises(DataError, match="needs a column 'vignette'"):
+        frames.read_vignettes(tmp_path / "w.csv")
+
+
+# --- the authors' files
+
+
+def published_data(test):
+    without = pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
+    return pytest.mark.published(without(test))
+
+
+LAYOUT = {
+    "without_NA_regular_run": ("iot", (55296, 77)),
+    "with_NA_regular_run": ("iot", (55296, 78)),
+    "without_NA_para_run": ("iot", (165405, 24)),
+    "confaide": ("confaide", (160, 44)),
+}
+
+
+@published_data
+@pytest.mark.parametrize("name", list(LAYOUT))
+def test_the_published_files_are_laid_out_as_documented(name):
+    dataset, shape = LAYOUT[name]
+    frame = frames.read_frame(MIRROR / "responses" / f"pivot_prompt_df_{name}.pkl.lzma")
+    vignettes = frames.read_vignettes(MIRROR / "vignettes" / f"{dataset}.csv")
+    assert frame.shape == shape
+    assert len(frames.models(frame)) == 8
+    prompt_set = "pegasus" if "para" in name else None
+    answers = frames.to_answers(frame, "tulu-2-dpo-13b", vignettes, prompt_set)
+    n_flows = {"confaide": 20, "without_NA_para_run": 6453}.get(name, 6912)
+    assert answers["flow"].nunique() == n_flows
+    assert answers["variant"].nunique() == (11 if "para" in name else 33)
+    assert set(answers["status"]) == {"ok", "invalid"}
+
+
+@published_data
+def test_both_regular_frames_hold_the_same_valid_answers():
+    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+    both = [
+        frames.read_frame(MIRROR / "responses" / f"pivot_prompt_df_{n}_regular_run.pkl.lzma")
+        for n in ("with_NA", "without_NA")
+    ]
+    a, b = (assessment.level_matrix(frames.to_answers(f, "tulu-2-7b", vignettes)) for f in both)
+    assert np.array_equal(a.to_numpy(), b.to_numpy(), equal_nan=True)

@@ -1,0 +1,437 @@
+"""Printed numbers beside computed ones, releases of published answers, arms that take answers from them."""
+
+import lzma
+import math
+import os
+import pickle
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinorms.analyses.deltas import mean_delta
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.validation import load_yaml
+from cinorms.entries.kinds import Selected
+from cinorms.prompts.variants import list_variants
+from cinorms.published import releases
+from cinorms.published.releases import load_release
+from cinorms.replication import comparison, page
+from cinorms.stats.clm.fit import fit_clm
+from cinorms.study.layers import Layer
+from cinorms.study.load import load_study
+from cinorms.study.plan import as_text, estimate
+
+ROOT = Path(__file__).parents[3]
+PETS = ROOT / "resources/published/pets2026.yaml"
+
+
+# --- rounding and matching
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (0.175, 2, "0.18"),  # a tie goes up
+        (0.17497, 2, "0.18"),  # four decimals make it a tie
+        (0.17494, 2, "0.17"),
+        (0.1447, 2, "0.14"),  # not by way of three
+        (-0.005, 2, "-0.01"),  # and away from 0
+        (-0.004, 2, "0.00"),
+        (0.5, 0, "1"),
+        (2.5, 0, "3"),
+        (1.00005, 4, "1.0001"),
+        (1e16, 1, "10000000000000000.0"),
+    ],
+)
+def test_rounding_is_half_up_by_way_of_four_decimals(value, decimals, text):
+    assert comparison.rounded(value, decimals) == text
+
+
+@given(st.floats(-1e6, 1e6), st.integers(0, 6))
+def test_a_rounded_number_is_near_and_stays_what_it_is(value, decimals):
+    text = comparison.rounded(value, decimals)
+    assert abs(float(text) - value) <= 0.5 * 10**-decimals + 0.5e-4 * (decimals < 4) + 1e-9
+    assert comparison.rounded(float(text), decimals) == text
+    assert comparison.agrees(value, text)
+
+
+@pytest.mark.parametrize(
+    ("value", "printed", "shown", "same"),
+    [
+        (12.3, "positive", "", True),
+        (0.0, "positive", "", False),
+        (-0.1, "negative", "", True),
+        (3, "<= 3", "", True),
+        (3, "< 3", "", False),
+        (0.0009, "< 0.001", "", True),
+        (-3.1, "< 0.001", "power of ten", True),
+        (-2.9, "< 0.001", "power of ten", False),
+        (math.log10(2.347e-18), "2.3e-18", "power of ten", True),
+        (math.log10(2.351e-18), "2.3e-18", "power of ten", False),
+        (math.log10(9.96e-19), "1.0e-18", "power of ten", True),  # the mantissa is carried over
+        (math.log10(3.985e-3), "4e-3", "power of ten", True),
+        (-434.4, "0", "power of ten", True),  # no double is that small
+        (-300.0, "0", "power of ten", False),
+        (0.0977, "10", "percent", True),
+        (0.45052, "45.05", "percent", True),
+        (-4.0, "***", "stars", True),
+        (-4.0, "**", "stars", False),
+        (math.log10(0.02), "*", "stars", True),
+        (-0.5, "none", "stars", True),
+    ],
+)
+def test_what_agrees_with_print(value, printed, shown, same):
+    assert comparison.agrees(value, printed, shown) is same
+
+
+TABLE = pd.DataFrame(
+    {
+        "model": ["a", "b", "c"],
+        "t_val": [10, 10, 10],
+        "x": [1.25, -2.0, np.nan],
+        "n": [3, 4, 5],
+        "of": [6, 8, 0],
+    }
+)
+
+
+def row(printed, where="model=a", column="x", shown="", counted="yes", analysis="t", cell="one"):
+    names = {"paper": "P", "item": "Table 1", "cell": cell, "printed": printed, "analysis": analysis}
+    return pd.DataFrame([names | {"where": where, "column": column, "shown": shown, "counted": counted}])
+
+
+@pytest.mark.parametrize(
+    ("given_row", "expected"),
+    [
+        (row("1.3"), ("1.3", "1.25", "yes")),
+        (row("1.2"), ("1.3", "1.25", "no")),
+        (row("1.2", counted="no"), ("1.3", "1.25", "not counted")),
+        (row("50", column="n / of", shown="percent"), ("50", "50", "yes")),
+        (row("3.25", "model=a; t_val=10 minus model=b"), ("3.25", "3.25", "yes")),
+        (row("positive", "model=b"), ("negative", "-2", "no")),
+        (row("0.0", "model=c"), ("", "", "no")),  # no number never matches
+        (row("0", "model=c", "n / of"), ("", "", "no")),
+        (row("0.0", "model=a; t_val=11"), ("", "", "no")),  # nor does a row that is not there
+    ],
+)
+def test_a_printed_number_is_compared_with_the_cell_it_names(given_row, expected):
+    found = comparison.compare(given_row, {"t": TABLE})
+    assert list(found) == ["paper", "item", "cell", "printed", "computed", "computed_full", "match"]
+    assert tuple(found.loc[0, ["computed", "computed_full", "match"]]) == expected
+
+
+@pytest.mark.parametrize(
+    ("given_row", "message"),
+    [
+        (row("1", analysis="u"), "analysis 'u' is not known; allowed: t"),
+        (row("1", column="y"), "column 'y' is not known"),
+        (row("1", "modl=a"), "where: column 'modl' is not known.*did you mean 'model'"),
+        (row("1", "t_val=10"), "3 rows have t_val=10; name one"),
+        (row("1", shown="promille"), "shown: 'promille' is not known"),
+    ],
+)
+def test_a_place_that_is_not_there_is_named(given_row, message):
+    with pytest.raises(DataError, match=f"Table 1: one.*{message}"):
+        comparison.compare(given_row, {"t": TABLE})
+
+
+def three():
+    printed = pd.concat([row("1.3"), row("1.2", cell="two"), row("9", counted="no", cell="three")])
+    return comparison.compare(printed, {"t": TABLE})
+
+
+def test_the_summary_counts_items_and_lists_what_does_not_match():
+    found = three()
+    assert comparison.summary(found).to_dict("records") == [
+        {"paper": "P", "item": "Table 1", "matched": 1, "total": 2}
+    ]
+    assert "1 of 2: 1 do not match" in comparison.summary_text(found)
+    assert comparison.mismatch_text(found) == "  Table 1: two: printed 1.2, computed 1.3 (1.25)"
+    good = found[found["match"] != "no"]
+    assert "1 of 1: all matched" in comparison.summary_text(good)
+    assert comparison.mismatch_text(good) == ""
+
+
+# --- the page
+
+
+def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
+    release = load_release(
+        release_file(tmp_path, remarks=[{"where": "S<1>", "says": "Says.", "but": "But."}])
+    )
+    found = three().assign(cell=["<b>one</b>", "two", "three"])
+    beside = comparison.compare(row("1.3", cell="two", counted="no"), {"t": TABLE})
+    beside["item"] = "Table 1, maximum likelihood"
+    once = comparison.compare(row("0.18", column="s"), {"t": TABLE.assign(s=0.17497)}).assign(item="Table 2")
+    text = page.render(release, pd.concat([found, beside, once]), ["m", "unknown"])
+    assert "&lt;b&gt;one&lt;/b&gt;" in text
+    assert "<b>one</b>" not in text
+    assert "S&lt;1&gt;" in text
+    assert "2 of 3 printed numbers match" in text
+    assert "two: printed 1.2, computed 1.3 (1.25)" in text
+    assert "Table 2, one is printed as 0.18 and is 0.17497" in text
+    assert "0 of its 1 numbers would be printed otherwise" in text
+    assert "exact maximum likelihood" in text
+    assert "src=" not in text
+    assert "<script" not in text
+
+
+def test_only_cells_that_need_four_decimals_first_are_said_to():
+    printed = pd.concat([row("0.18", column="s"), row("1.3", cell="two"), row("< 2", cell="three")])
+    found = comparison.compare(printed, {"t": TABLE.assign(s=0.17497)})
+    assert page.rounded_twice(found)["cell"].tolist() == ["one"]
+
+
+# --- releases
+
+TEXTS = ["a sends b", "a sends c"]
+VIGNETTES = pd.DataFrame({"flow": np.arange(2, dtype=np.int32), "vignette": TEXTS})
+
+
+def wide(**columns):
+    frame = pd.DataFrame({"Scenario": TEXTS, "dataset": "iot", "model": "M"} | columns)
+    frame = frame.astype(dict.fromkeys(frame.select_dtypes("str").columns, object))
+    frame.columns = pd.Index(list(frame.columns), dtype=object)
+    return frame
+
+
+def release_file(folder, frame=None, **changes):
+    """Write a release of one frame with its file and return the path of its YAML."""
+    frame = wide(**{"p#0_0": [1.0, np.nan], "p#0_1": [2.0, 2.0]}) if frame is None else frame
+    payload = lzma.compress(pickle.dumps(frame, protocol=4), format=lzma.FORMAT_ALONE)
+    (folder / "frame.pkl.lzma").write_bytes(payload)
+    document = {
+        "title": "Test",
+        "paper": "P",
+        "origin": {"citation": "made for a test", "licence": "MIT"},
+        "files": {"f": {"url": "frame.pkl.lzma", "sha256": sha256(payload).hexdigest()}},
+        "frames": {"whole": {"file": "f"}},
+        "models": {"m": "M"},
+    }
+    path = folder / "made.yaml"
+    path.write_text(yaml.safe_dump(document | changes), encoding="utf-8")
+    return path
+
+
+def imported(path, frame="whole", variants=None):
+    variants = list_variants("set", ["t"], 1, 2) if variants is None else variants
+    return dict(releases.import_answers(load_release(path), frame, ["m"], VIGNETTES, variants, path.parent))
+
+
+def test_a_release_gives_the_answers_of_its_models(tmp_path):
+    answers = imported(release_file(tmp_path))["m"]
+    assert answers["variant"].tolist() == ["0_0", "0_1"] * 2
+    assert answers["level"].tolist() == [1, 2, pd.NA, 2]
+    assert answers["status"].tolist() == ["ok", "ok", "invalid", "ok"]
+
+
+def test_a_prompt_set_of_several_is_taken_alone(tmp_path):
+    both = [
+        wide(**{"p#0": [x, x]}).assign(paraphrasing=s, model=f"{s}-M")
+        for s, x in (("gpt", 1.0), ("gemini", -1.0))
+    ]
+    frame = pd.concat(both, ignore_index=True).astype({"paraphrasing": object, "model": object})
+    frame.columns = pd.Index(list(frame.columns), dtype=object)
+    path = release_file(tmp_path, frame, frames={"gemini": {"file": "f", "prompt_set": "gemini"}})
+    assert imported(path, "gemini")["m"]["level"].tolist() == [-1, -1]
+    path = release_file(tmp_path, frame, frames={"pegasus": {"file": "f", "prompt_set": "pegasus"}})
+    with pytest.raises(DataError, match="no prompt set 'pegasus'"):
+        imported(path, "pegasus")
+
+
+def test_a_changed_file_and_a_variant_that_was_not_asked_are_refused(tmp_path):
+    path = release_file(tmp_path)
+    with pytest.raises(DataError, match=r"frame made/whole, model m: variant 0_1 .*'orders.count'"):
+        imported(path, variants=list_variants("set", ["t"], 1, 1))
+    (tmp_path / "frame.pkl.lzma").write_bytes(b"other")
+    with pytest.raises(DataError, match="SHA-256"):
+        imported(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"frames": {"whole": {"file": "g"}}}, "frames.whole.file: file 'g' is not known; allowed: f"),
+        ({"remark": {}}, "remark: there is no such key here"),
+        ({"numbers": ["none.csv"]}, "numbers: there is no file .*none.csv"),
+        ({"models": {}}, "models: at least 1 needed"),
+    ],
+)
+def test_a_wrong_release_is_refused(tmp_path, changes, message):
+    with pytest.raises(ConfigError, match=message):
+        load_release(release_file(tmp_path, **changes))
+
+
+def test_files_of_numbers_are_checked(tmp_path):
+    path = release_file(tmp_path)
+    (tmp_path / "n.csv").write_text("item,cell\nx,y\n")
+    document = load_yaml(path) | {"numbers": ["n.csv"]}
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(DataError, match=r"columns .* are needed"):
+        releases.read_numbers(load_release(path))
+    header = ",".join(releases.COLUMNS)
+    (tmp_path / "n.csv").write_text(f"{header}\nT,c,1,a,m=1,x,,yes\nT,c,2,b,m=1,x,,yes\n")
+    with pytest.raises(DataError, match=r"\['T', 'c'\] stands there twice"):
+        releases.read_numbers(load_release(path))
+    (tmp_path / "n.csv").write_text(f"{header}\nT,c,1,a,m=1,x,,yes\nT,d,2,b,m=1,x,,yes\nT,e,2,a,m=1,x,,yes\n")
+    assert releases.analyses_of(load_release(path)) == ["a", "b"]
+    assert releases.analyses_of(None) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "file"),
+    [
+        ("allenai/tulu-2-7b", "raw/allenai/iot/tulu-2-7b_iot_t0_kshot.csv"),
+        ("gpt-4o-mini", "raw/openai/iot/gpt-4o-mini_iot_t0_kshot.csv"),
+    ],
+)
+def test_raw_files_are_found_by_the_source_of_the_model(source, file):
+    assert releases.raw_file("raw/{organisation}/iot/{name}_iot_t0_kshot.csv", source, "openai") == file
+
+
+# --- the study
+
+
+def arm(**changes):
+    base = {"dataset": "iot", "prompts": "chatgpt", "models": ["tulu-2-7b"], "source": "published"}
+    return {"arms": {"main": base | {"frame": "pets2026/regular"} | changes}, "analyses": {}, "figures": {}}
+
+
+@pytest.mark.parametrize(
+    ("study", "message"),
+    [
+        (arm(frame=None), "arms.main.source: 'published' was given; arms.main needs the key 'frame' too"),
+        (
+            arm(frame="pets2026/regula"),
+            "frame 'pets2026/regula' is not known.*did you mean 'pets2026/regular'",
+        ),
+        (arm(models=["planted-uniform"]), "model of this release 'planted-uniform' is not known"),
+        (arm(source="model"), "arms.main.frame: 'pets2026/regular' was given; allowed only with another"),
+        (arm(source="raw_csv", frame=None), "needs the key 'raw_files' too"),
+        (arm(raw_files="x.csv"), "arms.main.raw_files: 'x.csv' was given; allowed only with another"),
+        (arm(source="asked"), "'asked' is not allowed; allowed: model, published, raw_csv"),
+        (arm() | {"engine": "planted"}, "engine: 'planted' was given; the answers of arm 'main' are there"),
+        (arm() | {"compare": "pets"}, "compare: release 'pets' is not known.*did you mean 'pets2026'"),
+        (arm() | {"compare": "pets2026"}, "its numbers need an analysis 'table2'"),
+    ],
+)
+def test_a_study_that_takes_answers_from_nowhere_is_refused(build_study, study, message):
+    with pytest.raises(ConfigError, match=message):
+        build_study(study)
+
+
+def test_nothing_is_asked_of_a_published_arm(build_study):
+    study = build_study(arm())
+    assert study.asked() == []
+    assert "No model is asked" in as_text(estimate([], {}, {}))
+    assert study.arms_from("published") == ["main"]
+    assert study.published_models() == ["tulu-2-7b"]
+    assert build_study().arms_from("published", "raw_csv") == []
+
+
+def replication_study(root):
+    files = ["config/config.yaml", "config/replication.yaml"]
+    return load_study([Layer(file, load_yaml(ROOT / file)) for file in files], root)
+
+
+def test_the_replication_has_an_analysis_for_every_printed_number(root):
+    study = replication_study(root)
+    assert study.compared().name == "pets2026"
+    assert set(releases.analyses_of(study.compared())) <= set(study.settings["analyses"])
+    assert len(study.published_models()) == 8
+    assert not study.is_planted()
+
+
+# --- the printed numbers
+
+
+def test_the_printed_numbers_are_all_there_and_can_be_read():
+    numbers = releases.read_numbers(load_release(PETS))
+    counted = numbers[numbers["counted"] == "yes"]
+    counts = counted.groupby("item").size()
+    assert counts["Table 2"] == 22 * 7
+    assert counts["Table 2, percentages"] == 22 * 4
+    assert counts["Table 3"] == 8 * 5
+    assert counts["Table 4"] == 66 * 4
+    assert len(numbers[numbers["item"] == "Table 4, stars"]) == 66
+    assert set(numbers["shown"]) <= set(comparison.SHOWN)
+    assert set(numbers["counted"]) == {"yes", "no"}
+    words = numbers["printed"].str.fullmatch(
+        r"positive|negative|none|\*+|[<>]=? [\d.]+|-?\d+(\.\d+)?(e-\d+)?"
+    )
+    assert words.all(), numbers[~words]
+
+
+@pytest.mark.published
+@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
+def test_the_printed_numbers_are_those_of_the_tables_typed_from_the_paper():
+    tables = Path(os.environ["CINORMS_MIRROR"]) / "tables"
+    numbers = releases.read_numbers(load_release(PETS))
+
+    def own(item, ending=""):
+        rows = numbers[(numbers["item"] == item) & numbers["cell"].str.endswith(ending)]
+        return rows["printed"].tolist()
+
+    second = pd.read_csv(tables / "pets2026_table2.csv", dtype=str)
+    columns = ["below_t_val", "discarded_25", "of_25", "discarded_50", "of_50", "discarded_67", "of_67"]
+    assert own("Table 2") == second[columns].to_numpy().ravel().tolist()
+    third = pd.read_csv(tables / "pets2026_table3.csv").drop(columns="model").to_numpy().ravel()
+    assert [float(x) for x in own("Table 3")] == third.tolist()
+    fourth = pd.read_csv(tables / "pets2026_table4.csv", dtype=str, keep_default_na=False)
+    for column in ("coef", "std_err", "z", "p"):
+        assert own("Table 4", f": {column}") == fourth[column].tolist()
+    stars = [int(n) * "*" or "none" for n in fourth["stars"]]
+    assert own("Table 4, stars") == stars
+
+
+# --- what the replication brought with it
+
+
+def delta_entry(models, between):
+    design = {"factors": ["a"], "expected_range": between}
+    return {"arms": ["c"], "design": {"c": design}, "t_val": dict.fromkeys(models, 30), "t_maj": "plurality"}
+
+
+def test_mean_delta_is_the_mean_answer_less_the_expected_value():
+    norms = pd.DataFrame({"flow": [0, 1, 2, 3], "mean": [1.0, -2.0, 0.5, np.nan], "n_valid": [3, 1, 3, 0]})
+    other = norms.assign(mean=[0.1, 0.1, 0.1, 0.1], n_valid=1)
+    vignettes = pd.DataFrame(
+        {"flow": [0, 1, 2, 3, 4], "a": list("vwxyz"), "expected": [0.0, -50.0, np.nan, 10.0, 20.0]}
+    )
+    selected = [Selected("c", "far", norms), Selected("c", "near", other)]
+    entry = delta_entry(["far", "near"], [-100, 100])
+    table = mean_delta(selected, entry, {"c": vignettes}).set_index("model")
+    assert table.loc["far", "mean_signed"] == pytest.approx(((50 - 0) + (-100 + 50)) / 2)
+    assert table.loc["far", "mean_absolute"] == pytest.approx(50)
+    assert table.loc["far", ["n", "n_missing", "status"]].tolist() == [2, 2, "ok"]
+    assert table.loc["near", "mean_signed"] == pytest.approx((5 + 55 - 5) / 3)
+    assert table["from_zero"].tolist() == [1, 2]
+
+
+def test_mean_delta_of_nothing_is_a_row_without_a_number():
+    norms = pd.DataFrame({"flow": [0], "mean": [np.nan], "n_valid": [0]})
+    vignettes = pd.DataFrame({"flow": [0], "a": ["v"], "expected": [np.nan]})
+    table = mean_delta([Selected("c", "m", norms)], delta_entry(["m"], None), {"c": vignettes})
+    assert table["mean_signed"].isna().all()
+    assert table.loc[0, "status"] != "ok"
+
+
+def test_the_statsmodels_estimator_does_not_depend_on_the_order_of_levels():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.choice(["x", "y", "z"], 300), "b": rng.choice(["p", "q"], 300)})
+    frame["value"] = np.clip(
+        np.round(rng.normal(size=300) + (frame["a"] == "y") - (frame["b"] == "q")), -2, 2
+    ).astype(int)
+    turned = frame.assign(a=pd.Categorical(frame["a"], categories=["z", "y", "x"]))
+    base = {"a": "x", "b": "p"}
+    found = [fit_clm(f, "value", ["a", "b"], base, estimator="statsmodels") for f in (frame, turned)]
+    by_level = [fit.coefficients.set_index(["factor", "level"]).sort_index() for fit in found]
+    assert found[0].coefficients["level"].tolist() != found[1].coefficients["level"].tolist()
+    for column in ("estimate", "std_err"):
+        assert by_level[0][column].tolist() == by_level[1][column].tolist()

@@ -1,0 +1,415 @@
+"""The report: what the page says is what the tables hold, it needs no network, and runs nothing a model wrote."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.core import tables
+from cinorms.entries.kinds import KINDS
+from cinorms.prompts.orders import ORDERS
+from cinorms.report.answer_codes import INVALID, NOTHING, encode, tally
+from cinorms.report.cards import card_json, card_markdown, escape, make_card
+from cinorms.report.description import describe, describe_for_card
+from cinorms.report.explorer import explorer_data
+from cinorms.report.findings import discarded, findings, interval
+from cinorms.report.page import embedded, ink_on, policy, render
+from cinorms.report.results import Material, read_material
+from cinorms.report.sections import SECTIONS, sections, svg_address
+from cinorms.report.words import STATUSES, link, number, share
+
+from ...study_folder import COMMAND, MODELS, make_folder
+
+HOSTILE = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>&amp;{{ 7*7 }}{% raw %}"
+
+
+class Page(HTMLParser):
+    """Collects the tags of a page with their attributes, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
+    """Return the results of the small study; tests leave them as they are."""
+    folder = tmp_path_factory.mktemp("study")
+    return read_material(make_folder(folder), folder)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Material:
+    """Return a study in which every text is hostile."""
+    return read_material(make_folder(tmp_path, HOSTILE), tmp_path)
+
+
+def unpacked(pack: str, kind: str) -> Any:
+    return np.frombuffer(gzip.decompress(base64.b64decode(pack)), dtype=kind)
+
+
+# --- Codes and tallies
+
+
+def test_codes_hold_every_answer(material: Material) -> None:
+    answers = tables.read(material.folder / "answers/main/model-a.parquet", tables.ANSWERS)
+    codes = material.codes["main", "model-a"]
+    names = list(material.prompts["main"]["variant"])
+    for row in answers.sample(50, random_state=1).itertuples():
+        code = codes.answers[row.flow, names.index(row.variant)]
+        assert code == (5 + INVALID.index(row.status) if pd.isna(row.level) else row.level + 2)
+        assert ORDERS[codes.shown[row.flow, names.index(row.variant)]] == row.order
+    assert codes.n_asked == len(answers)
+    assert codes.n_valid == int((answers["status"] == "ok").sum())
+    assert codes.invalid() == {"refusal": int((answers["status"] == "refusal").sum())}
+
+
+def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(material: Material) -> None:
+    answers = tables.read(material.folder / "answers/main/model-a.parquet", tables.ANSWERS)
+    few = answers[answers["variant"] != "2_1"].assign(order=pd.Categorical([None] * 600))
+    codes = encode(few, material.prompts["main"])
+    assert set(codes.answers[:, 5]) == {NOTHING}
+    assert set(codes.shown.ravel()) == {NOTHING}
+    assert codes.n_asked == 600
+
+
+def test_a_tally_counts_accepting_and_valid_answers_per_variant(material: Material) -> None:
+    flows = np.arange(30)
+    accepts, valid = tally(material.codes["main", "model-b"], {"x": flows, "none": np.array([999])})
+    answers = tables.read(material.folder / "answers/main/model-b.parquet", tables.ANSWERS)
+    part = answers[answers["flow"].isin(flows) & (answers["status"] == "ok")]
+    by_variant = part.groupby("variant", observed=False)["level"]
+    assert valid[0].tolist() == by_variant.size().tolist()
+    assert accepts[0].tolist() == by_variant.apply(lambda level: int((level > 0).sum())).tolist()
+    assert not valid[1].any()
+
+
+# --- Findings
+
+
+def test_the_interval_is_that_of_a_share_under_other_wordings() -> None:
+    accepts, answers = np.array([40, 50, 60, 0]), np.array([100, 100, 100, 0])
+    found = interval(accepts, answers, 1)
+    assert found is not None
+    assert 0.4 <= found[0] < 0.5 < found[1] <= 0.6
+    assert interval(accepts, answers, 1) == found
+    assert interval(np.array([5, 5]), np.array([10, 10]), 1) == (0.5, 0.5)
+    assert interval(np.array([5, 0]), np.array([10, 0]), 1) is None
+
+
+def test_what_is_accepted_most_and_least_is_counted_from_the_answers(material: Material) -> None:
+    finding = findings(material)[0]
+    frames = [tables.read(material.folder / f"answers/main/{m}.parquet", tables.ANSWERS) for m in MODELS]
+    answers = pd.concat(frames).query("status == 'ok'").merge(material.vignettes["flows"], on="flow")
+    accepted = answers.assign(yes=answers["level"] > 0)
+    shares = pd.concat(
+        [accepted.groupby(f, observed=True)["yes"].mean() for f in ("sender", "recipient", "principle")]
+    )
+    assert f"principle ‘{shares.idxmax()}’ is accepted most: {shares.max():.0%}" in finding.text
+    assert f"Principle ‘{shares.idxmin()}’ is accepted least" in finding.text
+    assert finding.number == share(shares.max(), 1)
+    assert "95% intervals" in finding.text
+
+
+def test_disagreement_is_counted_from_the_norms(material: Material) -> None:
+    finding = findings(material)[1]
+    values = pd.DataFrame({m: material.held("main", m) for m in MODELS})
+    both = values[values.notna().sum(axis=1) > 1]
+    differ = int((both.max(axis=1) != both.min(axis=1)).sum())
+    opposed = int(((both.max(axis=1) > 0) & (both.min(axis=1) < 0)).sum())
+    assert finding.number == str(differ)
+    assert (
+        f"On {len(both)} of 120 flows at least two of the 3 models hold a norm. On {differ} of these"
+        in finding.text
+    )
+    assert f"and on {opposed} (" in finding.text
+    assert "Furthest apart are model-a and model-c" in finding.text
+    assert parse_qs(finding.link.partition("?")[2])["model"] == ["model-a", "model-c"]
+
+
+def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(material: Material) -> None:
+    finding = discarded(material)
+    statuses = pd.concat([material.status("main", m) for m in MODELS])
+    gone = int((statuses != "kept").sum())
+    assert f"{gone} of 360 pairs of model and flow" in finding.text
+    assert f"a tie {int((statuses == 'tie').sum())}" in finding.text
+    assert "no neutral norm" in finding.text
+    assert parse_qs(finding.link.partition("?")[2])["held"] == ["none"]
+
+
+def test_one_model_is_not_said_to_disagree_and_too_little_is_said_to_be_too_little(tmp_path: Path) -> None:
+    study = make_folder(tmp_path, models=["alone"])
+    one = read_material(study, tmp_path)
+    assert "no other to compare it with" in findings(one)[1].text
+    few = {pair: norms.head(2) for pair, norms in one.norms.items()}
+    codes = {
+        pair: type(c)(c.flows[:2], np.full_like(c.answers[:2], 5), c.shown[:2])
+        for pair, c in one.codes.items()
+    }
+    empty = {p: n.assign(**{"status_3_0.5": pd.Categorical(["below_t_val"] * 2)}) for p, n in few.items()}
+    nothing = Material(study, tmp_path, empty, codes, one.vignettes, one.prompts, one.provenance)
+    said = [finding.text for finding in findings(nothing)]
+    assert "No two levels of a factor have 30 valid answers" in said[0]
+    assert "holds a norm under the thresholds" in said[2]
+
+
+def test_the_delta_comes_from_the_table_of_the_study(material: Material) -> None:
+    finding = findings(material)[3]
+    assert finding.number == "−40.00"
+    assert "model-b are nearest to them (+5.00 on average over 10 flows)" in finding.text
+    assert "those of model-a furthest (−40.00)" in finding.text
+    assert "from -100 to 100" in finding.text
+
+
+# --- Explorer
+
+
+def test_the_explorer_holds_norms_counts_and_answers(material: Material) -> None:
+    data = explorer_data(material)
+    (arm, other) = data["arms"]
+    assert [arm["name"], other["name"], data["main"]] == ["main", "one", "main"]
+    assert [len(arm["variants"]), len(other["variants"])] == [6, 1]
+    norms = material.norms["main", "model-c"]
+    packed = next(model for model in arm["models"] if model["name"] == "model-c")
+    raw = gzip.decompress(base64.b64decode(packed["norms"]))
+    counts = np.frombuffer(raw, "<u2", 720).reshape(6, 120)
+    assert counts[0].tolist() == norms["n_asked"].tolist()
+    assert counts[1:].T.tolist() == norms[tables.COUNT_COLUMNS].to_numpy().tolist()
+    value = np.frombuffer(raw, "i1", 120, offset=1440)
+    assert value.tolist() == norms["value"].fillna(127).tolist()
+    status = np.frombuffer(raw, "i1", offset=1560)
+    assert [tables.NORM_STATUSES[code] for code in status] == material.status("main", "model-c").tolist()
+    answers = unpacked(packed["answers"], "u1").reshape(6, 120).T
+    assert (answers == material.codes["main", "model-c"].answers).all()
+    assert len(arm["orders"]) == 1  # three models, the same orders
+    assert json.loads(gzip.decompress(base64.b64decode(data["datasets"]["flows"]["texts"]))) == list(
+        material.vignettes["flows"]["vignette"]
+    )
+
+
+def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(material: Material) -> None:
+    whole = explorer_data(material)["arms"]
+    room = sum(len(pack) for pack in whole[0]["orders"]) + len(whole[0]["models"][0]["answers"])
+    main, one = explorer_data(material, most_bytes=room)["arms"]
+    assert [model["answers"] is None for model in main["models"]] == [False, True, True]
+    assert one["models"][0]["answers"] is None
+
+
+def test_the_data_cannot_end_their_element(hostile: Material) -> None:
+    text = embedded({"a": HOSTILE + "<!--\u2028\u2029]]>"})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text)["a"].startswith(HOSTILE)
+
+
+# --- Sections
+
+
+@pytest.mark.parametrize("section", ["figures", "analyses"])
+def test_every_kind_has_one_place_on_the_page(section: str) -> None:
+    placed = [kind for part in SECTIONS for kind in getattr(part, section)]
+    assert sorted(placed) == sorted(KINDS[section])
+
+
+def test_every_status_has_its_words() -> None:
+    assert set(STATUSES) == set(tables.ANSWER_STATUSES) - {"ok"}
+
+
+def test_tables_are_cut_rounded_and_taken_along_whole(material: Material) -> None:
+    (table,) = [t for part in sections(material, "make --") for t in part["tables"] if t["name"] == "counts"]
+    assert [cell["text"] for cell in table["rows"][0]] == ["main", "cell", "0.1235", "1e-5"]
+    assert table["rows"][0][2]["whole"] == "0.123456789"
+    kept = base64.b64decode(table["data"]["href"].partition(",")[2])
+    assert kept == (material.folder / "tables/counts.csv").read_bytes()
+    assert table["command"] == f"make -- {material.folder.as_posix()}/tables/counts.csv"
+
+
+def test_a_drawing_loses_no_text_and_no_visible_digit() -> None:
+    text = unquote(
+        svg_address('<svg a="1.23456"><metadata>x</metadata><text>p = 0.98765 "q" #1</text></svg>')
+    )
+    assert text == 'data:image/svg+xml,<svg a="1.23"><text>p = 0.98765 "q" #1</text></svg>'
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("0.123456", "0.1235"), ("NA", "NA"), ("01", "01"), ("1e-5", "1e-5"), ("v1.2.3", "v1.2.3")],
+)
+def test_numbers_are_shortened_and_nothing_else_is(given: str, said: str) -> None:
+    assert number(given) == said
+
+
+def test_a_share_is_not_called_all_or_none_unless_it_is() -> None:
+    assert [share(1, 1000), share(999, 1000), share(0, 9), share(9, 9), share(1, 0)] == [
+        "under 1%",
+        "over 99%",
+        "0%",
+        "100%",
+        "none",
+    ]
+
+
+def test_a_link_is_read_back_as_it_was_meant() -> None:
+    found = parse_qs(link("a&b", ["m=1", "m 2"], rows="#x").partition("?")[2])
+    assert found == {"arm": ["a&b"], "model": ["m=1", "m 2"], "rows": ["#x"]}
+
+
+# --- The page
+
+
+def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: Material) -> None:
+    page = Page(render(hostile, COMMAND))
+    assert [tag for tag, _ in page.tags].count("script") == 2
+    assert len([tag for tag, _ in page.tags if tag == "img"]) == 1
+    assert not any(name.startswith("on") or name == "style" for _, given in page.tags for name in given)
+    assert page.text.count(HOSTILE) > 20
+
+
+def test_the_page_needs_no_network_and_says_so_to_the_browser(material: Material) -> None:
+    text = render(material, COMMAND)
+    page = Page(text)
+    links = [
+        v for _, given in page.tags for name, v in given.items() if name in ("src", "href", "srcset", "data")
+    ]
+    assert all((value or "").startswith(("data:", "#", "../")) for value in links)
+    assert not [tag for tag, _ in page.tags if tag in ("link", "iframe", "object", "embed", "base")]
+    (said,) = [
+        given["content"] for _, given in page.tags if given.get("http-equiv") == "Content-Security-Policy"
+    ]
+    style, script = (re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL) for tag in ("style", "script"))
+    assert style is not None
+    assert script is not None
+    assert said == policy(style[1], script[1])
+    assert "default-src 'none'" in str(said)
+    assert "unsafe" not in str(said)
+
+
+def test_the_script_never_makes_html_from_data(folder: Path) -> None:
+    for path in (folder / "workflow/lib/cinorms/templates").glob("report_*.js"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", text
+        )
+        assert text.count("\n") < 250
+
+
+@pytest.mark.parametrize("planted", [True, False])
+def test_the_mark_of_planted_respondents(material: Material, planted: bool) -> None:
+    one = Material(**{**vars(material), "study": {**material.study, "planted": planted}})
+    assert ("Planted respondents: no model was asked." in Page(render(one, COMMAND)).text) == planted
+
+
+def test_the_page_says_what_was_asked_when_and_at_what_cost(material: Material) -> None:
+    text = Page(render(material, COMMAND)).text
+    assert "120 flows of Flows, each in up to 6 variants: 3 wordings (Paraphrases) in 2 orders" in text
+    assert "2026-01-02 to 2026-01-03" in text
+    assert "0.50" in text
+    assert "I will not say" in text
+
+
+def test_a_study_without_figures_and_tables_has_a_page(material: Material) -> None:
+    study = {**material.study, "figures": {}, "analyses": {}}
+    text = Page(render(Material(**{**vars(material), "study": study}), COMMAND)).text
+    assert "Norm explorer" in text
+    assert "Answers and norms" not in text
+
+
+def test_the_same_study_gives_the_same_page(material: Material) -> None:
+    assert render(material, COMMAND) == render(material, COMMAND)
+
+
+@pytest.mark.parametrize(
+    ("colour", "ink"), [("#ffffff", "#000000"), ("#000000", "#ffffff"), ("#d2722f", "#000000")]
+)
+def test_small_numbers_stand_in_the_ink_with_more_contrast(colour: str, ink: str) -> None:
+    assert ink_on(colour) == ink
+
+
+# --- What is said of a study
+
+
+def test_a_study_is_described_without_what_only_its_makers_need(build_study: Callable[..., Any]) -> None:
+    study = build_study({"models": ["gpt-4o-mini"]})
+    said = describe(study)
+    assert json.loads(json.dumps(said)) == said
+    assert said["models"]["gpt-4o-mini"]["source"] == "gpt-4o-mini"
+    assert "rates" not in said["models"]["gpt-4o-mini"]
+    assert said["arms"]["main"]["layouts"] == {"gpt-4o-mini": "single"}
+    assert said["analyses"]["regression"]["about"].startswith("Cumulative link model")
+    assert said["planted"] is False
+    assert describe(build_study())["planted"] is True
+
+
+def test_what_a_card_says_of_a_study_does_not_change_with_figures_or_other_models(
+    build_study: Callable[..., Any],
+) -> None:
+    one, two = "planted-gpt-4o-mini", "planted-tulu-2-7b"
+    before = describe_for_card(build_study({"models": [one]}), one)
+    after = describe_for_card(build_study({"models": [one, two], "figures": {}}), one)
+    assert before == after
+    assert before != describe_for_card(build_study({"models": [one], "norms": {"t_val": 7}}), one)
+
+
+# --- Cards
+
+
+def test_a_card_counts_what_the_norms_hold(material: Material) -> None:
+    card = make_card(material, "model-b")
+    (main,) = card["arms"]
+    held = material.held("main", "model-b")
+    assert main["levels"] == {str(level): int((held == level).sum()) for level in range(-2, 3)}
+    row = next(row for row in main["by_factor"] if row["level"] == "the police")
+    flows = material.vignettes["flows"].query("recipient == 'the police'")["flow"]
+    part = held[held.index.isin(flows)]
+    assert (row["norms"], row["flows"], row["accepted"]) == (len(part), 24, int((part > 0).sum()))
+    assert main["most_accepted"][0]["value"] == held.max()
+    assert main["least_accepted"][0]["value"] == held.min()
+    assert main["delta"] == {"mean_signed": 5.0, "mean_absolute": 9.0, "flows": 10, "status": "ok"}
+    assert json.loads(card_json(card)) == card
+
+
+def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(material: Material) -> None:
+    card = make_card(material, "model-a")
+    text = card_markdown(card)
+    assert "Planted respondents: no model was asked." in text
+    assert "A flow without a norm is not neutral" in text
+    assert text.count("## Flows (arm ") == 2
+    assert "Mean answers less expected values: -40.00 on average over 10 flows" in text
+    real = make_card(Material(**{**vars(material), "study": _unplanted(material)}), "model-a")
+    assert "Planted" not in card_markdown(real)
+
+
+def _unplanted(material: Material) -> dict[str, Any]:
+    models = {name: {**model, "planted": False} for name, model in material.study["models"].items()}
+    return {**material.study, "models": models}
+
+
+def test_a_card_lets_nothing_hostile_through(hostile: Material) -> None:
+    mark = "| [a](javascript:x) `b` *c* ![d](e)\n# f"
+    card = make_card(hostile, "model-a")
+    card["arms"][0]["prompts"] += mark
+    text = card_markdown(card)
+    assert "<" not in text
+    assert escape(mark) in text
+    assert escape(mark) == "\\| \\[a\\](javascript:x) \\`b\\` \\*c\\* \\!\\[d\\](e) # f"
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    for line in rows:
+        assert len(re.findall(r"(?<!\\)\|", line)) in (3, 4, 7)

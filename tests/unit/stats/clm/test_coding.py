@@ -1,0 +1,100 @@
+"""Factors as terms: coding, grouping and crossproducts, against plain dummy matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.stats.clm.coding import Crossproducts, aliased_terms, code_factors, group_rows
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.choice(list("xyz"), 50), "b": rng.choice(["p", "q"], 50)})
+
+
+def dummies(frame: pd.DataFrame, coding) -> np.ndarray:
+    return np.column_stack([(frame[f] == level).to_numpy(float) for f, level, _ in coding.slot_names()])
+
+
+def test_the_baseline_comes_first_and_has_no_term(frame: pd.DataFrame) -> None:
+    coding, slots = code_factors(frame, ["a", "b"], {"a": "y"})
+    assert coding.levels == (("y", "x", "z"), ("p", "q"))
+    terms = [coding.slot_names()[s] for s in coding.term_slots]
+    assert terms == [("a", "x", "y"), ("a", "z", "y"), ("b", "q", "p")]
+    assert [coding.slot_names()[s][1] for s in slots[:, 0]] == frame["a"].tolist()
+    np.testing.assert_array_equal(coding.slots_of(frame), slots)
+
+
+def test_a_categorical_keeps_its_order_and_loses_unused_categories(frame: pd.DataFrame) -> None:
+    ordered = frame.assign(a=pd.Categorical(frame["a"], categories=["z", "w", "y", "x"]))
+    assert code_factors(ordered, ["a"])[0].levels == (("z", "y", "x"),)
+    assert code_factors(frame, ["a"])[0].levels == (("x", "y", "z"),)
+
+
+def test_numbers_are_levels_in_their_own_order() -> None:
+    coding, _ = code_factors(pd.DataFrame({"n": [13, 7, 70, 7]}), ["n"])
+    assert coding.levels == (("7", "13", "70"),)
+
+
+def test_crossproducts_equal_those_of_the_dummy_matrix(frame: pd.DataFrame) -> None:
+    coding, slots = code_factors(frame, ["a", "b"], {"a": "z"})
+    cross, x = Crossproducts(coding, slots), dummies(frame, coding)
+    rng = np.random.default_rng(1)
+    w, beta, key = rng.normal(size=50), rng.normal(size=5), rng.integers(3, size=50)
+    v = rng.normal(size=(5, 5))
+    v = v + v.T
+    np.testing.assert_allclose(cross.linear(beta), x @ beta)
+    np.testing.assert_allclose(cross.sums(w), x.T @ w)
+    np.testing.assert_allclose(cross.gram(w), (x.T * w) @ x, atol=1e-12)
+    np.testing.assert_allclose(cross.by_key(w, key, 3), (x.T * w) @ np.eye(3)[key], atol=1e-12)
+    np.testing.assert_allclose(cross.quadratic(v), ((x @ v) * x).sum(axis=1))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**40)), min_size=1, max_size=30))
+def test_groups_are_the_distinct_rows(rows: list[tuple[int, int]]) -> None:
+    columns = [np.array(c, dtype=np.int64) for c in zip(*rows, strict=True)]
+    columns.append(columns[1])  # three wide columns overflow one 64-bit key
+    columns.append(columns[1][::-1].copy())
+    first, group = group_rows(columns)
+    full = list(zip(*columns, strict=True))
+    assert len(first) == len(set(full))
+    assert all(full[first[g]] == row for g, row in zip(group, full, strict=True))
+
+
+def test_linked_factors_are_aliased_from_the_second_on(frame: pd.DataFrame) -> None:
+    linked = frame.assign(twin=frame["a"].str.upper(), whole=frame["a"] + frame["b"])
+    coding, slots = code_factors(linked, ["a", "twin", "b", "whole"])
+    aliased = aliased_terms(Crossproducts(coding, slots), coding.term_slots)
+    terms = pd.Series(aliased, index=[coding.slot_names()[s][0] for s in coding.term_slots])
+    assert not terms["a"].any()
+    assert terms["twin"].all()
+    assert not terms["b"]
+    assert terms["whole"].sum() == 3  # six cells less a constant, two terms of a and one of b leave two
+    x = dummies(linked, coding)[:, coding.term_slots]
+    kept = np.column_stack([np.ones(len(x)), x[:, ~aliased]])
+    assert np.linalg.matrix_rank(kept) == kept.shape[1] == np.linalg.matrix_rank(np.column_stack([kept, x]))
+
+
+def test_what_cannot_be_coded_is_said(frame: pd.DataFrame) -> None:
+    with pytest.raises(ConfigError, match="choose one of"):
+        code_factors(frame, ["a"], {"a": "w"})
+    with pytest.raises(ConfigError, match="not among the factors"):
+        code_factors(frame, ["a"], {"b": "p"})
+    with pytest.raises(ConfigError, match="columns are"):
+        code_factors(frame, ["c"])
+    with pytest.raises(ConfigError, match="named twice"):
+        code_factors(frame, ["a", "a"])
+    with pytest.raises(DataError, match="1 rows have no level"):
+        code_factors(pd.DataFrame({"a": ["x", None, "y"]}), ["a"])
+    with pytest.raises(DataError, match="read the same"):
+        code_factors(pd.DataFrame({"a": pd.Series([1, "1"], dtype=object)}), ["a"])
+    coding, _ = code_factors(frame, ["a"])
+    with pytest.raises(DataError, match="was not in the fitted data"):
+        coding.slots_of(pd.DataFrame({"a": ["w"]}))

@@ -1,0 +1,129 @@
+"""Mixed models against R's ordinal::clmm, and what they are for: intervals that cover."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.core.errors import ConfigError
+from cinorms.stats.clm.crossed import crossed
+from cinorms.stats.clm.fit import fit_clm
+from cinorms.stats.clm.mixed import _Mixed, fit_clmm
+
+REFERENCE = Path(__file__).parents[3] / "reference"
+FACTORS = ["sender", "recipient", "order"]
+
+
+@pytest.fixture(scope="module")
+def data() -> pd.DataFrame:
+    return pd.read_csv(REFERENCE / "clm_data.csv")
+
+
+@pytest.mark.parametrize(
+    ("model", "link", "nodes"), [("laplace", "logit", 1), ("agq9", "logit", 9), ("probit_agq9", "probit", 9)]
+)
+def test_equals_r_clmm(data: pd.DataFrame, model: str, link: str, nodes: int) -> None:
+    expected = pd.read_csv(REFERENCE / "clmm_reference.csv").query("model == @model").set_index("parameter")
+    fit = fit_clmm(data, "level", FACTORS, "flow", {"sender": "lock"}, link=link, nodes=nodes)
+    assert fit.status == "ok"
+    names = [*fit.thresholds["threshold"], *(fit.coefficients["factor"] + fit.coefficients["level"])]
+    assert set(names) == set(expected.index) - {"logLik", "sd_flow"}
+    for column in ("estimate", "std_err"):
+        found = np.concatenate([fit.thresholds[column], fit.coefficients[column]])
+        np.testing.assert_allclose(found, expected.loc[names, column], atol=1e-4)
+    assert fit.sd["flow"] == pytest.approx(expected.loc["sd_flow", "estimate"], abs=1e-4)
+    assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-4)
+    assert fit.n_clusters == 60
+
+
+@pytest.mark.parametrize("groups", [("flow", "variant"), ("variant", "flow")])
+def test_crossed_intercepts_equal_r_clmm(data: pd.DataFrame, groups: tuple[str, str]) -> None:
+    reference = pd.read_csv(REFERENCE / "clmm_reference.csv").query("model == 'crossed_laplace'")
+    expected = reference.set_index("parameter")
+    fit = fit_clmm(data, "level", FACTORS, groups, {"sender": "lock"})
+    assert fit.status == "ok"
+    names = [*fit.thresholds["threshold"], *(fit.coefficients["factor"] + fit.coefficients["level"])]
+    assert set(names) == set(expected.index) - {"logLik", "sd_flow", "sd_variant"}
+    for column in ("estimate", "std_err"):
+        found = np.concatenate([fit.thresholds[column], fit.coefficients[column]])
+        np.testing.assert_allclose(found, expected.loc[names, column], atol=2e-4)
+    for name in groups:
+        assert fit.sd[name] == pytest.approx(expected.loc[f"sd_{name}", "estimate"], abs=1e-4)
+    assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-4)
+    with pytest.raises(ConfigError, match="Laplace"):
+        fit_clmm(data, "level", FACTORS, groups, nodes=5)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+@pytest.mark.parametrize("groups", [("flow", "variant"), ("variant", "flow")])
+def test_the_gradient_with_crossed_intercepts_is_that_of_the_likelihood(
+    data: pd.DataFrame, link: str, groups: tuple[str, str]
+) -> None:
+    mixed = crossed(data, "level", FACTORS, groups, None, link)
+    at = np.append(fit_clm(data, "level", FACTORS, link=link).solved.parameters, [0.6, 0.3])
+    _, gradient = mixed.evaluate(at)
+    steps = 1e-5 * np.eye(len(at))
+    numeric = [(mixed.evaluate(at + e)[0] - mixed.evaluate(at - e)[0]) / 2e-5 for e in steps]
+    np.testing.assert_allclose(gradient, numeric, atol=2e-5)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+@pytest.mark.parametrize("nodes", [1, 5])
+def test_the_gradient_is_that_of_the_likelihood(data: pd.DataFrame, link: str, nodes: int) -> None:
+    solved = fit_clm(data, "level", FACTORS, link=link, cluster="flow").solved
+    mixed = _Mixed(solved.problem, solved.clusters, nodes)
+    at = np.append(solved.parameters, 0.6)
+    _, gradient = mixed.evaluate(at)
+    steps = 1e-5 * np.eye(len(at))
+    numeric = [(mixed.evaluate(at + e)[0] - mixed.evaluate(at - e)[0]) / 2e-5 for e in steps]
+    np.testing.assert_allclose(gradient, numeric, atol=1e-5)
+
+
+def test_without_differences_between_groups_it_is_the_plain_model() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.choice(["x", "y"], 2000), "flow": np.arange(2000) // 20})
+    frame["level"] = np.searchsorted([-1.0, 1.0], (frame["a"] == "y") + rng.logistic(size=2000))
+    mixed, plain = fit_clmm(frame, "level", ["a"], "flow", nodes=5), fit_clm(frame, "level", ["a"])
+    assert mixed.status == "ok"
+    assert mixed.sd["flow"] < 0.3
+    np.testing.assert_allclose(mixed.coefficients["estimate"], plain.coefficients["estimate"], rtol=0.03)
+    assert mixed.log_likelihood >= plain.log_likelihood - 1e-6
+
+
+def test_what_the_plain_model_cannot_fit_has_no_numbers(data: pd.DataFrame) -> None:
+    frame = data.assign(level=data["level"].where(data["sender"] != "meter", -2))
+    fit = fit_clmm(frame, "level", FACTORS, "flow")
+    assert fit.status == "separated"
+    assert "sender = meter" in fit.reason
+    assert fit.coefficients["estimate"].isna().all()
+    assert fit.sd == {}
+    assert set(fit.coefficients["status"]) == {"separated", "not_estimated"}
+    assert fit_clmm(data.assign(level=0), "level", FACTORS, "flow").status == "one_level"
+    with pytest.raises(ConfigError, match="odd"):
+        fit_clmm(data, "level", FACTORS, "flow", nodes=4)
+
+
+@pytest.mark.slow
+def test_its_intervals_cover_and_those_of_the_naive_model_do_not() -> None:
+    """200 planted studies of 60 flows with a random intercept: 95% intervals of a factor of the flows."""
+    rng = np.random.default_rng(11)
+    hits = {"mixed": 0, "naive": 0}
+    for _ in range(200):
+        flows = pd.DataFrame(
+            {"flow": np.arange(60), "a": np.repeat(["x", "y"], 30), "u": rng.normal(size=60)}
+        )
+        frame = flows.loc[flows.index.repeat(8)]
+        latent = (frame["a"] == "y") * 1.0 + frame["u"] + rng.logistic(size=len(frame))
+        frame = frame.assign(level=np.searchsorted([-1.0, 0.5, 2.0], latent))
+        rows = {
+            "mixed": fit_clmm(frame, "level", ["a"], "flow", nodes=5).coefficients.iloc[0],
+            "naive": fit_clm(frame, "level", ["a"]).coefficients.iloc[0],
+        }
+        for name, row in rows.items():
+            hits[name] += row["conf_low"] <= 1.0 <= row["conf_high"]
+    print(hits)
+    assert 0.91 <= hits["mixed"] / 200 <= 0.985
+    assert hits["naive"] / 200 < 0.85

@@ -1,0 +1,114 @@
+"""p-values below the float range, their text, and corrections on the log scale."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from cinorms.stats import pvalues
+
+REFERENCE = pd.read_csv(Path(__file__).parents[2] / "reference" / "hypotheses_reference.csv")
+LOG10 = REFERENCE[REFERENCE["quantity"] == "log10_p"]
+
+
+@pytest.mark.parametrize("row", list(LOG10.itertuples()), ids=lambda row: f"{row.test} {row.item}")
+def test_tails_are_those_of_r_far_below_the_float_range(row):
+    tail = getattr(pvalues, row.test)
+    found = tail(*map(float, row.item.split()))
+    assert found == pytest.approx(row.value, rel=1e-10, abs=1e-12)
+
+
+def test_the_reference_reaches_below_the_float_range():
+    deepest = LOG10.groupby("test")["value"].min()
+    assert set(deepest.index) == {"normal", "chi_square", "student", "f_ratio"}
+    assert (deepest < -1000).all()
+
+
+@given(st.floats(-37, 37))
+def test_normal_is_scipy_where_scipy_has_a_number(z):
+    assert 10 ** pvalues.normal(z) == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-9)
+
+
+@pytest.mark.parametrize("df", [1, 4, 30])
+def test_the_two_ways_to_the_tail_meet(df):
+    statistics = stats.chi2.isf([1e-289, 1e-291], df)
+    found = [pvalues.chi_square(x, df) for x in statistics]
+    assert found == pytest.approx([-289, -291], rel=1e-9)
+
+
+def test_no_p_is_zero():
+    p = pvalues.to_p([-5000.0, -400.0, -308.0, -2.0, 0.0, np.nan])
+    assert (p[:5] > 0).all()
+    assert p[0] == p[1] == pvalues.SMALLEST
+    assert p[3:5] == pytest.approx([0.01, 1.0])
+    assert np.isnan(p[5])
+
+
+@pytest.mark.parametrize(
+    ("log10_p", "text"),
+    [
+        (np.log10(0.0837), "0.084"),
+        (0.0, "1"),
+        (np.log10(0.00123), "0.0012"),
+        (np.log10(4.06) - 272, "4.1e-272"),
+        (np.log10(6.5) - 1590, "6.5e-1590"),
+        (np.log10(9.97) - 500, "1.0e-499"),
+        (np.nan, ""),
+    ],
+)
+def test_text(log10_p, text):
+    assert pvalues.show(log10_p) == text
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.floats(1e-12, 1.0), min_size=1, max_size=20))
+def test_corrections_are_those_of_statsmodels(p):
+    names = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}
+    for ours, theirs in names.items():
+        expected = multipletests(p, method=theirs)[1]
+        assert 10 ** pvalues.adjust(np.log10(p), ours) == pytest.approx(expected, rel=1e-9)
+
+
+@given(st.lists(st.one_of(st.floats(-5000, 0), st.just(np.nan)), max_size=15), st.randoms())
+def test_corrections_do_not_depend_on_the_order_and_only_raise(log10_p, random):
+    order = list(range(len(log10_p)))
+    random.shuffle(order)
+    given_p = np.array(log10_p, dtype=float)
+    for method in pvalues.METHODS:
+        found = pvalues.adjust(given_p, method)
+        assert np.array_equal(pvalues.adjust(given_p[order], method), found[order], equal_nan=True)
+        tested = ~np.isnan(given_p)
+        assert np.array_equal(np.isnan(found), ~tested)
+        assert (found[tested] >= given_p[tested] - 1e-12).all()
+        assert (found[tested] <= 0).all()
+
+
+def test_a_test_that_could_not_be_made_is_not_counted():
+    found = pvalues.adjust([-4.0, np.nan, -1.0], "bonferroni")
+    assert found[[0, 2]] == pytest.approx([-4 + np.log10(2), -1 + np.log10(2)])
+
+
+def test_differences_below_the_float_range_survive_correction():
+    found = pvalues.adjust([-900.0, -800.0, -700.0], "holm")
+    assert found == pytest.approx([-900 + np.log10(3), -800 + np.log10(2), -700])
+
+
+def test_an_unknown_correction_is_refused():
+    with pytest.raises(ValueError, match="tukey"):
+        pvalues.adjust([-1.0], "tukey")
+
+
+def test_columns():
+    table = pd.DataFrame({"model_a": ["x", "y"], "log10_p": [-1000.0, np.nan], "status": ["ok", "no_flows"]})
+    found = pvalues.add_columns(table, corrections=True)
+    corrections = [f"{p}p_{m}" for m in pvalues.METHODS for p in ("", "log10_")]
+    assert list(found) == ["model_a", "p", "log10_p", "p_text", *corrections, "status"]
+    assert list(found["p_text"]) == ["1.0e-1000", ""]
+    assert found["p_holm"].iloc[0] == pvalues.SMALLEST
+    assert found["p_holm"].isna().tolist() == [False, True]
+    assert list(table) == ["model_a", "log10_p", "status"]

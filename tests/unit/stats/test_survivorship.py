@@ -1,0 +1,216 @@
+"""What the thresholds discard: worked examples, and the printed Tables 2 and 3 from the published answers."""
+
+import os
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2_contingency
+
+from cinorms.core.errors import DataError
+from cinorms.norms import assessment
+from cinorms.published import frames
+from cinorms.stats import survivorship
+
+MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
+MODELS = {
+    "gpt-4o-mini-8B": "gpt-4o-mini-8B",
+    "llama-3.1-8B": "Meta-Llama-3.1-8B-Instruct",
+    "tulu-2-7B": "tulu-2-7b",
+    "tulu-2-13B": "tulu-2-13b",
+    "tulu-2-dpo-7B": "tulu-2-dpo-7b",
+    "tulu-2-dpo-13B": "tulu-2-dpo-13b",
+    "tulu-2-7B-AWQ": "tulu-2-7B-AWQ",
+    "tulu-2-13B-AWQ": "tulu-2-13B-AWQ",
+}
+STEPS = {
+    "25_to_50": (0.25, 0.5),
+    "50_to_67": (0.5, 0.67),
+    "plurality_to_25": ("plurality", 0.25),
+    "plurality_to_50": ("plurality", 0.5),
+    "plurality_to_67": ("plurality", 0.67),
+}
+T_MAJ = ["plurality", 0.25, 0.5, 0.67]
+
+
+def answers_of(flows):
+    """Return answers from a list of lists of levels, None for an invalid answer."""
+    rows = [
+        (f, f"{v}_0", x, "invalid" if x is None else "ok")
+        for f, xs in enumerate(flows)
+        for v, x in enumerate(xs)
+    ]
+    return pd.DataFrame(rows, columns=["flow", "variant", "level", "status"]).astype({"level": "Int8"})
+
+
+FLOWS = [
+    [1, 1, 1, 1],  # all agree
+    [1, 1, 1, -2],  # 75%
+    [1, 1, -2, 0],  # 50%
+    [1, 1, -2, -2],  # a tie
+    [1, None, None, None],  # one valid answer
+    [None, None, None, None],
+]
+
+
+@pytest.fixture
+def table():
+    return assessment.assess(answers_of(FLOWS), [0, 2], T_MAJ, "strict")
+
+
+def test_discarded_flows_by_hand(table):
+    found = survivorship.discarded(table, [0, 2], ["plurality", 0.5, 0.67]).set_index(["t_val", "t_maj"])
+    columns = ["flows", "below_t_val", "of", "no_majority", "tie", "discarded", "kept"]
+    assert found.loc[(2, "plurality"), columns].tolist() == [6, 2, 4, 0, 1, 1, 3]
+    assert found.loc[(2, "0.5"), columns].tolist() == [6, 2, 4, 0, 1, 1, 3]
+    assert found.loc[(2, "0.67"), columns].tolist() == [6, 2, 4, 1, 1, 2, 2]
+    assert found.loc[(0, "0.67"), columns].tolist() == [6, 1, 5, 1, 1, 2, 3]
+    assert found.loc[(2, "0.67"), "share_discarded"] == 0.5
+
+
+def test_discarded_without_a_flow_to_discard_says_so():
+    table = assessment.assess(answers_of([[None, None]]), [1], [0.5], "strict")
+    found = survivorship.discarded(table, [1], [0.5]).iloc[0]
+    assert found["status"] == "no_flows"
+    assert np.isnan(found["share_discarded"])
+
+
+def test_lost_norms_by_hand(table):
+    found = survivorship.lost(table, 0, [("plurality", 0.67), (0.5, 0.67), (0.67, 0.67)])
+    assert found["kept_from"].tolist() == [4, 4, 3]
+    assert found["lost"].tolist() == [1, 1, 0]
+    assert found["share_lost"].tolist() == [1 / 6, 1 / 6, 0]
+    assert found["changed"].tolist() == [0, 0, 0]
+
+
+def test_minority_by_hand():
+    table = assessment.assess(
+        answers_of([[1, 1, 1, -2, 0], [1, 1, 1, 1, 0], [2, 2, 2, 2, 2], [1, 2, None, 1, 2]]),
+        [0],
+        T_MAJ,
+        "strict",
+    )
+    found = survivorship.minority(table)
+    assert found["n_minority"].tolist() == [2, 1, 0, 0]
+    assert found["share"].tolist()[:3] == [0.4, 0.2, 0]
+    assert found["variance"].tolist()[:2] == [1.0, 0.0]
+    assert found["deviation"].tolist()[:2] == [2.0, 1.0]
+    assert found["max_deviation"].tolist()[:2] == [3.0, 1.0]
+    assert found["single_dissent"].tolist() == [False, True, False, False]
+    assert found["status"].tolist() == ["ok", "ok", "unanimous", "no_value"]
+    assert found.loc[2:, ["variance", "deviation", "max_deviation"]].isna().all(axis=None)
+    assert np.isnan(found.loc[3, "share"])
+
+
+def vignettes(n, **factors):
+    return pd.DataFrame({"flow": np.arange(n), "vignette": "v"} | factors)
+
+
+def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
+    # Sender "a" always agrees, "b" never; the recipient alternates and says nothing.
+    flows = [[1, 1, 1, 1]] * 20 + [[1, 2, -1, -2]] * 20
+    table = assessment.assess(answers_of(flows), [0], [0.5], "strict")
+    context = vignettes(40, sender=["a"] * 20 + ["b"] * 20, recipient=["x", "y"] * 20)
+    found = survivorship.association(table, context, ["sender", "recipient"], 0, 0.5).set_index("factor")
+    expected = chi2_contingency([[0, 20], [20, 0]], correction=False)
+    assert found.loc["sender", "statistic"] == pytest.approx(expected.statistic)
+    assert found.loc["sender", "p"] == pytest.approx(expected.pvalue)
+    assert found.loc["sender", "cramers_v"] == pytest.approx(1)
+    assert found.loc["recipient", "statistic"] == 0
+    assert found["status"].tolist() == ["ok", "ok"]
+    levels = survivorship.by_level(table, context, ["sender"], 0, 0.5)
+    assert levels.values.tolist() == [["sender", "a", 20, 20, 0, 0.0], ["sender", "b", 20, 0, 20, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("flows", "sender", "status"),
+    [
+        ([[1, 1]] * 4, "aabb", "none_discarded"),
+        ([[1, 2]] * 4, "aabb", "all_discarded"),
+        ([[1, 1], [1, 2]] * 2, "aaaa", "one_level"),
+        ([[1, 1], [1, 2]] * 2, "aabb", "low_expected"),
+    ],
+)
+def test_association_says_why_there_is_no_test(flows, sender, status):
+    table = assessment.assess(answers_of(flows), [0], [0.67], "strict")
+    found = survivorship.association(table, vignettes(4, sender=list(sender)), ["sender"], 0, 0.67).iloc[0]
+    assert found["status"] == status
+    assert np.isnan(found["p"]) == (status != "low_expected")
+
+
+def test_factors_and_flows_must_be_known(table):
+    with pytest.raises(DataError, match=r"no factors \['colour'\]"):
+        survivorship.by_level(table, vignettes(6, sender="a"), ["colour"], 0, 0.5)
+    with pytest.raises(DataError, match="not in the vignettes table"):
+        survivorship.by_level(table, vignettes(3, sender="a"), ["sender"], 0, 0.5)
+
+
+# --- the authors' answers
+
+
+def published_data(test):
+    without = pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
+    return pytest.mark.published(without(test))
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
+
+
+@pytest.fixture(scope="module")
+def published_norms(frame):
+    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+    return {
+        printed: assessment.assess(
+            frames.to_answers(frame, name, vignettes), [0, 9, 10, 15, 30], T_MAJ, "papers"
+        )
+        for printed, name in MODELS.items()
+    }
+
+
+@published_data
+def test_table_2_is_reproduced_exactly(published_norms):
+    printed = pd.read_csv(MIRROR / "tables" / "pets2026_table2.csv")
+    assert len(printed) == 22
+    for row in printed.itertuples():
+        found = survivorship.discarded(published_norms[row.model], [row.t_val], [0.25, 0.5, 0.67])
+        assert found["flows"].tolist() == [row.flows] * 3
+        assert found["below_t_val"].tolist() == [row.below_t_val] * 3
+        assert found["discarded"].tolist() == [row.discarded_25, row.discarded_50, row.discarded_67]
+        assert found["of"].tolist() == [row.of_25, row.of_50, row.of_67]
+
+
+@published_data
+def test_table_3_is_reproduced_exactly(published_norms):
+    printed = pd.read_csv(MIRROR / "tables" / "pets2026_table3.csv", dtype=str).set_index("model")
+    assert printed.size == 40
+    for model, row in printed.iterrows():
+        found = survivorship.lost(published_norms[model], 0, list(STEPS.values()))
+        assert found["changed"].tolist() == [0] * 5
+        for name, share in zip(STEPS, found["share_lost"], strict=True):
+            rounded = Decimal(100 * share).quantize(Decimal("0.01"), ROUND_HALF_UP)
+            assert rounded == Decimal(row[name]), (model, name)
+
+
+@published_data
+def test_minority_analysis_equals_the_columns_the_authors_published(frame, published_norms):
+    for printed, name in MODELS.items():
+        theirs = frame[frame["model"] == name].set_index("Scenario")
+        scenario = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")["vignette"]
+        theirs = theirs.loc[scenario]
+        ours = survivorship.minority(published_norms[printed])
+        assert (
+            theirs["most_common"].to_numpy() == published_norms[printed]["value"].to_numpy(dtype=float)
+        ).all()
+        assert (theirs["minority_count_common"].to_numpy() == ours["n_minority"]).all()
+        assert (theirs["single_dissent_common"].to_numpy() == ours["single_dissent"]).all()
+        # They write 0 where there is no minority; here it is missing.
+        for column, name_here in (
+            ("minority_var_common", "variance"),
+            ("deviation_from_majority_common", "deviation"),
+            ("max_diff_common", "max_deviation"),
+        ):
+            assert theirs[column].to_numpy() == pytest.approx(ours[name_here].fillna(0), abs=1e-12)

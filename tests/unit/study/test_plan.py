@@ -1,0 +1,180 @@
+"""The plan's numbers by hand; what has no rate has no cost, which is not the same as costing nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from cinorms.core.validation import load_yaml
+from cinorms.prompts.variants import fill, list_variants
+from cinorms.study.plan import (
+    ANSWER_TOKENS,
+    CHARACTERS_PER_TOKEN,
+    WRAPPER_TOKENS,
+    add_precision,
+    as_text,
+    estimate,
+)
+from cinorms.study.study import Study
+
+OPTIONS = "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
+TEMPLATES = ["Is {scenario} fine? {options}", "Rate: {scenario}. One of {options} only."]
+FLOWS = pd.DataFrame(
+    {
+        "flow": range(4),
+        "sender": pd.Categorical(["a", "a", "b", "b"]),
+        "vignette": ["one", "three", "a longer one", "four"],
+    }
+)
+
+
+def asked(**changes: Any) -> dict[str, Any]:
+    return {
+        "arm": "main",
+        "model": "m",
+        "engine": "vllm",
+        "dataset": "d",
+        "select": {},
+        "system": None,
+        "scale": "acceptability",
+        "n_templates": 2,
+        "gpus": 1,
+        "rates": {},
+        **changes,
+    }
+
+
+def plan(*rows: dict[str, Any]) -> pd.DataFrame:
+    return estimate(rows, {"d": FLOWS}, {"main": list_variants("s", TEMPLATES, 2, 3)})
+
+
+def characters(flows: pd.DataFrame, templates: list[str], system: str = "") -> int:
+    """Count the characters of every prompt by writing it."""
+    texts = [fill(t, v, OPTIONS) for t in templates for v in flows["vignette"]]
+    return 3 * sum(len(text) + len(system) for text in texts)
+
+
+def test_tokens_are_those_of_the_prompts_as_they_are_sent() -> None:
+    row = plan(asked()).iloc[0]
+    assert (row["flows"], row["variants"], row["prompts"]) == (4, 6, 24)
+    expected = round(characters(FLOWS, TEMPLATES) / CHARACTERS_PER_TOKEN) + 24 * WRAPPER_TOKENS
+    assert row["input_tokens"] == expected
+    assert row["output_tokens"] == 24 * ANSWER_TOKENS
+
+
+def test_selection_templates_and_system_prompt_count() -> None:
+    row = plan(asked(select={"sender": ["a"]}, n_templates=1, system="Be brief.")).iloc[0]
+    assert (row["flows"], row["variants"], row["prompts"]) == (2, 3, 6)
+    expected = characters(FLOWS.head(2), TEMPLATES[:1], "Be brief.")
+    assert row["input_tokens"] == round(expected / CHARACTERS_PER_TOKEN) + 60
+
+
+def test_gpu_minutes_are_tokens_over_speed_times_gpus() -> None:
+    frame = plan(asked(rates={"tokens_per_second": 10}), asked(rates={"tokens_per_second": 10}, gpus=2))
+    tokens = frame["input_tokens"][0]
+    assert frame["gpu_minutes"].tolist() == pytest.approx([tokens / 600, tokens / 300])
+    assert frame["usd"].isna().all()
+
+
+def test_dollars_are_input_and_output() -> None:
+    rates = {"usd_per_million_input": 150.0, "usd_per_million_output": 600.0}
+    row = plan(asked(engine="openai", gpus=0, rates=rates)).iloc[0]
+    expected = (row["input_tokens"] * 150 + row["output_tokens"] * 600) / 1e6
+    assert row["usd"] == pytest.approx(expected)
+    assert pd.isna(row["gpu_minutes"])
+
+
+@pytest.mark.parametrize("rates", [{}, {"usd_per_million_input": 1.0}, {"usd_per_million_output": 1.0}])
+def test_a_cost_without_its_rates_is_missing_not_0(rates: dict[str, float]) -> None:
+    row = plan(asked(engine="openai", rates=rates)).iloc[0]
+    assert pd.isna(row["usd"])
+    assert pd.isna(row["gpu_minutes"])
+
+
+def test_a_planted_model_costs_nothing() -> None:
+    row = plan(asked(engine="planted", rates={"tokens_per_second": 1, "usd_per_million_input": 9})).iloc[0]
+    assert (row["gpu_minutes"], row["usd"]) == (0, 0)
+
+
+def total_line(text: str) -> list[str]:
+    return next(line for line in text.splitlines() if line.strip().startswith("total")).split()
+
+
+def test_the_text_ends_with_totals_of_what_is_known() -> None:
+    prices = {"usd_per_million_input": 1e4, "usd_per_million_output": 0.0}
+    frame = plan(
+        asked(rates={"tokens_per_second": 0.01}),
+        asked(model="api", engine="openai", gpus=0, rates=prices),
+        asked(model="other", rates={}),
+    )
+    text = as_text(frame)
+    tokens = int(frame["input_tokens"][0])
+    assert total_line(text) == [
+        "total",
+        "72",
+        f"{3 * tokens:,}",
+        f"{72 * ANSWER_TOKENS:,}",
+        f"{tokens / 0.01 / 60:,.0f}",
+        f"{tokens / 100:,.2f}",
+    ]
+    other = next(line for line in text.splitlines() if " other " in line)
+    assert other.split()[-2:] == ["-", "-"]
+    assert "nan" not in text.lower()
+    assert "<na>" not in text.lower()
+
+
+def test_a_total_of_nothing_known_is_not_0() -> None:
+    assert total_line(as_text(plan(asked(), asked(model="n"))))[-2:] == ["-", "-"]
+
+
+def test_the_papers_study_takes_228096_prompts_of_each_open_model(
+    build_study: Callable[..., Study], folder: Path, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
+    study = build_study(load_yaml(folder / "config/pets2026.yaml"))
+    rows = [ask for ask in study.asked() if ask["arm"] == "main"]
+    frame = estimate(rows, {"iot": iot_flows}, {"main": iot_variants}).set_index("model")
+    assert frame.loc["llama-3.1-8b-instruct", "prompts"] == 228_096
+    assert frame.loc["gpt-4o-mini", "prompts"] == 6912 * 9
+    assert frame.loc["gpt-4o-mini", "usd"] == pytest.approx(1.1, abs=0.3)
+    # 79 to 90 tokens a prompt were measured, without the ten of a chat template.
+    tokens = frame.loc["llama-3.1-8b-instruct", "input_tokens"] / 228_096 - WRAPPER_TOKENS
+    assert 79 < tokens < 90.5
+    assert frame.drop("gpt-4o-mini")["gpu_minutes"].notna().all()
+
+
+def pilot_answers() -> pd.DataFrame:
+    """Return answers to four variants of two flows, whose spread is 1 and 2 levels squared; one is missing."""
+    levels = [0, 0, 0, 2, -2, 2, None, 0]
+    return pd.DataFrame(
+        {
+            "flow": [0] * 4 + [1] * 4,
+            "variant": ["0_0", "0_1", "1_0", "1_1"] * 2,
+            "level": pd.array(levels, dtype="Int8"),
+            "status": ["empty" if level is None else "ok" for level in levels],
+        }
+    )
+
+
+def test_a_pilot_says_how_exact_the_planned_variants_are_and_how_many_are_needed() -> None:
+    frame = add_precision(plan(asked()), {("main", "m"): pilot_answers()}, 0.5)
+    spread = (1 + 4) / 2  # mean variance: of 0, 0, 0, 2 and of -2, 2, 0
+    assert frame["variants_needed"].tolist() == [math.ceil(math.ceil(spread / 0.25) / (7 / 8))]
+    assert 0.9 * math.sqrt(spread / 6) < frame["se"][0] < 1.3 * math.sqrt(spread / 6)  # some will be missing
+    line = next(line for line in as_text(frame).splitlines() if line.strip().startswith("main"))
+    assert line.split()[-2:] == [f"{frame['se'][0]:.2f}", "12"]
+
+
+def test_what_the_pilot_did_not_ask_is_missing() -> None:
+    frame = add_precision(plan(asked(model="other")), {("main", "m"): pilot_answers()}, 0.5)
+    assert frame[["se", "variants_needed"]].isna().all(axis=None)
+    assert "nan" not in as_text(frame).lower()
+    assert "<na>" not in as_text(frame).lower()
+
+
+def test_a_plan_without_a_pilot_says_nothing_of_errors() -> None:
+    assert "se" not in as_text(plan(asked())).split()

@@ -1,0 +1,183 @@
+"""A spec holds everything that can change a response, and nothing that cannot."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cinorms.planted.respondents import respondent_of
+from cinorms.study.registry import load_registry
+from cinorms.study.root import Root
+from cinorms.study.spec import make_spec, make_tuning, shards_of
+from cinorms.study.study import Study
+
+Build = Callable[..., Study]
+
+ARM = {"dataset": "iot", "prompts": "chatgpt"}
+MODELS = ["gpt-4o-mini", "tulu-2-7b", "llama-3.1-8b-instruct"]
+
+
+def spec(study: Study, model: str = "tulu-2-7b") -> dict[str, Any]:
+    return make_spec(study, "main", model, "1-of-1")
+
+
+def study_of(build_study: Build, registry: dict[str, Any] | None = None, **arm: Any) -> Study:
+    study = build_study({"models": MODELS, "arms": {"main": {**ARM, **arm}}})
+    for model, changes in (registry or {}).items():
+        study.registry[model].update(changes)
+    return study
+
+
+def test_a_spec_is_plain_data(build_study: Build) -> None:
+    for engine in (None, "planted"):
+        made = spec(build_study({"models": MODELS, "engine": engine}))
+        assert json.loads(json.dumps(made)) == made
+
+
+@pytest.mark.parametrize(
+    "arm",
+    [
+        {"select": {"sender": ["a door lock"]}},
+        {"templates": 3},
+        {"templates_for": {"tulu-2-7b": 3}},
+        {"orders": {"method": "random"}},
+        {"temperature": 0.5},
+        {"max_tokens": 7},
+        {"readout": "options"},
+        {"layout": "instruction_in_system"},
+        {"system": "Be brief."},
+        {"wrap": "paper"},
+    ],
+    ids=lambda arm: next(iter(arm)),
+)
+def test_what_can_change_a_response_changes_the_spec(build_study: Build, arm: dict[str, Any]) -> None:
+    assert spec(study_of(build_study, **arm)) != spec(study_of(build_study))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": "elsewhere/tulu"},
+        {"revision": "abc"},
+        {"dtype": "float16"},
+        {"quantisation": "awq"},
+        {"trust_remote_code": True},
+        {"wrap": "tulu"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_a_model_is_changes_the_spec(build_study: Build, change: dict[str, Any]) -> None:
+    assert spec(study_of(build_study, {"tulu-2-7b": change})) != spec(study_of(build_study))
+
+
+def test_the_seed_changes_the_spec(build_study: Build) -> None:
+    assert spec(build_study({"models": MODELS, "seed": 1})) != spec(build_study({"models": MODELS}))
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        {"norms": {"t_val": 3, "t_maj": "plurality", "consensus": "papers"}},
+        {"figures": {}},
+        {"analyses": {}, "figures": {}},
+        {"models": ["tulu-2-7b"]},
+        {"study": "another", "mirror": "somewhere"},
+        {"arm_defaults": {"templates_for": {"gpt-4o-mini": 3}}},
+        {"arm_defaults": {"orders": {"count": 1}}},  # more orders are more variants, not other ones
+        {"arms": {"main": ARM, "more": {**ARM, "temperature": 1}}, "figures": {}, "analyses": {}},
+        {"datasets": {"coppa": {"null_principle": True}}},
+    ],
+    ids=lambda study: next(iter(study)),
+)
+def test_what_changes_no_response_leaves_the_spec(build_study: Build, study: dict[str, Any]) -> None:
+    assert spec(build_study({"models": MODELS, **study})) == spec(build_study({"models": MODELS}))
+
+
+def test_what_a_run_costs_and_where_it_runs_leave_the_spec(build_study: Build) -> None:
+    tuning = {
+        "gpus": 4,
+        "rates": {},
+        "note": "x",
+        "capacity": 70,
+        "family": "y",
+        "alignment": "dpo",
+        "stand_in": "planted-uniform",
+        "shards": 5,
+    }
+    assert spec(study_of(build_study, {"tulu-2-7b": tuning})) == spec(study_of(build_study))
+
+
+def test_what_changes_no_response_reaches_the_engine_beside_the_spec(build_study: Build) -> None:
+    study = study_of(build_study, {"tulu-2-7b": {"gpus": 4, "max_model_len": 700, "shards": 2}})
+    assert make_tuning(study, "tulu-2-7b") == {"gpus": 4, "max_model_len": 700}
+    assert not {"gpus", "max_model_len"} & set(spec(study))
+    api = make_tuning(study, "gpt-4o-mini")
+    assert (api["mode"], api["key_variable"]) == ("live", "OPENAI_API_KEY")
+    assert json.loads(json.dumps(api)) == api
+
+
+def test_a_quantised_model_is_one_by_its_entry_alone(build_study: Build) -> None:
+    study = build_study({"models": ["tulu-2-7b-awq"]})
+    made = spec(study, "tulu-2-7b-awq")
+    assert (made["quantisation"], made["dtype"]) == ("awq", "float16")
+
+
+def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(build_study: Build) -> None:
+    reasoning = {"effort": "low", "extra_tokens": 2000}
+    study = study_of(build_study, {"gpt-4o-mini": {"reasoning": reasoning}}, temperature=0.5)
+    made = spec(study, "gpt-4o-mini")
+    assert (made["temperature"], made["reasoning"]) == (None, reasoning)
+    study = study_of(build_study, {"gpt-4o-mini": {"reasoning": {**reasoning, "effort": "high"}}})
+    assert spec(study, "gpt-4o-mini") != made
+
+
+def test_the_registry_says_when_gpt_4o_mini_leaves_the_api(root: Root) -> None:
+    assert "14 January 2027" in load_registry(root)["gpt-4o-mini"]["note"]
+
+
+def test_the_papers_wrapper_and_layout_are_the_models_own(build_study: Build) -> None:
+    study = study_of(build_study, wrap="paper", layout="paper")
+    found = {model: (spec(study, model)["wrap"], spec(study, model)["layout"]) for model in MODELS}
+    assert found == {
+        "gpt-4o-mini": ("none", "instruction_in_system"),
+        "tulu-2-7b": ("tulu", "single"),
+        "llama-3.1-8b-instruct": ("llama3", "single"),
+    }
+
+
+def test_a_wrapper_that_an_arm_names_goes_before_the_registrys(build_study: Build) -> None:
+    assert spec(study_of(build_study))["wrap"] == "chat_template"
+    assert spec(study_of(build_study, wrap="llama2"))["wrap"] == "llama2"
+    assert spec(study_of(build_study, {"tulu-2-7b": {"wrap": "tulu"}}))["wrap"] == "tulu"
+
+
+def test_a_planted_spec_holds_the_coefficients_and_what_the_entry_says_instead(build_study: Build) -> None:
+    study = build_study()
+    before = copy.deepcopy(study.registry)
+    study.registry["planted-gpt-4o-mini"]["planted"]["shift"] = 0.25
+    made = make_spec(study, "main", "planted-gpt-4o-mini", "1-of-1")["planted"]
+    assert made["coefficients"]["transmission_principle"]["if owner has given consent"] == 12.43
+    assert (made["shift"], made["noise"], len(made["thresholds"])) == (0.25, 0.4, 4)
+    assert "norms" not in made
+    assert "title" not in made
+    assert before["planted-gpt-4o-mini"]["planted"]["norms"] == "gpt-4o-mini"  # nothing was taken out
+
+
+def test_every_planted_model_of_the_registry_is_a_respondent(build_study: Build, root: Root) -> None:
+    planted = [name for name, entry in load_registry(root).items() if entry["engine"] == "planted"]
+    study = build_study({"models": planted})
+    for model in planted:
+        respondent = respondent_of(make_spec(study, "main", model, "1-of-1"))
+        assert respondent.name == model
+        assert sum(respondent.invalid.values()) < 0.3
+
+
+def test_shards_are_the_registrys_but_never_more_than_variants(build_study: Build) -> None:
+    study = study_of(build_study, {"tulu-2-7b": {"shards": 3}, "gpt-4o-mini": {"shards": 100}})
+    assert shards_of(study, "main", "tulu-2-7b") == ["1-of-3", "2-of-3", "3-of-3"]
+    assert len(shards_of(study, "main", "gpt-4o-mini")) == 33
+    assert shards_of(study, "main", "llama-3.1-8b-instruct") == ["1-of-1"]

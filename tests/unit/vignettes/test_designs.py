@@ -1,0 +1,254 @@
+import itertools
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinorms.core import tables
+from cinorms.core.errors import ConfigError
+from cinorms.vignettes import designs
+from cinorms.vignettes.designs import Design, Level, NullLevel, expand, factor_columns, load_dataset
+
+GOOD = {
+    "title": "Doors",
+    "context": "smart home",
+    "scale": "acceptability",
+    "source": "design",
+    "origin": {"citation": "nobody (2026)", "licence": "MIT"},
+    "factors": {"sender": ["a door", "a lock"], "recipient": ["the police", "a friend", "a shop"]},
+    "template": "{{ sender }} tells {{ recipient }}",
+}
+
+
+def write(folder: Path, **changes: object) -> Path:
+    path = folder / "doors.yaml"
+    document = {key: value for key, value in (GOOD | changes).items() if value is not None}
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def design(factors: dict[str, list[str]], template: str, **more: object) -> Design:
+    levels = {name: tuple(Level(text, text) for text in texts) for name, texts in factors.items()}
+    return Design("doors.yaml", levels, template=template, **more)
+
+
+def test_a_dataset_is_named_after_its_file_and_knows_its_levels(tmp_path):
+    dataset = load_dataset(write(tmp_path))
+    assert (dataset.name, dataset.scale, dataset.n_flows()) == ("doors", "acceptability", 6)
+    assert dataset.factors == {
+        "sender": ("a door", "a lock"),
+        "recipient": ("the police", "a friend", "a shop"),
+    }
+
+
+def test_the_first_factor_is_the_slowest(tmp_path):
+    frame = expand(load_dataset(write(tmp_path)).design)
+    assert frame["flow"].tolist() == list(range(6))
+    assert frame["vignette"].tolist() == [
+        f"{sender} tells {recipient}"
+        for sender in ("a door", "a lock")
+        for recipient in ("the police", "a friend", "a shop")
+    ]
+    assert frame["recipient"].cat.categories.tolist() == ["the police", "a friend", "a shop"]
+    assert frame["expected"].isna().all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+def test_expansion_is_the_full_product(sizes):
+    factors = {f"f{i}": [f"v{i}{j}" for j in range(size)] for i, size in enumerate(sizes)}
+    frame = expand(design(factors, " ".join(f"{{{{ {name} }}}}" for name in factors)))
+    expected = list(itertools.product(*factors.values()))
+    assert list(frame[list(factors)].itertuples(index=False, name=None)) == expected
+    assert frame["vignette"].tolist() == [" ".join(levels) for levels in expected]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.permutations(["a", "b", "c", "d"]))
+def test_linked_factors_vary_together_and_the_group_stands_where_its_first_factor_stands(n, n_c, n_d, order):
+    sizes = {"a": n, "b": n, "c": n_c, "d": n_d}
+    factors = {name: [f"{name}{i}" for i in range(sizes[name])] for name in order}
+    linked = tuple(name for name in order if name in "ab")
+    made = design(factors, "{{ a }} {{ b }} {{ c }} {{ d }}", linked=(linked,))
+    frame = expand(made)
+    assert len(frame) == made.n_flows() == n * n_c * n_d
+    assert (frame["a"].cat.codes == frame["b"].cat.codes).all()
+    slowest_first = [name for name in order if name != linked[1]]
+    codes = list(
+        frame[slowest_first].apply(lambda column: column.cat.codes).itertuples(index=False, name=None)
+    )
+    assert codes == sorted(codes)
+
+
+def test_a_level_can_come_twice_within_a_linked_group():
+    made = design(
+        {"place": ["at home", "online", "online"], "channel": ["heard", "read", "saw"]},
+        "{{ place }}, {{ channel }}",
+        linked=(("place", "channel"),),
+    )
+    frame = expand(made)
+    assert frame["place"].tolist() == ["at home", "online", "online"]
+    assert frame["place"].cat.categories.tolist() == ["at home", "online"]
+
+
+def test_the_null_principle_adds_the_flows_without_the_factor_after_the_others():
+    made = design(
+        {"sender": ["a door", "a lock"], "principle": ["if asked", "if paid"]},
+        "{{ sender }} tells{% if principle %} {{ principle }}{% endif %}",
+        null_level=NullLevel("principle", "nothing stated"),
+    )
+    frame = expand(made, null_principle=True)
+    assert len(frame) == made.n_flows(null_principle=True) == 6
+    assert frame["flow"].tolist() == list(range(6))
+    assert frame["vignette"].tolist()[4:] == ["a door tells", "a lock tells"]
+    assert frame["principle"].tolist()[4:] == ["nothing stated"] * 2
+    assert frame["principle"].cat.categories.tolist() == ["if asked", "if paid", "nothing stated"]
+    assert frame.iloc[:4].equals(expand(made).astype(frame.dtypes.to_dict()))
+
+
+def test_the_null_principle_needs_a_null_level():
+    made = design({"sender": ["a door"]}, "{{ sender }}")
+    with pytest.raises(ConfigError, match=r"doors\.yaml: null_principle .* no key 'null_level'"):
+        expand(made, null_principle=True)
+    with pytest.raises(ConfigError, match="null_level"):
+        made.n_flows(null_principle=True)
+
+
+def test_the_label_goes_into_the_table_and_the_text_into_the_vignette(tmp_path):
+    levels = ["at once", {"label": "nothing stated", "text": ""}]
+    path = write(
+        tmp_path,
+        factors={"sender": ["a door"], "access": levels},
+        template="{{ sender }} opens{% if access %}, {{ access }}{% endif %}",
+    )
+    frame = expand(load_dataset(path).design)
+    assert frame["access"].tolist() == ["at once", "nothing stated"]
+    assert frame["vignette"].tolist() == ["a door opens, at once", "a door opens"]
+
+
+def test_expansion_keeps_the_contract(tmp_path):
+    frame = expand(load_dataset(write(tmp_path)).design)
+    tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
+    again = tables.read(tmp_path / "x.parquet", tables.VIGNETTES)
+    assert again["vignette"].tolist() == frame["vignette"].tolist()
+    assert again["sender"].tolist() == frame["sender"].tolist()
+
+
+def test_factor_columns_are_those_of_the_expansion(tmp_path):
+    made = load_dataset(write(tmp_path)).design
+    assert factor_columns(made).equals(expand(made)[list(made.factors)])
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ sender.upper() }} {{ recipient }}",
+        "{{ sender.__class__ }} {{ recipient }}",
+        "{{ sender['x'] }} {{ recipient }}",
+        "{{ range(3) }} {{ sender }} {{ recipient }}",
+        "{% for x in sender %}{{ x }}{% endfor %} {{ recipient }}",
+        "{% set sender = 'x' %}{{ sender }} {{ recipient }}",
+        "{{ sender }} {{ recipient }} {% include 'x' %}",
+        "{% if sender is defined %}{{ sender }}{% endif %} {{ recipient }}",
+        "{{ sender | upper }} {{ recipient }}",
+        "{{ sender }} {{ recipient }} {% if %}",
+        "{{ sender",
+    ],
+)
+def test_a_template_can_only_show_and_compare_factors(tmp_path, template):
+    with pytest.raises(ConfigError, match=r"doors\.yaml: template: .*(not allowed|not a valid)"):
+        load_dataset(write(tmp_path, template=template))
+
+
+def test_a_template_that_leaves_a_factor_out_is_refused(tmp_path):
+    made = load_dataset(write(tmp_path, template="{{ sender }} tells somebody")).design
+    with pytest.raises(ConfigError, match=r"flows 0 and 1 have the same vignette 'a door tells somebody'"):
+        expand(made)
+
+
+def file(**changes: str) -> dict[str, object]:
+    return {"vignettes": {"url": "x.csv", "sha256": "0" * 64} | changes}
+
+
+CSV = {
+    "source": "csv",
+    "factors": None,
+    "template": None,
+    "files": file(),
+    "columns": {"vignette": "vignette", "factors": {"sender": "sender"}},
+    "rows": 3,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"titlee": "x"}, ["titlee", "did you mean 'title'"]),
+        ({"title": None}, ["'title' is missing"]),
+        ({"scale": "acceptabilty"}, ["scale", "did you mean 'acceptability'"]),
+        ({"source": "cvs"}, ["source", "did you mean 'csv'"]),
+        ({"template": None}, ["'template' is missing", "source: design"]),
+        ({"rows": 3}, ["rows", "not for 'source: design'"]),
+        ({"template": "{{ sendr }} {{ recipient }}"}, ["template", "sendr", "did you mean 'sender'"]),
+        ({"linked": [["sender", "recipients"]]}, ["linked", "did you mean 'recipient'"]),
+        ({"linked": [["sender", "recipient"]]}, ["linked", "sender 2, recipient 3"]),
+        ({"factors": {"sender": ["a", "a"]}, "template": "{{ sender }}"}, ["sender", "'a' is given twice"]),
+        ({"factors": {"Sender": ["a"]}}, ["Sender", "lower-case"]),
+        ({"factors": {"flow": ["a"]}}, ["flow", "cannot name a factor"]),
+        ({"factors": {"sender": []}}, ["factors.sender", "at least 1"]),
+        ({"factors": {"sender": [True]}}, ["factors.sender[0]", "True"]),
+        ({"factors": {"sender": [" a"]}}, ["factors.sender[0]", "spaces"]),
+        (
+            {"null_level": {"factor": "sendr", "label": "none"}},
+            ["null_level.factor", "did you mean 'sender'"],
+        ),
+        ({"null_level": {"factor": "sender", "label": "a door"}}, ["null_level.label", "already a level"]),
+        (CSV | {"rows": None}, ["'rows' is missing"]),
+        (CSV | {"template": "x"}, ["template", "not for 'source: csv'"]),
+        (CSV | {"files": file(sha256="12")}, ["files.vignettes.sha256", "64 hexadecimal"]),
+        (CSV | {"files": file(url="ftp://x/y.csv")}, ["files.vignettes.url", "http or https"]),
+        (CSV | {"expected_range": [5, 1]}, ["expected_range", "lower"]),
+        (
+            CSV | {"columns": {"vignette": "v", "factors": {"sender": "s"}, "expected": "e"}},
+            ["'expected_range' is missing"],
+        ),
+        (CSV | {"source": "confaide"}, ["columns", "not for 'source: confaide'"]),
+    ],
+)
+def test_a_wrong_dataset_gives_one_message_with_file_and_key(tmp_path, changes, words):
+    with pytest.raises(ConfigError) as raised:
+        load_dataset(write(tmp_path, **changes))
+    message = str(raised.value)
+    assert "\n" not in message
+    for word in ["doors.yaml", *words]:
+        assert word in message
+
+
+def test_two_linked_groups_cannot_share_a_factor(tmp_path):
+    factors = {"a": ["1", "2"], "b": ["3", "4"], "c": ["5", "6"]}
+    path = write(tmp_path, factors=factors, template="{{ a }}{{ b }}{{ c }}", linked=[["a", "b"], ["b", "c"]])
+    with pytest.raises(ConfigError, match="'b' is in two groups"):
+        load_dataset(path)
+
+
+def test_the_null_level_cannot_be_linked(tmp_path):
+    factors = {"a": ["1", "2"], "b": ["3", "4"]}
+    null = {"factor": "b", "label": "none"}
+    path = write(tmp_path, factors=factors, template="{{ a }}{{ b }}", linked=[["a", "b"]], null_level=null)
+    with pytest.raises(ConfigError, match="'b' is linked"):
+        load_dataset(path)
+
+
+def test_a_csv_dataset_tells_its_size_but_not_its_levels(tmp_path):
+    dataset = load_dataset(write(tmp_path, **CSV))
+    assert dataset.n_flows() == 3
+    assert dataset.factors == {"sender": ()}
+    assert dataset.files["vignettes"].url == str(tmp_path / "x.csv")
+    with pytest.raises(ConfigError, match="null_principle"):
+        dataset.n_flows(null_principle=True)
+
+
+def test_reserved_names_cover_every_table_keyed_by_flow():
+    assert {"flow", "vignette", "expected", "variant", "value", "model"} <= designs.RESERVED

@@ -1,0 +1,177 @@
+"""Expected values: which stated norm counts for a flow, ranges, and what a wrong file is told."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.vignettes.expectations import from_vignettes, read_expected
+
+LEVELS = {"sender": ["lock", "camera"], "recipient": ["doctor", "police", "maker"]}
+NAMES = list(LEVELS)
+
+
+def flows_of(levels=LEVELS):
+    frame = pd.MultiIndex.from_product(levels.values(), names=list(levels)).to_frame(index=False)
+    frame = frame.astype("category")
+    frame.insert(0, "flow", np.arange(10, 10 + len(frame)))
+    return frame.assign(vignette="", expected=np.nan)
+
+
+def read(tmp_path, text, expected_range=None, vignettes=None):
+    path = tmp_path / "expected.csv"
+    path.write_text(text, encoding="utf-8")
+    return read_expected(path, flows_of() if vignettes is None else vignettes, NAMES, expected_range)
+
+
+def test_the_row_with_most_levels_counts(tmp_path):
+    found = read(
+        tmp_path,
+        'sender,recipient,expected,note\n,,-1,by default\n,doctor,1,\ncamera,doctor,-2,"a law, article 9"\n',
+    )
+    assert found["flow"].tolist() == [10, 11, 12, 13, 14, 15]
+    assert found["expected"].tolist() == [1, -1, -1, -2, -1, -1]
+    assert found["expected_source"].tolist() == [
+        "line 3",
+        "line 2: by default",
+        "line 2: by default",
+        "line 4: a law, article 9",
+        "line 2: by default",
+        "line 2: by default",
+    ]
+
+
+def test_flows_that_no_row_matches_have_no_expected_value(tmp_path):
+    found = read(tmp_path, "recipient,expected\npolice,-2\n")
+    assert found["expected"].isna().tolist() == [True, False, True, True, False, True]
+    assert found["expected_source"].isna().tolist() == [True, False, True, True, False, True]
+
+
+def test_another_range_is_moved_to_the_scale(tmp_path):
+    found = read(tmp_path, "recipient,expected\ndoctor,100\npolice,-50\nmaker,0\n", (-100, 100))
+    assert found["expected"].tolist() == [2, -1, 0] * 2
+    found = read(tmp_path, "recipient,expected\ndoctor,5\npolice,1\nmaker,2.5\n", (1, 5))
+    assert found["expected"].tolist() == [2, -2, -0.5] * 2
+
+
+def test_spreadsheets_are_read_with_their_mark_and_blank_rows(tmp_path):
+    path = tmp_path / "expected.csv"
+    path.write_bytes("\ufeffrecipient,expected\r\n\r\n,,\r\n doctor , 2 \r\n".replace(",,", ",").encode())
+    found = read_expected(path, flows_of(), NAMES)
+    assert found["expected"].dropna().tolist() == [2, 2]
+    assert found["expected_source"][0] == "line 4"
+
+
+def test_a_line_is_counted_as_in_an_editor(tmp_path):
+    text = 'recipient,expected,note\ndoctor,1,"two\nlines"\npolice,9,\n'
+    with pytest.raises(DataError, match=r"line 4: expected is '9'; a number from -2 to 2"):
+        read(tmp_path, text)
+
+
+def test_two_rows_may_say_the_same_but_not_differ(tmp_path):
+    same = "sender,recipient,expected\nlock,,1\n,doctor,1\n"
+    assert read(tmp_path, same)["expected"].dropna().tolist() == [1, 1, 1, 1]
+    with pytest.raises(DataError, match=r"lines 2 and 3 .* state 1 and 2 for the flow .*'lock'.*'doctor'"):
+        read(tmp_path, "sender,recipient,expected\nlock,,1\n,doctor,2\n")
+    with pytest.raises(DataError, match="lines 2 and 4"):
+        read(tmp_path, "sender,recipient,expected\nlock,,1\ncamera,,1\nlock,,0\n")
+
+
+def test_a_more_specific_row_settles_a_disagreement(tmp_path):
+    found = read(tmp_path, "sender,recipient,expected\nlock,,1\n,doctor,2\nlock,doctor,-1\n")
+    assert found["expected"].tolist()[:4] == [-1, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("recipent,expected\ndoctor,1\n", "line 1: column 'recipent'.*did you mean 'recipient'"),
+        ("recipient,expected\nDocter,1\n", "line 2: recipient: level 'Docter'.*did you mean 'doctor'"),
+        ("recipient\ndoctor\n", "line 1: column 'expected' is missing"),
+        ("recipient,recipient,expected\ndoctor,,1\n", "line 1: column 'recipient' is there twice"),
+        ("recipient,expected\ndoctor,\n", "line 2: expected is ''; a number from -2 to 2"),
+        ("recipient,expected\ndoctor,nan\n", "line 2: expected is 'nan'"),
+        ("recipient,expected\ndoctor,much\n", "line 2: expected is 'much'"),
+        ("recipient,expected\ndoctor,2.1\n", "line 2: expected is '2.1'.*expected_range"),
+        ("recipient,expected\ndoctor,1,2\n", "line 2: 3 cells, the header has 2"),
+        ("recipient,expected\n", "has no rows"),
+        ("", "has no rows"),
+        ('recipient,expected\n"doctor,1\n', "cannot be read as a CSV file"),
+    ],
+)
+def test_a_wrong_file_names_its_line(tmp_path, text, words):
+    with pytest.raises(DataError, match=words):
+        read(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_or_no_text(tmp_path):
+    with pytest.raises(DataError, match=r"absent.csv"):
+        read_expected(tmp_path / "absent.csv", flows_of(), NAMES)
+    (tmp_path / "binary.csv").write_bytes(b"recipient,expected\n\xff,1\n")
+    with pytest.raises(DataError, match="UTF-8"):
+        read_expected(tmp_path / "binary.csv", flows_of(), NAMES)
+
+
+def test_levels_that_no_flow_combines_are_refused(tmp_path):
+    linked = flows_of().iloc[[0, 4]]
+    with pytest.raises(DataError, match="line 3: no flow of the dataset has these levels together"):
+        read(tmp_path, "sender,recipient,expected\nlock,doctor,1\nlock,police,1\n", vignettes=linked)
+
+
+@pytest.mark.parametrize("wrong", [(1, 1), (5, 1), (0, float("inf"))])
+def test_an_impossible_range_is_refused(tmp_path, wrong):
+    with pytest.raises(ConfigError, match="expected_range"):
+        read(tmp_path, "recipient,expected\ndoctor,1\n", wrong)
+
+
+ROWS = st.lists(
+    st.tuples(*(st.sampled_from(["", *of]) for of in LEVELS.values()), st.integers(-2, 2)),
+    min_size=1,
+    max_size=7,
+)
+
+
+@given(rows=ROWS)
+@settings(max_examples=40, deadline=None)
+def test_as_a_plain_search_through_the_rows(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("expected") / "expected.csv"
+    path.write_text("sender,recipient,expected\n" + "".join(f"{s},{r},{v}\n" for s, r, v in rows))
+    flows = flows_of()
+    found, conflict = [], False
+    for sender, recipient in zip(flows["sender"], flows["recipient"], strict=True):
+        fitting = [row for row in rows if row[0] in ("", sender) and row[1] in ("", recipient)]
+        most = max((bool(row[0]) + bool(row[1]) for row in fitting), default=0)
+        values = {row[2] for row in fitting if bool(row[0]) + bool(row[1]) == most}
+        conflict |= len(values) > 1
+        found.append(values.pop() if values else pd.NA)
+    if conflict:
+        with pytest.raises(DataError, match=r"lines \d+ and \d+ give equally many levels"):
+            read_expected(path, flows, NAMES)
+    else:
+        assert read_expected(path, flows, NAMES)["expected"].tolist() == found
+
+
+def test_a_dataset_column_is_moved_to_the_scale():
+    flows = flows_of().assign(expected=[-100, 100, np.nan, 25, 0, -17.43])
+    found = from_vignettes(flows, (-100, 100))
+    assert found["expected"].tolist()[:2] == [-2, 2]
+    assert found["expected"].isna().tolist() == [False, False, True, False, False, False]
+    assert found["expected"].tolist()[3:] == pytest.approx([0.5, 0, -0.3486])
+    assert found["expected_source"].isna().tolist() == [False, False, True, False, False, False]
+    assert found["expected_source"][0] == "dataset"
+    with pytest.raises(DataError, match=r"flow 10: expected value -100 is outside -2\.\.2"):
+        from_vignettes(flows)
+
+
+def test_a_row_per_flow_of_a_large_dataset_is_quick(tmp_path, iot_flows):
+    import time
+
+    factors = ["sender", "information_type", "recipient", "transmission_principle"]
+    path = tmp_path / "expected.csv"
+    iot_flows[factors].assign(expected=iot_flows["flow"] % 5 - 2).to_csv(path, index=False)
+    start = time.perf_counter()
+    found = read_expected(path, iot_flows, factors)
+    assert found["expected"].tolist() == (iot_flows["flow"] % 5 - 2).tolist()
+    assert time.perf_counter() - start < 5

@@ -1,0 +1,335 @@
+import hashlib
+import os
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.scales import SCALES
+from cinorms.prompts.prompt_sets import SCHEMA as PROMPT_SET_SCHEMA
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.vignettes.designs import SCHEMA, expand, factor_columns, load_dataset
+from cinorms.vignettes.sources import read_vignettes
+
+RESOURCES = Path(__file__).parents[3] / "resources"
+DATASETS = {path.stem: path for path in sorted((RESOURCES / "vignettes").glob("*.yaml"))}
+PROMPT_SETS = {path.stem: path for path in sorted((RESOURCES / "prompts").glob("*.yaml"))}
+
+#: Flows of each design, and the published file with the same flows in the same order.
+DESIGNS = {
+    "iot": (6912, "iot"),
+    "coppa": (1800, "coppa"),
+    "internet_1": (100, "web1"),
+    "internet_2": (500, "web2"),
+    "internet_3": (500, "web3"),
+    "internet_4": (500, "web4"),
+    "internet_5": (500, "web5"),
+    "internet_6": (100, "web6"),
+    "location_1": (288, "loc1"),
+    "location_2": (1440, "loc2"),
+    "location_3": (1440, "loc3"),
+    "public_records": (48, "pubrec"),
+    "social_contract": (1200, "contract"),
+}
+
+#: SHA-256 of the authors' vignettes, joined by line breaks: the file without, then with the null principle's.
+PUBLISHED_TEXT = {
+    "iot": (
+        "b62aaed0688f16f8ccb1da2a882a91d1e81d76d85fbf0332d1cf132d4e12d20c",
+        "6d9b8e7b5f6faa9eb30af845ba56cc882c384e79cadf2364d3009f821b5de487",
+    ),
+    "coppa": (
+        "d4528ce5b24784af3bf2ee7b653bf79600e3d967c9825ce436b28550b7c16d15",
+        "a57d99d94b505795f60c56f06a968f84aaade18cefea41e82097d15a23f9e319",
+    ),
+}
+
+#: SHA-256 of the papers' templates, joined by line breaks.
+PUBLISHED_TEMPLATES = {
+    "chatgpt": "6661d33496789686771cd3e402a53e6b5ac786b4de3ecf28d764314579dbda2b",
+    "confaide": "1b9b753da89e841c9289254e2a83c0e106c699a3bc16460a6915aa1a3bf5f99f",
+    "gemini": "692c34c07df889d6705d6f18629108b723cc46b8b1770fcc27c4891b4640bb0b",
+    "pegasus": "c7b791d4b7df6861c7f0b84666e4d6ec5cc1677235c1315e4eab8b6071c6a75e",
+}
+
+published = pytest.mark.published
+
+
+def digest(lines: list[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def mirror() -> Path:
+    folder = os.environ.get("CINORMS_MIRROR")
+    if not folder:
+        pytest.skip("CINORMS_MIRROR is not set")
+    return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def vignettes() -> dict[str, list[str]]:
+    return {name: expand(load_dataset(DATASETS[name]).design)["vignette"].tolist() for name in DESIGNS}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_dataset_loads(name):
+    dataset = load_dataset(DATASETS[name])
+    assert dataset.scale in SCALES
+    assert dataset.n_flows() > 0
+    assert (dataset.source == "design") == (name in DESIGNS)
+
+
+def test_the_schemas_offer_the_scales_that_there_are():
+    for path in (SCHEMA, PROMPT_SET_SCHEMA):
+        schema = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert schema["properties"]["scale"]["enum"] == list(SCALES)
+
+
+@pytest.mark.parametrize("path", [SCHEMA, PROMPT_SET_SCHEMA], ids=lambda path: path.stem)
+def test_the_schemas_are_closed_and_describe_every_key(path):
+    def walk(part, where):
+        if part.get("type") == "object":
+            assert part.get("additionalProperties") is not None, where
+            for key, of in part.get("properties", {}).items():
+                assert of.get("description"), f"{where}.{key}"
+        for key, of in part.items():
+            if isinstance(of, dict):
+                walk(of, f"{where}.{key}")
+            elif isinstance(of, list):
+                for one in of:
+                    if isinstance(one, dict):
+                        walk(one, f"{where}.{key}")
+
+    walk(yaml.safe_load(path.read_text(encoding="utf-8")), path.stem)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_design_has_as_many_flows_as_published(name, vignettes):
+    assert len(vignettes[name]) == load_dataset(DATASETS[name]).n_flows() == DESIGNS[name][0]
+    assert len(set(vignettes[name])) == len(vignettes[name])
+
+
+@pytest.mark.parametrize(("name", "more"), [("iot", 576), ("coppa", 120)])
+def test_iot_and_coppa_are_the_authors_text(name, more, vignettes):
+    plain, with_null = PUBLISHED_TEXT[name]
+    assert digest(vignettes[name]) == plain
+    frame = expand(load_dataset(DATASETS[name]).design, null_principle=True)
+    assert len(frame) == DESIGNS[name][0] + more
+    assert digest(frame["vignette"].tolist()) == with_null
+
+
+FAULTS = {
+    "a doubled word": r"\b(\w+)\s+\1\b",
+    "a doubled space or line break": r"\s{2}|[\n\t]",
+    "stray punctuation": r"\s[,.;:?!)]|[.,;:]\s?[.,;:]|\(\s|,\)",
+    "an unrendered brace": r"[{}]|%",
+    "a space at an end": r"^\s|\s$",
+    "a period at the end, where the templates put one": r"\.$",
+    "a small letter after a period": r"(?<!e\.g)(?<!i\.e)\. [a-z]",
+    "a wrong article": r"\b[Aa] [aeio]|\b[Aa]n [^aeiouhAEIOUHFLMNRSX8]",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", DESIGNS)
+def test_vignettes_are_clean(name, fault, vignettes):
+    # "e.g.," is the one place where a comma may follow a period.
+    texts = [re.sub(r"\b(e\.g|i\.e)\.,", r"\1", text) for text in vignettes[name]]
+    assert [text for text in texts if re.search(FAULTS[fault], text)][:1] == []
+
+
+def test_the_faults_are_found():
+    bad = [
+        "the the dog",
+        "a  dog",
+        "a dog . ",
+        "one. . two",
+        "{{ x }}",
+        " a",
+        "end.",
+        "one. two",
+        "a owner",
+        "an dog",
+    ]
+    for text in bad:
+        assert any(re.search(pattern, text) for pattern in FAULTS.values()), text
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_levels_can_be_read_as_labels(name):
+    for factor, labels in load_dataset(DATASETS[name]).factors.items():
+        assert len(set(labels)) == len(labels)
+        for label in labels:
+            assert 0 < len(label) <= 115, (factor, label)
+            assert "\n" not in label
+
+
+@pytest.mark.parametrize(
+    ("name", "linked", "n_pairs"),
+    [
+        ("location_3", ["place", "inference"], 8),
+        ("public_records", ["recipient", "subject"], 4),
+        ("social_contract", ["place", "channel"], 5),
+        ("confaide_2a", ["recipient", "transmission_principle"], 14),
+        ("confaide_2b", ["recipient", "transmission_principle"], 14),
+    ],
+)
+def test_linked_factors_have_only_their_pairs(name, linked, n_pairs):
+    frame = factor_columns(load_dataset(DATASETS[name]).design)
+    pairs = frame.groupby(linked, observed=True).size()
+    assert len(pairs) == n_pairs
+    assert (pairs == pairs.iloc[0]).all()
+    others = [factor for factor in frame.columns if factor not in linked]
+    assert (frame.groupby(others, observed=True).size() == n_pairs).all()
+
+
+def test_the_social_contract_says_what_fits_the_setting(vignettes):
+    frame = expand(load_dataset(DATASETS["social_contract"]).design)
+    athletic = frame["setting"] == "on a varsity athletic team"
+    for text, where in (("locker room", athletic), ("study room", ~athletic)):
+        found = frame["vignette"].str.contains(text, regex=False)
+        assert found.sum() == 120
+        assert where[found].all()
+    assert not frame["vignette"].str.contains("team matters").any()
+    nothing = frame[frame["access"] == "nothing stated"]
+    assert len(nothing) == 400
+    assert (nothing["vignette"].str.count(r"\. ") == 2).all()
+
+
+def test_files_of_one_project_are_pinned_to_one_commit():
+    commits: dict[str, set[str]] = {}
+    for path in DATASETS.values():
+        for file in (load_dataset(path).files or {}).values():
+            owner, project, commit = re.match(r"https://[^/]+/([^/]+)/([^/]+)/([^/]+)/", file.url).groups()
+            assert re.fullmatch(r"[0-9a-f]{40}", commit), file.url
+            assert file.mirror
+            commits.setdefault(f"{owner}/{project}", set()).add(commit)
+    assert {project: len(found) for project, found in commits.items()} == {
+        "yansh/privacy-bias": 1,
+        "skywalker023/confaide": 1,
+    }
+
+
+@pytest.mark.parametrize("name", PUBLISHED_TEMPLATES)
+def test_prompt_sets_are_the_papers_text(name):
+    prompt_set = load_prompt_set(PROMPT_SETS[name])
+    assert len(prompt_set.templates) == 11
+    assert digest(list(prompt_set.templates)) == PUBLISHED_TEMPLATES[name]
+    assert prompt_set.scale == ("agreement" if name == "confaide" else "acceptability")
+
+
+def test_prompt_sets_share_the_original():
+    first = {load_prompt_set(PROMPT_SETS[name]).templates[0] for name in ("chatgpt", "gemini", "pegasus")}
+    assert len(first) == 1
+
+
+def test_oddities_of_the_papers_are_kept():
+    templates = {name: load_prompt_set(PROMPT_SETS[name]).templates for name in PUBLISHED_TEMPLATES}
+    assert "scenario’s" in templates["chatgpt"][5]
+    assert "*exactly*" in templates["gemini"][6]
+    assert [n for n, text in enumerate(templates["confaide"]) if text.endswith('{scenario}"')] == [0, 5]
+
+
+def write_prompt_set(folder: Path, templates: list[str], **changes: object) -> Path:
+    document = {
+        "title": "T",
+        "paraphraser": "nobody",
+        "scale": "agreement",
+        "origin": {"citation": "c", "licence": "MIT"},
+        "templates": templates,
+    } | changes
+    path = folder / "mine.yaml"
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return path
+
+
+FINE = "Judge {scenario}: {options}"
+
+
+def test_a_prompt_set_is_named_after_its_file(tmp_path):
+    prompt_set = load_prompt_set(write_prompt_set(tmp_path, [FINE]))
+    assert (prompt_set.name, prompt_set.templates) == ("mine", (FINE,))
+
+
+@pytest.mark.parametrize(
+    ("templates", "changes", "words"),
+    [
+        ([FINE, "Judge {scenario}"], {}, ["templates[1]", "{options} stands 0 times"]),
+        ([FINE, "{scenario} {scenario} {options}"], {}, ["templates[1]", "{scenario} stands 2 times"]),
+        (
+            [FINE, "{scenario} {option}"],
+            {},
+            ["templates[1]", "{option} is not known", "did you mean '{options}'"],
+        ),
+        ([FINE, "judge  {scenario}: {options} "], {}, ["templates[1]", "same wording as templates[0]"]),
+        ([], {}, ["templates", "at least 1"]),
+        ([FINE], {"scale": "agreemant"}, ["scale", "did you mean 'agreement'"]),
+        ([FINE], {"templatez": []}, ["templatez", "did you mean 'templates'"]),
+    ],
+)
+def test_a_wrong_prompt_set_gives_one_message_with_file_and_key(tmp_path, templates, changes, words):
+    with pytest.raises(ConfigError) as raised:
+        load_prompt_set(write_prompt_set(tmp_path, templates, **changes))
+    message = str(raised.value)
+    assert "\n" not in message
+    for word in ["mine.yaml", *words]:
+        assert word in message
+
+
+@published
+@pytest.mark.parametrize("name", [name for name in DATASETS if name not in DESIGNS])
+def test_declared_files_are_in_the_mirror(name, tmp_path):
+    frame = read_vignettes(load_dataset(DATASETS[name]), tmp_path / "cache", mirror())
+    assert len(frame) == load_dataset(DATASETS[name]).n_flows()
+    assert not (tmp_path / "cache").exists()
+
+
+@published
+@pytest.mark.parametrize("name", ["iot", "coppa"])
+def test_iot_and_coppa_equal_the_authors_files(name):
+    frame = expand(load_dataset(DATASETS[name]).design, null_principle=True)
+    files = [mirror() / "vignettes" / f"{file}.csv" for file in (name, f"{name}_null")]
+    theirs = pd.concat([pd.read_csv(file, keep_default_na=False)["vignette"] for file in files])
+    assert frame["vignette"].tolist() == theirs.tolist()
+
+
+@published
+@pytest.mark.parametrize("name", DESIGNS)
+def test_flows_have_the_levels_of_the_published_flow_of_the_same_number(name, tmp_path):
+    ours = expand(load_dataset(DATASETS[name]).design)
+    theirs = read_vignettes(load_dataset(DATASETS[f"published_{DESIGNS[name][1]}"]), tmp_path, mirror())
+    factors = [column for column in theirs.columns if column not in ("flow", "vignette", "expected")]
+    assert [factor for factor in ours.columns if factor in factors] == factors
+    for factor in factors:
+        assert ours[factor].cat.codes.tolist() == theirs[factor].cat.codes.tolist(), factor
+
+
+@published
+def test_confaide_factors_are_those_of_its_sentences(tmp_path):
+    frame = read_vignettes(load_dataset(DATASETS["confaide_2a"]), tmp_path, mirror())
+    pattern = r"Information about (.+) is collected by (.+) in order to (.+?)\.+$"
+    parts = frame["vignette"].str.extract(pattern)
+    assert (parts[0].str.lower() == frame["information_type"].astype("str")).all()
+    assert (parts[1] == frame["recipient"].astype("str")).all()
+    mended = (
+        parts[2]
+        .str.lower()
+        .str.replace("offers to", "offer to")
+        .str.replace("with you other", "with your other")
+    )
+    assert (mended == frame["transmission_principle"].astype("str")).all()
+    assert frame["expected"].between(-100, 100).all()
+    assert frame["expected"].iloc[[0, 59, 97]].tolist() == [1.26, 70.82, -57.53]
+
+
+@published
+def test_tier_2b_has_the_factors_and_labels_of_tier_2a(tmp_path):
+    first, second = (
+        read_vignettes(load_dataset(DATASETS[name]), tmp_path, mirror())
+        for name in ("confaide_2a", "confaide_2b")
+    )
+    assert first.drop(columns="vignette").equals(second.drop(columns="vignette"))
+    assert (second["vignette"].str.len() > first["vignette"].str.len()).all()

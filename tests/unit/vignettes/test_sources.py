@@ -1,0 +1,239 @@
+import functools
+import hashlib
+import http.server
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cinorms.core import tables
+from cinorms.core.errors import DataError
+from cinorms.core.fetch import fetch
+from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.sources import read_vignettes
+
+CONTENT = b"number,text\n" + b"1,some text\n" * 20_000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves CONTENT whole, broken off, or not at all, and counts what it was asked for."""
+
+    asked: list[str]
+
+    def __init__(self, asked, *args):
+        self.asked = asked
+        super().__init__(*args)
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        if self.path == "/moved.csv":
+            self.send_response(302)
+            self.send_header("Location", "/whole.csv")
+            self.end_headers()
+        elif self.path in ("/whole.csv", "/broken.csv"):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(CONTENT)))
+            self.end_headers()
+            self.wfile.write(CONTENT if self.path == "/whole.csv" else CONTENT[: len(CONTENT) // 2])
+        elif self.path == "/unsized.csv":
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(CONTENT)
+        else:
+            self.send_error(404)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def asked():
+    return []
+
+
+@pytest.fixture
+def server(asked):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, asked)) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+@pytest.mark.parametrize("name", ["whole.csv", "moved.csv", "unsized.csv"])
+def test_a_file_is_downloaded_once_with_a_progress_bar(server, asked, tmp_path, capsys, name):
+    path = fetch(f"{server}/{name}", SHA256, tmp_path / "cache", None, [])
+    assert path.read_bytes() == CONTENT
+    assert name in capsys.readouterr().err
+    before = len(asked)
+    assert fetch(f"{server}/{name}", SHA256, tmp_path / "cache", None, []) == path
+    assert len(asked) == before
+    assert [p.name for p in (tmp_path / "cache").iterdir()] == [path.name]
+
+
+def test_a_damaged_copy_in_the_cache_is_fetched_again(server, tmp_path):
+    path = fetch(f"{server}/whole.csv", SHA256, tmp_path, None, [])
+    path.write_bytes(b"damaged")
+    assert fetch(f"{server}/whole.csv", SHA256, tmp_path, None, []).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("name", "sha256", "words"),
+    [
+        ("whole.csv", "0" * 64, [SHA256, "0" * 64, "nothing was kept"]),
+        ("broken.csv", SHA256, ["broken.csv", "mirror:", "CINORMS_MIRROR"]),
+        ("nowhere.csv", SHA256, ["404", "mirror:", "CINORMS_MIRROR", "vignettes/x.csv"]),
+    ],
+)
+def test_a_failed_download_leaves_nothing_behind(server, tmp_path, name, sha256, words):
+    with pytest.raises(DataError) as raised:
+        fetch(f"{server}/{name}", sha256, tmp_path / "cache", None, ["vignettes/x.csv"])
+    for word in words:
+        assert word in str(raised.value)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_an_unreachable_address_says_how_to_use_the_mirror(server, tmp_path):
+    with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as closed:
+        port = closed.server_port
+    with pytest.raises(DataError, match=r"cannot be fetched .*a/x\.csv.*'mirror:'.*CINORMS_MIRROR"):
+        fetch(f"http://127.0.0.1:{port}/x.csv", SHA256, tmp_path, None, ["a/x.csv"])
+    with pytest.raises(
+        DataError, match=rf"the mirror {tmp_path} does not have it either; put it there as a/x\.csv"
+    ):
+        fetch(f"http://127.0.0.1:{port}/x.csv", SHA256, tmp_path, tmp_path, ["a/x.csv"])
+
+
+def test_the_mirror_is_used_before_the_network(server, asked, tmp_path):
+    mirror = tmp_path / "mirror" / "published"
+    beside = tmp_path / "mirror" / "x.csv"
+    mirror.mkdir(parents=True)
+    beside.write_bytes(CONTENT)
+    path = fetch(f"{server}/whole.csv", SHA256, tmp_path / "cache", mirror, ["x.csv", "../x.csv"])
+    assert path.resolve() == beside
+    assert asked == []
+
+
+def test_a_mirror_without_the_file_falls_back_to_the_network(server, tmp_path):
+    path = fetch(f"{server}/whole.csv", SHA256, tmp_path / "cache", tmp_path, ["x.csv"])
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_wrong_file_in_the_mirror_is_an_error(server, asked, tmp_path):
+    (tmp_path / "x.csv").write_bytes(b"other")
+    with pytest.raises(DataError, match=f"{SHA256} is needed; replace it in the mirror"):
+        fetch(f"{server}/whole.csv", SHA256, tmp_path / "cache", tmp_path, ["x.csv"])
+    assert asked == []
+
+
+def test_a_local_path_is_checked_and_used_in_place(tmp_path):
+    path = tmp_path / "x.csv"
+    with pytest.raises(DataError, match="no such file"):
+        fetch(str(path), SHA256, tmp_path / "cache", None, [])
+    path.write_bytes(CONTENT)
+    assert fetch(str(path), SHA256, tmp_path / "cache", None, []) == path
+    with pytest.raises(DataError, match="correct the path or the sha256"):
+        fetch(str(path), "0" * 64, tmp_path / "cache", None, [])
+
+
+def csv_dataset(folder: Path, content: str, **changes: object):
+    (folder / "x.csv").write_text(content, encoding="utf-8")
+    document = {
+        "title": "T",
+        "context": "c",
+        "scale": "acceptability",
+        "source": "csv",
+        "origin": {"citation": "c", "licence": "MIT"},
+        "files": {
+            "vignettes": {"url": "x.csv", "sha256": hashlib.sha256(content.encode()).hexdigest()},
+        },
+        "columns": {"vignette": "text", "factors": {"sender": "from", "access": "how"}},
+        "rows": 3,
+    } | changes
+    path = folder / "mine.yaml"
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return load_dataset(path)
+
+
+ROWS = "text,from,how,mean\nB tells,B,null,-5\nA tells,A,,\nB asks,B,NA,2.5\n"
+
+
+def test_a_csv_file_becomes_flows_in_its_own_order(tmp_path):
+    frame = read_vignettes(csv_dataset(tmp_path, ROWS), tmp_path / "cache")
+    assert frame["flow"].tolist() == [0, 1, 2]
+    assert frame["vignette"].tolist() == ["B tells", "A tells", "B asks"]
+    assert frame["sender"].cat.categories.tolist() == ["B", "A"]
+    # Texts that pandas would take for missing are levels; only an empty one is shown as such.
+    assert frame["access"].tolist() == ["null", "(empty)", "NA"]
+    assert frame["expected"].isna().all()
+    tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
+
+
+def test_expected_values_of_a_csv_file(tmp_path):
+    columns = {"vignette": "text", "factors": {"sender": "from"}, "expected": "mean"}
+    dataset = csv_dataset(tmp_path, ROWS, columns=columns, expected_range=[-10, 10])
+    frame = read_vignettes(dataset, tmp_path / "cache")
+    assert frame["expected"].tolist()[::2] == [-5.0, 2.5]
+    assert frame["expected"].isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (ROWS + "C asks,C,,\n", "has 4 rows, the dataset's file declares 3"),
+        (ROWS.replace("from", "form"), "has no column 'from'; it has: text, form, how, mean"),
+        (ROWS.replace("A tells", " "), "row 1 has no vignette"),
+        (ROWS.replace("2.5", "much"), "row 2: expected value 'much' is not a number"),
+        (ROWS.replace("2.5", "25"), r"flow 2: expected value 25.0 is outside expected_range \[-10, 10\]"),
+        ("", "cannot be read as a CSV file"),
+    ],
+)
+def test_a_csv_file_that_is_not_as_declared_is_an_error(tmp_path, content, message):
+    columns = {"vignette": "text", "factors": {"sender": "from"}, "expected": "mean"}
+    dataset = csv_dataset(tmp_path, content, columns=columns, expected_range=[-10, 10])
+    with pytest.raises(DataError, match=message):
+        read_vignettes(dataset, tmp_path / "cache")
+
+
+def confaide_dataset(folder: Path, scenarios: str, labels: str):
+    files = {}
+    for key, content in (("vignettes", scenarios), ("labels", labels)):
+        (folder / f"{key}.txt").write_text(content, encoding="utf-8")
+        files[key] = {"url": f"{key}.txt", "sha256": hashlib.sha256(content.encode()).hexdigest()}
+    document = {
+        "title": "T",
+        "context": "c",
+        "scale": "agreement",
+        "source": "confaide",
+        "origin": {"citation": "c", "licence": "MIT"},
+        "files": files,
+        "factors": {"information_type": ["habits", "views"], "recipient": ["a shop"]},
+        "expected_range": [-100, 100],
+    }
+    path = folder / "c.yaml"
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return load_dataset(path)
+
+
+def test_confaide_scenarios_lose_their_instruction_and_get_their_labels(tmp_path):
+    scenarios = "Rate it: 100) agree. \\nHabits.\x85\u2028 Sold.\nRate it: 100) agree.\\n Views. \n"
+    frame = read_vignettes(confaide_dataset(tmp_path, scenarios, "1.26\n-73"), tmp_path)
+    assert frame["vignette"].tolist() == ["Habits.\x85\u2028 Sold.", "Views."]
+    assert frame["expected"].tolist() == [1.26, -73.0]
+    assert frame["information_type"].tolist() == ["habits", "views"]
+    tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "labels", "message"),
+    [
+        ("I\\na\n", "1\n2\n", r"vignettes\.txt: has 1 lines, the dataset's factors make 2"),
+        ("I\\na\nI\\nb\n", "1\n", r"labels\.txt: has 1 lines"),
+        ("I\\na\nI b\n", "1\n2\n", "line 2 has no"),
+        ("I\\na\nI\\nb\n", "1\n200\n", "outside expected_range"),
+    ],
+)
+def test_confaide_files_that_do_not_fit_are_an_error(tmp_path, scenarios, labels, message):
+    with pytest.raises(DataError, match=message):
+        read_vignettes(confaide_dataset(tmp_path, scenarios, labels), tmp_path)

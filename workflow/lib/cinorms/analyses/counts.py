@@ -1,0 +1,74 @@
+"""Counts: how many answers of each level and status, how many flows kept under each pair of thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from cinorms.core import tables
+from cinorms.core.errors import DataError
+from cinorms.core.scales import LEVELS, SCALES
+from cinorms.entries.kinds import Selected
+from cinorms.norms.assessment import status_column
+
+
+def answer_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.DataFrame:
+    """Return one row per arm, model and outcome: each level of the scale, then each status without a level.
+
+    Columns: arm, model, outcome (the option's words, or the status), level (missing for a status), status,
+    count, share (of all answers of the model in the arm). Counts add up to the number of answers: raises
+    ``DataError`` for an answer that none of them covers.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for arm, model, answers in selected:
+        scale = SCALES[entry["scales"][arm]]
+        total = len(answers)
+        levels = answers.loc[answers["status"] == "ok", "level"].value_counts()
+        statuses = answers["status"].value_counts()
+        _check_all_counted(arm, model, answers, levels)
+        for level in LEVELS:
+            count = int(levels.get(level, 0))
+            rows.append((arm, model, scale.label(level), level, "ok", count, _share(count, total)))
+        for status in tables.ANSWER_STATUSES[1:]:
+            count = int(statuses.get(status, 0))
+            if count or status != "invalid":  # only published data have answers whose reason is not known
+                rows.append((arm, model, status, pd.NA, status, count, _share(count, total)))
+    columns = ["arm", "model", "outcome", "level", "status", "count", "share"]
+    return pd.DataFrame(rows, columns=columns).astype({"level": "Int8", "share": "Float64"})
+
+
+def _check_all_counted(arm: str, model: str, answers: pd.DataFrame, levels: pd.Series) -> None:
+    """Insist that every answer has a level of the scale, or a known status without one."""
+    stray = set(answers["status"].unique()) - set(tables.ANSWER_STATUSES)
+    n_ok = int((answers["status"] == "ok").sum())
+    if stray or n_ok != levels.reindex(LEVELS).sum():
+        raise DataError(
+            f"answers of {model} in {arm}: each needs a known status (unknown: {sorted(map(str, stray))}), "
+            f"and a level among {LEVELS} where it is ok; delete the table to have it made again"
+        )
+
+
+def norm_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.DataFrame:
+    """Return one row per arm, model, t_val, t_maj and status: the number and the share of flows.
+
+    ``used`` marks the thresholds that the study's figures and analyses use.
+    """
+    rows = []
+    for arm, model, norms in selected:
+        for t_val in entry["t_vals"]:
+            for t_maj in entry["t_majs"]:
+                counts = norms[status_column(t_val, t_maj)].value_counts()
+                used = t_val == entry["t_val"][model] and t_maj == entry["t_maj"]
+                for status in tables.NORM_STATUSES:
+                    count = int(counts.get(status, 0))
+                    rows.append(
+                        (arm, model, t_val, str(t_maj), used, status, count, _share(count, len(norms)))
+                    )
+    columns = ["arm", "model", "t_val", "t_maj", "used", "status", "flows", "share"]
+    return pd.DataFrame(rows, columns=columns).astype({"share": "Float64"})
+
+
+def _share(count: int, total: int) -> float | Any:
+    return count / total if total else pd.NA

@@ -1,0 +1,206 @@
+"""What the words around an option say of it: that it is the answer, or that it is ruled out."""
+
+from __future__ import annotations
+
+import re
+
+from cinorms.answers.reading.words import WORD, vocabulary
+from cinorms.core.scales import Scale
+
+#: How far around an option its context is read, in characters.
+WINDOW = 240
+
+
+def _any(*patterns: str) -> str:
+    """Return a pattern for any of ``patterns``."""
+    return "(?:" + "|".join(patterns) + ")"
+
+
+# --- ruled out --------------------------------------------------------------------------------------------
+
+#: Where the reach of a negation ends.
+_SCOPE_END = re.compile(
+    r"[.!?](?=\s)|[;:\n]|(?<!thing )(?<!all )(?<!options )\bbut\b"
+    r"|,\s*(?:and )?(?:so|yet|therefore|thus|hence|instead(?! of))\b(?!\s*,)"
+)
+#: A condition of the flow is no judgement: "if the information is not stored, it is .."
+_CONDITION = re.compile(r"\b(?:if|when|because|since|although|though|while|as|given)\b[^,]*,")
+#: A new statement after a comma: ", it is X", ", I would rate this as X".
+_NEW_STATEMENT = re.compile(
+    r",\s*(?:(?:it is|it's|this is)\s*"
+    r"|(?:and |then )?i(?:'d| would)? (?:rate|choose|select|pick|classify|consider)\b(?: (?:this|it"
+    r"|the)\b[^,]*)?"
+    r"|(?:and |then )?(?:my|the|therefore the) (?:answer|rating|response)\b[^,]*)$"
+)
+_NEGATION = re.compile(
+    r"\b"
+    + _any(
+        r"not|no(?!,)|never|neither|nor|cannot|hardly|barely|scarcely|few|nobody|nothing|none|unlikely"
+        r"|impossible",
+        r"whether|doubt\w*|than|between|instead of|opposed to|versus|vs|compared (?:to|with)|unlike"
+        r"|except|apart from",
+        r"other than|\w+thing but|all (?:\w+ )?but|far from|short of|fails?|wrong|incorrect|false|untrue"
+        r"|inappropriate",
+        r"mistaken?|avoid|exclud\w+|rul(?:e|ed|ing) out|opposite|reverse|difficult to|hard to|hesitat\w+",
+        r"disagree\w*|somewhat agree|reject\w*|isnt|dont|doesnt|wouldnt|cant|wasnt|arent|aint",
+        r"some (?:people|users|individuals|may|might|would|could)|others|used to|(?:would|could|might) have",
+        r"unless|only if|lying|as if|were to|pretend\w*|suppos(?:e|ing)",
+    )
+    + r"\b|n't\b"
+)
+_NEGATION_NEAR = re.compile(
+    _any(
+        r"n't\b|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
+        r"|close(?:r)? to|near|beyond"
+        r"|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best|worst)|non|un|in"
+        r"|anti|less|more|no(?!\s*[,:.;]))",
+    )
+    + r"\W*(?:being |quite |even |a |an |the |really |exactly )?[\W_]*$"
+)
+#: An option given as an example or as one on offer.
+_ON_OFFER = re.compile(
+    r"\b(?:examples?|e\.g|for instance|such as|one of the following|the following|one of|answers"
+    r"|choose (?:from|between)"
+    r"|choices|options"
+    r"|available|be (?:chosen|selected)|answer with|reply with|respond with)\b[\W_]*(?:is|are|of)?[\W_]*$"
+)
+_DENIAL_MARK = re.compile("!=|<>|[≠¬❌✗✘🚫👎\u0335-\u0338]|(?<!~)~~(?!~)")
+_VERBS = (
+    r"(?:(?:is|was|are|would|does|do|did|may|might|should|can|could|must|will|seems|be|being|option"
+    r"|rating|answer|here"
+    r"|clearly|obviously|definitely|itself|an?)\s+)"
+)
+_RULED_AFTER = re.compile(
+    rf"[\s\"'*_)\]]{{0,4}}(?:{_VERBS}{{1,4}}"
+    + _any(
+        r"not|never|wrong|incorrect|false|untrue|too (?:strong|weak|much|harsh|mild)|going too far"
+        r"|exaggerat\w+|out of",
+        r"excluded|ruled out|inappropriate|unlikely|inaccurate|unsuitable",
+    )
+    + r"\b|cannot\b|\w+n't\b)"
+    r"|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)"
+    r"|\s*\?|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b(?![ \t]+\w)"
+)
+#: The statement holds only under a condition, so it does not say what the flow is.
+_CONDITIONAL = re.compile(
+    r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had|were)|said no ?one|sarcas\w+"
+    r"|(?:just )?(?:kidding|joking)|laughable|absurd)|(?<!\w)/s\b"
+)
+#: A purpose at the beginning of a clause: "to be strongly acceptable, it must ..".
+_PURPOSE = re.compile(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(?:come)?\W*$")
+
+
+def has_denial_mark(text: str) -> bool:
+    """Whether a sign such as a cross or a struck-out line denies what stands here."""
+    return _DENIAL_MARK.search(text) is not None
+
+
+def is_ruled_out(before: str, after: str, scale: Scale) -> bool:
+    """Whether an option is negated, compared, offered as an example, or otherwise not what is said.
+
+    ``before`` and ``after`` are the characters around the option. In doubt an option counts as ruled out:
+    that costs a valid answer, the other mistake would invent one.
+    """
+    if (
+        _NEGATION_NEAR.search(before)
+        or _ON_OFFER.search(before)
+        or _PURPOSE.search(before)
+        or _RULED_AFTER.match(after)
+    ):
+        return True
+    line = after.partition("\n")[0]
+    if has_denial_mark(before.rpartition("\n")[2][-40:] + line[:8]):
+        return True
+    if _CONDITIONAL.search(re.split(r"[.!?]\s", line)[0]):
+        return True
+    clause = _CONDITION.sub(" ", _SCOPE_END.split(before)[-1])
+    statement = _NEW_STATEMENT.search(clause)
+    clause = clause[statement.start() + 1 :] if statement else clause
+    words = vocabulary(scale)
+    return any(m.group() not in words for m in _NEGATION.finditer(clause))
+
+
+# --- called the answer ------------------------------------------------------------------------------------
+
+_NOUN = _any(
+    r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection"
+    r"|output",
+    r"result|boxed|acceptability|agreement|classification|opinion|stance|level|score|category",
+)
+_LINK = (
+    r"(?:\s*(?:is|would be|will be|should be|:|=|as)|'s)(?:[\s:]+"
+    + _any(
+        r"therefore|thus|then|as follows|best (?:described|rated|considered) as|considered|likely|probably",
+        r"most likely|simply|that (?:it|this) is|as|to be",
+    )
+    + r")*[\W_]*$"
+)
+_SPAN = (
+    r"(?: (?:to|for|of|on|in|here|that|i|would|choose|give|best|most|describes?|fits?|\d|[a-e])\b"
+    r"[^.:;,\n]{0,80}?)?"
+)
+_STRONG = re.compile(rf"\b{_NOUN}[\"'*_)\]]{{0,4}}{_SPAN}{_LINK}")
+_FINAL = re.compile(
+    rf"\b(?:(?:final|ultimate|overall)\s+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed"
+    rf"|verdict)[\W_]*(?:is)?[\W_]*$)"
+)
+_VERB = re.compile(
+    r"\bi(?:'d|'ll| would| will| have to| must| can only|'m inclined to"
+    r"| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
+    + _any(
+        r"rate|choose|select|pick|say|consider|classify|deem|find|judge|assess|evaluate|go with|go for|answer"
+        r"|respond",
+        r"lean towards?|describe|categori[sz]e|label|think|believe|vote",
+    )
+    + r"\b[^.;\n]{0,90}$"
+)
+_WEAK = re.compile(
+    _any(
+        r"\b(?:is|are|am|be|being|as|seems?|appears?|considered|deemed|rated|judged|would|'s|'m|'re)",
+        r"(?:'s|'m|'re)",
+        r"\b(?:find|consider|call|deem|rate|regard|judge)s? (?:this|it|that|such|the \w+)(?: \w+)?(?: as"
+        r"| to be)?",
+        r"\b(?:but|so|therefore|thus|hence|instead),?",
+        r"\b(?:probably|likely|definitely|certainly|clearly|honestly|overall|people would|they'd|would)",
+    )
+    + r"(?: (?:\w+ly|to be|being))?[\W_]*$"
+)
+#: Said of another case: it supports a reading, but does not contradict another answer.
+_MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)(?: \w+)?[\W_]*$")
+
+
+def cue_before(before: str, right_free: bool) -> str:
+    """Return how firmly the words before an option call it the answer: final, strong, weak, maybe, or ""."""
+    if _FINAL.search(before):
+        return "final"
+    if _STRONG.search(before) or _VERB.search(before):
+        return "strong"
+    if _MAYBE.search(before):
+        return "maybe"
+    after_comma = right_free and before.rstrip(" \"'*").endswith((",", ":", "]", ")"))
+    return "weak" if after_comma or _WEAK.search(before) else ""
+
+
+#: What may follow a one-word option that is an answer, and not an adjective in running text.
+_AFTER_WORD = re.compile(
+    r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n"
+    r"|\s+(?:because|as|since|due|in|on|for|with|regarding|about|towards?|given|when|if|i guess|i think"
+    r"|tbh|or so|under|to me"
+    r"|overall|here)\b"
+)
+
+
+def is_running_text(before: str, after: str, cue: str) -> bool:
+    """Whether a one-word option is an everyday word here ("remain neutral on this") and no answer."""
+    left = before.rstrip(" ")[-1:]
+    apart = left == "" or not (left.isalnum() or before.endswith("-"))
+    denied = _NEGATION_NEAR.search(before[-30:])
+    return not ((apart or cue or denied) and _AFTER_WORD.match(after))
+
+
+_NUMBERING = re.compile(r"\d{1,3}|[a-f]|i{1,3}|iv|v")
+
+
+def only_numbering(text: str) -> bool:
+    """Whether ``text`` holds no word but a list number."""
+    return all(_NUMBERING.fullmatch(w.group()) for w in WORD.finditer(text))

@@ -1,0 +1,201 @@
+"""Where a text names options of a scale, and how: in a list, cut short, ruled out, said to be the answer."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from cinorms.answers.reading.context import WINDOW, cue_before, is_ruled_out, is_running_text, only_numbering
+from cinorms.answers.reading.words import UNCLEAR, WORD, Token, heads_and_tails, option_words
+from cinorms.core.scales import Scale
+
+#: What may stand between the words of one option: "**somewhat** acceptable", "somewhat-acceptable".
+_WITHIN = re.compile(r"(?!\s*\n\s*\n)[\s\-_*'\"~]{0,6}")
+#: Words that keep a list of options a list.
+_LIST_WORDS = frozenset({"and", "or", "to", "nor", "through", "vs", "versus"})
+_SENTENCE_END = re.compile(r"[.!?;](?=[\s\"')\]*]|$)|\n")
+
+
+class Mention(NamedTuple):
+    """One place where an option is named; ``option`` is its index in the scale, None where unclear."""
+
+    option: int | None
+    start: int
+    end: int
+    cut: bool = False  # the text breaks off inside the option
+    listed: bool = False  # one of several options in a row
+    ruled_out: bool = False  # negated, compared, asked
+    counts: bool = True  # False: an everyday word such as "neutral" in running text
+    standing: bool = False  # a sentence or line of its own
+    cue: str = ""  # final, strong (the answer is ..), weak (it is ..), maybe (it would be ..) or none
+    sentence: int = 0
+    opens: bool = False  # the first words of its sentence
+
+    @property
+    def candidate(self) -> bool:
+        """Whether this can be the answer."""
+        return self.counts and not self.listed and not self.ruled_out
+
+
+@lru_cache(maxsize=16)
+def decorated(scale: Scale) -> re.Pattern[str]:
+    """Return a pattern of one option and nothing but signs; its group number is the option's, from 1."""
+    gap = _WITHIN.pattern.replace("{0,6}", "{1,6}")
+    options = "|".join(f"({gap.join(map(re.escape, words))})" for words in option_words(scale))
+    return re.compile(rf"[\W_]*+(?:{options})[\W_]*+")
+
+
+def _named(words: list[Token], text: str, scale: Scale) -> Iterator[tuple[int, int, int | None]]:
+    """Yield (first token, last token, option) for each option named in full."""
+    options: dict[tuple[str | None, ...], int] = {o: i for i, o in enumerate(option_words(scale))}
+    heads, _ = heads_and_tails(scale)
+    longest = max(map(len, options))
+    done = 0
+    for i in [i for i, word in enumerate(words) if word.scale_word]:
+        if i < done:
+            continue
+        for n in range(min(longest, len(words) - i), 0, -1):
+            part = words[i : i + n]
+            name = tuple(t.scale_word for t in part)
+            unclear = n > 1 and name[0] in heads and name[-1] == UNCLEAR
+            if name not in options and not unclear:
+                continue
+            if not all(_WITHIN.fullmatch(text[a.end : b.start]) for a, b in pairwise(part)):
+                continue
+            shared = unclear or _shares_a_word(words, i, i + n - 1, text, scale)
+            if n > 1 or not _modified(words, i, text, scale):
+                yield i, i + n - 1, None if shared else options[name]
+            done = i + n
+            break
+
+
+def _modified(words: list[Token], i: int, text: str, scale: Scale) -> bool:
+    """Whether a one-word option follows an adverb: "somewhat neutral" is not on the scale."""
+    if i == 0 or not re.fullmatch(r"[\s\-]+", text[words[i - 1].end : words[i].start]):
+        return False
+    return words[i - 1].scale_word in heads_and_tails(scale)[0]
+
+
+def _shares_a_word(words: list[Token], first: int, last: int, text: str, scale: Scale) -> bool:
+    """Whether two options share a word: "somewhat or strongly acceptable", "agree/disagree"."""
+    if first == last:
+        return False
+    heads, tails = heads_and_tails(scale)
+
+    def near(step: int, edge: int) -> str | None:
+        """Return the option word beside the edge, past an "or"; None across punctuation."""
+        at = edge + step
+        if 0 <= at < len(words) and words[at].text in _LIST_WORDS:
+            at += step
+        if not 0 <= at < len(words) or words[at].scale_word is None:
+            return None
+        a, b = sorted((edge, at))
+        return None if re.search(r"[.!?;:\n,]", text[words[a].end : words[b].start]) else words[at].scale_word
+
+    before, after = near(-1, first), near(1, last)
+    other_tails = tails - {words[last].scale_word}
+    return before in heads or before in other_tails or after in other_tails
+
+
+def cut_option(words: list[Token], text: str, scale: Scale) -> Mention | None:
+    """Return the option that a text cut by the length limit had begun; None where it ends otherwise.
+
+    Three letters into its last word (four of a one-word option) an option is decided: "somewhat unacc". Less
+    ("somewhat un") is an option begun, but unclear.
+    """
+    if not words or text[words[-1].end :].strip():
+        return None
+    for n in (2, 1):
+        part = words[-n:]
+        if len(part) < n or (n == 2 and not _WITHIN.fullmatch(text[part[0].end : part[1].start])):
+            continue
+        name = " ".join(t.scale_word if t is not part[-1] and t.scale_word else t.text for t in part)
+        fits = [i for i, o in enumerate(scale.options) if o.startswith(name) and o != name]
+        if not fits or (n == 1 and len(name) < 3):
+            continue
+        need = 3 if n == 2 else 4
+        sure = len(fits) == 1 and len(part[-1].text) >= need
+        return Mention(fits[0] if sure else None, part[0].start, part[-1].end, cut=True)
+    return None
+
+
+def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) -> list[Mention]:
+    """Return every option that ``text`` names, in order, with how it names it."""
+    if not cut_short and not any(w.scale_word for w in words):
+        return []
+    found = [Mention(o, words[a].start, words[b].end) for a, b, o in _named(words, text, scale)]
+    if cut_short:
+        begun = cut_option(words, text, scale)
+        if begun and (not found or begun.start >= found[-1].end):
+            found.append(begun)
+    if not found:
+        return []
+    ends = [m.end() for m in _SENTENCE_END.finditer(text)]
+    return [
+        _in_context(m, found[i - 1].end if i else 0, text, ends, scale)
+        for i, m in enumerate(_mark_lists(found, text, scale))
+    ]
+
+
+def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
+    """Mark the options that stand in a row with other options, and nothing but list marks between them."""
+    runs: list[list[int]] = []
+    seen: set[int | None] = set()
+    kind = ""
+    for i, mention in enumerate(found):
+        gap = text[found[i - 1].end : mention.start] if i else "x x"
+        now = (
+            "paragraph" if gap.count("\n") > 1 else "line" if "\n" in gap else "]" if "]" in gap else "inline"
+        )
+        # Where the whole scale was echoed, what comes after it in another form is said after it.
+        echoed = kind and now != kind and now != "inline" and len(seen) == len(scale.options)
+        if not _is_list_gap(gap) or echoed:
+            runs.append([i])
+            seen, kind = {mention.option}, ""
+        else:
+            runs[-1].append(i)
+            seen.add(mention.option)
+            kind = now
+    marked = list(found)
+    for run in runs:
+        if len({found[i].option for i in run}) > 1:
+            for i in run:
+                marked[i] = found[i]._replace(listed=True)
+    return marked
+
+
+def _is_list_gap(gap: str) -> bool:
+    """Whether only list marks stand between two options: punctuation, numbering, "and", "or", "to"."""
+    if len(gap) > 40 or re.search(r"[.!?]\s", re.sub(r"\b(?:\w|\d+)\.", "", gap)):
+        return False
+    return all(w.group() in _LIST_WORDS or only_numbering(w.group()) for w in WORD.finditer(gap))
+
+
+def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Scale) -> Mention:
+    """Return ``m`` with what its context says of it; ``previous`` is where the mention before it ends."""
+    sentence = bisect.bisect_right(ends, m.start)
+    if m.listed:  # never an answer, whatever is said of it
+        return m._replace(sentence=sentence)
+    begin = ends[sentence - 1] if sentence else 0
+    stop = ends[sentence] if sentence < len(ends) else len(text)
+    floor = max(m.start - WINDOW, previous)
+    first_in_sentence = floor <= begin
+    before, after = text[floor : m.start], text[m.end : m.end + 80]
+    right_free = only_numbering(text[m.end : min(stop, m.end + 60)])
+    cue = cue_before(before, right_free)
+    one_word = m.option is not None and not m.cut and len(option_words(scale)[m.option]) == 1
+    wide = text[max(0, m.start - WINDOW) : m.start]
+    return m._replace(
+        ruled_out=text[stop - 1 : stop] == "?" or is_ruled_out(wide, after, scale),
+        counts=not one_word or not is_running_text(wide, text[m.end : m.end + 60], cue),
+        standing=first_in_sentence
+        and only_numbering(text[begin : m.start].rpartition(":")[2])
+        and right_free,
+        cue=cue,
+        sentence=sentence,
+        opens=first_in_sentence and only_numbering(text[begin : m.start]),
+    )

@@ -1,0 +1,64 @@
+"""Reading one text: which option of the scale a model chose, or why that cannot be said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cinorms.answers.reading.normalise import fixed_wording
+from cinorms.answers.reading.response import Reply
+from cinorms.answers.reading.rules import EXACT_RULES, RULES
+from cinorms.core.errors import ConfigError
+from cinorms.core.scales import Scale
+
+__all__ = ["EXACT_RULES", "OFFERED", "RULES", "Reading", "check_offer", "fixed_wording", "read_text"]
+
+#: What a prompt can offer as answers beside the options' own words.
+OFFERED = ("words", "letters", "numbers")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read out of one text: a level (only with status ``ok``), a status, the rule that decided."""
+
+    level: int | None
+    status: str
+    rule: str
+
+
+def read_text(
+    text: str | None,
+    scale: Scale,
+    finish_reason: str = "stop",
+    offered: str = "words",
+    prompt_words: frozenset[str] = frozenset(),
+    order: str = "01234",
+) -> Reading:
+    """Read the level out of ``text``, by the first of ``RULES`` that decides.
+
+    ``offered`` says what the prompt let the model answer with; letters and numbers stand for positions, and
+    ``order`` holds the option (index into ``scale.options``, 0 the lowest) shown at each position.
+    ``prompt_words`` are the fixed wordings of the prompt: where the text repeats them, they are not its
+    answer. A missing text is an error. Never raises on any text; ConfigError where ``offered`` or
+    ``order`` is impossible.
+    """
+    check_offer(scale, offered, order)
+    if text is None:
+        return Reading(None, "error", "no_text")
+    reply = Reply(text, scale, finish_reason, offered, prompt_words, order)
+    for rule in RULES:
+        verdict = rule(reply)
+        if verdict is not None:
+            status, level = verdict
+            return Reading(level, status, rule.__name__)
+    raise AssertionError("the last rule decides")  # pragma: no cover
+
+
+def check_offer(scale: Scale, offered: str, order: str) -> None:
+    """Insist that ``offered`` is known and ``order`` holds each option of ``scale`` once."""
+    if offered not in OFFERED:
+        raise ConfigError(f"offered is '{offered}'; allowed: {', '.join(OFFERED)}")
+    if offered != "words" and sorted(order) != [str(i) for i in range(len(scale.options))]:
+        raise ConfigError(
+            f"order is '{order}'; where {offered} were offered it must hold each of the digits 0 to"
+            f" {len(scale.options) - 1} once, the option at each shown position"
+        )

@@ -1,0 +1,175 @@
+"""One text with what was asked, and the views of it that the rules share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from cinorms.answers.reading.mentions import Mention, find_mentions
+from cinorms.answers.reading.normalise import after_thinking, normalise, own_turn, without_prompt
+from cinorms.answers.reading.words import Token, mark_unclear, tokens
+from cinorms.core.scales import Scale
+
+#: Words that introduce an answer and cannot change it.
+_INTRODUCTION = frozenset(
+    [
+        "answer",
+        "answers",
+        "response",
+        "rating",
+        "rate",
+        "rated",
+        "option",
+        "output",
+        "result",
+        "verdict",
+        "conclusion",
+        "choice",
+        "selected",
+        "selection",
+        "final",
+        "my",
+        "the",
+        "is",
+        "it",
+        "this",
+        "that",
+        "scenario",
+        "situation",
+        "flow",
+        "statement",
+        "as",
+        "be",
+        "would",
+        "will",
+        "i",
+        "choose",
+        "select",
+        "pick",
+        "say",
+        "therefore",
+        "thus",
+        "so",
+        "hence",
+        "sure",
+        "certainly",
+        "okay",
+        "ok",
+        "here",
+        "here's",
+        "acceptability",
+        "agreement",
+        "likert",
+        "scale",
+        "level",
+        "of",
+        "assistant",
+        "model",
+        "best",
+        "correct",
+        "appropriate",
+        "most",
+        "people",
+        "am",
+        "find",
+        "think",
+        "consider",
+        "considered",
+        "it's",
+        "i'd",
+        "i'm",
+        "based",
+        "on",
+        "value",
+        "label",
+        "text",
+        "boxed",
+        "response's",
+        "and",
+        "with",
+        "according",
+        "me",
+        "an",
+        "a",
+        "yes",
+    ]
+)
+_NUMBER = re.compile(r"\d{1,3}|[a-h]|i{1,3}|iv|v")
+
+
+def plain(text: str) -> str:
+    """Return the letters and digits of ``text`` as words with one space between."""
+    return re.sub(r"[\W_]+", " ", text).strip()
+
+
+def introduces(words: list[str]) -> bool:
+    """Whether ``words`` only introduce an answer: "Answer:", "I would rate this as", "4."."""
+    return all(w in _INTRODUCTION or _NUMBER.fullmatch(w) for w in words)
+
+
+def numbers(words: list[str]) -> bool:
+    """Whether ``words`` are list numbers."""
+    return all(map(_NUMBER.fullmatch, words))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One text with what was asked; what the rules need of it is worked out once, when first needed."""
+
+    raw: str
+    scale: Scale
+    finish_reason: str
+    offered: str
+    prompt_words: frozenset[str]
+    order: str
+
+    @property
+    def cut(self) -> bool:
+        """Whether the length limit ended the text."""
+        return self.finish_reason == "length"
+
+    @cached_property
+    def _thought(self) -> tuple[str, bool]:
+        return after_thinking(normalise(self.raw))
+
+    @property
+    def still_thinking(self) -> bool:
+        """Whether the text ends inside its thinking."""
+        return self._thought[1]
+
+    @cached_property
+    def said(self) -> str:
+        """The model's own turn: lower case, plain characters, no thinking, no chat-template debris."""
+        return own_turn(self._thought[0])
+
+    @cached_property
+    def body(self) -> str:
+        """The part that counts: what was said without the words of the prompt."""
+        return mark_unclear(without_prompt(self.said, self.prompt_words), self.scale)
+
+    @cached_property
+    def words(self) -> list[Token]:
+        """The words of the body."""
+        return tokens(self.body, self.scale)
+
+    @cached_property
+    def mentions(self) -> list[Mention]:
+        """Every option that the body names, in order."""
+        return find_mentions(self.words, self.body, self.scale, self.cut)
+
+    @cached_property
+    def candidates(self) -> list[Mention]:
+        """The mentions that can be the answer."""
+        return [m for m in self.mentions if m.candidate]
+
+    @cached_property
+    def rest(self) -> list[str]:
+        """The words that belong to no mention."""
+        starts = {m.start: m.end for m in self.mentions}
+        outside, end = [], 0
+        for word in self.words:
+            end = starts.get(word.start, end)
+            if word.start >= end:
+                outside.append(word.text)
+        return outside

@@ -1,0 +1,49 @@
+"""Letters and numbers as answers: which ones a text chooses, and which option each stands for."""
+
+from __future__ import annotations
+
+import re
+
+from cinorms.answers.reading.response import Reply, introduces
+
+_LETTER = r"[a-z]"
+_NUMBER = r"(?<![\w.,])-?\d+(?:[.,]\d+)?"
+#: "A sleep monitor": an article, not an answer.
+_ARTICLE = r"(?!\s+(?!(?:or|and|to)\b)[a-z]{2})"
+_LAST_ARTICLE = re.compile(r"[a-z]{2} a$")
+#: Only the beginning of a text is searched: a letter far inside it is no answer.
+_REACH = 2000
+
+
+def chosen_symbols(reply: Reply) -> tuple[list[str], bool]:
+    """Return the distinct letters or numbers that the text chooses, and whether it holds little else."""
+    letters = reply.offered == "letters"
+    one = _LETTER if letters else _NUMBER
+    body = reply.body[:_REACH].strip()
+    if letters and _LAST_ARTICLE.search(body) and not re.search(r"(?<![\w'])A(?![\w'])", reply.raw):
+        body = body.rstrip("a")  # "the answer is a": cut before the word that the article belongs to
+    found = re.findall(rf"(?<![\w']){one}(?![\w']){_ARTICLE if letters else ''}", body)
+    other = [w for w in reply.rest if w not in found and not (w.isdecimal() and not letters)]
+    if found and introduces([w for w in other if w not in {"or", "and", "to"}]):
+        return list(dict.fromkeys(found)), True
+    lead = re.match(
+        rf"[^\w\-]{{0,9}}(?:(?:option|answer|choice)\W{{1,9}})?({one})(?:\s*[).:\]\n*]|\s+-\s|[\W_]{{0,9}}$)",
+        body,
+    )
+    if lead:
+        return [lead.group(1)], False
+    said = re.findall(
+        r"\b(?:answer|option|choice|choose|select|pick)(?: is| would be)?"
+        rf"[^\w\-]{{0,6}}({one})(?=[\W_]{{0,9}}$|[).,:;\n])",
+        body,
+    )
+    return list(dict.fromkeys(said)), False
+
+
+def shown_option(symbol: str, reply: Reply) -> int | None:
+    """Return the option shown at the place that ``symbol`` stands for, None where it is outside the list."""
+    if reply.offered == "letters":
+        place = ord(symbol) - ord("a")
+    else:
+        place = int(symbol) - 1 if symbol.isdecimal() and len(symbol) < 4 else -1
+    return int(reply.order[place]) if 0 <= place < len(reply.order) else None

@@ -1,0 +1,181 @@
+"""The words of a text, and which of them are words of the scale: spelt, split, glued or misspelt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from cinorms.core.scales import Scale
+
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+#: What may stand inside one word: "un-acceptable", "some what", "**un**acceptable".
+_JOINT = re.compile(r"[ \-*_]{1,4}|-?\n")
+#: A word as near to one option word as to another.
+UNCLEAR = "?"
+_EITHER = "eitherpolarity"
+#: English words within a slip of the pen of an option's word.
+_OTHER_WORDS = frozenset({"neural", "strangely"})
+
+
+#: A word with its first place and the place after its last.
+_Piece = tuple[str, int, int]
+
+
+class Token(NamedTuple):
+    """A word of the text; ``scale_word`` is the option word it stands for, UNCLEAR, or None."""
+
+    text: str
+    start: int
+    end: int
+    scale_word: str | None
+
+
+@lru_cache(maxsize=16)
+def option_words(scale: Scale) -> tuple[tuple[str, ...], ...]:
+    """Return each option of ``scale`` as its words, lowest first."""
+    return tuple(tuple(option.split()) for option in scale.options)
+
+
+@lru_cache(maxsize=16)
+def heads_and_tails(scale: Scale) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words that give an option its strength, and those that give it its direction."""
+    two = [option for option in option_words(scale) if len(option) > 1]
+    return frozenset(option[0] for option in two), frozenset(option[-1] for option in two)
+
+
+@lru_cache(maxsize=16)
+def vocabulary(scale: Scale) -> frozenset[str]:
+    """Return the words that the options of ``scale`` are made of."""
+    return frozenset(word for words in option_words(scale) for word in words)
+
+
+def edit_distance(a: str, b: str, limit: int) -> int:
+    """Return the optimal string alignment distance of ``a`` and ``b``, at most ``limit + 1``."""
+    if abs(len(a) - len(b)) > limit:
+        return limit + 1
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, before, row = before, row, [i]
+        for j, y in enumerate(b, 1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                best = min(best, last[j - 2] + 1)
+            row.append(best)
+    return min(row[-1], limit + 1)
+
+
+@lru_cache(maxsize=16)
+def speller(scale: Scale) -> Callable[[str], str | None]:
+    """Return the function that says which option word of ``scale`` a word is or misspells.
+
+    It returns UNCLEAR for a word between two of them and None for one that is neither. A slip is one edit
+    in a word of five to nine letters and two in a longer one, the first letter kept; the next nearest
+    option word must be at least two edits further. "uacceptable" is as near to "acceptable" as to
+    "unacceptable" and stays unclear.
+    """
+    words = vocabulary(scale)
+    slips = {v: 0 if len(v) < 5 else 1 if len(v) < 10 else 2 for v in words}
+    letters = {v: frozenset(v) for v in words}
+
+    def may_be(word: str) -> bool:
+        """Tell whether a distance need be computed: each letter that an option word lacks is an edit."""
+        own = set(word)
+        return any(abs(len(word) - len(v)) <= n and len(own - letters[v]) <= n for v, n in slips.items())
+
+    @lru_cache(maxsize=65_536)
+    def spell(word: str) -> str | None:
+        if word in words:
+            return word
+        if word == _EITHER:
+            return UNCLEAR
+        if len(word) < 4 or len(word) > 16 or word in _OTHER_WORDS or not may_be(word):
+            return None
+        found = sorted((edit_distance(word, v, 4), v) for v in words)
+        (best, near), (second, _) = found[0], found[1]
+        if best > slips[near]:
+            return None
+        if second - best < 2:
+            return UNCLEAR
+        return near if word[0] == near[0] else None
+
+    return spell
+
+
+@lru_cache(maxsize=16)
+def _both_polarities(scale: Scale) -> re.Pattern[str]:
+    """Return a pattern for both polarities written at once: "(un)acceptable", "dis/agree"."""
+    words = vocabulary(scale)
+    prefixes = {(b[: -len(a)], a) for a in words for b in words if a != b and b.endswith(a)}
+    both = "|".join(rf"[(\[]?\b{p}(?:[)\]/]|\s/)+\s*{a}" for p, a in sorted(prefixes))
+    return re.compile(both or r"(?!)")
+
+
+def mark_unclear(text: str, scale: Scale) -> str:
+    """Return ``text`` with a word of both polarities replaced by one that is UNCLEAR."""
+    if not any(sign in text for sign in ")]/"):
+        return text
+    return _both_polarities(scale).sub(f" {_EITHER} ", text)
+
+
+@lru_cache(maxsize=16)
+def _glued(scale: Scale) -> re.Pattern[str]:
+    """Return a pattern for one option word with others glued to it."""
+    words = "|".join(sorted(vocabulary(scale), key=len, reverse=True))
+    return re.compile(rf"(?:{words})(?=(?:{words})+$)|(?:{words})$")
+
+
+def _unglued(found: list[_Piece], scale: Scale) -> list[_Piece]:
+    """Return ``found`` with glued option words ("somewhatacceptable") apart."""
+    shortest = 2 * min(map(len, vocabulary(scale)))
+    if all(end - start < shortest for _, start, end in found):
+        return found
+    result = []
+    for word, start, end in found:
+        # The limit keeps a word of endless length from being searched from each of its letters.
+        parts = [m.group() for m in _glued(scale).finditer(word)] if shortest <= len(word) < 4000 else []
+        if sum(map(len, parts)) != len(word):
+            parts = [word]
+        for part in parts:
+            result.append((part, start, start + len(part) if part != word else end))
+            start += len(part)
+    return result
+
+
+def _rejoined(found: list[_Piece], text: str, scale: Scale) -> list[_Piece]:
+    """Return ``found`` with option words that were split ("un-acceptable", "some what") joined again."""
+    starts, words = _parts(scale), vocabulary(scale)
+    if starts.isdisjoint(word for word, _, _ in found):
+        return found
+    result = []
+    i = 0
+    while i < len(found):
+        span = 1
+        if found[i][0] in starts:
+            for n in (3, 2):
+                pieces = found[i : i + n]
+                gaps = (text[a[2] : b[1]] for a, b in pairwise(pieces))
+                if "".join(p[0] for p in pieces) in words and all(map(_JOINT.fullmatch, gaps)):
+                    span = len(pieces)
+                    break
+        pieces = found[i : i + span]
+        result.append(("".join(p[0] for p in pieces), pieces[0][1], pieces[-1][2]))
+        i += span
+    return result
+
+
+def tokens(text: str, scale: Scale) -> list[Token]:
+    """Return the words of ``text``, option words that were glued or split put right."""
+    found = [(m[0], *m.span()) for m in WORD.finditer(text)]
+    spell = speller(scale)
+    put_right = _rejoined(_unglued(found, scale), text, scale)
+    return [Token(word, start, end, spell(word)) for word, start, end in put_right]
+
+
+@lru_cache(maxsize=16)
+def _parts(scale: Scale) -> frozenset[str]:
+    """Return every proper beginning of an option word, of two letters or more: "u n" is not "un"."""
+    return frozenset(word[:n] for word in vocabulary(scale) for n in range(2, len(word)))

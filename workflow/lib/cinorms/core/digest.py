@@ -1,0 +1,84 @@
+"""Digests of code: Snakemake does not see that a module of the library was edited; a parameter tells it."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+
+
+@cache
+def code_digest(*starts: str | Path) -> str:
+    """Return a digest of the source of ``starts`` and of every module of the library that they import.
+
+    A start is a script's path or the name of a module (``cinorms.figures.norms``). A rule carries the digest as a
+    parameter, so that an edited module re-runs the rules that reach it and no others.
+    """
+    files = sorted({file for start in starts for file in reached(_file(start))})
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+@cache
+def reached(start: Path) -> frozenset[Path]:
+    """Return ``start`` and every file of the library that it imports, directly or through others.
+
+    The packages that a module lies in do not count: their ``__init__`` holds a docstring and nothing else, or is
+    imported by its own name.
+    """
+    found, waiting = {start}, [start]
+    while waiting:
+        new = _imported(waiting.pop()) - found
+        found |= new
+        waiting += new
+    return frozenset(found)
+
+
+def _file(start: str | Path) -> Path:
+    if isinstance(start, Path):
+        return start
+    file = _module_file(start)
+    if file is None:
+        raise FileNotFoundError(f"code_digest: no module {start!r} in {PACKAGE}")
+    return file
+
+
+@cache
+def _module_file(module: str) -> Path | None:
+    """Return the file of a module of the library, None where there is no such module."""
+    inside = module.split(".")[1:]
+    file = PACKAGE.joinpath(*inside)
+    found = (file.with_suffix(".py") if inside else file, file / "__init__.py")
+    return next((path for path in found if path.is_file()), None)
+
+
+@cache
+def _imported(file: Path) -> frozenset[Path]:
+    """Return the files of the library that ``file`` imports, at the top or inside a function."""
+    names = (name for node in _nodes(ast.parse(file.read_bytes())) for name in _named(node))
+    return frozenset(path for name in names if (path := _module_file(name)) is not None)
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is run: what only a type checker sees is left out."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
+        yield node
+        yield from _nodes(node)
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    """Yield the modules of the library that an import statement names."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE.name)
+    elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE.name:
+        for alias in node.names:
+            inside = f"{node.module}.{alias.name}"
+            yield inside if _module_file(inside) else str(node.module)

@@ -1,0 +1,120 @@
+"""Get a data file once: from a mirror folder, from the cache, or over the network, and check its SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+from cinorms.core.errors import DataError
+
+TIMEOUT_SECONDS = 30
+CHUNK_BYTES = 1 << 16
+
+
+def fetch(
+    url: str, sha256: str, cache_dir: str | Path, mirror: str | Path | None, mirror_paths: Sequence[str]
+) -> Path:
+    """Return the path of a file whose SHA-256 is ``sha256``.
+
+    A ``url`` that is a local path is used where it is. Otherwise the first of ``mirror_paths`` that exists in
+    the folder ``mirror`` is used, then the copy in ``cache_dir``, and only then is the file downloaded into
+    ``cache_dir``, with a progress bar on stderr. A file in the cache is whole and checked, or not there.
+
+    Raises ``DataError`` where the file is not to be had or is not the one that is meant.
+    """
+    if "://" not in url:
+        return _checked(_existing(Path(url)), sha256, "correct the path or the sha256 in the dataset's file")
+    name = url.rstrip("/").rpartition("/")[2]
+    if mirror is not None:
+        for candidate in (Path(mirror) / path for path in mirror_paths):
+            if candidate.is_file():
+                return _checked(candidate, sha256, f"replace it in the mirror by the file of {url}")
+    # The digest in the name: a changed declaration never finds the file of the old one.
+    cached = Path(cache_dir) / f"{sha256[:12]}-{name}"
+    if cached.is_file() and digest(cached) == sha256:
+        return cached
+    _download(url, sha256, cached, _how_to_mirror(mirror, mirror_paths))
+    return cached
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of the file at ``path`` as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file")
+    return path
+
+
+def _checked(path: Path, sha256: str, remedy: str) -> Path:
+    found = digest(path)
+    if found != sha256:
+        raise DataError(f"{path}: its SHA-256 is {found}, {sha256} is needed; {remedy}")
+    return path
+
+
+def _how_to_mirror(mirror: str | Path | None, mirror_paths: Sequence[str]) -> str:
+    places = " or ".join(mirror_paths) or "(the dataset's file names none: add the key 'mirror' to it)"
+    if mirror is not None:
+        return f"the mirror {mirror} does not have it either; put it there as {places}"
+    return (
+        f"on a machine without internet put the file into a folder as {places} "
+        "and name the folder with the setting 'mirror:' or the variable CINORMS_MIRROR"
+    )
+
+
+def _download(url: str, sha256: str, target: Path, how_to_mirror: str) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # A name of its own for each process: two jobs may fetch the same file at the same time.
+    handle, part_name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+    os.close(handle)
+    part = Path(part_name)
+    try:
+        _stream(url, part, how_to_mirror)
+        _checked_download(url, part, sha256)
+        part.chmod(0o644)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _stream(url: str, part: Path, how_to_mirror: str) -> None:
+    from tqdm import tqdm
+
+    request = urllib.request.Request(url, headers={"User-Agent": "cinorms"})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as reply, part.open("wb") as file:
+            length = reply.headers.get("Content-Length")
+            total = int(length) if length and length.isdigit() else None
+            name = url.rstrip("/").rpartition("/")[2]
+            with tqdm(total=total, desc=name, unit="B", unit_scale=True, file=sys.stderr) as bar:
+                while chunk := reply.read(CHUNK_BYTES):
+                    file.write(chunk)
+                    bar.update(len(chunk))
+            received = file.tell()
+    except urllib.error.HTTPError as error:
+        raise DataError(f"{url}: the server answers {error.code} {error.reason}; {how_to_mirror}") from None
+    except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise DataError(f"{url}: cannot be fetched ({reason}); {how_to_mirror}") from None
+    if total is not None and received != total:
+        raise DataError(f"{url}: broke off after {received} of {total} bytes; run again, or {how_to_mirror}")
+
+
+def _checked_download(url: str, part: Path, sha256: str) -> None:
+    found = digest(part)
+    if found != sha256:
+        raise DataError(
+            f"{url}: the SHA-256 of what was fetched is {found}, {sha256} is needed; nothing was kept. "
+            "If the file was changed on purpose, correct the sha256 in the dataset's file"
+        )

@@ -1,0 +1,256 @@
+"""The one declared contract of every Parquet table, and the only way to read and write them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pandas.api.types import union_categoricals
+
+from cinorms.core.errors import DataError
+
+#: What an answer can be. Only ``ok`` carries a level and votes.
+ANSWER_STATUSES = (
+    "ok",
+    "refusal",
+    "needs_context",
+    "nonsense",
+    "ambiguous",
+    "empty",
+    "truncated",
+    "error",
+    "invalid",  # published as missing, the reason was not published
+)
+
+#: What a flow's norm can be under one pair of thresholds. Only ``kept`` is a norm.
+NORM_STATUSES = ("kept", "below_t_val", "no_majority", "tie")
+
+TEXT = pa.string()
+#: Few distinct values: stored once each.
+CATEGORY = pa.dictionary(pa.int32(), pa.string())
+
+NULLABLE_INTS = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
+
+
+@dataclass(frozen=True)
+class Contract:
+    """Columns with their types, the key that must be unique, and a version that a change must raise.
+
+    ``extra`` is the type of further columns (factors of a dataset, statuses under thresholds);
+    ``None`` forbids them. ``nullable`` names the columns in which a missing value has a meaning.
+    """
+
+    name: str
+    version: int
+    key: tuple[str, ...]
+    columns: dict[str, pa.DataType]
+    nullable: frozenset[str] = field(default_factory=frozenset)
+    extra: pa.DataType | None = None
+
+    def schema(self, names: list[str]) -> pa.Schema:
+        """Return the Arrow schema for a frame with the columns ``names``, or say what is wrong with them."""
+        missing = [c for c in self.columns if c not in names]
+        unknown = [c for c in names if c not in self.columns]
+        if missing or (unknown and self.extra is None):
+            raise DataError(
+                f"table {self.name}: columns missing {missing}, columns not in the contract {unknown}"
+            )
+        ordered = [c for c in names if c in self.columns or self.extra is not None]
+        return pa.schema(
+            [
+                pa.field(c, self.columns.get(c, self.extra), nullable=c in self.nullable or c in unknown)
+                for c in ordered
+            ],
+            metadata={b"cinorms": f"{self.name} v{self.version}".encode()},
+        )
+
+
+VIGNETTES = Contract(
+    "vignettes",
+    1,
+    ("flow",),
+    {"flow": pa.int32(), "vignette": TEXT, "expected": pa.float64()},
+    nullable=frozenset({"expected"}),
+    extra=CATEGORY,
+)
+PROMPTS = Contract(
+    "prompts",
+    1,
+    ("variant",),
+    {
+        "variant": TEXT,
+        "template": TEXT,
+        "prompt_set": TEXT,
+        "template_no": pa.int16(),
+        "order_no": pa.int16(),
+    },
+)
+RESPONSES = Contract(
+    "responses",
+    1,
+    ("flow", "variant"),
+    {
+        "flow": pa.int32(),
+        "variant": CATEGORY,
+        "order": CATEGORY,
+        "text": CATEGORY,
+        "finish_reason": CATEGORY,
+        "n_prompt_tokens": pa.int32(),
+        "n_output_tokens": pa.int32(),
+        "p_options": pa.list_(pa.float32()),
+    },
+    nullable=frozenset({"text", "n_prompt_tokens", "n_output_tokens", "p_options"}),
+)
+ANSWERS = Contract(
+    "answers",
+    1,
+    ("flow", "variant"),
+    {
+        "flow": pa.int32(),
+        "variant": CATEGORY,
+        "order": CATEGORY,
+        "level": pa.int8(),
+        "status": CATEGORY,
+        "rule": CATEGORY,
+        "p_options": pa.list_(pa.float32()),
+    },
+    nullable=frozenset({"order", "level", "p_options"}),
+)
+NORMS = Contract(
+    "norms",
+    1,
+    ("flow",),
+    {
+        "flow": pa.int32(),
+        "n_asked": pa.int16(),
+        "n_valid": pa.int16(),
+        "n_m2": pa.int16(),
+        "n_m1": pa.int16(),
+        "n_0": pa.int16(),
+        "n_p1": pa.int16(),
+        "n_p2": pa.int16(),
+        "value": pa.int8(),
+        "share": pa.float64(),
+        "tie": pa.bool_(),
+        "mean": pa.float64(),
+        "variance": pa.float64(),
+        "entropy": pa.float64(),
+    },
+    nullable=frozenset({"value", "share", "mean", "variance", "entropy"}),
+    extra=CATEGORY,
+)
+PLANTED = Contract(
+    "planted",
+    1,
+    ("flow",),
+    {"flow": pa.int32(), "level": pa.int8(), "linear": pa.float64(), "residual": pa.float64()},
+    nullable=frozenset({"level"}),
+)
+
+#: The columns of ``NORMS`` that count the valid answers at each level, lowest level first.
+COUNT_COLUMNS = ["n_m2", "n_m1", "n_0", "n_p1", "n_p2"]
+
+
+def write(
+    frame: pd.DataFrame, path: str | Path, contract: Contract, facts: dict[str, str] | None = None
+) -> None:
+    """Write ``frame`` to ``path`` under ``contract``; ``facts`` go into the file's metadata.
+
+    The file appears whole or not at all, and the same frame always gives the same bytes. Raises ``DataError``
+    where the frame is not what the contract says.
+    """
+    schema = contract.schema(list(frame.columns))
+    if facts:
+        extra = {f"cinorms:{k}".encode(): v.encode() for k, v in sorted(facts.items())}
+        schema = schema.with_metadata({**schema.metadata, **extra})
+    if frame.duplicated(list(contract.key)).any():
+        twice = frame.loc[frame.duplicated(list(contract.key)), list(contract.key)].head(3)
+        raise DataError(
+            f"table {contract.name}: key {contract.key} is not unique, e.g. {twice.to_dict('records')}"
+        )
+    for name in frame.columns:
+        missing = int(frame[name].isna().sum())
+        if missing and not schema.field(name).nullable:
+            raise DataError(f"table {contract.name}: column {name} has {missing} missing values")
+    try:
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False, safe=True)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise DataError(f"table {contract.name}: {' '.join(map(str, error.args))}") from None
+    table = table.replace_schema_metadata(schema.metadata)
+    with _whole(path) as part:
+        pq.write_table(table, part, compression="zstd", version="2.6")
+
+
+def read(path: str | Path, contract: Contract, columns: list[str] | None = None) -> pd.DataFrame:
+    """Read the table at ``path`` and insist that it was written under ``contract``'s version."""
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(
+            f"{path}: cannot be read as a table ({error}); delete it to have it made again"
+        ) from None
+    found = (schema.metadata or {}).get(b"cinorms", b"no cinorms table").decode()
+    expected = f"{contract.name} v{contract.version}"
+    if found != expected:
+        raise DataError(f"{path}: holds '{found}', '{expected}' is needed; delete it to have it made again")
+    table = pq.read_table(path, columns=columns)
+    frame: pd.DataFrame = table.to_pandas()
+    for name in table.column_names:
+        if schema.field(name).nullable and schema.field(name).type in NULLABLE_INTS:
+            # Left to itself, pandas would make floats of whole numbers where one is missing.
+            frame[name] = table[name].to_pandas(types_mapper=NULLABLE_INTS.get)
+    return frame
+
+
+def facts(path: str | Path) -> dict[str, Any]:
+    """Return the facts that ``write`` put into the file's metadata."""
+    metadata = pq.read_schema(path).metadata or {}
+    return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}
+
+
+def stack(frames: list[pd.DataFrame], contract: Contract) -> pd.DataFrame:
+    """Return tables of one contract as one, sorted by its key.
+
+    Categories (variants) sort in the order in which the frames, one after the other, list them.
+    """
+    merged = {
+        name: union_categoricals([_as_category(frame[name]) for frame in frames])
+        for name, kind in contract.columns.items()
+        if kind == CATEGORY
+    }
+    whole = pd.concat([frame.drop(columns=list(merged)) for frame in frames], ignore_index=True)
+    whole = whole.assign(**merged)[list(frames[0].columns)]
+    return whole.sort_values(list(contract.key), kind="stable", ignore_index=True)
+
+
+def _as_category(column: pd.Series) -> pd.Series:
+    # A column without any text comes back from its file with categories of no type.
+    categories = column.astype("category").cat.categories.astype("str")
+    return column.astype(pd.CategoricalDtype(categories))
+
+
+def write_tidy(frame: pd.DataFrame, parquet: str | Path, csv: str | Path) -> None:
+    """Write an analysis' table twice: Parquet for programs, CSV for people; each whole or not at all."""
+    for path, save in ((parquet, frame.to_parquet), (csv, frame.to_csv)):
+        with _whole(path) as part:
+            save(part, index=False)
+
+
+@contextmanager
+def _whole(path: str | Path) -> Iterator[Path]:
+    """Give a place to write to, which becomes ``path`` if all goes well and is removed if not."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,239 @@
+"""Check a document against a closed JSON schema; say in one message what is wrong and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml.constructor import SafeConstructor
+
+from cinorms.core.errors import ConfigError, nearest
+from cinorms.core.errors import listing as listing  # part of what this module offers
+
+KINDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping of keys to values",
+    "null": "empty",
+}
+
+
+def load_yaml(path: str | Path) -> Any:
+    """Read a YAML file; a syntax error or a repeated key names the file and the line."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise ConfigError(f"{path}: cannot be read ({reason})") from None
+    try:
+        return yaml.load(text, Loader=_FastLoader)
+    except yaml.YAMLError:
+        pass  # the other loader says better what is wrong
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "an unknown line"
+        raise ConfigError(f"{path}: not valid YAML at {where}: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+
+
+class _UniqueKeys(SafeConstructor):
+    """Refuses a key given twice: YAML would keep the last and say nothing."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                continue  # `<<: *anchor`, whose keys may be given again
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                raise yaml.MarkedYAMLError(
+                    problem=f"{_shown(key)} cannot be a key", problem_mark=key_node.start_mark
+                )
+            if key in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"key '{key}' is given twice", problem_mark=key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+class _Loader(_UniqueKeys, yaml.SafeLoader):
+    """Reads YAML in Python."""
+
+
+class _FastLoader(_UniqueKeys, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Reads YAML in C, ten times as fast: Snakemake reads the study and its schemas anew in every job."""
+
+
+def check(document: Any, schema_path: str | Path, file: str, prefix: str = "") -> None:
+    """Raise a ``ConfigError`` for the first thing in ``document`` that ``schema_path`` does not allow.
+
+    ``file`` names where the document comes from and ``prefix`` the key it stands under, for the message.
+    """
+    _check_keys_are_text(document, file, prefix)
+    errors = sorted(_validator(str(schema_path)).iter_errors(document), key=_order)
+    if errors:
+        raise ConfigError(f"{file}: {_message(errors[0], prefix)}")
+
+
+def check_file(given: str, file: str, key: str) -> None:
+    """Raise ``ConfigError`` unless the file that a setting names is there."""
+    if not Path(given).is_file():
+        raise ConfigError(
+            f"{file}: {key}: {given!r} was given; there is no such file in the folder that the study runs in "
+            f"({Path.cwd()})"
+        )
+
+
+def unknown(
+    file: str, key: str, given: object, allowed: Iterable[str], what: str, hint: str = ""
+) -> ConfigError:
+    """Return the error for a name that is not there: what was given, what there is, the nearest spelling."""
+    return ConfigError(f"{file}: {key}: {what} {given!r} is not known; {listing(given, allowed)}{hint}")
+
+
+@cache
+def load_schema(path: Path) -> Any:
+    """Read a schema, once; who asks for it must leave it as it is."""
+    return load_yaml(path)
+
+
+@cache
+def _validator(schema_path: str) -> Any:
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    def is_whole(_: object, value: object) -> bool:  # JSON Schema takes 3.0 for one, range() does not
+        return isinstance(value, int) and not isinstance(value, bool)
+
+    def is_number(_: object, value: object) -> bool:  # YAML has .nan, which no bound refuses, and .inf
+        return is_whole(_, value) or (isinstance(value, float) and math.isfinite(value))
+
+    schema = load_schema(Path(schema_path))
+    types = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": is_whole, "number": is_number})
+    return extend(Draft202012Validator, type_checker=types)(schema)  # type: ignore[no-untyped-call]
+
+
+def _check_keys_are_text(document: Any, file: str, key: str) -> None:
+    """Refuse keys that YAML reads as numbers or truth values (``1:``, ``on:``): names are text."""
+    if isinstance(document, dict):
+        for name, value in document.items():
+            where = f"{key}.{name}" if key else str(name)
+            if not isinstance(name, str):
+                raise ConfigError(f"{file}: {where}: YAML reads this key as {_shown(name)}; put it in quotes")
+            _check_keys_are_text(value, file, where)
+    elif isinstance(document, list):
+        for number, value in enumerate(document):
+            _check_keys_are_text(value, file, f"{key}[{number}]")
+
+
+def _shown(value: object) -> str:
+    """Return ``value`` as a message should show it, and not pages of it."""
+    text = "null" if value is None else repr(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def _order(error: Any) -> tuple[int, str]:
+    # A key that is not known explains more than the key then found missing beside it.
+    return (error.validator != "additionalProperties", error.json_path)
+
+
+def _where(error: Any, prefix: str) -> str:
+    parts = [prefix] if prefix else []
+    for part in error.absolute_path:
+        if isinstance(part, int):
+            parts[-1:] = [f"{parts[-1] if parts else ''}[{part}]"]
+        else:
+            parts.append(str(part))
+    return ".".join(parts)
+
+
+def _kind(schema_type: str | list[str]) -> str:
+    names = [schema_type] if isinstance(schema_type, str) else schema_type
+    return " or ".join(KINDS[name] for name in names)
+
+
+def _message(error: Any, prefix: str) -> str:
+    if error.validator in ("anyOf", "oneOf") and error.context:
+        return _of_alternatives(error, prefix)
+    where = _where(error, prefix)
+    given = _shown(error.instance)
+    key = where or "the whole file"
+    match error.validator:
+        case "additionalProperties":
+            return _unknown_key(error, where)
+        case "required":
+            absent = next(name for name in error.validator_value if name not in error.instance)
+            return f"{key}: key '{absent}' is missing; needed: {', '.join(error.validator_value)}"
+        case "type":
+            return f"{key}: {given} was given, {_kind(error.validator_value)} is needed"
+        case "enum":
+            allowed = map(_plain, error.validator_value)
+            return f"{key}: {given} is not allowed; {listing(error.instance, allowed)}"
+        case "const":
+            return f"{key}: {given} is not allowed; only {_shown(error.validator_value)} is"
+        case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
+            return f"{key}: {given} was given; allowed: {_bounds(error.schema)}"
+        case "pattern":
+            return f"{key}: {given} is not allowed; {error.schema.get('description', error.validator_value)}"
+        case "minItems" | "minProperties" | "minLength":
+            return f"{key}: at least {error.validator_value} needed, {len(error.instance)} given"
+        case "maxItems" | "maxProperties" | "maxLength":
+            return f"{key}: at most {error.validator_value} allowed, {len(error.instance)} given"
+        case "uniqueItems":
+            return f"{key}: the same entry is given twice in {given}"
+        case "not":
+            return f"{key}: this key is not allowed here"
+    return f"{key}: {error.message}"
+
+
+def _of_alternatives(error: Any, prefix: str) -> str:
+    """Explain the one alternative that has the right type, else say what all of them allow."""
+    here = [e for e in error.context if not e.path]
+    wrong_type = {e.schema_path[0] for e in here if e.validator in ("type", "enum")}
+    fitting = [e for e in error.context if e.schema_path[0] not in wrong_type]
+    words = [name for e in here if e.validator == "enum" for name in e.validator_value]
+    if fitting and not words:
+        return _message(min(fitting, key=_order), prefix)
+    allowed = " or ".join(dict.fromkeys(_alternative(e.schema) for e in here))
+    near = nearest(error.instance, words)
+    return f"{_where(error, prefix)}: {_shown(error.instance)} was given; allowed: {allowed}{near}"
+
+
+def _alternative(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(map(_plain, schema["enum"]))
+    bounds = _bounds(schema)
+    return f"{_kind(schema['type'])} ({bounds})" if bounds else _kind(schema["type"])
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else _shown(value)
+
+
+def _unknown_key(error: Any, where: str) -> str:
+    known = error.schema.get("properties", {})
+    extra = next(str(name) for name in error.instance if name not in known)
+    full = f"{where}.{extra}" if where else extra
+    return f"{full}: there is no such key here; {listing(extra, known)}"
+
+
+def _bounds(schema: dict[str, Any]) -> str:
+    words = {
+        "minimum": "at least",
+        "exclusiveMinimum": "more than",
+        "maximum": "at most",
+        "exclusiveMaximum": "less than",
+    }
+    return ", ".join(f"{word} {schema[name]}" for name, word in words.items() if name in schema)

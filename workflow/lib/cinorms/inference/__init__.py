@@ -1,0 +1,1 @@
+"""Asking models: questions, shards, the journal, provenance and the engines."""

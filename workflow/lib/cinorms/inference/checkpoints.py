@@ -1,0 +1,217 @@
+"""Checkpoints: a folder of one's own, or a repository of the Hugging Face hub at one commit.
+
+``python -m cinorms.inference.checkpoints --model NAME --source ID --lock FILE --out FILE --log FILE`` gets a
+checkpoint and writes down which one it is: the commit of a repository, the digest of a folder. Every later run
+insists on that one. The lock is the same record where Snakemake, which removes ``out`` before it makes it anew,
+does not: without a revision of its own a study stays with the commit that it found first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from cinorms.core.errors import ConfigError, DataError
+
+#: Files of a repository that a checkpoint in safetensors needs; PyTorch's old format only where there is no
+#: other.
+WANTED = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja", "*.tiktoken", "*.py")
+OLD_WEIGHTS = ("*.bin",)
+#: Folders of a repository with the same weights once more.
+SKIPPED = ("original/*", "onnx/*", "openvino/*", "metal/*", "coreml/*")
+#: Of a file larger than two of these only the two ends count for a folder's digest.
+_END_BYTES = 1 << 20
+
+#: Variables that may hold a token of the hub.
+TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+
+
+def is_folder(source: str) -> bool:
+    """Tell whether ``source`` names a folder: one that exists, or what is no hub id (``owner/name``)."""
+    return Path(source).is_dir() or not _HUB_ID.fullmatch(source)
+
+
+def tokens() -> list[str]:
+    """Return every token that the hub's client may use, from the environment or its log-in: for no log."""
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache/huggingface")
+    path = Path(os.environ.get("HF_TOKEN_PATH") or home / "token")
+    saved = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
+    return [token for token in (*map(os.environ.get, TOKENS), saved) if token]
+
+
+def identify(source: str, revision: str | None, model: str) -> str:
+    """Return which checkpoint ``source`` is: the commit that ``revision`` (default: the newest) stands for.
+
+    For a folder it is ``sha256:`` and the digest of its files. Raises ``DataError`` where it is not to be
+    had.
+    """
+    if is_folder(source):
+        return folder_digest(existing(source, model))
+    if revision and re.fullmatch(r"[0-9a-f]{40}", revision):
+        return revision
+    client = _client(model)
+    try:
+        return str(client.HfApi().model_info(source, revision=revision).sha)
+    except Exception as error:
+        raise explain(error, source, model) from error
+
+
+def find(source: str, revision: str | None, model: str) -> Path:
+    """Return the folder that holds the checkpoint ``source`` at ``revision``, downloading what is missing.
+
+    Raises ``DataError`` where it is not to be had, or where a folder is not the one that ``revision`` names.
+    """
+    if is_folder(source):
+        folder = existing(source, model)
+        if revision and revision != (found := folder_digest(folder)):
+            raise DataError(
+                f"model {model!r}: the checkpoint in {source} is {found}, {revision} was fetched; its files "
+                "were changed since. Put the old ones back, or delete the record of the fetch to use the new"
+            )
+        return folder
+    client = _client(model)
+    wanted: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED)}
+    try:
+        with suppress(FileNotFoundError):
+            folder = Path(
+                client.snapshot_download(source, allow_patterns=[*WANTED], local_files_only=True, **wanted)
+            )
+            if has_weights(folder):
+                return folder
+        return _download(client, source, wanted)
+    except Exception as error:
+        raise explain(error, source, model) from error
+
+
+def _download(client: Any, source: str, wanted: dict[str, Any]) -> Path:
+    """Download a repository's checkpoint; its code too, which runs only where the registry trusts it."""
+    files = client.HfApi().list_repo_files(source, revision=wanted["revision"])
+    old = not any(name.endswith(".safetensors") and "/" not in name for name in files)
+    patterns = [*WANTED, *(OLD_WEIGHTS if old else ())]
+    return Path(client.snapshot_download(source, allow_patterns=patterns, **wanted))
+
+
+def _client(model: str) -> Any:
+    """Return the package that talks to the hub."""
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise ConfigError(
+            f"model {model!r}: the package huggingface_hub is not installed here; run with --sdm conda "
+            "(envs/vllm.yaml), or make .venv-vllm with `make control`"
+        ) from error
+    return huggingface_hub
+
+
+def has_weights(folder: Path) -> bool:
+    """Tell whether ``folder`` has the configuration of a model and every file of its weights."""
+    if not (folder / "config.json").is_file():
+        return False
+    for index in folder.glob("*.index.json"):
+        named = set(json.loads(index.read_bytes()).get("weight_map", {}).values())
+        return all((folder / name).is_file() for name in named)
+    return any(folder.glob("*.safetensors")) or any(folder.glob("*.bin"))
+
+
+def existing(source: str, model: str) -> Path:
+    """Return the folder ``source``; raise ``DataError`` where it holds no checkpoint."""
+    folder = Path(source)
+    how = "`make control` trains the control model" if model == "control" else "correct `source`"
+    if not folder.is_dir():
+        raise DataError(f"model {model!r}: there is no folder {source}; {how}")
+    if not has_weights(folder):
+        raise DataError(f"model {model!r}: the folder {source} holds no whole checkpoint; {how}")
+    return folder
+
+
+def folder_digest(folder: Path) -> str:
+    """Return ``sha256:`` and the digest of the names, sizes and contents of the files in ``folder``.
+
+    Of large files only both ends are read: hashing 100 GB for every job would take minutes.
+    """
+    total = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")):
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            content = file.read(_END_BYTES)
+            if size > 2 * _END_BYTES:
+                file.seek(-_END_BYTES, os.SEEK_END)
+            content += file.read()
+        name = path.relative_to(folder).as_posix()
+        total.update(f"{name}\0{size}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+    return f"sha256:{total.hexdigest()}"
+
+
+def locked(lock: Path, source: str) -> str | None:
+    """Return the commit that the record ``lock`` holds the repository ``source`` to; none for a folder."""
+    if is_folder(source) or not lock.is_file():
+        return None
+    record = json.loads(lock.read_bytes())
+    return str(record["revision"]) if record["source"] == source else None
+
+
+def explain(error: Exception, source: str, model: str) -> DataError:
+    """Return the message that tells the user why a repository is not to be had, and what to do."""
+    from huggingface_hub import errors
+
+    page = f"the page of {source} on the Hugging Face hub"
+    token = "set the variable HF_TOKEN to a token of your account"
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        why, do = (
+            "it is not in HF_HOME, and HF_HUB_OFFLINE forbids a download",
+            "run `make fetch` with this study first, where there is internet, with the same HF_HOME",
+        )
+    elif isinstance(error, errors.GatedRepoError):
+        why, do = "it is gated", f"accept its licence on {page}, then {token}"
+    elif isinstance(error, errors.RevisionNotFoundError):
+        why, do = (
+            "it has no such revision",
+            f"copy the commit from {page} into `revision` in config/models.yaml",
+        )
+    elif isinstance(error, errors.RepositoryNotFoundError) or status in (401, 403):
+        why, do = (
+            "there is no such repository, or it is private or gated",
+            f"check the spelling of `source`, or {token}",
+        )
+    else:
+        said = str(error).splitlines() or [type(error).__name__]
+        why = f"the hub cannot be reached ({said[0]})"
+        do = (
+            "run `make fetch` once on a machine with internet that shares HF_HOME with this one, or copy the "
+            "checkpoint here and give its folder as `source`"
+        )
+    return DataError(f"model {model!r}: {source} cannot be fetched: {why}; {do}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Get the checkpoint that the arguments name and write down which one it is."""
+    from cinorms.core.logs import start_logging
+
+    parser = argparse.ArgumentParser(prog="cinorms.inference.checkpoints")
+    for name in ("model", "source", "lock", "out", "log"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--revision", default="", help="empty: the newest")
+    given = parser.parse_args(arguments)
+    start_logging(given.log, tokens())
+    lock, out = Path(given.lock), Path(given.out)
+    revision = identify(given.source, given.revision or locked(lock, given.source), given.model)
+    folder = find(given.source, revision, given.model)
+    record = {"model": given.model, "source": given.source, "revision": revision}
+    for path in (lock, out):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print(f"{given.model}: {given.source} at {revision} is in {folder}")
+
+
+if __name__ == "__main__":
+    main()

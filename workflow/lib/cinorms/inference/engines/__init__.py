@@ -1,0 +1,1 @@
+"""Engines: how a model is reached, one module or package each."""

@@ -1,0 +1,375 @@
+"""The Batch API: half the price, replies within a day; input files are uploaded, polled, downloaded."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.core.errors import EngineError
+from cinorms.inference.engines.base import Keep
+from cinorms.inference.engines.openai.api import (
+    Endpoint,
+    Failure,
+    judge,
+    judge_status,
+    progress,
+    read_reply,
+    refusal,
+)
+from cinorms.inference.engines.openai.batch_notes import Batch, BatchNotes
+from cinorms.inference.engines.openai.spending import CapReached
+from cinorms.inference.questions import Questions
+
+#: The API's limits for one input file.
+REQUESTS = 50_000
+BYTES = 200_000_000
+#: Seconds between two looks at the batches.
+POLL = 30.0
+#: Seconds that the transfer of a file may take.
+TRANSFER = 1800.0
+#: Times that a request is put into a batch before its failure is believed.
+ROUNDS = 3
+#: Times that a call to the API is tried.
+ATTEMPTS = 8
+#: Batches that are refused for their size are halved down to this.
+SMALLEST = 500
+#: So many prompts refused and none answered: the fault is in the request, not in the prompts.
+REFUSALS = 5
+# ASSUME: at least 3 bytes per token on average; the authors' prompts have 4.6.
+BYTES_PER_TOKEN = 3
+
+_ENDED = ("completed", "failed", "expired", "cancelled")
+_MARK = "cinorms"
+
+
+class BatchEngine:
+    """Asks a shard in batches; ``poll`` and ``backoff`` are in seconds."""
+
+    journalled = True
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        folder: Path,
+        poll: float = POLL,
+        backoff: float = 1.0,
+        most_requests: int = REQUESTS,
+    ) -> None:
+        discount = float((endpoint.tuning.get("rates") or {}).get("batch_discount", 0.0))
+        self.endpoint = endpoint
+        self.spending = endpoint.spending(discount)
+        self._notes = BatchNotes(folder)
+        self._poll, self._backoff, self._most_requests = poll, backoff, most_requests
+        self.counts = {"batches": 0, "requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
+
+    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
+        """Ask the rows ``todo``; see ``engines.Engine``."""
+        self._questions, self._keep = questions, keep
+        self._client = self.endpoint.client(asynchronous=False)
+        self._some_answered = len(todo) < len(questions.grid)
+        #: Row of each question that is not settled, by its name.
+        self._open = {self._questions.name(at): at for at in todo.tolist()}
+        self._fresh: list[int] = []
+        self._reserved: dict[str, float] = {}
+        self._rounds: dict[int, int] = {}
+        self._refused: list[dict[str, Any]] = []
+        self._stop: Failure | None = None
+        self._one_by_one = False
+        with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
+            self._bar = bar
+            try:
+                self._ask_all()
+            finally:
+                self.spending.close()
+                self._client.close()
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the run record says of this engine."""
+        usd = self.spending.spent if self.spending.priced else None
+        return {**self.endpoint.facts(), **self.counts, "usd": usd}
+
+    def _ask_all(self) -> None:
+        running = self._find_again()
+        taken = {name for batch in running for name in batch.ids}
+        self._fresh = [at for name, at in self._open.items() if name not in taken]
+        while self._fresh or running:
+            self._submit_what_fits(running)
+            states = {
+                batch.mark: self._call(lambda b=batch: self._client.batches.retrieve(b.batch_id))
+                for batch in running
+            }
+            self._show(states.values())
+            ended = [batch for batch in running if states[batch.mark].status in _ENDED]
+            for batch in ended:
+                running.remove(batch)
+                self._harvest(batch, states[batch.mark])
+            if (running or self._fresh) and all(batch.void for batch in ended):
+                time.sleep(self._poll)
+        self._settle_refusals()
+
+    # --- Which batches there are
+
+    def _find_again(self) -> list[Batch]:
+        """Return the batches of earlier jobs that may hold replies to open questions."""
+        found = []
+        for batch in self._notes.all():
+            if (
+                batch.void
+                or self._shard in batch.harvested
+                or not any(name in self._open for name in batch.ids)
+            ):
+                continue
+            if batch.batch_id is None:
+                # The job was killed between the two: the batch may or may not have been created.
+                batch.batch_id = self._call(lambda b=batch: self._look_up(b))
+                batch.void = batch.batch_id is None
+                self._notes.save(batch)
+            if batch.batch_id:
+                print(
+                    f"Batch {batch.batch_id} of an earlier job is found again ({len(batch.ids):,} requests)."
+                )
+                self._reserved[batch.mark] = self.spending.adopt(batch.usd)
+                found.append(batch)
+        return found
+
+    def _look_up(self, batch: Batch) -> str | None:
+        """Return the id of the batch that bears the mark of ``batch``, if it was created."""
+        for there in self._client.batches.list(limit=100):
+            if (there.metadata or {}).get(_MARK) == batch.mark:
+                return str(there.id)
+            if there.created_at < batch.written - 3600:  # newest first; an hour for clocks that disagree
+                return None
+        return None
+
+    # --- Submitting
+
+    def _submit_what_fits(self, running: list[Batch]) -> None:
+        """Create batches of the fresh questions, as many as money and the account's queue allow."""
+        most = self.endpoint.limits.get("enqueued_tokens", float("inf"))
+        while self._fresh:
+            room = most - sum(batch.tokens for batch in running)
+            wanted = min(most / 2, self._tokens(self._fresh[0]) * len(self._fresh))
+            if running and (self._one_by_one or room < wanted):
+                return
+            try:
+                running.append(self._submit(room))
+            except CapReached:
+                if not running:
+                    raise
+                return
+
+    def _submit(self, room: float) -> Batch:
+        """Create the next batch from the head of the questions that are fresh."""
+        lines, tokens, usd = self._fill(room)
+        chosen, self._fresh = self._fresh[: len(lines)], self._fresh[len(lines) :]
+        batch = self._notes.new([self._questions.name(at) for at in chosen], tokens, usd)
+        self._reserved[batch.mark] = usd
+        name, data = f"{batch.mark}.jsonl", b"".join(lines)
+        uploaded = self._call(
+            lambda: self._client.files.create(file=(name, data), purpose="batch", timeout=TRANSFER)
+        )
+        batch.batch_id = self._call(lambda: self._create(batch, uploaded.id), lambda: self._look_up(batch))
+        self._notes.save(batch)
+        self.counts["batches"] += 1
+        self.counts["requests"] += len(chosen)
+        print(f"Batch {batch.batch_id}: {len(chosen):,} requests, {len(data) / 1e6:.1f} MB.")
+        return batch
+
+    def _create(self, batch: Batch, file_id: str) -> str:
+        created = self._client.batches.create(
+            input_file_id=file_id,
+            endpoint="/v1/chat/completions",
+            completion_window="24h",
+            metadata={_MARK: batch.mark},
+        )
+        return str(created.id)
+
+    def _fill(self, room: float) -> tuple[list[bytes], float, float]:
+        """Return the lines of the next input file, its tokens, and what it costs at most (then reserved)."""
+        endpoint, spending = self.endpoint, self.spending
+        left = spending.left()
+        lines: list[bytes] = []
+        size, tokens, usd = 0, 0.0, 0.0
+        for at in self._fresh[: self._most_requests]:
+            chat = self._questions.chat(at)
+            request = {
+                "custom_id": self._questions.name(at),
+                "method": "POST",
+                "url": "/v1/chat/completions",
+                "body": endpoint.body(chat),
+            }
+            line = json.dumps(request, ensure_ascii=False).encode() + b"\n"
+            price = spending.price(endpoint.most_input(chat), endpoint.most_output)
+            more = self._tokens(at)
+            if lines and (size + len(line) > BYTES or usd + price > left or tokens + more > room):
+                break
+            lines.append(line)
+            size, tokens, usd = size + len(line), tokens + more, usd + price
+        spending.reserve(usd)
+        return lines, tokens, usd
+
+    def _tokens(self, at: int) -> float:
+        return self.endpoint.most_input(self._questions.chat(at)) / BYTES_PER_TOKEN
+
+    # --- Harvesting
+
+    def _harvest(self, batch: Batch, state: Any) -> None:
+        """Keep the replies of a batch that has ended; what has none goes back among the fresh questions."""
+        if state.status == "failed":
+            self._learn(batch, state)
+        rows = []
+        for line in self._lines(state):
+            at = self._open.get(str(line.get("custom_id")))
+            if at is not None and (row := self._read(at, line)) is not None:
+                rows.append(row)
+                del self._open[self._questions.name(at)]
+        self.spending.settle(self._reserved.pop(batch.mark, 0.0), 0.0)
+        if rows:
+            self._keep(pd.DataFrame(rows))
+        self._bar.update(len(rows))
+        if not batch.void:
+            batch.harvested.append(self._shard)
+        self._notes.save(batch)
+        again = [at for name in batch.ids if (at := self._open.get(name)) is not None]
+        self._fresh += again
+        print(f"Batch {state.id} {state.status}: {len(rows):,} replies, {len(again):,} to be asked again.")
+        if self._stop:
+            raise self.endpoint.explain(self._stop)
+        if again and state.status == "cancelled":
+            raise EngineError(
+                f"batch {state.id} was cancelled; its replies are in the journal. Run again to ask the other "
+                f"{len(again):,} questions"
+            )
+        if again and state.status == "expired":
+            for at in again:
+                self._rounds[at] = self._rounds.get(at, 0) + 1
+            if max(self._rounds[at] for at in again) >= ROUNDS:
+                raise EngineError(
+                    f"{len(again):,} requests expired unanswered in {ROUNDS} batches; what was answered is "
+                    "in the journal. Run again later, or with --config mode=live"
+                )
+
+    def _learn(self, batch: Batch, state: Any) -> None:
+        """Draw the consequence of a batch that the API did not take at all."""
+        batch.void = True
+        errors = (state.errors.data if state.errors else None) or []
+        if any(error.code == "token_limit_exceeded" for error in errors):
+            # Nothing may be submitted before another batch, of this job or any other, has ended.
+            self._one_by_one = True
+            self._most_requests = max(min(SMALLEST, self._most_requests), len(batch.ids) // 2)
+            print("The account's limit of enqueued tokens is reached: smaller batches, one after the other.")
+            return
+        shown = "; ".join(f"{error.code}: {error.message}" for error in errors[:3]) or "no reason given"
+        body = {"code": errors[0].code if errors else "", "message": shown}
+        # Whatever is wrong with a whole file is wrong with every request.
+        failure = judge_status(400, body, {})
+        self._stop = failure if failure.kind == "stop" else Failure("stop", failure.reason, advice="request")
+
+    def _lines(self, state: Any) -> Iterator[dict[str, Any]]:
+        """Return the lines of the output and the error file that can be read."""
+        for file_id in filter(None, (state.output_file_id, state.error_file_id)):
+            for attempt in range(1, ROUNDS + 1):
+                text = self._call(lambda i=file_id: self._client.files.content(i, timeout=TRANSFER).content)
+                lines = [_read_json(line) for line in text.splitlines() if line.strip()]
+                if None not in lines:
+                    break
+                print(
+                    f"File {file_id}, try {attempt}: {lines.count(None)} of {len(lines):,} lines are spoilt."
+                )
+            yield from (line for line in lines if line is not None)
+
+    def _read(self, at: int, line: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the reply in ``line``, or None where the question has to be asked again or is kept back."""
+        response, error = line.get("response") or {}, line.get("error")
+        status = response.get("status_code")
+        reply: dict[str, Any] | Failure
+        if status == 200:
+            reply = read_reply(json.dumps(response.get("body")))
+        elif status:
+            reply = judge_status(int(status), response.get("body"), {})
+        else:
+            reply = Failure("again", f"{(error or {}).get('code')}: {(error or {}).get('message')}")
+        if not isinstance(reply, Failure):
+            self._some_answered = True
+            return {"at": at, **reply, "usd": self._pay(at, reply)}
+        self.counts["failures"] += 1
+        if reply.paid:
+            self._pay(at, {})
+        if reply.kind == "stop":
+            self._stop = reply
+            return None
+        if reply.kind != "refused":
+            if "batch_expired" not in reply.reason:  # an expired batch counts as a whole
+                self._rounds[at] = self._rounds.get(at, 0) + 1
+            if self._rounds.get(at, 0) < ROUNDS:
+                return None
+        row = {"at": at, **refusal(reply, self.endpoint.secrets)}
+        if self._some_answered:
+            return row
+        self._refused.append(row)
+        self._last_refusal = reply
+        del self._open[self._questions.name(at)]
+        return None
+
+    def _pay(self, at: int, reply: dict[str, Any]) -> float | None:
+        """Count what a reply cost, at most where it does not say."""
+        endpoint, spending = self.endpoint, self.spending
+        most = endpoint.most_input(self._questions.chat(at)), endpoint.most_output
+        used = reply.get("n_prompt_tokens"), reply.get("n_output_tokens")
+        usd = spending.price(*(m if n is None else n for n, m in zip(used, most, strict=True)))
+        spending.settle(0.0, usd)
+        self.counts["input_tokens"] += used[0] or 0
+        self.counts["output_tokens"] += used[1] or 0
+        return usd if spending.priced else None
+
+    def _settle_refusals(self) -> None:
+        """Believe the refusals if anything was answered; else the fault is in the request."""
+        if len(self._refused) >= REFUSALS and not self._some_answered:
+            raise self.endpoint.explain(self._last_refusal)
+        if self._refused:
+            self._keep(pd.DataFrame(self._refused))
+
+    # --- Small things
+
+    @property
+    def _shard(self) -> str:
+        return str(self._questions.spec["shard"])
+
+    def _show(self, states: Iterable[Any]) -> None:
+        counts = [state.request_counts for state in states if state.request_counts]
+        if counts:
+            done, total = sum(c.completed + c.failed for c in counts), sum(c.total for c in counts)
+            self._bar.set_postfix_str(f"{len(counts)} batches: {done:,} of {total:,}")
+
+    def _call(self, call: Callable[..., Any], done_already: Callable[[], Any] | None = None) -> Any:
+        """Call the API until it answers; ``done_already`` looks whether a call that failed came through."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return call()
+            except Exception as error:
+                failure = judge(error)
+            if failure.kind in ("stop", "refused") or attempt == ATTEMPTS:
+                break
+            wait = self._backoff * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
+            time.sleep(min(60.0, wait) if failure.retry_after is None else failure.retry_after)
+            if done_already and (failure.paid or failure.kind == "again"):
+                found = self._call(done_already)
+                if found:
+                    return found
+        raise self.endpoint.explain(failure)
+
+
+def _read_json(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,293 @@
+"""An OpenAI-compatible endpoint asked live: a pool of workers, one retry layer, parts kept as they finish."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from tqdm import tqdm
+
+from cinorms.core.errors import EngineError
+from cinorms.inference.engines.base import Keep
+from cinorms.inference.engines.openai.api import (
+    CONCURRENCY,
+    Endpoint,
+    Failure,
+    judge,
+    progress,
+    read_reply,
+    refusal,
+)
+from cinorms.inference.engines.openai.limiter import Closed, Limiter
+from cinorms.inference.engines.openai.spending import CapReached
+from cinorms.inference.questions import Questions
+
+#: Replies, and seconds, after which what is finished becomes a part of the journal.
+CHUNK = 1_000
+SECONDS = 20.0
+#: Times that a request which failed is sent; waiting because the endpoint is busy does not count.
+ATTEMPTS = 8
+#: Seconds of being told to wait, without a single reply, after which a job gives up.
+LONGEST_WAIT = 900.0
+#: For tokens per minute; endpoints count the longest output as well.
+# ASSUME: prompts in English; the authors' have 4.6 characters per token.
+BYTES_PER_TOKEN = 4
+#: Seconds that requests under way have to arrive when the job is told to end; SLURM kills it after thirty.
+GRACE = 10.0
+#: So many prompts refused and none answered: the fault is in the request, not in the prompts.
+REFUSALS = 5
+
+
+class LiveEngine:
+    """Asks one request per question; ``backoff`` is the first wait after a failure, in seconds."""
+
+    journalled = True
+
+    def __init__(self, endpoint: Endpoint, backoff: float = 1.0, chunk: int = CHUNK) -> None:
+        limits = endpoint.limits
+        self.endpoint = endpoint
+        self.spending = endpoint.spending()
+        self.limiter = Limiter(
+            int(limits.get("concurrency", CONCURRENCY)),
+            limits.get("requests_per_minute"),
+            limits.get("tokens_per_minute"),
+            backoff,
+        )
+        self._backoff = backoff
+        self._chunk = chunk
+        self.counts = {"requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
+
+    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
+        """Ask the rows ``todo``; see ``engines.Engine``."""
+        some_answered = len(todo) < len(questions.grid)
+        with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
+            run = _Run(self, questions, keep, bar, some_answered, self._backoff, self._chunk)
+            try:
+                asyncio.run(run.ask_all(todo))
+            finally:
+                run.flush()
+                self.spending.close()
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the run record says of this engine."""
+        limiter = self.limiter
+        pace = {"most_under_way": limiter.most_under_way, "told_to_wait": limiter.n_overloads}
+        usd = self.spending.spent if self.spending.priced else None
+        return {**self.endpoint.facts(), **self.counts, **pace, "usd": usd}
+
+
+class _Run:
+    """One pass over the questions that are still to be asked."""
+
+    def __init__(
+        self,
+        engine: LiveEngine,
+        questions: Questions,
+        keep: Keep,
+        bar: tqdm[Any],
+        some_answered: bool,
+        backoff: float,
+        chunk: int,
+    ) -> None:
+        self.engine, self.questions, self.keep, self.bar = engine, questions, keep, bar
+        self.backoff, self.chunk = backoff, chunk
+        self.finished: list[dict[str, Any]] = []
+        self.refused: list[dict[str, Any]] = []
+        self.some_answered = some_answered
+        self.flushed = self.replied = time.monotonic()
+        self.failures: dict[int, int] = {}
+        self.stopped: BaseException | None = None
+        self.queue: asyncio.Queue[int] = asyncio.Queue()
+
+    async def ask_all(self, todo: npt.NDArray[np.int64]) -> None:
+        """Ask the rows ``todo``; raise what stopped it, after the requests under way have ended."""
+        for at in todo:
+            self.queue.put_nowait(int(at))
+        async with self.engine.endpoint.client(asynchronous=True) as client:
+            n_workers = min(self.engine.limiter.ceiling, len(todo))
+            workers = [asyncio.create_task(self._work(client)) for _ in range(n_workers)]
+            done = asyncio.create_task(self.queue.join())
+
+            def cancel() -> None:
+                for task in (done, *workers):
+                    task.cancel()
+
+            def end(leaving: SystemExit) -> None:
+                self._stop(leaving)
+                asyncio.get_running_loop().call_later(GRACE, cancel)
+
+            try:
+                with _told_to_end(end):
+                    await asyncio.wait([done, *workers], return_when=asyncio.FIRST_COMPLETED)
+                    if done.done():
+                        cancel()
+                    await asyncio.gather(*workers, return_exceptions=True)
+            finally:
+                cancel()
+        if self.stopped:
+            raise self.stopped
+        self._release()
+
+    async def _work(self, client: Any) -> None:
+        """Take questions until all are answered or something stops everybody."""
+        while not self.stopped:
+            try:
+                # Not for ever: the worker must see that another one stopped everybody.
+                at = await asyncio.wait_for(self.queue.get(), 1.0)
+            except TimeoutError:
+                continue
+            try:
+                again_in = await self._ask(client, at)
+            except (EngineError, Closed) as error:
+                self._stop(error)
+                return
+            except Exception as error:
+                self._stop(error)
+                raise
+            if again_in is None:
+                self.queue.task_done()
+            else:
+                asyncio.get_running_loop().call_later(again_in, self._put_back, at)
+
+    def _stop(self, error: BaseException) -> None:
+        """Send nothing more; what is under way comes to its end."""
+        self.stopped = self.stopped or error
+        self.engine.limiter.close()
+
+    def _put_back(self, at: int) -> None:
+        self.queue.put_nowait(at)
+        self.queue.task_done()
+
+    async def _ask(self, client: Any, at: int) -> float | None:
+        """Ask one question; return None where it is settled, else the seconds after which to ask it again."""
+        engine, chat = self.engine, self.questions.chat(at)
+        endpoint, limiter, spending = engine.endpoint, engine.limiter, engine.spending
+        most_input, most_output = endpoint.most_input(chat), endpoint.most_output
+        tokens = most_input / BYTES_PER_TOKEN + most_output
+        sent_at = await limiter.enter(tokens)
+        most_usd = spending.price(most_input, most_output)
+        try:
+            spending.reserve(most_usd)
+        except CapReached:
+            limiter.failed(tokens)
+            if not limiter.under_way:
+                raise
+            return 0.1  # what the others cost less than they could may be enough
+        engine.counts["requests"] += 1
+        headers: dict[str, str] = {}
+        try:
+            raw = await client.chat.completions.with_raw_response.create(**endpoint.body(chat))
+            headers = dict(raw.headers)
+            reply = read_reply(raw.http_response.content)
+        except asyncio.CancelledError:
+            spending.settle(most_usd, most_usd)
+            raise
+        except Exception as error:
+            reply = judge(error)
+        if isinstance(reply, Failure):
+            spending.settle(most_usd, most_usd if reply.paid else 0.0)
+            return self._fail(at, reply, tokens, sent_at)
+        limiter.succeeded(tokens, headers)
+        used = reply["n_prompt_tokens"], reply["n_output_tokens"]
+        usd = spending.price(
+            *(most if n is None else n for n, most in zip(used, (most_input, most_output), strict=True))
+        )
+        spending.settle(most_usd, usd)
+        engine.counts["input_tokens"] += used[0] or 0
+        engine.counts["output_tokens"] += used[1] or 0
+        self._succeed({"at": at, **reply, "usd": usd if spending.priced else None})
+        return None
+
+    def _fail(self, at: int, failure: Failure, tokens: float, sent_at: float) -> float | None:
+        """Note a failure; return the seconds after which to ask again, None where that is of no use."""
+        engine = self.engine
+        limiter, endpoint = engine.limiter, engine.endpoint
+        engine.counts["failures"] += 1
+        if failure.kind == "wait" or failure.overload:
+            limiter.overloaded(tokens, sent_at, failure.retry_after)
+        else:
+            limiter.failed(tokens)
+        if failure.kind == "stop":
+            raise endpoint.explain(failure)
+        if failure.kind == "wait":
+            if (failure.retry_after or 0) > LONGEST_WAIT or time.monotonic() - self.replied > LONGEST_WAIT:
+                raise endpoint.explain(failure)
+            return 0.0
+        if failure.kind == "again":
+            self.failures[at] = tries = self.failures.get(at, 0) + 1
+            if tries < ATTEMPTS:
+                return float(min(60.0, self.backoff * 2 ** (tries - 1)) * random.uniform(0.75, 1.25))
+            if not self.some_answered:
+                raise endpoint.explain(failure)
+            # The endpoint answers others: it is this prompt that it cannot answer.
+        row = {"at": at, **refusal(failure, endpoint.secrets)}
+        if self.some_answered:
+            self._note(row)
+        else:
+            self.refused.append(row)
+            if len(self.refused) >= REFUSALS:
+                raise endpoint.explain(failure)
+        return None
+
+    def _succeed(self, row: dict[str, Any]) -> None:
+        self.replied = time.monotonic()
+        self.some_answered = True
+        self._release()
+        self._note(row)
+
+    def _release(self) -> None:
+        """Believe the refusals: others were answered, or all questions have been asked."""
+        for row in self.refused:
+            self._note(row)
+        self.refused = []
+
+    def _note(self, row: dict[str, Any]) -> None:
+        self.finished.append(row)
+        self.bar.update()
+        if len(self.finished) >= self.chunk or time.monotonic() - self.flushed > SECONDS:
+            spent = f", ${self.engine.spending.spent:.4f}" if self.engine.spending.priced else ""
+            self.bar.set_postfix_str(f"{self.engine.limiter.under_way} under way{spent}", refresh=False)
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand over what is finished."""
+        rows, self.finished = self.finished, []
+        self.flushed = time.monotonic()
+        if rows:
+            self.keep(pd.DataFrame(rows))
+
+
+@contextmanager
+def _told_to_end(end: Callable[[SystemExit], None]) -> Iterator[None]:
+    """Call ``end`` with what the job's handler of SIGTERM raises, between two steps of the running loop.
+
+    Raised wherever the signal happens to meet the program, it can be lost: in a callback, or in a library's
+    clean-up, Python prints and forgets it.
+    """
+    handler = signal.getsignal(signal.SIGTERM)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def pass_on() -> None:
+        try:
+            handler(signal.SIGTERM, None)
+        except SystemExit as leaving:
+            end(leaving)
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, pass_on)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, handler)

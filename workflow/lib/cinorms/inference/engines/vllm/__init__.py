@@ -1,0 +1,1 @@
+"""The engine vllm: a checkpoint loaded on GPUs (or CPUs) by vLLM."""

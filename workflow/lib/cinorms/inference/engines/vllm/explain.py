@@ -1,0 +1,109 @@
+"""What vLLM says when it fails, told as one message with what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cinorms.core.errors import EngineError
+
+#: What is looked for in an exception or in the last lines of vLLM's processes, the remedy, and what it means.
+KNOWN = (
+    (
+        r"out of memory|No available memory for the cache blocks|Free memory on device"
+        r"|larger than the available KV",
+        "memory",
+    ),
+    (r"less than requested memory for kv", "host_memory"),
+    (r"contains custom code|requires you to execute|trust_remote_code=True", "code"),
+    (
+        r"architectures? .*(not supported|failed to be inspected)|does not recognize this architecture",
+        "architecture",
+    ),
+    (r"No CUDA GPUs|Found no NVIDIA|NVIDIA driver|no kernel image|Failed to infer device type", "no_gpu"),
+    (
+        r"World size|number of GPUs|divisible by tensor|[Dd]ivisible by .*tensor parallel|placement group",
+        "gpus",
+    ),
+    (r"SafetensorError|incomplete metadata|PytorchStreamReader", "damaged"),
+    (r"quantization method|Unknown quantization|not supported for the current GPU", "quantisation"),
+)
+
+ADVICE = {
+    "memory": (
+        "the GPU's memory is full: see with nvidia-smi that no other job uses it, take a GPU with more "
+        "memory, raise `gpus` in the model's entry in config/models.yaml, or lower its `max_model_len`"
+    ),
+    "host_memory": "this machine's memory is full: end what else runs, or give the job more with mem_mb",
+    "code": (
+        "its repository brings code of its own, which is not run unless you have read it and set "
+        "`trust_remote_code: true` in its entry in config/models.yaml"
+    ),
+    "architecture": "this version of vLLM does not know such models: see envs/vllm.yaml for its version",
+    "no_gpu": (
+        "no GPU is to be seen: ask the cluster for one (profiles/slurm), see that nvidia-smi lists it; on a "
+        "machine without GPU, `make control` uses vLLM's build for CPUs"
+    ),
+    "gpus": (
+        "`gpus` in its entry in config/models.yaml does not suit this machine or the model's number of heads"
+    ),
+    "damaged": "a file of its weights is damaged: delete the checkpoint's folder and fetch it again",
+    "quantisation": "this GPU or this version of vLLM cannot run weights quantised so",
+    None: "the log has the rest",
+}
+
+
+def explain(error: BaseException, model: str, said: str = "") -> EngineError:
+    """Return why vLLM failed, found in ``error``, in what caused it, or in what its processes ``said``."""
+    chain: list[str] = []
+    at: BaseException | None = error
+    while at is not None:
+        chain.append(f"{type(at).__name__}: {at}")
+        at = at.__cause__ or at.__context__
+    # Where another process failed, the exception here says no more than that.
+    elsewhere = re.search(r"[Ee]ngine ?[Cc]ore|EngineDead|WorkerProc|background process", chain[0])
+    for text in ("\n".join(chain), said if elsewhere else ""):
+        for pattern, name in KNOWN:
+            if found := re.search(pattern, text):
+                line = _line_around(text, found.start())
+                return _message(model, line, ADVICE[name])
+    return _message(model, chain[0].splitlines()[0], ADVICE[None])
+
+
+def _message(model: str, line: str, advice: str) -> EngineError:
+    return EngineError(
+        f"model {model!r}: vLLM stopped ({line[:300]}); {advice}. Every response so far is in the journal"
+    )
+
+
+def _line_around(text: str, place: int) -> str:
+    start = text.rfind("\n", 0, place) + 1
+    line = text[start:].partition("\n")[0]
+    # vLLM's processes begin their lines with who and when.
+    return re.sub(r"^(\([^)]*\)\s*)?((ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]*\]\s*)?", "", line).strip()
+
+
+def check_quantisation(config: Mapping[str, Any], stated: str, model: str) -> str | None:
+    """Return the quantisation to ask vLLM for: none where the checkpoint itself says how it was quantised.
+
+    Raises ``EngineError`` where the registry says something else than the checkpoint: the model would be
+    filed under a wrong quantisation.
+    """
+    found = str((config.get("quantization_config") or {}).get("quant_method") or "none")
+    same = {"compressed-tensors": found, "fbgemm_fp8": "fp8"}.get(found, found)
+    if found != "none":
+        if same != stated and found != "compressed-tensors":
+            raise EngineError(
+                f"model {model!r}: its checkpoint is quantised with {found}, its entry in config/models.yaml "
+                f"says `quantisation: {stated}`; correct the entry"
+            )
+        return None
+    if stated in ("fp8", "bitsandbytes"):  # made from whole weights while they are loaded
+        return stated
+    if stated != "none":
+        raise EngineError(
+            f"model {model!r}: its entry in config/models.yaml says `quantisation: {stated}`, its checkpoint "
+            "is not quantised; correct `source` or the entry"
+        )
+    return None

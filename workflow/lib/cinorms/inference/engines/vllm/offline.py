@@ -1,0 +1,278 @@
+"""The engine ``vllm``: a checkpoint that vLLM loads once per job and is asked in large chunks."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.core.draws import draw_bits
+from cinorms.core.errors import CinormsError, ConfigError
+from cinorms.core.scales import SCALES
+from cinorms.inference import checkpoints
+from cinorms.inference.engines.base import Keep
+from cinorms.inference.engines.processes import ProcessOutput
+from cinorms.inference.engines.progress import Progress
+from cinorms.inference.engines.vllm.explain import check_quantisation, explain
+from cinorms.inference.engines.vllm.option_trie import OptionTrie, Request, option_probabilities, spellings
+from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
+from cinorms.inference.questions import Questions
+
+#: Prompts per call: enough to keep a GPU busy, few enough that the front end does not slow down, and what a
+#: killed job loses at most.
+CHUNK = 8_192
+#: Longest prompt and answer together, in tokens, unless the registry says otherwise.
+MAX_MODEL_LEN = 512
+#: Bytes of the key-value cache on a machine without GPU.
+CPU_CACHE = 2**30
+
+Sampling = Any
+
+
+class VllmEngine:
+    """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len) changes no response."""
+
+    journalled = True
+
+    def __init__(self, spec: Mapping[str, Any], tuning: Mapping[str, Any], chunk: int = CHUNK) -> None:
+        self.spec = spec
+        self._max_model_len = int(tuning.get("max_model_len") or MAX_MODEL_LEN)
+        self._gpus = max(1, int(tuning.get("gpus") or 1))
+        self._chunk = chunk
+        self._facts: dict[str, Any] = {}
+        self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}
+
+    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
+        """Ask the rows ``todo``; see ``engines.Engine``."""
+        model = self.spec["model"]
+        folder = checkpoints.find(self.spec["source"], self.spec.get("revision"), model)
+        self._facts["checkpoint"] = str(folder)
+        # Tokens first: they take seconds, loading the weights takes minutes, and a prompt may be too long.
+        trusted = bool(self.spec.get("trust_remote_code"))
+        tokeniser = Tokeniser.load(folder, self.spec["wrap"], model, trusted)
+        texts = tokeniser.texts(questions.chat(int(at)) for at in todo)
+        prompts = tokeniser.ids(texts)
+        trie = self._trie(tokeniser, texts[0]) if self.spec["readout"] == "options" else None
+        self._check_length(prompts, folder, trie)
+        with ProcessOutput() as output:
+            try:
+                llm = self._load(folder)
+                self._ask_chunks(llm, tokeniser, questions, todo, prompts, trie, keep)
+            except CinormsError:
+                raise
+            except Exception as error:  # whatever vLLM, torch or the files of a checkpoint may raise
+                raise explain(error, model, output.text()) from error
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the run record says of this engine."""
+        return {**self._facts, **self._counts}
+
+    def _ask_chunks(
+        self,
+        llm: Any,
+        tokeniser: Tokeniser,
+        questions: Questions,
+        todo: npt.NDArray[np.int64],
+        prompts: list[Ids],
+        trie: OptionTrie | None,
+        keep: Keep,
+    ) -> None:
+        started = time.monotonic()
+        # Of an option readout vLLM sees more requests than there are prompts: the bar then moves by chunks.
+        bar = Progress(len(questions.grid), len(todo), within_chunks=trie is None)
+        for first in range(0, len(todo), self._chunk):
+            at, chunk = todo[first : first + self._chunk], prompts[first : first + self._chunk]
+            if trie:
+                replies = self._ask_options(llm, trie, chunk, bar)
+            else:
+                replies = self._ask_texts(llm, tokeniser, chunk, self._seeds(questions, at), bar)
+            keep(replies.assign(at=at, n_prompt_tokens=[len(ids) for ids in chunk]))
+            self._counts["prompts"] += len(chunk)
+            self._counts["input_tokens"] += sum(map(len, chunk))
+            bar.end_chunk(len(chunk), self._counts["input_tokens"])
+        bar.close()
+        self._facts["prompts_per_second"] = round(len(todo) / (time.monotonic() - started), 1)
+
+    def _ask_texts(
+        self,
+        llm: Any,
+        tokeniser: Tokeniser,
+        prompts: Sequence[Ids],
+        seeds: list[int] | None,
+        bar: Progress,
+    ) -> pd.DataFrame:
+        """Return the model's free text after each prompt."""
+        from vllm import SamplingParams
+
+        settings = {"temperature": self.spec["temperature"], "max_tokens": self.spec["max_tokens"]}
+        sampling: Sampling = SamplingParams(**settings, detokenize=False)
+        if (
+            seeds is not None
+        ):  # a seed for each prompt: the answer does not depend on what else is in the batch
+            sampling = [SamplingParams(**settings, detokenize=False, seed=seed) for seed in seeds]
+        answers = [found.outputs[0] for found in _generate(llm, prompts, sampling, bar)]
+        n_tokens = [len(answer.token_ids) for answer in answers]
+        self._counts["output_tokens"] += sum(n_tokens)
+        return pd.DataFrame(
+            {
+                "text": tokeniser.decode([answer.token_ids for answer in answers]),
+                "finish_reason": [answer.finish_reason for answer in answers],
+                "n_output_tokens": n_tokens,
+            }
+        )
+
+    def _ask_options(self, llm: Any, trie: OptionTrie, prompts: Sequence[Ids], bar: Progress) -> pd.DataFrame:
+        """Return the probability of each option after each prompt; what they lack to 1 is outside them."""
+        from vllm import SamplingParams
+
+        def score(requests: Sequence[Request]) -> list[npt.NDArray[np.float64]]:
+            # Not prompt_logprobs: it computes every prompt anew, past the prefix cache.
+            kinds = {
+                wanted: SamplingParams(
+                    temperature=0, max_tokens=1, detokenize=False, logprob_token_ids=list(wanted)
+                )
+                for wanted in {request.wanted for request in requests}
+            }
+            longer = [np.append(prompts[r.row], np.asarray(r.prefix, dtype=np.int32)) for r in requests]
+            found = _generate(llm, longer, [kinds[r.wanted] for r in requests], bar)
+            self._counts["output_tokens"] += len(found)
+            scored = [(reply.outputs[0].logprobs[0], r) for reply, r in zip(found, requests, strict=True)]
+            return [np.array([logprobs[token].logprob for token in r.wanted]) for logprobs, r in scored]
+
+        p = option_probabilities(trie, len(prompts), score)
+        frame = pd.DataFrame(
+            {"text": pd.Series([None] * len(prompts), dtype=object), "finish_reason": "stop"}
+        )
+        return frame.assign(n_output_tokens=0, p_options=list(p.astype(np.float32)))
+
+    def _trie(self, tokeniser: Tokeniser, text: str) -> OptionTrie:
+        """Return the trie of the scale's options as they can follow prompts that end like ``text``."""
+        options = SCALES[self.spec["scale"]].options
+        written = {o: [tokeniser.continuation(text, spelling) for spelling in spellings(o)] for o in options}
+        return OptionTrie.of(written, self.spec["model"])
+
+    def _seeds(self, questions: Questions, at: npt.NDArray[np.int64]) -> list[int] | None:
+        """Return the seed of each answer: a pure function of (seed, flow, template, order)."""
+        if not self.spec["temperature"]:
+            return None
+        grid, variants = questions.grid.iloc[at], questions.variants.iloc[questions.grid["row"].iloc[at]]
+        where = [grid["flow"], variants["template_no"], variants["order_no"]]
+        bits = draw_bits("sampling", self.spec["seed"], *(column.to_numpy() for column in where))
+        return [int(bit) for bit in bits >> np.uint64(33)]  # 31 bits: some samplers take no more
+
+    def _check_length(self, prompts: Sequence[Ids], folder: Path, trie: OptionTrie | None) -> None:
+        """Insist that every prompt and its answer fit: vLLM would cut the answer short without a word."""
+        longest = max(len(ids) for ids in prompts)
+        answer = trie.depth if trie else int(self.spec["max_tokens"])
+        limit = read_config(folder).get("max_position_embeddings")
+        needed = longest + answer
+        model = f"model {self.spec['model']!r}"
+        place = f"{model}: the longest prompt has {longest} tokens and an answer may have {answer}"
+        if limit and needed > limit:
+            raise ConfigError(
+                f"{place}; the model takes {limit} in all: lower max_tokens, or ask with shorter templates"
+            )
+        if needed > self._max_model_len:
+            raise ConfigError(
+                f"{place}; `max_model_len` of its entry in config/models.yaml is {self._max_model_len}: "
+                f"set it to {needed} or more"
+            )
+
+    def _load(self, folder: Path) -> Any:
+        """Load the checkpoint in ``folder``, on GPUs or, with vLLM's build for CPUs, without."""
+        started = time.monotonic()
+        variables = {
+            "VLLM_NO_USAGE_STATS": "1",
+            "VLLM_DO_NOT_TRACK": "1",
+            "TOKENIZERS_PARALLELISM": "true",
+            # Processes that begin anew import the job's module, which sees to it that they end with the job.
+            "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
+        }
+        for name, value in variables.items():
+            os.environ.setdefault(name, value)
+        LLM, version, on_cpu = import_vllm(self.spec["model"])
+        self._facts["vllm"] = version
+        if on_cpu:
+            # Three processes and a compiler take longer than a tiny model's whole study.
+            os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+        llm = LLM(
+            model=str(folder), **llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu)
+        )
+        self._facts |= {"device": device_name(on_cpu), "gpus": 0 if on_cpu else self._gpus}
+        self._facts["load_seconds"] = round(time.monotonic() - started, 1)
+        print(f"Loaded {folder} on {self._facts['device']} in {self._facts['load_seconds']} s.")
+        return llm
+
+
+def llm_settings(
+    spec: Mapping[str, Any], folder: Path, max_model_len: int, gpus: int, on_cpu: bool
+) -> dict[str, Any]:
+    """Return what vLLM is told when it loads the checkpoint of ``spec`` in ``folder``."""
+    settings: dict[str, Any] = {"tensor_parallel_size": gpus}
+    if on_cpu:
+        settings = {
+            "enforce_eager": True,
+            # Seeds of single prompts fail there where a prompt is computed in two chunks.
+            "enable_chunked_prefill": False,
+            "block_size": 32,  # the default there, 128, is longer than most prompts: nothing would be reused
+            "kv_cache_memory_bytes": CPU_CACHE,
+        }
+    return settings | {
+        "dtype": spec.get("dtype", "auto"),
+        "quantization": check_quantisation(
+            read_config(folder), spec.get("quantisation", "none"), spec["model"]
+        ),
+        "max_model_len": max_model_len,
+        "enable_prefix_caching": True,
+        "seed": spec["seed"],
+        "trust_remote_code": bool(spec.get("trust_remote_code")),
+        # A checkpoint's own sampling defaults must not reach the answers unseen.
+        "generation_config": "vllm",
+        "disable_log_stats": True,
+    }
+
+
+def _generate(llm: Any, prompts: Sequence[Ids], sampling: Sampling, bar: Progress) -> list[Any]:
+    """Return vLLM's replies to ``prompts``, in their order."""
+    inputs = [{"prompt_token_ids": ids.tolist()} for ids in prompts]
+    replies: list[Any] = llm.generate(inputs, sampling, use_tqdm=bar.of_call)
+    return replies
+
+
+def import_vllm(model: str) -> tuple[Any, str, bool]:
+    """Return vLLM's engine class, its version, and whether it is built for CPUs; say what is missing."""
+    try:
+        from vllm import LLM, __version__
+        from vllm.platforms import current_platform
+    except ImportError as error:
+        raise ConfigError(
+            f"model {model!r}: vLLM cannot be imported here ({error}); run with --sdm conda "
+            "(envs/vllm.yaml), or on a machine without GPU with `make control`"
+        ) from error
+    on_cpu = bool(current_platform.is_cpu())
+    if not on_cpu and current_platform.device_count() < 1:
+        raise explain(RuntimeError("No CUDA GPUs are available"), model)
+    return LLM, __version__, on_cpu
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the checkpoint's configuration."""
+    config: dict[str, Any] = json.loads((folder / "config.json").read_bytes())
+    return config
+
+
+def device_name(on_cpu: bool) -> str:
+    """Return what the model runs on."""
+    if on_cpu:
+        return f"CPU, {len(os.sched_getaffinity(0))} cores, {platform.processor() or platform.machine()}"
+    from vllm.platforms import current_platform
+
+    return str(current_platform.get_device_name())

@@ -1,0 +1,125 @@
+"""The probability of each answer option: its whole token sequence, scored branch by branch.
+
+The options of a scale share their first tokens ("strongly", "somewhat"), so that no single token can tell
+them apart. All spellings of all options form a trie; the probability of an option is the sum over its
+spellings of the product of its tokens' probabilities along the branch. Spellings are no beginnings of one
+another, so that these are probabilities of events which exclude each other: *the answer begins with this
+option*. What they lack to 1 is the mass outside the options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cinorms.core.errors import ConfigError
+
+Floats = npt.NDArray[np.float64]
+Ways = tuple[tuple[int, ...], ...]
+#: Gives for each request (row of the prompts, tokens after the prompt, tokens wanted next) the
+#: log-probabilities of those wanted, in the same order.
+Score = Callable[[Sequence["Request"]], list[Floats]]
+
+#: A branch that less than this much of the probability enters is not followed, which halves the work. An
+#: option loses at most this per spelling: nothing that a table shows.
+LEAST_MASS = 1e-5
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to the model: how likely are the tokens ``wanted`` after a prompt and ``prefix``."""
+
+    row: int
+    prefix: tuple[int, ...]
+    wanted: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class OptionTrie:
+    """Token sequences (``ways``), each spelling the option of the same place in ``options``."""
+
+    ways: Ways
+    options: tuple[int, ...]
+    n_options: int
+
+    @classmethod
+    def of(cls, written: Mapping[str, Sequence[tuple[int, ...] | None]], model: str) -> OptionTrie:
+        """Build the trie from the ways to write each option; ``None`` stands for one that cannot be written.
+
+        Raises ``ConfigError`` where an option has no way left, or where one way is the beginning of another.
+        """
+        found: dict[tuple[int, ...], int] = {}
+        for number, (option, spelled) in enumerate(written.items()):
+            ways = {way for way in spelled if way}
+            if not ways:
+                raise ConfigError(
+                    f"model {model!r}: its tokenizer cannot write {option!r} after the prompt; "
+                    "use readout: text"
+                )
+            found |= dict.fromkeys(sorted(ways), number)
+        for way in found:
+            if any(way[:length] in found for length in range(1, len(way))):
+                raise ConfigError(
+                    f"model {model!r}: one option is the beginning of another; use readout: text"
+                )
+        return cls(tuple(found), tuple(found.values()), len(written))
+
+    def branches(self, depth: int) -> dict[tuple[int, ...], tuple[int, ...]]:
+        """Return every inner node at ``depth`` (the tokens up to it) with the tokens that follow it."""
+        found: dict[tuple[int, ...], dict[int, None]] = {}
+        for way in self.ways:
+            if len(way) > depth:
+                found.setdefault(way[:depth], {})[way[depth]] = None
+        return {node: tuple(following) for node, following in found.items()}
+
+    @property
+    def depth(self) -> int:
+        """The length of the longest way."""
+        return max(map(len, self.ways))
+
+
+def option_probabilities(trie: OptionTrie, n: int, score: Score, least_mass: float = LEAST_MASS) -> Floats:
+    """Return the probability of each option (columns) after each of ``n`` prompts (rows).
+
+    Level by level: the first tokens of all options for every prompt, then the branches that enough of the
+    probability enters. Requests of one prompt stand side by side, as a prefix cache needs them.
+    """
+    mass: dict[tuple[int, ...], Floats] = {(): np.ones(n)}
+    for depth in range(trie.depth):
+        branches = trie.branches(depth)
+        requests = [
+            Request(row, node, wanted)
+            for row in range(n)
+            for node, wanted in branches.items()
+            if mass[node][row] >= least_mass
+        ]
+        for node, wanted in branches.items():
+            for token in wanted:
+                mass[(*node, token)] = np.zeros(n)
+        for request, log_p in zip(requests, score(requests), strict=True):
+            for token, p in zip(request.wanted, np.exp(log_p), strict=True):
+                mass[(*request.prefix, token)][request.row] = mass[request.prefix][request.row] * p
+    result = np.zeros((n, trie.n_options))
+    for way, option in zip(trie.ways, trie.options, strict=True):
+        result[:, option] += mass[way]
+    return result
+
+
+def spellings(option: str) -> list[str]:
+    """Return how an answer may write ``option``: as shown or with a capital, after a space or not."""
+    capital = option[:1].upper() + option[1:]
+    return [option, " " + option, capital, " " + capital]
+
+
+def split_mass(p_options: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return the probabilities of the options normalised to 1, and the mass outside them.
+
+    Where all options together have no probability, the normalised ones are missing (NaN).
+    """
+    p = np.asarray(p_options, dtype=np.float64)
+    inside = p.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return p / np.where(inside > 0, inside, np.nan), np.clip(1 - inside[..., 0], 0, 1)

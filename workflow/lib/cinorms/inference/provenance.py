@@ -1,0 +1,109 @@
+"""Provenance: what every response of a study was made with, when, and at what cost, in one file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cinorms import __version__
+from cinorms.core import tables
+from cinorms.inference.engines.openai.spending import spent_in
+from cinorms.inference.journal import Journal
+
+#: What a run record holds for those who run jobs, and not for those who read results.
+PRIVATE = frozenset({"host", "process", "spec"})
+
+
+def gather(study: str, asked: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the provenance of a study.
+
+    ``asked`` has one entry per model and arm, with ``arm``, ``model`` and the files of its ``responses``, one
+    per shard. Nothing in it depends on when this is called.
+    """
+    models = [_model(entry["arm"], entry["model"], [Path(p) for p in entry["responses"]]) for entry in asked]
+    folders = {Path(path).parents[2] for entry in asked for path in entry["responses"]}
+    known = [spent for folder in sorted(folders) if (spent := spent_in(folder / ".spending")) is not None]
+    return {
+        "study": study,
+        "cinorms": __version__,
+        "usd": _sum(model["usd"] for model in models),
+        "usd_taken_from_the_cap": _sum(known),
+        "asked": models,
+    }
+
+
+def _model(arm: str, model: str, files: Sequence[Path]) -> dict[str, Any]:
+    """Return what is known of one model in one arm: its files, and what its journal says."""
+    facts = [tables.facts(path) for path in files]
+    specs = [json.loads(fact["spec"]) for fact in facts]
+    frames = [tables.read(path, tables.RESPONSES, ["finish_reason"]) for path in files]
+    finish = sum(
+        (frame["finish_reason"].value_counts() for frame in frames[1:]),
+        frames[0]["finish_reason"].value_counts(),
+    )
+    journals = [Journal.at(path.parent, spec) for path, spec in zip(files, specs, strict=True)]
+    return {
+        "arm": arm,
+        "model": model,
+        "engine": specs[0]["engine"],
+        "planted": specs[0]["engine"] == "planted",
+        "spec": {name: value for name, value in specs[0].items() if name != "shard"},
+        "example_prompt": facts[0].get("example_prompt"),
+        "example_prompt_sha256": facts[0].get("example_prompt_sha256"),
+        "files": [
+            _file(path, spec, fact, len(frame))
+            for path, spec, fact, frame in zip(files, specs, facts, frames, strict=True)
+        ],
+        "responses": int(sum(len(frame) for frame in frames)),
+        "finish_reasons": {str(name): int(n) for name, n in finish.items() if n},
+        **_journal(journals[0]),
+    }
+
+
+def _file(path: Path, spec: Mapping[str, Any], fact: Mapping[str, str], n: int) -> dict[str, Any]:
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {"shard": spec["shard"], "responses": n, "sha256": digest, "cinorms": fact["cinorms"]}
+
+
+def _journal(journal: Journal) -> dict[str, Any]:
+    """Return what the journal of a model says; all of it, also what this study no longer asks."""
+    if not journal.folder.exists():
+        return {"usd": None, "runs": []}
+    kept = journal.read()
+    created = pc.min_max(kept["created"]).as_py()
+    return {
+        "journal": journal.folder.name,
+        "replies_kept": kept.num_rows,
+        "input_tokens": pc.sum(kept["n_prompt_tokens"]).as_py(),
+        "output_tokens": pc.sum(kept["n_output_tokens"]).as_py(),
+        "usd": pc.sum(kept["usd"]).as_py(),
+        "first_reply": _moment(created["min"]),
+        "last_reply": _moment(created["max"]),
+        "errors": _counts(kept["error"]),
+        "answered_by": _counts(kept["answered_by"]),
+        "fingerprints": _counts(kept["fingerprint"]),
+        "runs": [{k: v for k, v in run.items() if k not in PRIVATE} for run in journal.runs()],
+    }
+
+
+def _counts(words: pa.ChunkedArray) -> dict[str, int]:
+    """Return how often each word occurs; missing ones do not count."""
+    found = pc.value_counts(pc.cast(words.drop_null(), pa.string())).to_pylist()
+    return {row["values"]: row["counts"] for row in sorted(found, key=lambda row: str(row["values"]))}
+
+
+def _moment(seconds: int | None) -> str | None:
+    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _sum(amounts: Any) -> float | None:
+    """Return the sum of what is known, or None where nothing is."""
+    known = [amount for amount in amounts if amount is not None]
+    return float(sum(known)) if known else None

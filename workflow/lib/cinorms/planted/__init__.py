@@ -1,0 +1,1 @@
+"""Planted respondents: simulated models with known norms, noise and invalid answers."""

@@ -1,0 +1,188 @@
+"""Planted respondents: known norms, known noise, known invalid answers, and no model asked.
+
+The flow's acceptability is a cumulative-logit model over the factors: ``linear`` (the sum of the levels'
+coefficients, scaled and shifted) plus ``residual`` (standard logistic, one per flow). Cutting their sum at
+the thresholds gives the planted norm. A single answer adds the effect of its template and its own noise
+before the cut; a stated share of answers follows the position of the option instead. Everything is a pure
+function of (model, flow, variant, seed), so shards and restarts change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
+from cinorms.core.scales import LEVELS, SCALES
+from cinorms.planted.texts import TextBook
+from cinorms.prompts.orders import SHOWN
+
+Floats = npt.NDArray[np.float64]
+
+CONTROLS = ("constant_answer", "constant_position", "uniform", "refusing")
+
+
+@dataclass(frozen=True)
+class Respondent:
+    """What is planted; the fields are those of ``planted`` in the registry (see its schema)."""
+
+    name: str
+    thresholds: tuple[float, ...] = (-1.5, -0.5, 0.5, 1.5)
+    coefficients: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    other_levels_sd: float = 1.0
+    shift: float = 0.0
+    scale: float = 1.0
+    template_sd: float = 0.0
+    noise: float = 0.0
+    position_share: float = 0.0
+    position_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0)
+    verbose: float = 0.0
+    invalid: Mapping[str, float] = field(default_factory=dict)
+    control: str | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is planted as plain data."""
+        return asdict(self)
+
+
+def level_coefficients(
+    respondent: Respondent, factors: Mapping[str, Sequence[str]], seed: int
+) -> pd.DataFrame:
+    """Return the coefficient of every level, scaled: columns factor, level, coefficient, stated.
+
+    A level that is not listed draws one from a normal distribution: the same for every respondent and
+    dataset under one seed, so that differences between respondents are the stated ones. A factor with one
+    level that is not listed has 0.
+    """
+    rows = []
+    for factor, levels in factors.items():
+        stated = respondent.coefficients.get(factor, {})
+        for level in levels:
+            if level in stated:
+                value = stated[level]
+            elif len(levels) == 1:
+                value = 0.0
+            else:
+                draw = draw_normal("level", seed, text_number(factor), text_number(level))
+                value = respondent.other_levels_sd * float(draw)
+            rows.append((factor, level, respondent.scale * value, level in stated))
+    return pd.DataFrame(rows, columns=["factor", "level", "coefficient", "stated"])
+
+
+def plant(respondent: Respondent, vignettes: pd.DataFrame, factors: Sequence[str], seed: int) -> pd.DataFrame:
+    """Return the planted table: per flow the norm (missing for a control that has none) and its two parts."""
+    flows = vignettes["flow"].to_numpy()
+    table = pd.DataFrame({"flow": flows.astype(np.int32)})
+    if respondent.control is not None:
+        constant = respondent.control == "constant_answer"
+        table["level"] = pd.array([1 if constant else pd.NA] * len(table), dtype="Int8")
+        return table.assign(linear=0.0, residual=0.0)
+    linear = np.full(len(flows), float(respondent.shift))
+    levels = {factor: list(vignettes[factor].cat.categories) for factor in factors}
+    for factor, rows in level_coefficients(respondent, levels, seed).groupby("factor", sort=False):
+        coefficients = rows.set_index("level")["coefficient"]
+        linear += coefficients.loc[levels[str(factor)]].to_numpy()[vignettes[factor].cat.codes]
+    residual = draw_logistic("residual", seed, text_number(respondent.name), flows)
+    level = np.searchsorted(respondent.thresholds, linear + residual) + LEVELS[0]
+    return table.assign(level=pd.array(level.astype(np.int8), dtype="Int8"), linear=linear, residual=residual)
+
+
+def respond(
+    respondent: Respondent,
+    planted: pd.DataFrame,
+    grid: pd.DataFrame,
+    variants: pd.DataFrame,
+    options: tuple[str, ...],
+    seed: int,
+    temperature: float = 0.0,
+) -> pd.DataFrame:
+    """Answer every row of ``grid`` (from ``prompts.ask_grid``); columns text and finish_reason.
+
+    ``temperature`` adds its value to the scale of the answers' noise. A template is known by its wording,
+    not by its number: the same wording in two prompt sets has one effect, template 3 of each has its own.
+    """
+    who = text_number(respondent.name)
+    rows = grid["row"].to_numpy()
+    templates = np.array([text_number(template) for template in variants["template"]], dtype=np.int64)
+    effect = (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
+    at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
+    option = _chosen_option(respondent, planted, grid, effect, at, seed, temperature)
+    book = TextBook(options)
+    status = _statuses(respondent, at, seed)
+    verbose = draw_uniform("verbose", seed, *at) < respondent.verbose
+    codes = book.pick(option, status, verbose, draw_uniform("text", seed, *at))
+    text = pd.Categorical.from_codes(codes, categories=pd.Index(book.texts, dtype="str"))
+    return pd.DataFrame({"text": text, "finish_reason": book.finish_reason(codes)})
+
+
+def _chosen_option(
+    respondent: Respondent,
+    planted: pd.DataFrame,
+    grid: pd.DataFrame,
+    template_effect: Floats,
+    at: tuple[Any, ...],
+    seed: int,
+    temperature: float,
+) -> npt.NDArray[np.int64]:
+    """Return the index of the chosen option (0 lowest) for every row of the grid."""
+    shown = SHOWN[grid["order_code"].to_numpy()]
+    everyone = np.arange(len(grid))
+    match respondent.control:
+        case "constant_answer" | "refusing":
+            return np.full(len(grid), LEVELS.index(1))
+        case "constant_position":
+            return np.asarray(shown[:, 0], dtype=np.int64)
+        case "uniform":
+            return np.asarray(draw_uniform("uniform", seed, *at) * 5).astype(np.int64)
+    acceptability = (planted["linear"] + planted["residual"]).to_numpy()
+    place = np.searchsorted(planted["flow"].to_numpy(), grid["flow"].to_numpy())
+    noise = (respondent.noise + temperature) * draw_logistic("answer", seed, *at)
+    option = np.searchsorted(respondent.thresholds, acceptability[place] + template_effect + noise)
+    by_position = draw_uniform("by_position", seed, *at) < respondent.position_share
+    weights = np.cumsum(respondent.position_weights) / np.sum(respondent.position_weights)
+    position = np.searchsorted(weights, draw_uniform("position", seed, *at), side="right").clip(max=4)
+    return np.asarray(np.where(by_position, shown[everyone, position], option), dtype=np.int64)
+
+
+def _statuses(respondent: Respondent, at: tuple[Any, ...], seed: int) -> npt.NDArray[np.str_]:
+    """Return the status planted for every answer: ``ok`` or a kind of invalid answer."""
+    if respondent.control == "refusing":
+        return np.full(np.broadcast(*at).shape, "refusal")
+    names = [*respondent.invalid, "ok"]
+    upper = np.cumsum([*respondent.invalid.values()])
+    return np.array(names)[np.searchsorted(upper, draw_uniform("status", seed, *at), side="right")]
+
+
+def respondent_of(spec: Mapping[str, Any]) -> Respondent:
+    """Return the respondent that an inference spec plants."""
+    return Respondent(name=spec["model"], **spec["planted"])
+
+
+def answer(
+    spec: Mapping[str, Any], vignettes: pd.DataFrame, variants: pd.DataFrame, grid: pd.DataFrame
+) -> pd.DataFrame:
+    """Answer a shard as the respondent that ``spec`` plants: the engine ``planted``."""
+    respondent = respondent_of(spec)
+    planted = plant(respondent, vignettes, spec["factors"], spec["seed"])
+    options = SCALES[spec["scale"]].options
+    return respond(respondent, planted, grid, variants, options, spec["seed"], spec["temperature"])
+
+
+def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]:
+    """Return everything that ``spec`` plants as plain data: the respondent, and each level's coefficient."""
+    respondent = respondent_of(spec)
+    levels = {factor: list(vignettes[factor].cat.categories) for factor in spec["factors"]}
+    held = pd.DataFrame(columns=["factor", "level", "coefficient", "stated"])
+    if respondent.control is None:
+        held = level_coefficients(respondent, levels, spec["seed"])
+    facts = {
+        **respondent.facts(),
+        "seed": spec["seed"],
+        "planted": "No model was asked: these are the planted norms.",
+    }
+    return {**facts, "coefficients": held.to_dict("records")}

@@ -1,0 +1,274 @@
+"""Paraphrases, checked and frozen.
+
+``python -m cinorms.prompts.paraphrase.generate --request JSON --out FILE --log FILE`` asks a paraphraser. A module
+of its own and no Snakemake script, as ``cinorms.ask`` is: what was asked once is not asked again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cinorms import __version__
+from cinorms.core.errors import ConfigError
+from cinorms.core.logs import start_logging
+from cinorms.core.scales import SCALES
+from cinorms.core.validation import load_yaml, unknown
+from cinorms.prompts.paraphrase.checks import fault_of, option_fault
+from cinorms.prompts.paraphrase.paraphrasers import Ask, ParaphraseError, Paraphraser, open_paraphraser
+from cinorms.prompts.prompt_sets import PromptSet, digest, part_path
+
+#: What of a registry entry says who is asked and how it runs.
+IDENTITY = (
+    "engine",
+    "source",
+    "revision",
+    "dtype",
+    "quantisation",
+    "gpus",
+    "trust_remote_code",
+    "base_url",
+    "reasoning",
+)
+
+#: Rejected candidates that the message about too few valid ones shows.
+SHOWN = 12
+
+#: Characters of a rejected candidate that are kept.
+KEPT_CHARACTERS = 500
+
+HEAD = """\
+# Made by the rule generate_paraphrases: read the templates, then commit this file. While it is here the
+# paraphraser is not asked again. Nothing in it is to be edited; provenance says how each template came about.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Ask for the paraphrases that the arguments describe and freeze them."""
+    parser = argparse.ArgumentParser(prog="cinorms.prompts.paraphrase.generate")
+    for name in ("request", "out", "log"):
+        parser.add_argument(f"--{name}", required=True)
+    given = parser.parse_args(arguments)
+    request = json.loads(given.request)
+    key = os.environ.get(request["key_variable"] or "")
+    start_logging(given.log, secrets=[key] if key else [])
+    paraphraser = open_paraphraser(request["paraphraser"], request["key_variable"], key)
+    freeze(request, paraphraser, Path(given.out))
+
+
+def make_request(
+    prompt_set: PromptSet, registry: Mapping[str, Mapping[str, Any]], planted: bool = False
+) -> dict[str, Any]:
+    """Return as plain data what the paraphraser of ``prompt_set`` is to be asked.
+
+    ``planted`` puts the planted paraphraser in its place.
+
+    Raises ``ConfigError`` for a paraphraser that is neither in ``registry`` nor pegasus, and for an original
+    that names an answer option.
+    """
+    asked = prompt_set.generate
+    if asked is None:
+        raise ValueError(f"prompt set {prompt_set.name} is not to be generated")
+    file, name = f"resources/prompts/{prompt_set.name}.yaml", prompt_set.paraphraser
+    fault = option_fault(prompt_set.templates[0], SCALES[prompt_set.scale].options)
+    if fault:
+        raise ConfigError(f"{file}: original: {fault}; leave it out: {{options}} shows the options")
+    if name == "pegasus":
+        entry = {"engine": "pegasus", **asked.checkpoint}
+    elif name in registry:
+        entry = {key: registry[name][key] for key in IDENTITY if registry[name].get(key) is not None}
+    else:
+        raise unknown(file, "paraphraser", name, [*registry, "pegasus"], "paraphraser")
+    who = {"name": name, **entry}
+    if planted:
+        who = {"name": f"planted paraphraser for {name}", "engine": "planted"}
+    wanted = {key: value for key, value in asdict(asked).items() if key != "checkpoint" or value}
+    return {
+        "name": prompt_set.name,
+        "title": prompt_set.title,
+        "paraphraser": who,
+        "key_variable": _key_variable(registry.get(name, {})) if who["engine"] == "openai" else None,
+        "request": {
+            "paraphraser": name,
+            "scale": prompt_set.scale,
+            "original": prompt_set.templates[0],
+            **wanted,
+        },
+    }
+
+
+def _key_variable(entry: Mapping[str, Any]) -> str | None:
+    """Return the variable that holds the key: a server of one's own is not given OpenAI's."""
+    return entry.get("key_variable") or (None if entry.get("base_url") else "OPENAI_API_KEY")
+
+
+def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> None:
+    """Ask until there are enough valid paraphrases, and write them to ``out`` with their provenance.
+
+    While there are too few, the valid ones are in ``part_path(out)``, which is written after every round and
+    read first: what was valid is not asked for again, and the seeds go on where they stopped.
+
+    Raises ``ParaphraseError`` where there are too few after the rounds that the request allows.
+    """
+    if out.is_file():
+        print(f"{out}: is there already; nothing is asked")
+        return
+    part = part_path(out)
+    document = _resume(part, request, paraphraser) or _begin(request, paraphraser)
+    wanted = request["request"]
+    rounds = document["provenance"]["rounds"]
+    before = len(rounds)
+    while (missing := wanted["count"] + 1 - len(document["templates"])) > 0:
+        if len(rounds) - before == wanted["tries"]:
+            raise ParaphraseError(_too_few(document, missing, request["name"], part))
+        try:
+            _ask_once(document, missing, paraphraser)
+        except ParaphraseError as error:
+            raise ParaphraseError(f"{error}{_kept(document, part)}") from None
+        _write(document, part)
+        print(f"round {len(rounds)}: {rounds[-1]['accepted']} of {missing} missing paraphrases are valid")
+    _write(document, out)
+    part.unlink(missing_ok=True)
+    print(f"{out}: {wanted['count']} paraphrases, the last of them in round {len(rounds)}")
+
+
+def _begin(request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, Any]:
+    who = request["paraphraser"]
+    file, planted = f"resources/prompts/{request['name']}.yaml", who["engine"] == "planted"
+    return {
+        "title": request["title"],
+        "source": "frozen",
+        "paraphraser": who["name"],
+        "scale": request["request"]["scale"],
+        "origin": {
+            "citation": f"Template 0 from {file}; the others by {who['name']}",
+            "licence": "not stated; the terms of the paraphraser apply to templates 1 and up",
+            **({"note": "Planted rewordings from a fixed list: no model was asked."} if planted else {}),
+        },
+        "templates": [request["request"]["original"]],
+        "provenance": {
+            "request": dict(request["request"]),
+            "paraphraser": dict(who),
+            "instruction": paraphraser.instruction,
+            "rounds": [],
+            "rejected": [],
+            "software": {},
+            "templates_sha256": "",
+        },
+    }
+
+
+def _resume(part: Path, request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, Any] | None:
+    """Return what an earlier run has paid for; one that was asked something else is set aside."""
+    if not part.is_file():
+        return None
+    document: dict[str, Any] = load_yaml(part)
+    held, fresh = document["provenance"], _begin(request, paraphraser)["provenance"]
+    # How many are wanted, and in how many rounds, does not make a valid paraphrase another one.
+    free = {"count", "tries"}
+    same = all(held[key] == fresh[key] for key in ("paraphraser", "instruction")) and {
+        key: value for key, value in held["request"].items() if key not in free
+    } == {key: value for key, value in fresh["request"].items() if key not in free}
+    if same and digest(document["templates"]) == held["templates_sha256"]:
+        held["request"] = fresh["request"]
+        del document["templates"][request["request"]["count"] + 1 :]
+        print(f"{part}: {len(document['templates']) - 1} valid paraphrases of earlier rounds are used")
+        return document
+    aside = part.with_name(f"{part.name}.{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}")
+    part.rename(aside)
+    print(f"{part}: made with another request, or edited; it is set aside as {aside.name}")
+    return None
+
+
+def _ask_once(document: dict[str, Any], missing: int, paraphraser: Paraphraser) -> None:
+    """Ask for the ``missing`` paraphrases, check what comes back and add it to ``document``."""
+    wanted, rounds = document["provenance"]["request"], document["provenance"]["rounds"]
+    templates, rejected = document["templates"], document["provenance"]["rejected"]
+    ask = Ask(
+        templates=tuple(templates),
+        wanted=missing,
+        scale=wanted["scale"],
+        temperature=wanted["temperature"],
+        seed=wanted["seed"] + len(rounds),
+    )
+    reply = paraphraser.ask(ask)
+    options = SCALES[wanted["scale"]].options
+    for candidate in reply.candidates:
+        if len(templates) == wanted["count"] + 1:
+            break
+        reason = fault_of(candidate, templates, options)
+        if reason is None:
+            templates.append(candidate)
+        else:
+            kept = candidate if len(candidate) <= KEPT_CHARACTERS else candidate[:KEPT_CHARACTERS] + " ..."
+            rejected.append({"round": len(rounds) + 1, "candidate": kept, "reason": reason})
+    rounds.append(
+        {
+            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "seed": ask.seed,
+            "asked": missing,
+            "returned": len(reply.candidates),
+            "accepted": len(templates) - len(ask.templates),
+            **({"reported": dict(reply.reported)} if reply.reported else {}),
+        }
+    )
+    document["provenance"]["software"] = _versions(paraphraser.packages)
+
+
+def _versions(packages: Sequence[str]) -> dict[str, str]:
+    found = {"cinorms": __version__, "python": platform.python_version()}
+    for package in packages:
+        found[package] = metadata.version(package)
+    return found
+
+
+def _kept(document: Mapping[str, Any], part: Path) -> str:
+    """Return where the valid paraphrases are kept, or nothing where there are none."""
+    valid = len(document["templates"]) - 1
+    return f" ({valid} valid paraphrases are kept in {part} for the next run)" if valid else ""
+
+
+def _too_few(document: Mapping[str, Any], missing: int, name: str, part: Path) -> str:
+    """Return what the user is told: how many are missing, what was rejected and why, what to do."""
+    provenance = document["provenance"]
+    wanted, rejected = provenance["request"], provenance["rejected"]
+    lines = [
+        f"  round {one['round']}: {one['reason']}: {one['candidate'][:120]!r}" for one in rejected[-SHOWN:]
+    ]
+    more = len(rejected) - len(lines)
+    if more > 0:
+        lines.insert(0, f"  ({more} earlier ones are in {part})")
+    return "\n".join(
+        [
+            f"resources/prompts/{name}.yaml: {wanted['count'] - missing} of {wanted['count']} paraphrases by "
+            f"{document['paraphraser']} are valid, {missing} missing after round "
+            f"{len(provenance['rounds'])}. Rejected:",
+            *lines,
+            f"The valid ones are kept in {part}: run again, and only the missing ones are asked for. If the "
+            "same reasons come back, change the original, the temperature or the paraphraser, or lower count",
+        ]
+    )
+
+
+def _write(document: dict[str, Any], path: Path) -> None:
+    """Write ``document`` whole or not at all."""
+    document["provenance"]["templates_sha256"] = digest(document["templates"])
+    text = HEAD + yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=2000)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(text, encoding="utf-8")
+    os.replace(fresh, path)
+
+
+if __name__ == "__main__":
+    main()

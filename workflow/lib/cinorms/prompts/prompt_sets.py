@@ -1,0 +1,217 @@
+"""Prompt sets: the wordings of the instruction, read from YAML and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cinorms.core import validation
+from cinorms.core.errors import ConfigError
+
+#: What a template must hold exactly once: the vignette and the answer options.
+PLACEHOLDERS = ("{scenario}", "{options}")
+
+#: Where the templates of a prompt set come from: its own file, or a paraphraser that is still to be asked.
+#: ``frozen`` is a file that a paraphraser's templates were written to; it is used like a published one.
+SOURCES = ("published", "frozen", "generate")
+
+SCHEMA = Path(__file__).parents[3] / "schemas" / "prompt_set.schema.yaml"
+GENERATE_SCHEMA = SCHEMA.with_name("generate_prompt_set.schema.yaml")
+
+
+@dataclass(frozen=True)
+class Generate:
+    """What a paraphraser is asked: ``count`` templates beside the original, in ``tries`` rounds at most.
+
+    ``checkpoint`` names the weights of the paraphraser pegasus, and is empty for every other.
+    """
+
+    count: int
+    tries: int
+    temperature: float
+    seed: int
+    checkpoint: dict[str, str | None]
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """The wordings of one paraphraser; ``templates[0]`` is the original, as the papers number it.
+
+    ``generate`` is what makes templates 1 and up where they are not there yet; ``templates`` then holds the
+    original alone.
+    """
+
+    name: str
+    title: str
+    paraphraser: str
+    scale: str
+    origin: dict[str, str]
+    templates: tuple[str, ...]
+    generate: Generate | None = None
+
+    @property
+    def n_templates(self) -> int:
+        """Number of templates, those still to be made among them."""
+        return self.generate.count + 1 if self.generate else len(self.templates)
+
+
+def load_prompt_set(path: str | Path) -> PromptSet:
+    """Read the prompt set at ``path``; its name is the file's name without ``.yaml``.
+
+    One with ``source: generate`` has the templates of its frozen file, where that is there.
+
+    Raises ``ConfigError`` where a key is wrong, a template lacks or repeats a placeholder or holds an unknown
+    one, two templates are the same text but for capitals and spaces, or a frozen file is not what was frozen
+    or was made from other words than ``path`` has now.
+    """
+    path = Path(path)
+    document = validation.load_yaml(path)
+    source = document.get("source", "published") if isinstance(document, dict) else "published"
+    if source not in SOURCES:
+        raise validation.unknown(str(path), "source", source, SOURCES, "source of templates")
+    if source != "generate":
+        return _stated(path, document)
+    validation.check(document, GENERATE_SCHEMA, str(path))
+    _check_asked(path, document)
+    frozen = frozen_folder(path.parent) / path.name
+    if not frozen.is_file():
+        return _awaited(path, document)
+    _refuse_other_words(path, document, frozen)
+    return load_prompt_set(frozen)
+
+
+def templates_path(path: Path) -> Path:
+    """Return the file that holds the templates of the prompt set at ``path``, or will hold them."""
+    document = validation.load_yaml(path)
+    generated = isinstance(document, dict) and document.get("source") == "generate"
+    return frozen_folder(path.parent) / path.name if generated else path
+
+
+def frozen_folder(prompts: Path) -> Path:
+    """Return where the templates that are made for the prompt sets in the folder ``prompts`` are kept."""
+    return prompts / "frozen"
+
+
+def part_path(frozen: Path) -> Path:
+    """Return where the valid templates are kept while there are too few of them."""
+    return frozen.with_suffix(".part.yaml")
+
+
+def placeholder_fault(template: str) -> str | None:
+    """Return what is wrong with the placeholders of ``template``, or ``None``."""
+    for name in re.findall(r"\{[^{}]*\}", template):
+        if name not in PLACEHOLDERS:
+            return f"placeholder {name} is not known; {validation.listing(name, PLACEHOLDERS)}"
+    for name in PLACEHOLDERS:
+        count = template.count(name)
+        if count != 1:
+            return f"{name} stands {count} times; it must stand there exactly once"
+    rest = template
+    for name in PLACEHOLDERS:
+        rest = rest.replace(name, "")
+    if "{" in rest or "}" in rest:
+        return f"a brace belongs to no placeholder; allowed: {', '.join(PLACEHOLDERS)}"
+    return None
+
+
+def normalised(template: str) -> str:
+    """Return ``template`` without differences in capitals and spaces, to compare templates by."""
+    return " ".join(template.casefold().split())
+
+
+def digest(templates: Sequence[str]) -> str:
+    """Return the SHA-256 of ``templates``, joined by line breaks, as 64 hexadecimal digits."""
+    return hashlib.sha256("\n".join(templates).encode()).hexdigest()
+
+
+def _stated(path: Path, document: dict[str, Any]) -> PromptSet:
+    validation.check(document, SCHEMA, str(path))
+    templates = tuple(document["templates"])
+    for number, template in enumerate(templates):
+        fault = placeholder_fault(template)
+        if fault:
+            raise ConfigError(f"{path}: templates[{number}]: {fault}")
+    _refuse_twins(str(path), templates)
+    if "provenance" in document and digest(templates) != document["provenance"]["templates_sha256"]:
+        raise ConfigError(
+            f"{path}: templates: not those that were frozen (their SHA-256 is not templates_sha256); put "
+            "them back, or take out source and provenance: edited templates are not the paraphraser's"
+        )
+    return PromptSet(
+        name=path.stem,
+        title=document["title"],
+        paraphraser=document["paraphraser"],
+        scale=document["scale"],
+        origin=dict(document["origin"]),
+        templates=templates,
+    )
+
+
+def _awaited(path: Path, document: Mapping[str, Any]) -> PromptSet:
+    return PromptSet(
+        name=path.stem,
+        title=document["title"],
+        paraphraser=document["paraphraser"],
+        scale=document["scale"],
+        origin={},
+        templates=(document["original"],),
+        generate=Generate(
+            count=document["count"],
+            tries=document["tries"],
+            temperature=document["temperature"],
+            seed=document["seed"],
+            checkpoint=dict(document.get("checkpoint", {})),
+        ),
+    )
+
+
+def _check_asked(path: Path, document: Mapping[str, Any]) -> None:
+    """Refuse an original without its placeholders, and a checkpoint with or without the one it is for."""
+    fault = placeholder_fault(document["original"])
+    if fault:
+        raise ConfigError(f"{path}: original: {fault}")
+    is_pegasus = document["paraphraser"] == "pegasus"
+    if is_pegasus and "checkpoint" not in document:
+        raise ConfigError(
+            f"{path}: key 'checkpoint' is missing; paraphraser 'pegasus' needs it, such as "
+            "{source: tuner007/pegasus_paraphrase, revision: null}"
+        )
+    if not is_pegasus and "checkpoint" in document:
+        raise ConfigError(
+            f"{path}: checkpoint: only paraphraser 'pegasus' has one, {document['paraphraser']!r} was given; "
+            "config/models.yaml says where a model's weights are"
+        )
+    if is_pegasus and document["temperature"] == 0:
+        raise ConfigError(f"{path}: temperature: 0 was given; pegasus samples: allowed: more than 0")
+
+
+def _refuse_other_words(path: Path, document: Mapping[str, Any], frozen: Path) -> None:
+    """Refuse a frozen file that was made from something else than ``document`` asks for now."""
+    stored = validation.load_yaml(frozen)
+    validation.check(stored, SCHEMA, str(frozen))
+    made_with = stored.get("provenance", {}).get("request")
+    if made_with is None:
+        raise ConfigError(f"{frozen}: key 'provenance' is missing; restore the file, or delete it")
+    for key in ("paraphraser", "scale", "original", "temperature", "seed", "checkpoint", "count"):
+        asked, held = document.get(key), made_with.get(key)
+        if asked == held:
+            continue
+        keep = f", or move it to {part_path(frozen)}, which keeps its templates" if key == "count" else ""
+        raise ConfigError(
+            f"{path}: {key}: {asked!r} was given, {frozen} was made with {held!r}; put that back, or delete "
+            f"{frozen} to have all templates made again{keep}"
+        )
+
+
+def _refuse_twins(file: str, templates: tuple[str, ...]) -> None:
+    first_seen: dict[str, int] = {}
+    for number, template in enumerate(templates):
+        first = first_seen.setdefault(normalised(template), number)
+        if first != number:
+            raise ConfigError(
+                f"{file}: templates[{number}]: the same wording as templates[{first}]; they must differ"
+            )

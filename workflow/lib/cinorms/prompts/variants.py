@@ -1,0 +1,150 @@
+"""Prompts: the variants of an arm, and the text that one (vignette, variant) pair becomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cinorms.core.errors import ConfigError, listing
+from cinorms.core.scales import SCALES
+from cinorms.prompts.orders import options_shown, order_codes
+
+#: The papers' literal wrappers, flaws included (docs/method.md, "Wrappers"): ``llama3`` writes the
+#: begin-of-text token that an engine adds again and leaves the assistant's turn unopened; ``tulu`` lacks
+#: the line break after the assistant tag that its model card asks for.
+WRAPPERS = {
+    "llama2": ("[INST]", "[/INST]"),
+    "tulu": ("<|user|>\n", "\n\n<|assistant|>"),
+    "llama3": ("<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n", "<|eot_id|>"),
+    "none": ("", ""),
+}
+
+#: How a prompt is spread over the messages of a chat.
+LAYOUTS = ("single", "instruction_in_system")
+
+#: Where the vignette stood in a template, with the punctuation that leads to it.
+_SCENARIO = re.compile(r":?\s*\{scenario\}")
+
+
+def list_variants(prompt_set: str, templates: Sequence[str], n_templates: int, n_orders: int) -> pd.DataFrame:
+    """Return the prompts table of an arm: every template with every order number.
+
+    The variant ``"3_1"`` is template 3 in its order 1, whatever else the arm asks.
+    """
+    rows = [
+        (f"{template_no}_{order_no}", templates[template_no], prompt_set, template_no, order_no)
+        for template_no in range(n_templates)
+        for order_no in range(n_orders)
+    ]
+    frame = pd.DataFrame(rows, columns=["variant", "template", "prompt_set", "template_no", "order_no"])
+    return frame.astype({"template_no": np.int16, "order_no": np.int16})
+
+
+def select_flows(vignettes: pd.DataFrame, select: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Return the flows whose levels are among those named, every factor that is not named left free.
+
+    Raises ``ConfigError`` for a level that no flow has (of a dataset that is a file, settings cannot know the
+    levels), and where no flow is left.
+    """
+    keep = np.ones(len(vignettes), dtype=bool)
+    for factor, levels in select.items():
+        known = list(vignettes[factor].unique())
+        for level in levels:
+            if level not in known:
+                raise ConfigError(f"select.{factor}: level {level!r} is not known; {listing(level, known)}")
+        keep &= vignettes[factor].isin(list(levels)).to_numpy()
+    if select and not keep.any():
+        raise ConfigError(f"select: no flow has all of {', '.join(select)} at the levels named")
+    return vignettes.loc[keep].reset_index(drop=True)
+
+
+def ask_grid(flows: pd.Series, variants: pd.DataFrame, method: str, seed: int) -> pd.DataFrame:
+    """Return every (flow, variant) to ask, sorted by flow, template, order.
+
+    Columns: flow, row (position in ``variants``), order_code (index into ``orders.ORDERS``).
+    """
+    variants = variants.reset_index(drop=True)
+    flow = np.repeat(flows.to_numpy(np.int32), len(variants))
+    row = np.tile(np.arange(len(variants), dtype=np.int32), len(flows))
+    codes = order_codes(
+        method,
+        seed,
+        flows.to_numpy()[:, None],
+        variants["template_no"].to_numpy()[None, :],
+        variants["order_no"].to_numpy()[None, :],
+    )
+    return pd.DataFrame({"flow": flow, "row": row, "order_code": codes.ravel()})
+
+
+def messages(
+    template: str,
+    vignette: str,
+    order_code: int,
+    scale: str,
+    layout: str = "single",
+    system: str | None = None,
+) -> list[dict[str, str]]:
+    """Return the chat messages that ask one (vignette, variant).
+
+    ``layout="instruction_in_system"`` puts the template without the vignette into the system message and
+    the vignette alone into the user message, as the published gpt-4o-mini run did. ``system`` goes first.
+    """
+    shown = options_shown(SCALES[scale].options)[order_code]
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout {layout!r}; allowed: {', '.join(LAYOUTS)}")
+    if layout == "single":
+        instruction, user = None, fill(template, vignette, shown)
+    else:
+        instruction, user = fill(_SCENARIO.sub("", template), "", shown), vignette
+    head = "\n\n".join(part for part in (system, instruction) if part)
+    return [{"role": "system", "content": head}, {"role": "user", "content": user}][0 if head else 1 :]
+
+
+def fill(template: str, vignette: str, shown: str) -> str:
+    """Put the vignette and the option list into a template (each placeholder stands once)."""
+    before, _, after = template.partition("{options}")
+    return before.replace("{scenario}", vignette) + shown + after.replace("{scenario}", vignette)
+
+
+def wrap(chat: Sequence[Mapping[str, str]], wrapper: str) -> str:
+    """Return the text of a single-message chat in one of the papers' literal ``WRAPPERS``.
+
+    A system message stands before the user's text, as the papers' wrappers have no place of their own for it.
+    """
+    start, end = WRAPPERS[wrapper]
+    return start + "\n\n".join(message["content"] for message in chat) + end
+
+
+def preview(
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+    arm: Mapping[str, Any],
+    scale: str,
+    seed: int,
+    rows: int = 30,
+) -> pd.DataFrame:
+    """Return a sample of rendered prompts for people: every template, spread over the flows.
+
+    Columns: flow, variant, layout, system_message, user_message. Under ``layout: paper``, which differs
+    between models, every prompt is shown in both layouts.
+    """
+    flows = select_flows(vignettes, arm["select"])
+    cycle = variants.sort_values(["order_no", "template_no"], ignore_index=True)
+    rows = max(rows, cycle["template_no"].nunique())
+    picked = np.linspace(0, len(flows) - 1, num=rows).round().astype(int)
+    places = dict.fromkeys((int(at), number % len(cycle)) for number, at in enumerate(picked))
+    lines = []
+    for at, place in places:
+        flow, variant = flows.iloc[at], cycle.iloc[place]
+        code = order_codes(
+            arm["orders"]["method"], seed, flow["flow"], variant["template_no"], variant["order_no"]
+        )
+        for layout in LAYOUTS if arm["layout"] == "paper" else (arm["layout"],):
+            chat = messages(variant["template"], flow["vignette"], int(code), scale, layout, arm["system"])
+            words = {message["role"]: message["content"] for message in chat}
+            lines.append((flow["flow"], variant["variant"], layout, words.get("system", ""), words["user"]))
+    return pd.DataFrame(lines, columns=["flow", "variant", "layout", "system_message", "user_message"])

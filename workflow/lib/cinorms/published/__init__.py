@@ -1,0 +1,1 @@
+"""What the papers' authors published: scored frames, raw files of responses, printed numbers."""

@@ -1,0 +1,159 @@
+"""Releases: answers and numbers that a paper's authors published, as ``resources/published`` names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cinorms.core import validation
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.fetch import fetch
+from cinorms.published import frames
+from cinorms.vignettes.designs import SourceFile
+
+SCHEMA = Path(__file__).parents[3] / "schemas" / "published.schema.yaml"
+
+#: Columns of a file of printed numbers. ``printed`` has the digits of the paper; ``analysis``, ``where``
+#: ("model=tulu-2-7b; t_val=10") and ``column`` say where this project's number stands; ``shown`` says how the
+#: paper shows it (`replication.SHOWN`); ``counted`` is yes, or no for what is listed but not counted.
+COLUMNS = ("item", "cell", "printed", "analysis", "where", "column", "shown", "counted")
+
+#: Between the name of a release and that of one of its frames.
+SEPARATOR = "/"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One published frame: its file, and the prompt set in it where it holds several."""
+
+    file: str
+    prompt_set: str | None = None
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a paper's authors published; ``numbers`` are the files with the paper's printed numbers."""
+
+    name: str
+    title: str
+    paper: str
+    origin: dict[str, str]
+    files: dict[str, SourceFile]
+    frames: dict[str, Frame]
+    models: dict[str, str]
+    numbers: tuple[Path, ...]
+    remarks: tuple[dict[str, str], ...]
+
+
+def load_release(path: str | Path) -> Release:
+    """Read the release at ``path``; its name is the file's name without ``.yaml``.
+
+    Raises ``ConfigError`` with the file, the key, what was given and what is allowed.
+    """
+    path = Path(path)
+    document = validation.load_yaml(path)
+    validation.check(document, SCHEMA, str(path))
+    for name, frame in document["frames"].items():
+        if frame["file"] not in document["files"]:
+            raise validation.unknown(
+                str(path), f"frames.{name}.file", frame["file"], document["files"], "file"
+            )
+    numbers = tuple(path.parent / name for name in document.get("numbers", []))
+    for file in numbers:
+        if not file.is_file():
+            raise ConfigError(f"{path}: numbers: there is no file {file}")
+    return Release(
+        name=path.stem,
+        title=document["title"],
+        paper=document["paper"],
+        origin=dict(document["origin"]),
+        files={name: _source_file(path, file) for name, file in document["files"].items()},
+        frames={name: Frame(**frame) for name, frame in document["frames"].items()},
+        models=dict(document["models"]),
+        numbers=numbers,
+        remarks=tuple(document.get("remarks", [])),
+    )
+
+
+def _source_file(path: Path, file: Mapping[str, Any]) -> SourceFile:
+    url = file["url"] if "://" in file["url"] else str(path.parent / file["url"])
+    return SourceFile(url, file["sha256"], tuple(file.get("mirror", ())))
+
+
+def import_answers(
+    release: Release,
+    frame: str,
+    models: Sequence[str],
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+    cache_dir: str | Path,
+    mirror: str | Path | None = None,
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each model of ``models`` with its answers (`tables.ANSWERS`) in a frame of ``release``.
+
+    The frame's file is looked for in the folder ``mirror``, then in ``cache_dir``, then fetched.
+
+    Raises ``DataError`` where the file is not to be had or not as declared, as `published.to_answers`, and
+    where the frame has a variant that ``variants`` (the arm's prompts) lacks.
+    """
+    source = release.frames[frame]
+    file = release.files[source.file]
+    table = frames.read_frame(fetch(file.url, file.sha256, cache_dir, mirror, file.mirror))
+    if source.prompt_set in set(table.get("paraphrasing", ())):
+        table = table[table["paraphrasing"] == source.prompt_set].reset_index(drop=True)
+    for model in models:
+        answers = frames.to_answers(table, release.models[model], vignettes, source.prompt_set)
+        check_variants(answers, variants, f"frame {release.name}{SEPARATOR}{frame}, model {model}")
+        yield model, answers
+
+
+def check_variants(rows: pd.DataFrame, variants: pd.DataFrame, whose: str) -> None:
+    """Insist that every variant of ``rows`` is one of the arm's; raise ``DataError`` for the first other."""
+    others = sorted(set(rows["variant"].unique().astype(str)) - set(variants["variant"]))
+    if others:
+        raise DataError(
+            f"{whose}: variant {others[0]} (template_order) is not among the arm's {len(variants)} variants; "
+            "set the arm's 'prompts', 'templates' and 'orders.count' to what was asked"
+        )
+
+
+def raw_file(pattern: str, source: str, engine: str) -> str:
+    """Return ``pattern`` with the two parts of a model's ``source`` ("organisation/name") put in.
+
+    A source without an organisation has the engine's name for one.
+    """
+    organisation, _, name = source.rpartition("/")
+    return pattern.replace("{organisation}", organisation or engine).replace("{name}", name)
+
+
+def read_numbers(release: Release) -> pd.DataFrame:
+    """Return the printed numbers of ``release`` as text, with a column ``paper``; see `COLUMNS`.
+
+    Raises ``DataError`` for a file that is not laid out so or states a cell twice.
+    """
+    parts = []
+    for path in release.numbers:
+        frame = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
+        if list(frame.columns) != list(COLUMNS):
+            raise DataError(f"{path}: has the columns {list(frame.columns)}, {list(COLUMNS)} are needed")
+        twice = frame.duplicated(["item", "cell"])
+        if twice.any():
+            raise DataError(
+                f"{path}: {frame.loc[twice, ['item', 'cell']].iloc[0].tolist()} stands there twice"
+            )
+        parts.append(frame)
+    whole = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(COLUMNS), dtype="str")
+    whole.insert(0, "paper", release.paper)
+    return whole
+
+
+def analyses_of(release: Release | None) -> list[str]:
+    """Return the analyses that the printed numbers of ``release`` are compared with, each once."""
+    if release is None:
+        return []
+    named = read_numbers(release)
+    return list(dict.fromkeys(named["analysis"][named["analysis"] != ""]))

@@ -1,0 +1,206 @@
+"""Replication: the numbers that a paper prints beside those computed here, and whether they are the same.
+
+A number matches if it is the printed one once it is written with the printed digits. Where two roundings
+are possible, `rounded` says which: values are first written with four decimals, then rounded half up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cinorms.core.errors import DataError, listing
+
+#: How a number is shown in print: as it is, as a percentage, from its decimal logarithm, as stars.
+SHOWN = ("", "percent", "power of ten", "stars")
+
+#: Decimals that a number is written with before it is rounded to fewer.
+# ASSUME: the authors rounded numbers that their software showed with four decimals, as statsmodels'
+# `summary2` does: 0.17497 then reads 0.1750 and is printed 0.18. Of all numbers compared this one alone tells
+# the rule from rounding once; rounding by way of three decimals contradicts three numbers of Table 4.
+FIRST_DECIMALS = 4
+
+#: Below it a double is 0, and is printed so.
+SMALLEST_LOG10 = math.log10(5e-324)
+
+#: What a comparison says of a cell.
+MATCHES = ("yes", "no", "not counted")
+
+_STARS = ((math.log10(0.001), "***"), (math.log10(0.01), "**"), (math.log10(0.05), "*"))
+_MINUS = " minus "
+
+
+def compare(printed: pd.DataFrame, computed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return every printed number beside the computed one.
+
+    Parameters
+    ----------
+    printed
+        Text columns paper, item, cell, printed, analysis, where, column, shown, counted
+        (`releases.read_numbers`). ``where`` names one row of the analysis ("model=a; t_val=10"), or two
+        joined by " minus "; ``column`` names a column, or two joined by " / ".
+    computed
+        The tables of the analyses by name.
+
+    Columns: paper, item, cell, printed, computed (with the printed digits; empty where there is no number),
+    computed_full, match: ``yes``, ``no``, or ``not counted`` for cells that are listed only.
+
+    Raises ``DataError`` for a place that no table has, and for one that is not a single number.
+
+    """
+    rows = []
+    for row in printed.to_dict("records"):
+        place = f"{row['item']}: {row['cell']}"
+        value = _value(row, computed, place)
+        shown, full = ("", "") if np.isnan(value) else _texts(value, row["printed"], row["shown"], place)
+        if row["counted"] == "no":
+            match = "not counted"
+        else:
+            match = "yes" if shown and agrees(value, row["printed"], row["shown"]) else "no"
+        names = {name: row[name] for name in ("paper", "item", "cell", "printed")}
+        rows.append(names | {"computed": shown, "computed_full": full, "match": match})
+    columns = ["paper", "item", "cell", "printed", "computed", "computed_full", "match"]
+    return pd.DataFrame(rows, columns=columns, dtype="str")
+
+
+def summary(comparison: pd.DataFrame) -> pd.DataFrame:
+    """Return matched and total for each item that is counted, in the order of the comparison."""
+    counted = comparison[comparison["match"] != "not counted"]
+    groups = counted["match"].eq("yes").groupby([counted["paper"], counted["item"]], sort=False)
+    return groups.agg(matched="sum", total="size").reset_index()
+
+
+def mismatches(comparison: pd.DataFrame) -> pd.DataFrame:
+    """Return the counted cells that do not match."""
+    return comparison[comparison["match"] == "no"].reset_index(drop=True)
+
+
+def summary_text(comparison: pd.DataFrame) -> str:
+    """Return the summary as lines for a terminal, the total last."""
+    table = summary(comparison)
+    matched, total = int(table["matched"].sum()), int(table["total"].sum())
+    verdict = "all matched" if matched == total else f"{total - matched} do not match"
+    width = max((len(item) for item in table["item"]), default=3)
+    lines = [
+        f"  {item:<{width}}  {m:>4} of {n}{'' if m == n else '  <-'}"
+        for item, m, n in table[["item", "matched", "total"]].to_numpy()
+    ]
+    return "\n".join([*lines, f"  {'all':<{width}}  {matched:>4} of {total}: {verdict}"])
+
+
+def mismatch_text(comparison: pd.DataFrame) -> str:
+    """Return one line for each counted cell that does not match."""
+    columns = ["item", "cell", "printed", "computed", "computed_full"]
+    return "\n".join(
+        f"  {item}: {cell}: printed {printed}, computed {f'{computed} ({full})' if computed else 'nothing'}"
+        for item, cell, printed, computed, full in mismatches(comparison)[columns].to_numpy()
+    )
+
+
+def rounded(value: float, decimals: int) -> str:
+    """Return ``value`` with so many decimals, half up (away from 0) of what four decimals show of it."""
+    number = Decimal(repr(float(value)))
+    if decimals < FIRST_DECIMALS:
+        number = _half_up(number, FIRST_DECIMALS)
+    return _plain(_half_up(number, decimals))
+
+
+def rounded_once(value: float, decimals: int) -> str:
+    """Return ``value`` with so many decimals, half up (away from 0)."""
+    return _plain(_half_up(Decimal(repr(float(value))), decimals))
+
+
+def agrees(value: float, printed: str, shown: str = "") -> bool:
+    """Tell whether ``value`` is the printed number, within the printed bound, or of the printed sign."""
+    if printed in ("positive", "negative"):
+        return value > 0 if printed == "positive" else value < 0
+    if printed.startswith(("<", ">")):
+        sign, bound = printed.split(" ", 1)
+        limit = math.log10(float(bound)) if shown == "power of ten" else float(bound)
+        return {"<": value < limit, "<=": value <= limit, ">": value > limit, ">=": value >= limit}[sign]
+    text = _as_printed(value, printed, shown)
+    return text == printed if shown == "stars" else Decimal(text) == Decimal(printed)
+
+
+def _half_up(number: Decimal, decimals: int) -> Decimal:
+    return number.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+
+
+def _plain(number: Decimal) -> str:
+    return format(abs(number) if number == 0 else number, "f")
+
+
+def _decimals(printed: str) -> int:
+    return len(printed.partition("e")[0].partition(".")[2])
+
+
+def _as_printed(value: float, printed: str, shown: str) -> str:
+    """Return ``value`` in the form of ``printed``, a number or stars."""
+    if shown == "stars":
+        return next((stars for limit, stars in _STARS if value < limit), "none")
+    if shown == "power of ten":
+        if value < SMALLEST_LOG10:
+            return "0"
+        return _scientific(value, _decimals(printed))
+    return rounded(100 * value if shown == "percent" else value, _decimals(printed))
+
+
+def _scientific(log10: float, decimals: int) -> str:
+    exponent = math.floor(log10)
+    mantissa = rounded_once(10 ** (log10 - exponent), decimals)
+    if Decimal(mantissa) >= 10:
+        exponent, mantissa = exponent + 1, rounded_once(1.0, decimals)
+    return f"{mantissa}e{exponent}"
+
+
+def _texts(value: float, printed: str, shown: str, place: str) -> tuple[str, str]:
+    """Return ``value`` with the printed digits, and with all digits that mean something."""
+    if shown not in SHOWN:
+        raise DataError(f"{place}: shown: {shown!r} is not known; {listing(shown, filter(None, SHOWN))}")
+    if shown in ("power of ten", "stars"):
+        full = _scientific(value, 6)
+    else:
+        full = format(100 * value if shown == "percent" else value, ".10g")
+    if printed in ("positive", "negative"):
+        return ("positive" if value > 0 else "negative" if value < 0 else "zero"), full
+    if printed.startswith(("<", ">")):
+        return (_scientific(value, 1) if shown == "power of ten" else format(value, ".2g")), full
+    return _as_printed(value, printed, shown), full
+
+
+def _value(row: Mapping[Any, Any], computed: Mapping[str, pd.DataFrame], place: str) -> float:
+    if row["analysis"] not in computed:
+        raise DataError(
+            f"{place}: analysis {row['analysis']!r} is not known; {listing(row['analysis'], computed)}"
+        )
+    table = computed[row["analysis"]]
+    values = [_quotient(table, where, row["column"], place) for where in row["where"].split(_MINUS)]
+    return values[0] - sum(values[1:])
+
+
+def _quotient(table: pd.DataFrame, where: str, column: str, place: str) -> float:
+    """Return what stands in the one row that ``where`` names; NaN where nothing does."""
+    chosen = pd.Series(True, index=table.index)
+    for condition in where.split("; "):
+        name, _, level = condition.partition("=")
+        if name not in table:
+            raise DataError(f"{place}: where: column {name!r} is not known; {listing(name, table)}")
+        chosen &= table[name].astype(str) == level
+    if chosen.sum() > 1:
+        raise DataError(f"{place}: {int(chosen.sum())} rows have {where}; name one")
+    parts = column.split(" / ")
+    for name in parts:
+        if name not in table:
+            raise DataError(f"{place}: column {name!r} is not known; {listing(name, table)}")
+    if not chosen.any():
+        return float("nan")
+    values = [table.loc[chosen, name].iloc[0] for name in parts]
+    first, *others = (float("nan") if pd.isna(value) else float(value) for value in values)
+    for other in others:
+        first = first / other if other else float("nan")
+    return first

@@ -1,0 +1,92 @@
+"""Answers as one byte each, flows by variants: small enough for a page, quick enough to count in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.core import scales, tables
+from cinorms.norms import assessment
+from cinorms.prompts import orders
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+
+#: Code of an answer: 0 to 4 for the levels, then one for each status without a level, in this order.
+INVALID = tuple(status for status in tables.ANSWER_STATUSES if status != "ok")
+#: Code of what was not asked, and of an order that is not known.
+NOTHING = 255
+
+#: The two highest levels accept a flow, the two lowest reject it.
+ACCEPTS = 3
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Codes of a model's answers in an arm: ``answers[i, j]`` is that to ``flows[i]`` in variant ``j``.
+
+    ``shown`` holds the order of the options in that prompt, as a position in `orders.ORDERS`.
+    """
+
+    flows: Ints
+    answers: Bytes
+    shown: Bytes
+
+    @property
+    def n_asked(self) -> int:
+        """Number of answers, valid or not."""
+        return int((self.answers != NOTHING).sum())
+
+    @property
+    def n_valid(self) -> int:
+        """Number of answers that have a level."""
+        return int((self.answers < len(scales.LEVELS)).sum())
+
+    def invalid(self) -> dict[str, int]:
+        """Return how many answers have each status without a level, most frequent first."""
+        n = np.bincount(self.answers.ravel(), minlength=NOTHING + 1)
+        found = {status: int(n[len(scales.LEVELS) + i]) for i, status in enumerate(INVALID)}
+        return dict(sorted(((s, k) for s, k in found.items() if k), key=lambda item: -item[1]))
+
+
+def encode(answers: pd.DataFrame, prompts: pd.DataFrame) -> Codes:
+    """Return the codes of an answers table; the columns are the variants in the order of ``prompts``."""
+    flows, row = np.unique(answers["flow"].to_numpy(np.int64), return_inverse=True)
+    column = pd.Index(prompts["variant"].astype(str)).get_indexer(pd.Index(answers["variant"].astype(str)))
+    level = assessment.valid_levels(answers)
+    statuses = {status: len(scales.LEVELS) + i for i, status in enumerate(INVALID)}
+    code = np.where(
+        np.isnan(level), _mapped(answers["status"], statuses), np.nan_to_num(level) - scales.LEVELS[0]
+    )
+    found = np.full((len(flows), len(prompts)), NOTHING, dtype=np.uint8)
+    shown = found.copy()
+    found[row, column] = code.astype(np.uint8)
+    known = {order: i for i, order in enumerate(orders.ORDERS)}
+    shown[row, column] = _mapped(answers["order"], known)
+    return Codes(flows, found, shown)
+
+
+def tally(codes: Codes, groups: Mapping[str, Ints]) -> tuple[Ints, Ints]:
+    """Return accepting and valid answers per group (rows) and variant (columns).
+
+    ``groups`` has the flows of each group; those that were not asked do not count.
+    """
+    member = np.array([np.isin(codes.flows, flows) for flows in groups.values()]).reshape(len(groups), -1)
+    valid = codes.answers < len(scales.LEVELS)
+    accepts = valid & (codes.answers >= ACCEPTS)
+    weights = member.astype(np.float64)
+    return (
+        np.rint(weights @ accepts.astype(np.float64)).astype(np.int64),
+        np.rint(weights @ valid.astype(np.float64)).astype(np.int64),
+    )
+
+
+def _mapped(column: pd.Series[str], numbers: Mapping[str, int]) -> Ints:
+    """Return the number of each text, `NOTHING` for one without a number; each category is looked up once."""
+    category = column.astype("category").cat
+    of = [numbers.get(str(name), NOTHING) for name in category.categories]
+    return np.array([*of, NOTHING], dtype=np.int64)[category.codes.to_numpy()]

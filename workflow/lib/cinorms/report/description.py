@@ -1,0 +1,133 @@
+"""What the report says of a study: its settings and names as plain data, read before anything is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cinorms.core.scales import SCALES
+from cinorms.core.validation import load_schema
+from cinorms.entries.kinds import KINDS
+from cinorms.study.spec import make_spec
+from cinorms.study.study import Study
+
+#: What a reader may know of a registry entry. Names of keys, limits and prices are for those who run jobs.
+PUBLIC = (
+    "engine",
+    "source",
+    "revision",
+    "family",
+    "capacity",
+    "alignment",
+    "quantisation",
+    "dtype",
+    "base_url",
+    "note",
+)
+
+
+def describe(study: Study) -> dict[str, Any]:
+    """Return everything that the page and the cards say of ``study`` beside its results."""
+    norms = study.settings["norms"]
+    models = study.all_models()
+    return {
+        "name": study.name,
+        "seed": study.seed,
+        "planted": study.is_planted(),
+        "compared": study.settings["compare"],
+        "consensus": norms["consensus"],
+        "t_maj": norms["t_maj"],
+        "t_val": {model: study.t_val(model) for model in models},
+        "grid": [list(values) for values in study.thresholds()],
+        "arms": {arm: _arm(study, arm) for arm in study.arms},
+        "datasets": {name: _dataset(study, name) for name in study.datasets()},
+        "models": {model: _model(study, model) for model in models},
+        "analyses": {name: _entry(study, "analyses", name) for name in study.settings["analyses"]},
+        "figures": {name: _entry(study, "figures", name) for name in study.settings["figures"]},
+        "printed": list(study.settings["printed"]),
+        "settings": study.settings,
+    }
+
+
+def describe_for_card(study: Study, model: str) -> dict[str, Any]:
+    """Return what the card of ``model`` says of ``study``: a change of anything else leaves the card as it is."""
+    said = describe(study)
+    arms = {
+        name: {**arm, "models": [model], "layouts": {model: arm["layouts"][model]}}
+        for name, arm in said["arms"].items()
+        if model in arm["models"]
+    }
+    datasets = {arm["dataset"] for arm in arms.values()}
+    deltas = {name: entry for name, entry in said["analyses"].items() if entry["kind"] == "mean_delta"}
+    return {
+        **{key: said[key] for key in ("name", "seed", "consensus", "t_maj", "grid")},
+        "t_val": {model: said["t_val"][model]},
+        "arms": arms,
+        "datasets": {name: of for name, of in said["datasets"].items() if name in datasets},
+        "models": {model: said["models"][model]},
+        "analyses": deltas,
+    }
+
+
+def _arm(study: Study, arm: str) -> dict[str, Any]:
+    settings = study.arms[arm]
+    prompt_set = study.prompt_set(settings["prompts"])
+    return {
+        "dataset": settings["dataset"],
+        "source": settings["source"],
+        "frame": settings["frame"],
+        "origin": _origin(study, arm),
+        "options": list(SCALES[study.scale(arm)].options),
+        "prompts": prompt_set.title,
+        "prompts_citation": prompt_set.origin.get("citation", ""),
+        "n_templates": study.templates(arm),
+        "orders": settings["orders"],
+        "temperature": settings["temperature"],
+        "max_tokens": settings["max_tokens"],
+        "readout": settings["readout"],
+        "system": settings["system"],
+        "models": study.models(arm),
+        # How a prompt is laid out can differ from model to model (`layout: paper`).
+        "layouts": {m: make_spec(study, arm, m, "1-of-1")["layout"] for m in study.models(arm)},
+    }
+
+
+def _origin(study: Study, arm: str) -> str:
+    """Return who published the answers of an arm that asks no model."""
+    settings = study.arms[arm]
+    if settings["source"] != "published":
+        return ""
+    return str(study.release(settings["frame"].partition("/")[0]).origin.get("citation", settings["frame"]))
+
+
+def _dataset(study: Study, name: str) -> dict[str, Any]:
+    dataset = study.dataset(name)
+    return {
+        "title": dataset.title,
+        "context": dataset.context,
+        "factors": list(dataset.factors),
+        "linked": [list(group) for group in dataset.design.linked] if dataset.design else [],
+        "expected_range": list(dataset.expected_range) if dataset.expected_range else None,
+        "citation": dataset.origin.get("citation", ""),
+    }
+
+
+def _model(study: Study, model: str) -> dict[str, Any]:
+    entry = study.registry_entry(model)
+    public = {key: entry[key] for key in PUBLIC if entry.get(key) is not None}
+    arms = [arm for arm in study.arms if model in study.models(arm)]
+    asked = any(study.arms[arm]["source"] == "model" for arm in arms)
+    return {**public, "planted": asked and entry["engine"] == "planted", "arms": arms, "asked": asked}
+
+
+def _entry(study: Study, section: str, name: str) -> dict[str, Any]:
+    entry: Mapping[str, Any] = study.settings[section][name]
+    schema = load_schema(study.root.schemas / section / f"{entry['kind']}.schema.yaml")
+    return {
+        "kind": entry["kind"],
+        "title": entry.get("title", ""),
+        "about": schema["description"],
+        "arms": list(entry["arms"]),
+        "models": list(dict.fromkeys(m for _, m in study.entry(section, name)["selected"])),
+        "columns": list(KINDS[section][entry["kind"]].columns),
+    }

@@ -1,0 +1,1 @@
+"""Statistics of answers and norms, each a pure function of tables."""

@@ -1,0 +1,98 @@
+"""Whether models hold the same norms: flows on which a set of models agrees, and agreement in pairs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from cinorms.core import scales
+from cinorms.core.errors import ConfigError
+from cinorms.norms import assessment
+from cinorms.norms.assessment import Majority
+
+_N_LEVELS = len(scales.LEVELS)
+
+
+def value_matrix(norms: Mapping[str, pd.DataFrame], t_val: int, t_maj: Majority) -> pd.DataFrame:
+    """Return the kept norms of all models: flows as rows, models as columns, NaN where there is none.
+
+    Rows are all flows that any model was asked, so that shares can be taken of them.
+    """
+    columns = {
+        model: frame.set_index("flow")["value"].where(
+            (assessment.status(frame, t_val, t_maj) == "kept").to_numpy()
+        )
+        for model, frame in norms.items()
+    }
+    values = pd.DataFrame({m: c.astype("Float64") for m, c in columns.items()})
+    return values.astype(np.float64)
+
+
+def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Return on how many flows each set of models holds the same norm (as LLM-CI section 6.2 counts).
+
+    Columns: set, models (number), flows, n_all (every model of the set holds a norm), n_same (and it is
+    the same), n_same_sign (and it is on the same side of, or at, neutral), share_same, share_same_sign
+    (of n_all), status (``ok``, ``one_model``, ``no_flows``). Raises `ConfigError` for an unknown model.
+    """
+    rows = []
+    for name, models in sets.items():
+        unknown = [m for m in models if m not in values]
+        if unknown:
+            raise ConfigError(f"models {unknown} have no norms here; choose among {list(values.columns)}")
+        held = values[list(models)].dropna().to_numpy()
+        n, signs = len(held), np.sign(held)
+        status = "one_model" if len(set(models)) < 2 else ("ok" if n else "no_flows")
+        same = int((held == held[:, :1]).all(axis=1).sum()) if n else 0
+        same_sign = int((signs == signs[:, :1]).all(axis=1).sum()) if n else 0
+        numbers = status == "ok"
+        rows.append(
+            {"set": name, "models": len(models), "flows": len(values), "n_all": n, "n_same": same}
+            | {"n_same_sign": same_sign, "share_same": same / n if numbers else np.nan}
+            | {"share_same_sign": same_sign / n if numbers else np.nan, "status": status}
+        )
+    return pd.DataFrame(rows)
+
+
+def pairs(values: pd.DataFrame) -> pd.DataFrame:
+    """Return the agreement of every two models on the flows for which both hold a norm.
+
+    Columns: model_a, model_b, n_flows, agreement (share of equal values), kappa_linear, kappa_quadratic
+    (Cohen's weighted kappa, see `weighted_kappa`), mean_difference (a - b, levels), status: ``ok``;
+    ``no_flows``; ``no_variance`` (both give one and the same level throughout: kappa is undefined).
+    """
+    rows = []
+    for a, b in itertools.combinations(values.columns, 2):
+        both = values[[a, b]].dropna().to_numpy()
+        n = len(both)
+        table = np.zeros((_N_LEVELS, _N_LEVELS))
+        np.add.at(table, tuple((both - scales.LEVELS[0]).astype(np.intp).T), 1)
+        linear, quadratic = weighted_kappa(table, "linear"), weighted_kappa(table, "quadratic")
+        status = "no_flows" if n == 0 else ("no_variance" if linear is None else "ok")
+        rows.append(
+            {"model_a": a, "model_b": b, "n_flows": n, "agreement": np.trace(table) / n if n else np.nan}
+            | {"kappa_linear": linear, "kappa_quadratic": quadratic}
+            | {"mean_difference": float((both[:, 0] - both[:, 1]).mean()) if n else np.nan, "status": status}
+        )
+    columns = ["model_a", "model_b", "n_flows", "agreement", "kappa_linear", "kappa_quadratic"]
+    frame = pd.DataFrame(rows, columns=[*columns, "mean_difference", "status"])
+    return frame.astype({"kappa_linear": np.float64, "kappa_quadratic": np.float64})
+
+
+def weighted_kappa(table: np.ndarray, weights: Literal["linear", "quadratic"]) -> float | None:
+    """Return Cohen's kappa of a square table of counts, with disagreement ``|i - j|`` or its square.
+
+    ``1 - sum(w * observed) / sum(w * expected)``, expected from the margins. None if it is undefined:
+    an empty table, or no expected disagreement.
+    """
+    n = table.sum()
+    if n == 0:
+        return None
+    distance = np.abs(np.subtract.outer(np.arange(len(table)), np.arange(len(table))))
+    weight = distance if weights == "linear" else distance**2
+    expected = (weight * np.outer(table.sum(axis=1), table.sum(axis=0))).sum() / n
+    return None if expected == 0 else float(1 - (weight * table).sum() / expected)

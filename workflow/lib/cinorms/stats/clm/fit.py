@@ -1,0 +1,340 @@
+"""Cumulative link models: ordinal regression of norms or answers on the factors of a dataset.
+
+P(Y <= k | x) = F(theta_k - x'beta): a positive coefficient moves answers towards the higher levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.stats import pvalues
+from cinorms.stats.clm import diagnostics, newton
+from cinorms.stats.clm.by_statsmodels import fit_statsmodels
+from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors, group_rows
+from cinorms.stats.clm.information import maximise_penalised
+from cinorms.stats.clm.link_functions import link_named
+from cinorms.stats.clm.newton import Bools, Floats, Ints, Maximum, Problem
+
+ESTIMATORS = ("newton", "statsmodels", "penalised")
+
+#: What a fit can be. ``ok`` and ``separated`` have results; in the second some terms have none.
+FIT_STATUSES = ("ok", "separated", "constant_factor", "not_converged", "one_level", "no_data")
+#: What a term can be. Only ``ok`` and ``penalised`` (finite by the penalty alone) have numbers.
+TERM_STATUSES = ("ok", "penalised", "separated", "aliased", "constant_factor", "not_estimated")
+
+#: Half the width of a 95% interval in standard errors.
+Z95 = float(special.ndtri(0.975))
+
+COEFFICIENT_COLUMNS = [
+    *("factor", "level", "baseline", "estimate", "std_err", "statistic", "p", "log10_p"),
+    *("odds_ratio", "conf_low", "conf_high", "status"),
+]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Solved:
+    """What a fit keeps for later: coding, problem solved, values found, cluster of each grouped row."""
+
+    coding: Coding
+    problem: Problem
+    parameters: Floats
+    clusters: Ints | None
+
+
+@dataclass(frozen=True, eq=False)
+class ClmFit:
+    """A fitted cumulative link model, or why there is none (``status``, ``reason``).
+
+    ``coefficients`` has one row per term (columns ``COEFFICIENT_COLUMNS``), on the scale of the link: the
+    change of the latent answer from the baseline to the level. ``p`` below the float range is a bound,
+    ``log10_p`` is exact. ``odds_ratio`` is exp(estimate), logit only;
+    the interval is estimate -/+ 1.96 std_err. Numbers are null where ``status`` says why. ``thresholds`` has
+    ``threshold`` ("-2|-1"), ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those
+    without an answer (not used), ``n_groups`` distinct rows, ``n_clusters`` clusters (null without).
+    Under separation ``log_likelihood`` is the value approached and ``aic`` counts every parameter.
+    """
+
+    status: str
+    reason: str
+    coefficients: pd.DataFrame
+    thresholds: pd.DataFrame
+    link: str
+    estimator: str
+    levels: tuple[int, ...]
+    n: int
+    n_missing: int
+    n_groups: int = 0
+    n_clusters: int | None = None
+    iterations: int = 0
+    log_likelihood: float | None = None
+    null_log_likelihood: float | None = None
+    aic: float | None = None
+    mcfadden_r2: float | None = None
+    solved: Solved | None = None
+
+    def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the probability of each answer level (columns) for each row of ``frame``.
+
+        Where terms are separated the probability is its limit; it is null where the data say nothing.
+        Raises DataError if there is no fit or a level was not in the fitted data.
+        """
+        solved = self._solved()
+        slots = solved.coding.slots_of(frame)
+        probabilities = diagnostics.probabilities(solved.problem, solved.parameters, slots)
+        return pd.DataFrame(probabilities, index=frame.index, columns=list(self.levels))
+
+    def proportional_odds_test(self) -> pd.DataFrame:
+        """Test by score that each term has one coefficient for all thresholds: per term, per factor, overall.
+
+        Columns factor, level (null for a whole factor; both null overall), statistic (chi-square), df, p,
+        log10_p, status. ``status`` is ``ok``, ``separated`` (no test where a term has no finite value),
+        ``not_identified`` (some answer is too rare for coefficients of its own), ``clustered`` (the test
+        needs independent rows) or ``two_levels`` (one threshold: nothing to test).
+        """
+        solved = self._solved()
+        status = ""
+        if self.n_clusters is not None:
+            status = "clustered"
+        elif len(self.levels) == 2:
+            status = "two_levels"
+        elif {"separated", "penalised"} & {*self.coefficients["status"], *self.thresholds["status"]}:
+            status = "separated"
+        return diagnostics.proportional_odds(solved.problem, solved.parameters, solved.coding, status)
+
+    def _solved(self) -> Solved:
+        if self.solved is None:
+            raise DataError(
+                f"the model was not fitted ({self.status}: {self.reason}); look at its status first"
+            )
+        return self.solved
+
+
+def fit_clm(
+    frame: pd.DataFrame,
+    outcome: str,
+    factors: Sequence[str],
+    baselines: dict[str, str] | None = None,
+    link: str = "logit",
+    estimator: str = "newton",
+    weights: str | None = None,
+    cluster: str | None = None,
+) -> ClmFit:
+    """Fit P(Y <= k) = F(theta_k - x'beta) to the rows of ``frame`` that have an ``outcome``.
+
+    ``outcome`` is an integer column; levels without a row are dropped. ``factors`` are dummy-coded against
+    ``baselines`` (default: the level that sorts first). ``link`` is logit, probit or cloglog.
+    ``estimator``: ``newton`` is the maximum likelihood fit; ``statsmodels`` stops where OrderedModel with
+    BFGS does, a little short of the maximum (the published tables); ``penalised`` maximises the likelihood
+    times Jeffreys' prior and is finite under separation too. ``weights`` names a column of case weights, none
+    negative; ``cluster`` a column whose groups are independent of each other, for sandwich standard errors.
+
+    Data that cannot be fitted give a status, not an exception; ConfigError and DataError are for columns,
+    settings and values that cannot be used.
+    """
+    _check(frame, outcome, factors, weights, cluster, estimator)
+    used, y, w = _rows(frame, outcome, weights)
+    levels = tuple(int(level) for level in np.unique(y))
+    coding, slots = code_factors(used, list(factors), baselines if len(used) else None)
+    request = _Request(link, estimator, levels, len(used), int(frame[outcome].isna().sum()), coding)
+    if len(levels) < 2 or not len(coding.term_slots):
+        return request.unfitted()
+    codes = np.searchsorted(levels, y).astype(np.int64)
+    clusters = None if cluster is None else _cluster_codes(used, cluster)
+    first, group = group_rows([codes, *slots.T] if clusters is None else [codes, *slots.T, clusters])
+    grouped = np.bincount(group, w)
+    cross = Crossproducts(coding, slots[first])
+    terms = coding.term_slots[~aliased_terms(cross, coding.term_slots)]
+    problem = newton.make_problem(cross, terms, codes[first], grouped.astype(np.float64), link_named(link))
+    solved, best = newton.fit(problem)
+    lost = newton.separated(solved)
+    if estimator == "penalised":
+        solved, best = problem, maximise_penalised(problem, newton.start(problem))
+    elif estimator == "statsmodels":
+        best = fit_statsmodels(problem, slots, codes, coding)
+    if clusters is None:
+        return request.fitted(solved, best, best.covariance, lost, None)
+    covariance = newton.clustered(solved, best, clusters[first])
+    return request.fitted(solved, best, covariance, lost, clusters[first])
+
+
+def _check(
+    frame: pd.DataFrame,
+    outcome: str,
+    factors: Sequence[str],
+    weights: str | None,
+    cluster: str | None,
+    estimator: str,
+) -> None:
+    for name in (outcome, weights, cluster):
+        if name is not None and name not in frame.columns:
+            raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
+    if not factors:
+        raise ConfigError("no factors are given; name at least one column of levels")
+    if estimator not in ESTIMATORS:
+        raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
+    if estimator == "statsmodels" and (weights or cluster):
+        raise ConfigError("estimator 'statsmodels' has neither weights nor clusters; use 'newton'")
+
+
+def _rows(frame: pd.DataFrame, outcome: str, weights: str | None) -> tuple[pd.DataFrame, Floats, Floats]:
+    """Return the rows with an answer and a positive weight, their answers and weights."""
+    if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
+        raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
+    y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
+    known = ~np.isnan(y)
+    if (y[known] != np.round(y[known])).any():
+        raise DataError(f"outcome {outcome}: answers are whole numbers (levels), some here are not")
+    if weights is None:
+        w = np.ones(len(frame))
+    else:
+        w = frame[weights].to_numpy(dtype=np.float64, na_value=np.nan)
+        if not (np.isfinite(w) & (w >= 0)).all():
+            raise DataError(
+                f"weights {weights}: every row needs a weight of 0 or more; some are missing or less"
+            )
+    keep = known & (w > 0)
+    return frame if keep.all() else frame[keep], y[keep], w[keep]
+
+
+def _cluster_codes(used: pd.DataFrame, cluster: str) -> Ints:
+    codes, names = pd.factorize(used[cluster])
+    if (codes < 0).any():
+        raise DataError(
+            f"cluster {cluster}: {int((codes < 0).sum())} rows belong to no cluster; drop or name them"
+        )
+    if len(names) < 2:
+        raise DataError(f"cluster {cluster}: all rows are in one cluster; clustered errors need at least two")
+    return codes.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked and what the rows hold; words the result of a fit or the lack of one."""
+
+    link: str
+    estimator: str
+    levels: tuple[int, ...]
+    n: int
+    n_missing: int
+    coding: Coding
+
+    def unfitted(self) -> ClmFit:
+        """Return the result for data without two answer levels or without a factor that varies."""
+        status, reason = "constant_factor", "no factor has two levels in the data"
+        if self.n == 0:
+            status, reason = "no_data", f"no row has an answer ({self.n_missing} rows without one)"
+        elif len(self.levels) == 1:
+            status, reason = "one_level", f"every answer has the level {self.levels[0]}"
+        return self._without_numbers(status, reason)
+
+    def _without_numbers(self, status: str, reason: str, iterations: int = 0) -> ClmFit:
+        n_terms, k = len(self.coding.term_slots), max(len(self.levels) - 1, 0)
+        coefficients = self._coefficients(
+            np.full(n_terms, np.nan), np.full(n_terms, np.nan), ["not_estimated"] * n_terms
+        )
+        thresholds = self._thresholds(np.full(k, np.nan), np.full(k, np.nan), ["not_estimated"] * k)
+        return ClmFit(
+            status,
+            reason,
+            coefficients,
+            thresholds,
+            self.link,
+            self.estimator,
+            self.levels,
+            self.n,
+            self.n_missing,
+            iterations=iterations,
+        )
+
+    def fitted(
+        self, problem: Problem, best: Maximum, covariance: Floats, lost: Bools, clusters: Ints | None
+    ) -> ClmFit:
+        """Return the result at ``best``; ``lost`` marks parameters without a finite maximum."""
+        if not best.converged:
+            reason = f"no maximum was reached in {best.iterations} steps"
+            return self._without_numbers("not_converged", reason, best.iterations)
+        k = len(self.levels) - 1
+        std_err = np.sqrt(np.diag(covariance))
+        penalised = self.estimator == "penalised"
+        word = np.where(lost, "penalised" if penalised else "separated", "ok")
+        hidden = lost & (not penalised)
+        estimate, std_err = np.where(hidden, np.nan, best.point.parameters), np.where(hidden, np.nan, std_err)
+        at = np.searchsorted(self.coding.term_slots, problem.terms)
+        n_terms = len(self.coding.term_slots)
+        values, errors = np.full((2, n_terms), np.nan)
+        statuses = np.full(n_terms, "aliased", dtype=object)
+        values[at], errors[at], statuses[at] = estimate[k:], std_err[k:], word[k:]
+        coefficients = self._coefficients(values, errors, list(statuses))
+        ll, ll0 = best.point.log_likelihood, newton.null_log_likelihood(problem)
+        return ClmFit(
+            "separated" if hidden.any() else "ok",
+            _reason(coefficients),
+            coefficients,
+            self._thresholds(estimate[:k], std_err[:k], list(word[:k])),
+            self.link,
+            self.estimator,
+            self.levels,
+            self.n,
+            self.n_missing,
+            n_groups=len(problem.y),
+            n_clusters=None if clusters is None else int(clusters.max()) + 1,
+            iterations=best.iterations,
+            log_likelihood=ll,
+            null_log_likelihood=ll0,
+            aic=2 * problem.n_parameters - 2 * ll,
+            mcfadden_r2=1 - ll / ll0,
+            solved=Solved(self.coding, problem, best.point.parameters, clusters),
+        )
+
+    def _coefficients(self, estimate: Floats, std_err: Floats, status: list[str]) -> pd.DataFrame:
+        """Return the table of terms, and a row without numbers for every factor that has one level."""
+        names = self.coding.slot_names()
+        constant = [o for o, size in zip(self.coding.offsets, self.coding.sizes, strict=True) if size == 1]
+        slots = np.concatenate([self.coding.term_slots, constant]).astype(np.int64)
+        order = np.argsort(slots)
+        blank = np.full(len(constant), np.nan)
+        estimate, std_err = np.append(estimate, blank)[order], np.append(std_err, blank)[order]
+        words = [*status, *["constant_factor"] * len(constant)]
+        columns: dict[str, object] = {
+            name: [names[slot][i] for slot in slots[order]] for i, name in enumerate(COEFFICIENT_COLUMNS[:3])
+        }
+        columns |= inference(estimate, std_err, self.link)
+        return pd.DataFrame(columns | {"status": [words[i] for i in order]})
+
+    def _thresholds(self, estimate: Floats, std_err: Floats, status: list[str]) -> pd.DataFrame:
+        names = [f"{low}|{high}" for low, high in zip(self.levels[:-1], self.levels[1:], strict=True)]
+        return pd.DataFrame({"threshold": names, "estimate": estimate, "std_err": std_err, "status": status})
+
+
+def inference(estimate: Floats, std_err: Floats, link: str) -> dict[str, Floats]:
+    """Return the columns ``estimate`` to ``conf_high``: z = estimate / std_err, two-sided p, 95% interval."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = estimate / std_err
+    odds = np.exp(estimate) if link == "logit" else np.full(len(z), np.nan)
+    half = Z95 * std_err
+    log10_p = (np.log(2) + special.log_ndtr(-np.abs(z))) / np.log(10)
+    columns = (estimate, std_err, z, pvalues.to_p(log10_p), log10_p, odds, estimate - half, estimate + half)
+    return dict(zip(COEFFICIENT_COLUMNS[3:-1], columns, strict=True))
+
+
+def _reason(coefficients: pd.DataFrame) -> str:
+    """Say which terms have no number of their own, and why."""
+    why = {
+        "separated": "no finite estimate, the answers at these levels settle it",
+        "penalised": "finite by the penalty alone",
+        "aliased": "repeats terms before it (linked factors)",
+        "constant_factor": "the factor has one level",
+    }
+    rows = list(zip(coefficients["status"], coefficients["factor"], coefficients["level"], strict=True))
+    parts = []
+    for status, words in why.items():
+        terms = [f"{factor} = {level}" for found, factor, level in rows if found == status]
+        if terms:
+            parts.append(f"{words}: {', '.join(terms)}")
+    return "; ".join(parts)

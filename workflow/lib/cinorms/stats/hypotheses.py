@@ -1,0 +1,372 @@
+"""Tests between models on their norms: the papers' rank tests, and the paired tests for normal data.
+
+``paired`` is a frame of norms: flows as rows, models as columns, a level or missing where the model holds
+no norm. Every test takes the flows for which all of its models hold one (complete cases) and reports how
+many. All of these tests treat a norm as one number free of error, although it was read out of answers to
+wordings that all flows share: see `cinorms.stats.permutation` for tests that do not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.core import scales
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.norms import assessment
+from cinorms.norms.assessment import Majority
+from cinorms.stats import pvalues
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
+
+#: Fewest flows on which normality is judged; on fewer the check would hardly ever see a departure.
+FEWEST_FOR_NORMALITY = 20
+#: Most flows for which the Shapiro-Wilk p-value is calibrated; D'Agostino and Pearson's test beyond.
+_MOST_SHAPIRO = 5000
+#: Fewest differences other than zero for which the signed-rank statistic is about normal.
+_FEWEST_NORMAL = 10
+
+#: The papers' factors of influence, and the levels that one side of each pair must have (none: any pair).
+PRESETS: dict[str, dict[str, Any]] = {
+    "capacity": {},
+    "alignment": {},
+    "quantisation": {},
+    "alignment+quantisation": {"alignment": "none", "quantisation": "none"},
+    "temperature": {},
+    "paraphraser": {},
+    "order": {},
+}
+
+
+def pair_norms(
+    norms: Mapping[str, pd.DataFrame], t_val: Mapping[str, int] | int, t_maj: Majority
+) -> pd.DataFrame:
+    """Return the kept norms side by side: every flow any model was asked, one Int8 column per model.
+
+    Parameters
+    ----------
+    norms
+        Norms table (`tables.NORMS`) per model.
+    t_val
+        Valid threshold, for all models or for each.
+    t_maj
+        Majority threshold.
+
+    Raises `ConfigError` if a model has no threshold or was not assessed under it.
+
+    """
+    columns = {}
+    for model, frame in norms.items():
+        if not isinstance(t_val, int) and model not in t_val:
+            raise ConfigError(f"t_val: model '{model}' has none; give one for each of {list(norms)}")
+        threshold = t_val if isinstance(t_val, int) else t_val[model]
+        held = assessment.kept(frame, threshold, t_maj).set_index("flow")["value"]
+        columns[model] = held.reindex(frame["flow"]).astype("Int8")
+    flows = sorted(set().union(*(set(c.index) for c in columns.values())))
+    index = pd.Index(flows, name="flow", dtype=np.int64)
+    return pd.DataFrame({m: c.reindex(index) for m, c in columns.items()}, index=index)
+
+
+def friedman(paired: pd.DataFrame) -> pd.DataFrame:
+    """Return Friedman's test that no model's levels are higher than another's, with Kendall's W.
+
+    With the mean ranks r_j of k models within n flows (equal levels share their mean rank):
+    ``chi2 = 12 n / (k (k + 1)) * sum (r_j - (k + 1) / 2)^2 / c``,
+    ``c = 1 - sum (t^3 - t) / (n k (k^2 - 1))`` over groups of t equal levels within a flow, k - 1 degrees of
+    freedom; ``W = chi2 / (n (k - 1))``, 0 (no common ranking of the models) to 1 (the same in every flow).
+
+    One row: models, n, statistic, df, p, log10_p, p_text, kendall_w, status (``ok``, ``one_model``,
+    ``no_flows``, ``no_differences``), reason. Raises `DataError` for a level that is not on the scale.
+    """
+    x = _complete(paired)
+    n, k = x.shape
+    row = {"models": k, "n": n, "statistic": np.nan, "df": max(k - 1, 0)}
+    row |= {"log10_p": np.nan, "kendall_w": np.nan}
+    status, reason = _why_none(k, n, bool(n) and bool((x == x[:, :1]).all()))
+    if status == "ok":
+        counts = (x[:, :, None] == np.array(scales.LEVELS)).sum(axis=1)
+        rank_of_level = np.cumsum(counts, axis=1) - (counts - 1) / 2
+        ranks = np.take_along_axis(rank_of_level, x - scales.LEVELS[0], axis=1).mean(axis=0)
+        correction = 1 - (counts**3 - counts).sum() / (n * k * (k * k - 1))
+        chi2 = 12 * n / (k * (k + 1)) * float(((ranks - (k + 1) / 2) ** 2).sum()) / correction
+        row |= {
+            "statistic": chi2,
+            "log10_p": pvalues.chi_square(chi2, k - 1),
+            "kendall_w": chi2 / (n * (k - 1)),
+        }
+    table = pd.DataFrame([row | {"status": status, "reason": reason}])
+    return pvalues.add_columns(table, corrections=False)
+
+
+def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> pd.DataFrame:
+    """Return Wilcoxon's signed-rank test for every two models, corrected over all pairs.
+
+    The differences a - b are ranked by size, equal sizes sharing their mean rank; the sum of the ranks of
+    the positive ones is compared with what signs at random give (normal approximation, corrected for ties,
+    no continuity correction). ``zero_method`` says what becomes of flows without a difference: ``wilcox``
+    leaves them out (the papers), ``pratt`` ranks them and then leaves them out, ``zsplit`` gives half of
+    their ranks to each side. Where most differences are zero the choice can decide the result.
+
+    Columns: model_a, model_b, n, n_zero, n_ties (differences other than zero whose size is not unique),
+    statistic (the smaller rank sum), z (above 0: a is higher), p, log10_p, p_text, each correction,
+    rank_biserial ``(R+ - R-) / (R+ + R-)``, median_difference (of a - b, zeros included), status (``ok``,
+    ``no_flows``, ``no_differences``), reason. Raises `DataError` for a level that is not on the scale,
+    `ConfigError` for an unknown ``zero_method``.
+    """
+    if zero_method not in ("wilcox", "pratt", "zsplit"):
+        raise ConfigError(f"zero_method '{zero_method}': choose 'wilcox', 'pratt' or 'zsplit'")
+    rows = [
+        {"model_a": a, "model_b": b} | _signed_rank(_differences(paired, a, b), zero_method)
+        for a, b in itertools.combinations(paired.columns, 2)
+    ]
+    columns = ["model_a", "model_b", *_signed_rank(np.zeros(0, dtype=np.int64), zero_method)]
+    return pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
+
+
+def _signed_rank(d: Ints, zero_method: ZeroMethod) -> dict[str, Any]:
+    """Return the test of one pair; ranks come from the counts of the few possible differences."""
+    n = len(d)
+    widest = scales.LEVELS[-1] - scales.LEVELS[0]
+    signed = np.bincount(d + widest, minlength=2 * widest + 1).astype(np.float64)
+    up, down, zeros = signed[widest + 1 :], signed[:widest][::-1], float(signed[widest])
+    sizes = up + down
+    row: dict[str, Any] = {"n": n, "n_zero": int(zeros), "n_ties": int(sizes[sizes > 1].sum())}
+    row |= dict.fromkeys(("statistic", "z", "log10_p", "rank_biserial", "median_difference"), np.nan)
+    status, reason = _why_none(2, n, zeros == n)
+    if status != "ok":
+        return row | {"status": status, "reason": reason}
+    below = 0.0 if zero_method == "wilcox" else zeros
+    ranks = below + np.cumsum(sizes) - (sizes - 1) / 2
+    plus, minus = float(up @ ranks), float(down @ ranks)
+    ranked = n - zeros if zero_method == "wilcox" else float(n)
+    mean, variance = ranked * (ranked + 1) / 4, ranked * (ranked + 1) * (2 * ranked + 1)
+    ties = float((sizes**3 - sizes).sum())
+    if zero_method == "pratt":
+        mean -= zeros * (zeros + 1) / 4
+        variance -= zeros * (zeros + 1) * (2 * zeros + 1)
+    elif zero_method == "zsplit":
+        half = zeros * (zeros + 1) / 4
+        plus, minus, ties = plus + half, minus + half, ties + zeros**3 - zeros
+    z = (plus - mean) / np.sqrt((variance - ties / 2) / 24)
+    row |= {"statistic": min(plus, minus), "z": z, "log10_p": pvalues.normal(z)}
+    row |= {"rank_biserial": (plus - minus) / (plus + minus), "median_difference": float(np.median(d))}
+    if n - zeros < _FEWEST_NORMAL:
+        reason = f"only {int(n - zeros)} differences are not zero: the normal approximation is rough"
+    return row | {"status": status, "reason": reason}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which tests fit the data, why in a sentence, and the normality check of each pair of models."""
+
+    overall: Literal["friedman", "repeated_measures_anova"]
+    pairwise: Literal["wilcoxon_pairs", "paired_t"]
+    reason: str
+    checks: pd.DataFrame
+
+
+def choose_tests(paired: pd.DataFrame, alpha: float = 0.05) -> Choice:
+    """Choose between ANOVA with paired t-tests and the rank tests, as LLM-CI section 4 says.
+
+    What must be normal for the paired tests are the differences between models within flows. They are
+    checked for every pair by Shapiro and Wilk's test, or D'Agostino and Pearson's above 5,000 flows;
+    normality is rejected if the smallest p-value, Holm-corrected over the pairs, is below ``alpha``. Rank
+    tests are also chosen if normality cannot be judged: fewer than 20 complete flows, or differences that
+    never vary. Levels are five whole numbers, so on thousands of flows the answer is practically always
+    the rank tests.
+
+    ``checks`` has model_a, model_b, n, test, statistic, p, log10_p, p_text, the corrections, status (``ok``,
+    ``few_flows``, ``no_variance``) and reason.
+    """
+    rows = [
+        {"model_a": a, "model_b": b} | _normality(_differences(paired, a, b))
+        for a, b in itertools.combinations(paired.columns, 2)
+    ]
+    columns = ["model_a", "model_b", "n", "test", "statistic", "log10_p", "status", "reason"]
+    checks = pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
+    not_judged = checks[checks["status"] != "ok"]
+    rejected = checks[checks["p_holm"] < alpha]
+    if checks.empty:
+        reason = "Rank tests, because there are fewer than two models to compare."
+    elif len(rejected):
+        worst = rejected.sort_values("log10_p", kind="stable").iloc[0]
+        reason = (
+            f"Rank tests, because the differences between {worst['model_a']} and {worst['model_b']} are not "
+            f"normal ({worst['test']}, n = {worst['n']}, p = {worst['p_text']}; normality "
+            f"is rejected for {len(rejected)} of {len(checks)} pairs at {alpha:g} after Holm)."
+        )
+    elif len(not_judged):
+        first = not_judged.iloc[0]
+        reason = (
+            "Rank tests, because normality cannot be judged: for "
+            f"{first['model_a']} and {first['model_b']}, {first['reason']}."
+        )
+    else:
+        reason = (
+            "ANOVA and paired t-tests, because normality of the differences between models is not rejected "
+            f"for any of {len(checks)} pairs (smallest p after Holm {checks['p_holm'].min():.2g})."
+        )
+        return Choice("repeated_measures_anova", "paired_t", reason, checks)
+    return Choice("friedman", "wilcoxon_pairs", reason, checks)
+
+
+def _normality(d: Ints) -> dict[str, Any]:
+    n = len(d)
+    row: dict[str, Any] = {"n": n, "test": "", "statistic": np.nan, "log10_p": np.nan}
+    if n < FEWEST_FOR_NORMALITY:
+        return row | {"status": "few_flows", "reason": f"there are {n} complete flows"}
+    if (d == d[0]).all():
+        return row | {"status": "no_variance", "reason": "the difference is the same in every flow"}
+    from scipy import stats
+
+    if n <= _MOST_SHAPIRO:
+        found = stats.shapiro(d)
+        row |= {"test": "Shapiro-Wilk", "log10_p": float(np.log10(max(found.pvalue, pvalues.SMALLEST)))}
+    else:
+        found = stats.normaltest(d)
+        row |= {"test": "D'Agostino-Pearson", "log10_p": pvalues.chi_square(float(found.statistic), 2)}
+    return row | {"statistic": float(found.statistic), "status": "ok", "reason": ""}
+
+
+def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
+    """Return the analysis of variance of levels by model, within flows.
+
+    ``F = (SS_model / (k - 1)) / (SS_error / ((k - 1)(n - 1)))`` with flows taken out of the error. The
+    p-value is Greenhouse and Geisser's: both degrees of freedom times ``epsilon``, 1 if the differences
+    between models all vary alike (sphericity), 1/(k - 1) at worst.
+
+    One row: models, n, statistic, df, df_error (before epsilon), epsilon, p, log10_p, p_text,
+    partial_eta_squared ``SS_model / (SS_model + SS_error)``, status (``ok``, ``one_model``, ``no_flows``,
+    ``no_differences``, ``no_variance``), reason.
+    """
+    x = _complete(paired).astype(np.float64)
+    n, k = x.shape
+    df, df_error = max(k - 1, 0), max((k - 1) * (n - 1), 0)
+    row = {"models": k, "n": n, "statistic": np.nan, "df": df, "df_error": df_error, "epsilon": np.nan}
+    row |= {"log10_p": np.nan, "partial_eta_squared": np.nan}
+    status, reason = _why_none(k, n, bool(n) and bool((x == x[:, :1]).all()))
+    if status == "ok":
+        gaps = x - x.mean(axis=1, keepdims=True)
+        model = n * float((gaps.mean(axis=0) ** 2).sum())
+        error = float(((gaps - gaps.mean(axis=0)) ** 2).sum())
+        if error < 1e-12 * (model + error):
+            status, reason = "no_variance", "the differences between models are the same in every flow"
+        else:
+            centred = np.cov(gaps, rowvar=False)
+            epsilon = float(np.trace(centred) ** 2 / (df * (centred**2).sum()))
+            ratio = (model / df) / (error / df_error)
+            row |= {"statistic": ratio, "epsilon": epsilon, "partial_eta_squared": model / (model + error)}
+            row |= {"log10_p": pvalues.f_ratio(ratio, df * epsilon, df_error * epsilon)}
+    table = pd.DataFrame([row | {"status": status, "reason": reason}])
+    return pvalues.add_columns(table, corrections=False)
+
+
+def paired_t(paired: pd.DataFrame) -> pd.DataFrame:
+    """Return the paired t-test for every two models, corrected over all pairs.
+
+    ``t = mean(a - b) / (sd(a - b) / sqrt(n))`` with n - 1 degrees of freedom. Columns: model_a, model_b, n,
+    mean_difference, std_err (levels), statistic, df, p, log10_p, p_text, each correction, cohen_d (mean over
+    standard deviation of the differences), status (``ok``, ``no_flows``, ``one_flow``, ``no_differences``,
+    ``no_variance``), reason.
+    """
+    rows = [
+        {"model_a": a, "model_b": b} | _t_test(_differences(paired, a, b))
+        for a, b in itertools.combinations(paired.columns, 2)
+    ]
+    columns = ["model_a", "model_b", *_t_test(np.zeros(0, dtype=np.int64))]
+    return pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
+
+
+def _t_test(d: Ints) -> dict[str, Any]:
+    n = len(d)
+    row: dict[str, Any] = {"n": n, "mean_difference": float(d.mean()) if n else np.nan}
+    row |= {"std_err": np.nan, "statistic": np.nan, "df": max(n - 1, 0), "log10_p": np.nan, "cohen_d": np.nan}
+    status, reason = _why_none(2, n, not d.any())
+    if status == "ok" and n == 1:
+        status, reason = "one_flow", "one complete flow has no variance"
+    elif status == "ok" and (d == d[0]).all():
+        status, reason = "no_variance", "the difference is the same in every flow"
+    if status == "ok":
+        sd = float(d.std(ddof=1))
+        t = row["mean_difference"] / (sd / np.sqrt(n))
+        row |= {"std_err": sd / np.sqrt(n), "statistic": t, "log10_p": pvalues.student(t, n - 1)}
+        row["cohen_d"] = row["mean_difference"] / sd
+    return row | {"status": status, "reason": reason}
+
+
+def factor_pairs(
+    attributes: pd.DataFrame, attribute: str, base: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """Return the pairs of models that differ in one attribute, or in several at once, and in no other.
+
+    Parameters
+    ----------
+    attributes
+        One row per model (or model and arm; the index names what is compared), one column per attribute that
+        must be held: of the registry (family, capacity, ...) and of the arm (temperature, paraphraser, ...).
+    attribute
+        A column, or columns joined by ``+``, all of which must differ. The papers' are in `PRESETS`.
+    base
+        Levels of these attributes that one model of each pair must have; it becomes model_a. By default
+        the preset's, if there is one: an aligned model is not compared with a quantised one.
+
+    An attribute that is missing (a capacity that was not published) is not known to be the same as
+    anything, so its model is in no pair. Columns: attribute, model_a, level_a, model_b, level_b, held (the
+    attributes both share). Raises `ConfigError` for an unknown attribute.
+
+    """
+    varied = attribute.split("+")
+    base = PRESETS.get(attribute, {}) if base is None else base
+    unknown = [name for name in [*varied, *base] if name not in attributes]
+    if unknown:
+        raise ConfigError(f"attributes {unknown} are not known here; choose among {list(attributes.columns)}")
+    held = [name for name in attributes if name not in varied]
+    rows = []
+    for pair in itertools.combinations(attributes.index[attributes.notna().all(axis=1)], 2):
+        a, b = sorted(pair, key=lambda m: any(attributes.loc[m, name] != v for name, v in base.items()))
+        first, second = attributes.loc[a], attributes.loc[b]
+        if any(first[name] != v for name, v in base.items()):
+            continue
+        if all(first[h] == second[h] for h in held) and all(first[v] != second[v] for v in varied):
+            levels = ["+".join(_text(of[v]) for v in varied) for of in (first, second)]
+            shared = ", ".join(f"{h} = {_text(first[h])}" for h in held)
+            rows.append((attribute, a, levels[0], b, levels[1], shared))
+    return pd.DataFrame(rows, columns=["attribute", "model_a", "level_a", "model_b", "level_b", "held"])
+
+
+def _text(level: Any) -> str:
+    """Return an attribute's level as text; a whole number has no decimals, whatever its column's type."""
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def _complete(paired: pd.DataFrame) -> Ints:
+    """Return the flows for which every model holds a norm, as whole numbers."""
+    if paired.shape[1] == 0:
+        return np.zeros((0, 0), dtype=np.int64)
+    x = paired.dropna().to_numpy(dtype=np.float64)
+    if not np.isin(x, scales.LEVELS).all():
+        raise DataError(f"norms: a level is not among {scales.LEVELS}; pair norms with pair_norms")
+    return x.astype(np.int64)
+
+
+def _differences(paired: pd.DataFrame, a: str, b: str) -> Ints:
+    both = _complete(paired[[a, b]])
+    return np.asarray(both[:, 0] - both[:, 1])
+
+
+def _why_none(models: int, n: int, all_equal: bool) -> tuple[str, str]:
+    if models < 2:
+        return "one_model", "a test between models needs at least two"
+    if n == 0:
+        return "no_flows", "there is no flow for which all of these models hold a norm"
+    if all_equal:
+        return "no_differences", f"the models hold the same norm in all {n} flows"
+    return "ok", ""

@@ -1,0 +1,282 @@
+"""How far the answers of one model agree with themselves across variants, and what makes them differ.
+
+Functions that take ``levels`` want `norms.level_matrix(answers)`: flows x variants, NaN where there is no
+valid answer. ``prompts`` is the arm's prompts table, which knows the template and order of each variant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.core import scales, tables
+from cinorms.core.errors import DataError
+from cinorms.norms import assessment
+
+Floats = npt.NDArray[np.float64]
+
+_N_LEVELS = len(scales.LEVELS)
+
+#: Sources of variance, in the order in which `variance_shares` reports them.
+SOURCES = ("flow", "template", "flow x template", "order")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with how many flows it rests on, or, if ``status`` is not ``ok``, why there is none."""
+
+    estimate: float | None
+    n_flows: int
+    status: str = "ok"
+
+
+def alpha(norms: pd.DataFrame) -> Estimate:
+    """Return Krippendorff's alpha with the ordinal metric; flows are units, variants are raters.
+
+    ``alpha = 1 - D_o / D_e``. With n_uc answers at level c in flow u (n_u valid ones, at least 2), the
+    coincidences are ``o_ck = sum_u n_uc (n_uk - [c = k]) / (n_u - 1)`` and ``n_c`` their row sums; the
+    distance of two levels is the squared difference of their mid-ranks among all n answers;
+    ``D_o = sum o_ck d_ck / n`` and ``D_e = sum n_c n_k d_ck / (n (n - 1))``. 1 is agreement, 0 chance.
+    Status: ``no_flows`` (none has two valid answers), ``no_variance`` (all answers are the same).
+    """
+    counts = norms[tables.COUNT_COLUMNS].to_numpy(dtype=np.float64)
+    counts = counts[counts.sum(axis=1) >= 2]
+    if not len(counts):
+        return Estimate(None, 0, "no_flows")
+    weighted = counts / (counts.sum(axis=1, keepdims=True) - 1)
+    coincidences = weighted.T @ counts - np.diag(weighted.sum(axis=0))
+    n_c = coincidences.sum(axis=1)
+    mid_rank = np.cumsum(n_c) - n_c / 2
+    distance = (mid_rank[:, None] - mid_rank[None, :]) ** 2
+    expected = n_c @ distance @ n_c
+    if (n_c > 0).sum() < 2:
+        return Estimate(None, len(counts), "no_variance")
+    observed = (coincidences * distance).sum()
+    return Estimate(float(1 - (n_c.sum() - 1) * observed / expected), len(counts))
+
+
+def split_half(levels: pd.DataFrame, seed: int, splits: int = 100) -> Estimate:
+    """Return the correlation of flow means over two random halves of the variants, averaged over splits.
+
+    Pearson's r over the flows with a valid answer in both halves; with an odd number of variants one
+    half is larger by one. Seeded; independent of row and column order. `spearman_brown` turns it into
+    the reliability of the mean over all variants. ``n_flows`` counts flows with two valid answers.
+    Status: ``one_variant``, ``no_flows`` (fewer than three), ``no_variance`` (in some half).
+    """
+    levels = levels.reindex(sorted(levels.columns), axis=1)
+    x = levels.to_numpy()
+    valid = ~np.isnan(x)
+    n_flows = int((valid.sum(axis=1) >= 2).sum())
+    if x.shape[1] < 2:
+        return Estimate(None, n_flows, "one_variant")
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(splits):
+        first = np.zeros(x.shape[1], dtype=bool)
+        first[rng.permutation(x.shape[1])[: x.shape[1] // 2]] = True
+        a, b = _row_means(x, valid, first), _row_means(x, valid, ~first)
+        both = ~np.isnan(a + b)
+        if both.sum() < 3:
+            return Estimate(None, n_flows, "no_flows")
+        if np.ptp(a[both]) == 0 or np.ptp(b[both]) == 0:
+            return Estimate(None, n_flows, "no_variance")
+        found.append(np.corrcoef(a[both], b[both])[0, 1])
+    return Estimate(float(np.mean(found)), n_flows)
+
+
+def spearman_brown(half: Estimate) -> Estimate:
+    """Return ``2 r / (1 + r)``: the reliability of the whole, from that of its halves; passes a status on.
+
+    Status ``negative``: the halves do not correlate positively, so the formula means nothing.
+    """
+    if half.estimate is None:
+        return half
+    if half.estimate < 0:
+        return Estimate(None, half.n_flows, "negative")
+    return Estimate(2 * half.estimate / (1 + half.estimate), half.n_flows)
+
+
+def variance_shares(levels: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+    """Return variance components and shares of flow, template, flow x template, and order within these.
+
+    Random-effects model ``y = mean + flow + template + flow:template + order``, by Henderson's method 3
+    on the means of the (flow, template) cells, which allows for missing answers:
+
+    - order: squared deviations from cell means, over the answers less the cells (it also holds any
+      other difference between two requests of the same flow and template);
+    - flow x template: mean square left by an additive fit, less order over the harmonic mean cell size;
+    - flow, template: what each explains beyond the other, less the residual mean square for its degrees
+      of freedom, over the cells less the number of templates (flows).
+
+    Columns: source, variance (levels squared), share (of the sum, a negative component counting 0),
+    status: ``ok``; ``negative`` (share 0); ``one_template``, ``one_order`` (then the component above
+    holds the difference too) or ``no_flows``, each with missing numbers.
+    """
+    cells, size, within = _cells(levels, prompts)
+    n_cells, n_flows, n_templates = int((size > 0).sum()), len(cells), cells.shape[1]
+    spare = int(size.sum()) - n_cells
+    order = within / spare if spare > 0 else np.nan
+    value = dict.fromkeys(SOURCES, np.nan) | {"order": order}
+    reason = dict.fromkeys(SOURCES, "ok") | ({} if spare > 0 else {"order": "one_order"})
+    spare_cells = n_cells - n_flows - n_templates + 1
+    if n_flows < 2:
+        reason = dict.fromkeys(SOURCES, "no_flows")
+        value["order"] = np.nan
+    elif n_templates < 2 or spare_cells < 1:
+        noise = 0.0 if np.isnan(order) else order * float(np.mean(1 / size[size > 0]))
+        value["flow"] = float(np.nanvar(_row_means(cells, size > 0, slice(None)), ddof=1)) - noise
+        reason |= {"template": "one_template", "flow x template": "one_template"}
+    else:
+        left, without_flow, without_template = _residual_sums(cells)
+        mean_square = left / spare_cells
+        noise = 0.0 if np.isnan(order) else order * float(np.mean(1 / size[size > 0]))
+        value["flow x template"] = mean_square - noise
+        value["flow"] = (without_flow - left - (n_flows - 1) * mean_square) / (n_cells - n_templates)
+        value["template"] = (without_template - left - (n_templates - 1) * mean_square) / (n_cells - n_flows)
+    variance = np.array([value[s] for s in SOURCES])
+    counted = np.maximum(variance, 0)
+    total = np.nansum(counted)
+    status = ["negative" if v < 0 else reason[s] for s, v in zip(SOURCES, variance, strict=True)]
+    share = counted / total if total > 0 else np.full(len(SOURCES), np.nan)
+    if not total > 0 and n_flows >= 2:
+        status = ["no_variance" if s == "ok" else s for s in status]
+    return pd.DataFrame({"source": SOURCES, "variance": variance, "share": share, "status": status})
+
+
+def order_disagreement(levels: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+    """Return how often the orders of one flow and template give different levels, and different signs.
+
+    Over cells (flow, template) with a valid answer in every order. Rows: ``differ`` (not all the same
+    level) and ``sign_flip`` (one level below 0 and one above). Columns: measure, share, n_cells, status
+    (``ok``, ``one_order``, ``no_cells``).
+    """
+    numbers = _numbers(levels, prompts)
+    differ, flip, n_cells, orders = 0, 0, 0, 1
+    for _, variants in numbers.groupby("template_no"):
+        if len(variants) < 2:
+            continue
+        orders = max(orders, len(variants))
+        x = levels[list(variants["variant"])].to_numpy()
+        x = x[~np.isnan(x).any(axis=1)]
+        n_cells += len(x)
+        differ += int((x.max(axis=1, initial=-9) != x.min(axis=1, initial=9)).sum())
+        flip += int(((x > 0).any(axis=1) & (x < 0).any(axis=1)).sum())
+    status = "one_order" if orders < 2 else ("ok" if n_cells else "no_cells")
+    share = [differ / n_cells, flip / n_cells] if n_cells else [np.nan, np.nan]
+    return pd.DataFrame(
+        {"measure": ["differ", "sign_flip"], "share": share, "n_cells": n_cells, "status": status}
+    )
+
+
+def position_effects(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return how often the answer stood at each shown position, against what the levels alone would give.
+
+    Over the valid answers whose order is known. ``expected`` is the share if every flow's answers were
+    dealt at random to the orders it was asked in: the mean over answers of the flow's own share of the
+    level shown at that position. Under balanced orders it is 1/5 (``balanced``); a respondent who reads
+    only the scale has ``share = expected``. Columns: position (1 first), chosen, share, expected,
+    balanced, excess (share - expected), n, status (``ok``, ``no_order``, ``no_answers``).
+    """
+    level = assessment.valid_levels(answers)
+    order = pd.Categorical(answers["order"])
+    known = ~np.isnan(level) & (order.codes >= 0)
+    position = np.arange(1, _N_LEVELS + 1)
+    blank = {"chosen": 0, "share": np.nan, "expected": np.nan, "balanced": 1 / _N_LEVELS, "excess": np.nan}
+    if not known.any():
+        status = "no_answers" if np.isnan(level).all() else "no_order"
+        return pd.DataFrame({"position": position} | blank | {"n": 0, "status": status})
+    shown = _shown(order.categories)[order.codes[known]]  # option index at each position
+    option = (level[known] - scales.LEVELS[0]).astype(np.intp)
+    chosen = (shown == option[:, None]).sum(axis=0)
+    row = np.unique(answers["flow"].to_numpy()[known], return_inverse=True)[1]
+    n_cells = (row.max() + 1) * _N_LEVELS
+    counts = np.bincount(row * _N_LEVELS + option, minlength=n_cells).reshape(-1, _N_LEVELS)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    expected = shares[row[:, None], shown].mean(axis=0)
+    share = chosen / len(option)
+    return pd.DataFrame(
+        {"position": position}
+        | (blank | {"chosen": chosen, "share": share, "expected": expected, "excess": share - expected})
+        | {"n": len(option), "status": "ok"}
+    )
+
+
+def panel(answers: pd.DataFrame, norms: pd.DataFrame, prompts: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return the reliability of one model as one table: measure, estimate, n (flows or cells), status."""
+    levels = assessment.level_matrix(answers)
+    half = split_half(levels, seed)
+    single = {"alpha": alpha(norms), "split_half": half, "spearman_brown": spearman_brown(half)}
+    shares = variance_shares(levels, prompts)
+    orders = order_disagreement(levels, prompts)
+    n_valid, n_asked = int(norms["n_valid"].sum()), int(norms["n_asked"].sum())
+    valid = Estimate(n_valid / n_asked, len(norms)) if n_asked else Estimate(None, 0, "no_flows")
+    columns = ["measure", "estimate", "n", "status"]
+    parts = [
+        pd.DataFrame(
+            [(k, e.estimate, e.n_flows, e.status) for k, e in (single | {"valid": valid}).items()],
+            columns=columns,
+        ).astype({"estimate": np.float64}),
+        shares.assign(measure="variance: " + shares["source"], estimate=shares["share"], n=len(levels)),
+        orders.assign(measure="orders: " + orders["measure"], estimate=orders["share"], n=orders["n_cells"]),
+    ]
+    return pd.concat([part[columns] for part in parts], ignore_index=True)
+
+
+def _row_means(x: Floats, valid: npt.NDArray[np.bool_], columns: npt.NDArray[np.bool_] | slice) -> Floats:
+    return assessment.divide(np.where(valid, x, 0)[:, columns].sum(axis=1), valid[:, columns].sum(axis=1))
+
+
+def _numbers(levels: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+    """Return the prompts of the variants in ``levels``, and insist that all are known."""
+    known = prompts[prompts["variant"].isin(levels.columns)]
+    if len(known) != levels.shape[1]:
+        strangers = sorted(set(levels.columns) - set(known["variant"]))
+        raise DataError(f"answers: variants {strangers[:3]} are not in the arm's prompts; make both again")
+    return known
+
+
+def _cells(levels: pd.DataFrame, prompts: pd.DataFrame) -> tuple[Floats, npt.NDArray[np.int64], float]:
+    """Return cell means and sizes (flows x templates, empty ones dropped), and squared deviations within."""
+    groups = [list(g["variant"]) for _, g in _numbers(levels, prompts).groupby("template_no")]
+    means, sizes, within = [], [], 0.0
+    for variants in groups:
+        x = levels[variants].to_numpy()
+        valid = ~np.isnan(x)
+        means.append(_row_means(x, valid, slice(None)))
+        sizes.append(valid.sum(axis=1))
+        within += float(np.nansum((x - means[-1][:, None]) ** 2))
+    size = np.column_stack(sizes) if sizes else np.zeros((len(levels), 0), dtype=np.int64)
+    mean = np.column_stack(means) if means else np.zeros((len(levels), 0))
+    flows, templates = (size > 0).any(axis=1), (size > 0).any(axis=0)
+    return mean[flows][:, templates], size[flows][:, templates], within
+
+
+def _residual_sums(cells: Floats) -> tuple[float, float, float]:
+    """Return the residual sums of squares of flow + template, of template only and of flow only.
+
+    The additive least-squares fit is solved in the templates alone (few), with the flows eliminated.
+    """
+    has = ~np.isnan(cells)
+    y = np.where(has, cells, 0)
+    n_f, n_t = has.sum(axis=1), has.sum(axis=0)
+    flow_mean = y.sum(axis=1) / n_f
+    template_mean = y.sum(axis=0) / n_t
+    scaled = has / n_f[:, None]
+    normal = np.diag(n_t.astype(np.float64)) - has.T @ scaled
+    template = np.linalg.lstsq(normal, y.sum(axis=0) - scaled.T @ y.sum(axis=1), rcond=None)[0]
+    flow = (y - has * template).sum(axis=1) / n_f
+    return (
+        float(((y - flow[:, None] - template) ** 2)[has].sum()),
+        float(((y - template_mean) ** 2)[has].sum()),
+        float(((y - flow_mean[:, None]) ** 2)[has].sum()),
+    )
+
+
+def _shown(orders: pd.Index) -> npt.NDArray[np.intp]:
+    wrong = [o for o in orders if sorted(o) != [str(i) for i in range(_N_LEVELS)]]
+    if wrong:
+        raise DataError(f"answers: order '{wrong[0]}' is no list of option indices such as '01234'")
+    return np.array([[int(i) for i in o] for o in orders], dtype=np.intp)

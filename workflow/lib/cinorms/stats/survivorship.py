@@ -1,0 +1,171 @@
+"""What the thresholds remove, and whether what remains differs from it (PETS section 4.3, Tables 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from cinorms.core import scales, tables
+from cinorms.core.errors import DataError
+from cinorms.norms import assessment
+from cinorms.norms.assessment import Majority
+
+_LEVELS = np.array(scales.LEVELS, dtype=np.float64)
+
+#: Smallest expected count for which the chi-square approximation is commonly trusted.
+MIN_EXPECTED = 5
+
+
+def discarded(norms: pd.DataFrame, t_val: Sequence[int], t_maj: Sequence[Majority]) -> pd.DataFrame:
+    """Return how many flows each pair of thresholds discards (Table 2): one row per pair.
+
+    Columns: t_val, t_maj (text), flows, below_t_val, of (flows with enough valid answers), no_majority,
+    tie, discarded (no_majority + tie), kept, share_discarded (discarded / of), status (``ok``,
+    ``no_flows`` if none has enough valid answers).
+    """
+    rows = []
+    for v in t_val:
+        for m in t_maj:
+            status = assessment.status(norms, v, m)
+            n = {s: int((status == s).sum()) for s in tables.NORM_STATUSES}
+            of, gone = len(norms) - n["below_t_val"], n["no_majority"] + n["tie"]
+            rows.append(
+                {"t_val": v, "t_maj": str(m), "flows": len(norms), "below_t_val": n["below_t_val"], "of": of}
+                | {"no_majority": n["no_majority"], "tie": n["tie"], "discarded": gone, "kept": n["kept"]}
+                | {"share_discarded": gone / of if of else np.nan, "status": "ok" if of else "no_flows"}
+            )
+    return pd.DataFrame(rows)
+
+
+def lost(norms: pd.DataFrame, t_val: int, steps: Sequence[tuple[Majority, Majority]]) -> pd.DataFrame:
+    """Return which share of the norms is lost from one majority threshold to a higher one (Table 3).
+
+    Columns: t_val, from, to, flows (all), kept_from, lost (kept under ``from`` but not under ``to``),
+    share_lost (lost / flows, as the paper prints it), changed (kept under both with another value: the
+    value of a flow does not depend on the threshold, so anything but 0 would be an error), status.
+    """
+    rows = []
+    for lower, higher in steps:
+        before = assessment.kept(norms, t_val, lower).set_index("flow")["value"]
+        after = assessment.kept(norms, t_val, higher).set_index("flow")["value"]
+        gone = int((~before.index.isin(after.index)).sum())
+        both = before.index.intersection(after.index)
+        rows.append(
+            {"t_val": t_val, "from": str(lower), "to": str(higher), "flows": len(norms)}
+            | {
+                "kept_from": len(before),
+                "lost": gone,
+                "share_lost": gone / len(norms) if len(norms) else np.nan,
+            }
+            | {"changed": int((before.loc[both] != after.loc[both]).sum())}
+            | {"status": "ok" if len(norms) else "no_flows"}
+        )
+    return pd.DataFrame(rows)
+
+
+def minority(norms: pd.DataFrame) -> pd.DataFrame:
+    """Return, per flow with a value, how the valid answers outside it deviate (PETS Figure 6).
+
+    Columns: flow, n_minority, share (n_minority / n_valid), variance (of the minority, divided by their
+    number), deviation (mean absolute distance from the value), max_deviation, single_dissent, status:
+    ``ok``, ``unanimous`` (no minority: the numbers about it are missing) or ``no_value``.
+    """
+    counts = norms[tables.COUNT_COLUMNS].to_numpy(dtype=np.float64)
+    value = norms["value"].to_numpy(dtype=np.float64, na_value=np.nan)
+    others = np.where(value[:, None] == _LEVELS, 0, counts)
+    has_value = ~np.isnan(value)
+    n = np.where(has_value, others.sum(axis=1), 0)
+    distance = np.abs(_LEVELS - value[:, None])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = others @ _LEVELS / n
+        variance = (others * (_LEVELS - mean[:, None]) ** 2).sum(axis=1) / n
+        deviation = (others * distance).sum(axis=1) / n
+        share = n / counts.sum(axis=1)
+    some = n > 0
+    return pd.DataFrame(
+        {
+            "flow": norms["flow"].to_numpy(),
+            "n_minority": n.astype(np.int16),
+            "share": np.where(has_value, share, np.nan),
+            "variance": np.where(some, variance, np.nan),
+            "deviation": np.where(some, deviation, np.nan),
+            "max_deviation": np.where(some, (distance * (others > 0)).max(axis=1, initial=0), np.nan),
+            "single_dissent": n == 1,
+            "status": np.select([~has_value, ~some], ["no_value", "unanimous"], "ok"),
+        }
+    )
+
+
+def by_level(
+    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], t_val: int, t_maj: Majority
+) -> pd.DataFrame:
+    """Return retained and discarded flows at each level of each factor.
+
+    Columns: factor, level, flows, kept, discarded, share_discarded. Raises `DataError` if a flow or
+    factor is not in the vignettes.
+    """
+    frame = _with_factors(norms, vignettes, factors, t_val, t_maj)
+    rows = []
+    for factor in factors:
+        for level, group in frame.groupby(factor, observed=True, sort=True):
+            n, n_kept = len(group), int(group["kept"].sum())
+            rows.append((factor, level, n, n_kept, n - n_kept, (n - n_kept) / n))
+    columns = ["factor", "level", "flows", "kept", "discarded", "share_discarded"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def association(
+    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], t_val: int, t_maj: Majority
+) -> pd.DataFrame:
+    """Return whether being discarded is associated with each factor: Pearson's chi-square test.
+
+    Columns: factor, statistic, dof, p, cramers_v (``sqrt(chi2 / n)``, as one side has two classes), flows,
+    status: ``ok``; ``low_expected`` (an expected count below 5: read p with care); without numbers
+    ``none_discarded``, ``all_discarded``, ``one_level`` or ``no_flows``. The p-values are for each
+    factor alone, without correction.
+    """
+    from scipy.stats import chi2_contingency
+
+    frame = _with_factors(norms, vignettes, factors, t_val, t_maj)
+    rows = []
+    for factor in factors:
+        table = pd.crosstab(frame[factor].astype(str), frame["kept"]).to_numpy()
+        n = int(table.sum())
+        status = _why_no_test(frame["kept"], table)
+        if status is None:
+            found = chi2_contingency(table, correction=False)
+            status = "low_expected" if found.expected_freq.min() < MIN_EXPECTED else "ok"
+            numbers = (found.statistic, found.dof, found.pvalue, float(np.sqrt(found.statistic / n)))
+        else:
+            numbers = (np.nan, 0, np.nan, np.nan)
+        rows.append((factor, *numbers, n, status))
+    columns = ["factor", "statistic", "dof", "p", "cramers_v", "flows", "status"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _why_no_test(kept: pd.Series, table: np.ndarray) -> str | None:
+    if kept.empty:
+        return "no_flows"
+    if kept.all():
+        return "none_discarded"
+    if not kept.any():
+        return "all_discarded"
+    return "one_level" if len(table) < 2 else None
+
+
+def _with_factors(
+    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], t_val: int, t_maj: Majority
+) -> pd.DataFrame:
+    """Return the factors of each flow with whether it was kept; insist that all are known."""
+    unknown = [f for f in factors if f not in vignettes]
+    if unknown:
+        raise DataError(f"vignettes: no factors {unknown}; the dataset has {list(vignettes.columns)}")
+    frame = norms[["flow"]].assign(kept=assessment.status(norms, t_val, t_maj) == "kept")
+    frame = frame.merge(
+        vignettes[["flow", *factors]], on="flow", how="left", validate="one_to_one", indicator=True
+    )
+    if (frame["_merge"] != "both").any():
+        raise DataError("norms: some flows are not in the vignettes table; both must come from one dataset")
+    return frame.drop(columns="_merge")

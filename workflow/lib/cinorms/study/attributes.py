@@ -1,0 +1,10 @@
+"""What a study knows of its models and arms that an analysis can name."""
+
+from __future__ import annotations
+
+#: Attributes of a model's registry entry that an analysis can name.
+MODEL_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation", "dtype")
+#: Attributes of an arm: the conditions in which its models were asked.
+ARM_ATTRIBUTES = ("dataset", "paraphraser", "temperature", "order", "readout", "wrapper", "layout", "system")
+#: Attributes in which two models must agree to be compared in another one.
+HELD_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation")

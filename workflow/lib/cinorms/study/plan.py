@@ -1,0 +1,127 @@
+"""The plan: what a study asks of each model in each arm, and what that costs, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from cinorms.core.scales import SCALES
+from cinorms.norms.assessment import level_matrix
+from cinorms.prompts.orders import options_shown
+from cinorms.prompts.variants import select_flows
+from cinorms.stats import budget
+
+#: Characters per token of these prompts: the authors' 228,096 prompts have 388 characters on average, which
+#: are 79.3 tokens of a 131k-word tokenizer and 90.2 of the 32k-word one of tulu-2.
+# ASSUME: other tokenizers, and other datasets' vignettes, are within 15% of it.
+CHARACTERS_PER_TOKEN = 4.6
+#: Tokens of a chat template around one prompt.
+WRAPPER_TOKENS = 10
+#: Tokens of an answer: an option of the scale takes three to five.
+ANSWER_TOKENS = 5
+
+COLUMNS = ["arm", "model", "engine", "flows", "variants", "prompts", "input_tokens", "output_tokens"]
+COLUMNS += ["gpus", "gpu_minutes", "usd"]
+
+
+def estimate(
+    asked: Sequence[Mapping[str, Any]],
+    vignettes: Mapping[str, pd.DataFrame],
+    variants: Mapping[str, pd.DataFrame],
+) -> pd.DataFrame:
+    """Return one row per arm and model.
+
+    Columns: arm, model, engine, flows, variants, prompts, input_tokens, output_tokens, gpus, gpu_minutes,
+    usd. A cost that the registry has no rate for is missing, not 0; a planted model costs 0.
+    ``asked`` has what ``Study.asked`` returns.
+    """
+    rows = []
+    for ask in asked:
+        flows = select_flows(vignettes[ask["dataset"]], ask["select"])
+        used = variants[ask["arm"]]
+        used = used[used["template_no"] < ask["n_templates"]]
+        shown = len(options_shown(SCALES[ask["scale"]].options)[0])
+        characters = (
+            flows["vignette"].str.len().sum() * len(used)
+            + len(flows) * (used["template"].str.len().sum() + len(used) * (shown + len(ask["system"] or "")))
+            - len(flows) * len(used) * len("{scenario}{options}")
+        )
+        prompts = len(flows) * len(used)
+        tokens_in = round(characters / CHARACTERS_PER_TOKEN) + WRAPPER_TOKENS * prompts
+        tokens_out = ANSWER_TOKENS * prompts
+        rows.append(
+            {
+                **{name: ask[name] for name in ("arm", "model", "engine")},
+                "flows": len(flows),
+                "variants": len(used),
+                "prompts": prompts,
+                "input_tokens": tokens_in,
+                "output_tokens": tokens_out,
+                "gpus": ask["gpus"],
+                **_cost(ask, tokens_in, tokens_out),
+            }
+        )
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"gpu_minutes": "Float64", "usd": "Float64"})
+
+
+def add_precision(
+    plan: pd.DataFrame, pilot: Mapping[tuple[str, str], pd.DataFrame], target_se: float
+) -> pd.DataFrame:
+    """Return the plan with what a pilot's answers, by arm and model, say of its numbers of variants.
+
+    Added columns: se (predicted standard error of a flow's mean over the planned variants, in levels, root mean
+    square over flows) and variants_needed (for ``target_se``, with those made up for that are not answered
+    validly); missing where the pilot did not ask the model in this arm, or in one variant only.
+    """
+    errors, needed = [], []
+    for arm, model, variants in zip(plan["arm"], plan["model"], plan["variants"], strict=True):
+        answers = pilot.get((arm, model))
+        levels = pd.DataFrame(dtype=float) if answers is None else level_matrix(answers)
+        errors.append(budget.predicted(levels, [variants])["rmse"].iloc[0])
+        needed.append(budget.needed(levels, target_se)["ask"].iloc[0])
+    return plan.assign(se=pd.array(errors, dtype="Float64"), variants_needed=pd.array(needed, dtype="Int64"))
+
+
+def _cost(ask: Mapping[str, Any], tokens_in: int, tokens_out: int) -> dict[str, Any]:
+    rates = ask["rates"]
+    if ask["engine"] == "planted":
+        return {"gpu_minutes": 0.0, "usd": 0.0}
+    minutes = pd.NA
+    if "tokens_per_second" in rates:
+        minutes = ask["gpus"] * tokens_in / rates["tokens_per_second"] / 60
+    usd = pd.NA
+    if {"usd_per_million_input", "usd_per_million_output"} <= rates.keys():
+        usd = (
+            tokens_in * rates["usd_per_million_input"] + tokens_out * rates["usd_per_million_output"]
+        ) / 1e6
+    return {"gpu_minutes": minutes, "usd": usd}
+
+
+def as_text(plan: pd.DataFrame) -> str:
+    """Return the plan as a table for a terminal, totals (of what is known) last."""
+    if plan.empty:
+        return "\nNo model is asked: all answers of this study are there already."
+    counts = ["prompts", "input_tokens", "output_tokens"]
+    shown = plan.drop(columns="gpus").rename(columns={"gpu_minutes": "GPU-minutes", "usd": "USD"})
+    total = {"arm": "total", **{name: plan[name].sum() for name in counts}}
+    total["GPU-minutes"], total["USD"] = (plan[n].sum(min_count=1) for n in ("gpu_minutes", "usd"))
+    shown = pd.concat([shown.astype(object), pd.DataFrame([total]).astype(object)])
+    whole = [name for name in ("flows", "variants", "variants_needed", *counts) if name in shown]
+    for name in whole:
+        shown[name] = [f"{value:,.0f}" if pd.notna(value) else "" for value in shown[name]]
+    for name, digits in (("GPU-minutes", 0), ("USD", 2), ("se", 2)):
+        if name in shown:
+            shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else "-" for value in shown[name]]
+    lines = shown.fillna("").to_string(index=False)
+    note = (
+        "Estimates: rates from config/models.yaml; '-' where it has none, and totals leave those out. "
+        "Retries are not in them."
+    )
+    if "se" in shown:
+        note += (
+            "\nse: standard error of a flow's mean over these variants, as the pilot's answers predict it; "
+            "variants_needed: for plan.target_se."
+        )
+    return f"\n{lines}\n\n{note}"

@@ -1,0 +1,202 @@
+"""Expected values (survey, law, policy): from a dataset's own column, or from a CSV file of stated norms."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.core import scales
+from cinorms.core.errors import ConfigError, DataError, listing
+
+Floats = npt.NDArray[np.float64]
+Range = tuple[float, float]
+
+#: The two ends of the answer scale, on which all expected values are put.
+LEVEL_RANGE: Range = (scales.LEVELS[0], scales.LEVELS[-1])
+
+
+def from_vignettes(vignettes: pd.DataFrame, expected_range: Range | None = None) -> pd.DataFrame:
+    """Return flow, expected (on -2..2) and expected_source from the column ``expected`` of the vignettes.
+
+    ``expected_range`` holds the numbers that stand for the scale's two ends, -2 and 2 unless given. Where
+    nothing is expected, both are missing.
+
+    Raises `ConfigError` for an impossible range, `DataError` for a number outside it.
+    """
+    values = vignettes["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
+    low, high = _check_range(expected_range)
+    outside = (values < low) | (values > high)
+    if outside.any():
+        at = int(outside.argmax())
+        raise DataError(
+            f"vignettes: flow {vignettes['flow'].iloc[at]}: expected value {values[at]:g} is outside "
+            f"{low:g}..{high:g}; give the dataset's expected_range"
+        )
+    source = np.full(len(values), None, dtype=object)
+    source[~np.isnan(values)] = "dataset"
+    return _frame(vignettes, _to_levels(values, (low, high)), source)
+
+
+def read_expected(
+    path: str | Path, vignettes: pd.DataFrame, factors: Sequence[str], expected_range: Range | None = None
+) -> pd.DataFrame:
+    """Return flow, expected (on -2..2) and expected_source (line and note) from a CSV file of stated norms.
+
+    The file has a column ``expected``, a column for each factor that matters (a name in ``factors``) and, if
+    wanted, ``note``. An empty cell means any level, so a row can state a norm for a slice; of the rows that
+    match a flow the one with most levels given counts. Flows that no row matches have no expected value.
+    ``expected_range`` is as in `from_vignettes`.
+
+    Raises `ConfigError` for an impossible range, and `DataError`, naming the line, for an unknown column or
+    level, a number that is none or out of range, a row that matches no flow, and two rows with equally many
+    levels that state different values for a flow.
+    """
+    path = Path(path)
+    between = _check_range(expected_range)
+    rows = _read_rows(path, list(factors), between)
+    flows = vignettes[list(factors)].astype(str).reset_index(drop=True)
+    _check_levels(path, rows, flows)
+    match = _match(path, rows, flows)
+    value = np.full(len(flows), np.nan)
+    source = np.full(len(flows), None, dtype=object)
+    stated = rows.loc[match["row"]]
+    value[match["at"]] = _to_levels(stated["expected"].to_numpy(), between)
+    notes = np.where(stated["note"] == "", "", ": " + stated["note"])
+    source[match["at"]] = "line " + stated["line"].astype(str).to_numpy() + notes
+    return _frame(vignettes, value, source)
+
+
+def _frame(vignettes: pd.DataFrame, value: Floats, source: npt.NDArray[np.object_]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "flow": vignettes["flow"].to_numpy(),
+            "expected": pd.arrays.FloatingArray(value, np.isnan(value)),
+            "expected_source": pd.array(source, dtype="str"),
+        }
+    )
+
+
+def _check_range(expected_range: Range | None) -> Range:
+    low, high = expected_range or LEVEL_RANGE
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ConfigError(
+            f"expected_range: {low:g}, {high:g} was given; two numbers, the lower one first, are needed"
+        )
+    return low, high
+
+
+def _to_levels(values: Floats, given: Range) -> Floats:
+    """Return ``values`` moved linearly from the range ``given`` to the answer scale."""
+    if given == LEVEL_RANGE:
+        return values
+    low, high = LEVEL_RANGE
+    return low + (values - given[0]) * ((high - low) / (given[1] - given[0]))
+
+
+def _read_rows(path: Path, factors: list[str], between: Range) -> pd.DataFrame:
+    """Return the rows of the file: line, expected, note and every factor, empty where any level is meant."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = list(_lines(csv.reader(file, strict=True)))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: cannot be read as a CSV file in UTF-8: {error}") from None
+    if len(lines) < 2:
+        raise DataError(f"{path}: has no rows; a header and a row per stated norm are needed")
+    (_, header), *body = lines
+    _check_header(path, header, factors)
+    rows = []
+    for line, cells in body:
+        if len(cells) != len(header):
+            raise DataError(f"{path}: line {line}: {len(cells)} cells, the header has {len(header)}")
+        row = dict(zip(header, cells, strict=True))
+        value = _number(f"{path}: line {line}", row["expected"], between)
+        rows.append({**dict.fromkeys(("note", *factors), ""), **row, "expected": value, "line": line})
+    return pd.DataFrame(rows)
+
+
+def _lines(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the line at which each row begins, and its cells, without empty rows."""
+    line = 1
+    for cells in reader:
+        trimmed = [cell.strip() for cell in cells]
+        if any(trimmed):
+            yield line, trimmed
+        line = reader.line_num + 1  # type: ignore[attr-defined]
+
+
+def _check_header(path: Path, header: list[str], factors: list[str]) -> None:
+    allowed = [*factors, "expected", "note"]
+    for number, name in enumerate(header):
+        if name not in allowed:
+            raise DataError(f"{path}: line 1: column {name!r} is not known; {listing(name, allowed)}")
+        if name in header[:number]:
+            raise DataError(f"{path}: line 1: column {name!r} is there twice")
+    if "expected" not in header:
+        raise DataError(f"{path}: line 1: column 'expected' is missing")
+
+
+def _number(where: str, cell: str, between: Range) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not between[0] <= value <= between[1]:
+        raise DataError(
+            f"{where}: expected is {cell!r}; a number from {between[0]:g} to {between[1]:g} is needed "
+            "(expected_range says otherwise where the numbers have another range)"
+        )
+    return value
+
+
+def _check_levels(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> None:
+    for name in map(str, flows):
+        known = flows[name].unique()
+        wrong = (rows[name] != "") & ~rows[name].isin(known)
+        if wrong.any():
+            line, level = rows.loc[wrong, "line"].iloc[0], rows.loc[wrong, name].iloc[0]
+            raise DataError(
+                f"{path}: line {line}: {name}: level {level!r} is not known; {listing(level, known)}"
+            )
+
+
+def _match(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> pd.DataFrame:
+    """Return, for each flow that rows match, its position ``at`` and the index ``row`` of what counts."""
+    given = rows[list(flows)] != ""
+    pairs = []
+    # One join for all rows that give levels of the same factors: rows may be many, such sets are few.
+    for _, alike in given.groupby(list(flows), sort=False):
+        names = [name for name in flows if alike[name].iloc[0]]
+        left = flows[names].assign(at=np.arange(len(flows)))
+        right = rows.loc[alike.index, names].assign(row=alike.index, n_levels=len(names))
+        joined = left.merge(right, on=names) if names else left.merge(right, how="cross")
+        pairs.append(joined[["at", "row", "n_levels"]])
+    matches = pd.concat(pairs, ignore_index=True)
+    idle = ~rows.index.isin(matches["row"])
+    if idle.any():
+        line = rows.loc[idle, "line"].iloc[0]
+        raise DataError(f"{path}: line {line}: no flow of the dataset has these levels together")
+    most = matches.groupby("at")["n_levels"].transform("max")
+    best = matches[matches["n_levels"] == most].sort_values(["at", "row"])
+    first = best.drop_duplicates("at")
+    value = rows["expected"].to_numpy()
+    other = best.merge(first, on="at", suffixes=("", "_first"))
+    differs = value[other["row"]] != value[other["row_first"]]
+    if differs.any():
+        pair = other[differs].iloc[0]
+        _refuse(path, rows, flows, pair)
+    return first
+
+
+def _refuse(path: Path, rows: pd.DataFrame, flows: pd.DataFrame, pair: pd.Series[int]) -> None:
+    one, two = rows.loc[pair["row_first"]], rows.loc[pair["row"]]
+    raise DataError(
+        f"{path}: lines {one['line']} and {two['line']} give equally many levels and state "
+        f"{one['expected']:g} and {two['expected']:g} for the flow {flows.iloc[pair['at']].to_dict()}; "
+        "add a row with more levels, or drop one"
+    )
