@@ -15,7 +15,7 @@ shell.prefix(
 
 from snakemake.settings.types import DeploymentMethod
 
-from cinorms import jobs
+from cinorms.inference.engines.vllm import resources as gpu_requests
 from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
 from cinorms.entries.kinds import KINDS, PLANTED_MARK, inputs_of

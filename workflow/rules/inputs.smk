@@ -115,17 +115,17 @@ def get_tuning(wildcards, output):
 
 def get_gpus(wildcards):
     """Return the GPUs that a job of a model asks for."""
-    return jobs.gpus(STUDY.registry_entry(wildcards.model))
+    return gpu_requests.gpus(STUDY.registry_entry(wildcards.model))
 
 
 def get_vllm_memory(wildcards, attempt):
     """Return the main memory that a job of a model asks for; a retry asks for more."""
-    return jobs.memory_mb(STUDY.registry_entry(wildcards.model), attempt)
+    return gpu_requests.memory_mb(STUDY.registry_entry(wildcards.model), attempt)
 
 
 def get_vllm_minutes(wildcards, attempt):
     """Return the time that a job of a model asks for; a retry asks for more."""
-    return jobs.minutes(STUDY.registry_entry(wildcards.model), attempt)
+    return gpu_requests.minutes(STUDY.registry_entry(wildcards.model), attempt)
 
 
 def get_python(wildcards, output):
@@ -239,3 +239,9 @@ def get_entry_code(wildcards):
     entry = get_entry(wildcards)
     kind = KINDS[entry["section"]][entry["kind"]]
     return code_of(MAKES[entry["section"]], f"cinorms.{kind.module}")
+
+
+def get_entry_inputs(wildcards):
+    """Return what an analysis, figure or printed table is made from, by name."""
+    entry = get_entry(wildcards)
+    return inputs_of(KINDS[entry["section"]][entry["kind"]], entry, RESULTS)
