@@ -7,11 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
 from cinorms.norms.assessment import Majority
-
-Entry = Mapping[str, Any]
 
 
 def for_each(selected: Iterable[Selected], make: Callable[[Selected], pd.DataFrame]) -> pd.DataFrame:
@@ -33,29 +32,29 @@ def stack(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(some or parts[:1], ignore_index=True) if parts else pd.DataFrame()
 
 
-def thresholds(entry: Entry, model: str) -> tuple[int, Majority]:
+def thresholds(entry: Entry[Any], model: str) -> tuple[int, Majority]:
     """Return the t_val and t_maj under which an entry takes a model's norms."""
-    return entry["t_val"][model], entry["t_maj"]
+    return entry.t_val[model], entry.t_maj
 
 
-def chosen(frame: pd.DataFrame, entry: Entry, vignettes: pd.DataFrame) -> pd.DataFrame:
+def chosen(frame: pd.DataFrame, entry: Entry[OfFlows], vignettes: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of ``frame`` whose flow has one of the levels that the entry's ``select`` names."""
-    if not entry.get("select"):
+    if not entry.options.select:
         return frame
     keep = pd.Series(True, index=vignettes.index)
-    for factor, levels in entry["select"].items():
+    for factor, levels in entry.options.select.items():
         keep &= vignettes[factor].astype(str).isin([str(level) for level in levels])
     return frame[frame["flow"].isin(vignettes.loc[keep, "flow"])].reset_index(drop=True)
 
 
 def chosen_each(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: Mapping[str, pd.DataFrame]
 ) -> list[Selected]:
     """Return the selected tables with the flows that the entry's ``select`` names."""
     return [one._replace(frame=chosen(one.frame, entry, vignettes[one.arm])) for one in selected]
 
 
-def held(norms: pd.DataFrame, entry: Entry, model: str) -> pd.DataFrame:
+def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
     """Return flow and value of every flow, the value missing where the model holds no norm."""
     kept = assessment.status(norms, *thresholds(entry, model)) == "kept"
     return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})

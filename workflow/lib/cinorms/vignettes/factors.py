@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 #: Joins the names and the levels of linked factors.
 JOINT = " + "
 
 
-def default_factors(design: Mapping[str, Any]) -> list[str]:
+@dataclass(frozen=True)
+class Design:
+    """What an analysis needs to know of a dataset: name, factors, which are linked, range of what is expected."""
+
+    dataset: str
+    factors: tuple[str, ...]
+    linked: tuple[tuple[str, ...], ...] = ()
+    expected_range: tuple[float, float] | None = None
+
+
+def default_factors(design: Design) -> list[str]:
     """Return the factors of a dataset, those of a linked group as one ("place + inference")."""
-    group_of = {name: tuple(group) for group in design["linked"] for name in group}
-    return list(dict.fromkeys(JOINT.join(group_of.get(name, (name,))) for name in design["factors"]))
+    group_of = {name: group for group in design.linked for name in group}
+    return list(dict.fromkeys(JOINT.join(group_of.get(name, (name,))) for name in design.factors))
 
 
 def text(level: Any) -> str:
