@@ -10,6 +10,7 @@ import pandas as pd
 from cinorms.entries.kinds import Selected
 from cinorms.norms import assessment
 from cinorms.norms.assessment import Majority
+from cinorms.vignettes.factors import has_levels
 
 Entry = Mapping[str, Any]
 
@@ -42,10 +43,8 @@ def chosen(frame: pd.DataFrame, entry: Entry, vignettes: pd.DataFrame) -> pd.Dat
     """Return the rows of ``frame`` whose flow has one of the levels that the entry's ``select`` names."""
     if not entry.get("select"):
         return frame
-    keep = pd.Series(True, index=vignettes.index)
-    for factor, levels in entry["select"].items():
-        keep &= vignettes[factor].astype(str).isin([str(level) for level in levels])
-    return frame[frame["flow"].isin(vignettes.loc[keep, "flow"])].reset_index(drop=True)
+    flows = vignettes.loc[has_levels(vignettes, entry["select"]), "flow"]
+    return frame[frame["flow"].isin(flows)].reset_index(drop=True)
 
 
 def chosen_each(
