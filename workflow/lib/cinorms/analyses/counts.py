@@ -7,11 +7,12 @@ from typing import Any
 
 import pandas as pd
 
+from cinorms.analyses.shared import grid, thresholds
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.scales import LEVELS, SCALES
 from cinorms.entries.kinds import Selected
-from cinorms.norms.assessment import status_column
+from cinorms.norms import assessment
 
 
 def answer_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.DataFrame:
@@ -57,15 +58,13 @@ def norm_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.DataF
     """
     rows = []
     for arm, model, norms in selected:
-        for t_val in entry["t_vals"]:
-            for t_maj in entry["t_majs"]:
-                counts = norms[status_column(t_val, t_maj)].value_counts()
-                used = t_val == entry["t_val"][model] and t_maj == entry["t_maj"]
-                for status in tables.NORM_STATUSES:
-                    count = int(counts.get(status, 0))
-                    rows.append(
-                        (arm, model, t_val, str(t_maj), used, status, count, _share(count, len(norms)))
-                    )
+        for under in grid(entry):
+            counts = assessment.status(norms, under).value_counts()
+            used = under == thresholds(entry, model)
+            for status in tables.NORM_STATUSES:
+                count = int(counts.get(status, 0))
+                share = _share(count, len(norms))
+                rows.append((arm, model, under.t_val, str(under.t_maj), used, status, count, share))
     columns = ["arm", "model", "t_val", "t_maj", "used", "status", "flows", "share"]
     return pd.DataFrame(rows, columns=columns).astype({"share": "Float64"})
 
