@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -48,10 +48,10 @@ class Entry(Generic[O]):
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     t_val: Mapping[str, int] = field(default_factory=dict)
-    t_maj: float | str = "plurality"
-    consensus: str = "strict"
+    t_maj: float | Literal["plurality"] = "plurality"
+    consensus: Literal["strict", "papers"] = "strict"
     t_vals: tuple[int, ...] = ()
-    t_majs: tuple[float | str, ...] = ()
+    t_majs: tuple[float | Literal["plurality"], ...] = ()
     planted: bool = False
     registry: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
