@@ -62,7 +62,9 @@ def groups_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[list
         old, new = sorted((group[pair.a], group[pair.b]), reverse=True)
         group = {i: new if found == old else found for i, found in group.items()}
         linked |= {pair.a, pair.b}
-    return [[i for i in sorted(linked) if group[i] == number] for number in sorted({group[i] for i in linked})]
+    return [
+        [i for i in sorted(linked) if group[i] == number] for number in sorted({group[i] for i in linked})
+    ]
 
 
 def labels_of(selected: Sequence[Selected], group: Sequence[int]) -> list[str]:
@@ -77,6 +79,19 @@ def side_by_side(selected: Sequence[Selected], entry: Entry[Any], group: Sequenc
     frames = {name: selected[i].frame for name, i in zip(names, group, strict=True)}
     needed = {name: thresholds(entry, selected[i].model) for name, i in zip(names, group, strict=True)}
     return hypotheses.pair_norms(frames, needed)
+
+
+def nothing_to_compare(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the table, as one row that says so where there is nothing to compare.
+
+    Where one of ``columns`` is missing they are put in front.
+    """
+    if table.empty:
+        none = "no two of the selected models differ only in what is compared"
+        table = pd.DataFrame([{"status": "one_model", "reason": none}])
+    if not set(columns) <= set(table.columns):
+        table = table.reindex(columns=list(dict.fromkeys([*columns, *table.columns])))
+    return table
 
 
 def _attributes(selected: Sequence[Selected], entry: Entry[Compares], varied: Sequence[str]) -> pd.DataFrame:
