@@ -18,10 +18,12 @@ from snakemake.settings.types import DeploymentMethod
 from cinorms.inference.engines.vllm import resources as gpu_requests
 from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
-from cinorms.entries.kinds import KINDS, PLANTED_MARK, inputs_of
+from cinorms.entries.files import inputs_of
+from cinorms.entries.kinds import PLANTED_MARK
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
 from cinorms.study.registry import load_planted
+from cinorms.study.entries import make_entry
 from cinorms.study.load import load_study
 from cinorms.study.spec import make_spec, make_tuning, shards_of
 from cinorms.core.validation import load_yaml

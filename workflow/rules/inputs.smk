@@ -226,21 +226,24 @@ def get_overrides(wildcards):
     return [STUDY.settings["overrides"]] if STUDY.settings["overrides"] else []
 
 
-def get_entry(wildcards):
-    """Return everything of the study that an analysis, figure or printed table depends on, as one value."""
+def make_wanted_entry(wildcards):
+    """Return the analysis, figure or printed table that the wildcards name."""
     sections = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
     made = next(w for w in sections if hasattr(wildcards, w))
-    return STUDY.entry(sections[made], getattr(wildcards, made))
+    return make_entry(STUDY, sections[made], getattr(wildcards, made))
+
+
+def get_entry(wildcards):
+    """Return everything of the study that an analysis, figure or printed table depends on, as one value."""
+    return make_wanted_entry(wildcards).plain()
 
 
 def get_entry_code(wildcards):
     """Return the digest of the code that makes an analysis, figure or printed table."""
-    entry = get_entry(wildcards)
-    kind = KINDS[entry["section"]][entry["kind"]]
-    return code_of(MAKES[entry["section"]], f"cinorms.{kind.module}")
+    entry = make_wanted_entry(wildcards)
+    return code_of(MAKES[entry.section], entry.declared.module)
 
 
 def get_entry_inputs(wildcards):
     """Return what an analysis, figure or printed table is made from, by name."""
-    entry = get_entry(wildcards)
-    return inputs_of(KINDS[entry["section"]][entry["kind"]], entry, RESULTS)
+    return inputs_of(make_wanted_entry(wildcards), RESULTS)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from cinorms.core.scales import SCALES
-from cinorms.core.validation import load_schema
-from cinorms.entries.kinds import KINDS
+from cinorms.study.entries import make_entry
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
 
@@ -121,13 +119,14 @@ def _model(study: Study, model: str) -> dict[str, Any]:
 
 
 def _entry(study: Study, section: str, name: str) -> dict[str, Any]:
-    entry: Mapping[str, Any] = study.settings[section][name]
-    schema = load_schema(study.root.schemas / section / f"{entry['kind']}.schema.yaml")
+    entry = make_entry(study, section, name)
+    kind = entry.declared
     return {
-        "kind": entry["kind"],
-        "title": entry.get("title", ""),
-        "about": schema["description"],
-        "arms": list(entry["arms"]),
-        "models": list(dict.fromkeys(m for _, m in study.entry(section, name)["selected"])),
-        "columns": list(KINDS[section][entry["kind"]].columns),
+        "kind": kind.name,
+        "title": getattr(entry.options, "title", ""),
+        "about": kind.about,
+        "section": kind.section,
+        "arms": list(entry.arms),
+        "models": list(dict.fromkeys(model for _, model in entry.selected)),
+        "columns": list(kind.shown),
     }

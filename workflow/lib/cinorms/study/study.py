@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from cinorms.published.releases import Release, load_release, raw_file
 from cinorms.study.attributes import MODEL_ATTRIBUTES
 from cinorms.study.root import Root
 from cinorms.vignettes.designs import Dataset, load_dataset
+from cinorms.vignettes.factors import Design
 
 #: What a table of the models says of each.
 DESCRIBED = ("family", "capacity", "alignment", "quantisation", "engine", "source", "revision", "base_url")
@@ -146,56 +148,16 @@ class Study:
         """Return the name of the answer scale of ``arm``."""
         return self.dataset(self.arms[arm]["dataset"]).scale
 
-    def entry(self, section: str, name: str) -> dict[str, Any]:
-        """Return an analysis, a figure or a printed table with everything of the study that it depends on.
+    def described(self, models: Sequence[str] | None) -> dict[str, dict[str, Any]]:
+        """Return what a table of the models says of each: of ``models``, or of all where that is None."""
+        asked = {model: self.registry_entry(model) for model in models or self.all_models()}
+        return {model: {key: entry.get(key) for key in DESCRIBED} for model, entry in asked.items()}
 
-        ``selected`` lists the (arm, model) pairs it is made from: its arms in order, in each the models it
-        names, or all of the study's in the study's order; ``respondents`` those that are planted. A printed
-        table is made from other tables, or from ``registry``, what the registry says of each model.
-        """
-        if section == "printed":
-            return self._printed(name)
-        entry = self.settings[section][name]
-        models = (entry.get("models") or self.all_models())[: entry.get("first")]
-        selected = [[arm, model] for arm in entry["arms"] for model in models if model in self.models(arm)]
-        t_vals, t_majs = self.thresholds()
-        names = list(dict.fromkeys(model for _, model in selected))
-        return {
-            **entry,
-            "section": section,
-            "name": name,
-            "seed": self.seed,
-            "selected": selected,
-            "respondents": [pair for pair in selected if self.registry_entry(pair[1])["engine"] == "planted"],
-            "scales": {arm: self.scale(arm) for arm in entry["arms"]},
-            "design": {arm: self.design(arm) for arm in entry["arms"]},
-            "conditions": {arm: self.conditions(arm) for arm in entry["arms"]},
-            "attributes": {model: self.attributes(model) for model in names},
-            "t_val": {model: entry.get("t_val", self.t_val(model)) for model in names},
-            "t_maj": entry.get("t_maj", self.settings["norms"]["t_maj"]),
-            "t_vals": t_vals,
-            "t_majs": t_majs,
-            "consensus": self.settings["norms"]["consensus"],
-            "planted": any(self.registry_entry(m)["engine"] == "planted" for _, m in selected),
-        }
-
-    def _printed(self, name: str) -> dict[str, Any]:
-        entry = {**self.settings["printed"][name], "section": "printed", "name": name}
-        if entry["kind"] != "models":
-            return entry
-        asked = {model: self.registry_entry(model) for model in entry.get("models") or self.all_models()}
-        return {**entry, "registry": {m: {k: of.get(k) for k in DESCRIBED} for m, of in asked.items()}}
-
-    def design(self, arm: str) -> dict[str, Any]:
-        """Return the dataset of ``arm``: name, factors, which are linked, range of what is expected."""
+    def design(self, arm: str) -> Design:
+        """Return what an analysis needs to know of the dataset of ``arm``."""
         dataset = self.dataset(self.arms[arm]["dataset"])
         linked = dataset.design.linked if dataset.design is not None else ()
-        return {
-            "dataset": dataset.name,
-            "factors": list(dataset.factors),
-            "linked": [list(group) for group in linked],
-            "expected_range": list(dataset.expected_range) if dataset.expected_range else None,
-        }
+        return Design(dataset.name, tuple(dataset.factors), tuple(map(tuple, linked)), dataset.expected_range)
 
     def attributes(self, model: str) -> dict[str, Any]:
         """Return what the registry says of ``model`` that an analysis can name."""
