@@ -6,6 +6,7 @@ from cinorms.core import tables
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.logs import start_logging
 from cinorms.entries.kinds import KINDS, read_further, read_selected
+from cinorms.printed.analysis import analysis_table
 from cinorms.printed.latex import to_latex
 
 if __name__ == "__main__":
@@ -17,7 +18,8 @@ if __name__ == "__main__":
         read_selected(kind, entry, paths["frames"]), entry, **read_further(kind, entry, paths)
     )
     notes = [PLANTED_MARK] if entry["planted"] else []
-    Path(snakemake.output.latex).write_text(to_latex(table, kind.columns, notes), encoding="utf-8")
+    latex = to_latex(analysis_table(table, kind.columns, notes))
+    Path(snakemake.output.latex).write_text(latex, encoding="utf-8")
     table.insert(len(table.columns), "any_planted", entry["planted"])
     tables.write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{entry['name']}: {len(table)} rows")

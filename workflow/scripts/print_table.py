@@ -4,7 +4,8 @@ from pathlib import Path
 
 from cinorms.core.logs import start_logging
 from cinorms.entries.kinds import KINDS, read_selected
-from cinorms.printed.write import to_csv, to_html, to_latex
+from cinorms.printed.latex import to_latex
+from cinorms.printed.write import to_csv, to_html
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
