@@ -18,8 +18,8 @@ from snakemake.settings.types import DeploymentMethod
 from cinorms.inference.engines.vllm import resources as gpu_requests
 from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.files import inputs_of
-from cinorms.entries.kinds import PLANTED_MARK
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
 from cinorms.study.registry import load_planted

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from cinorms.core import tables
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.logs import start_logging
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import make
-from cinorms.entries.kinds import PLANTED_MARK
+from cinorms.printed.analysis import analysis_table
 from cinorms.printed.latex import to_latex
 
 if __name__ == "__main__":
@@ -14,8 +15,8 @@ if __name__ == "__main__":
     entry = Entry.from_plain(snakemake.params.entry)
     table = make(entry, {name: list(files) for name, files in snakemake.input.items()})
     notes = [PLANTED_MARK] if entry.planted else []
-    text = to_latex(table, entry.declared.shown, notes)
-    Path(snakemake.output.latex).write_text(text, encoding="utf-8")
+    latex = to_latex(analysis_table(table, entry.declared.shown, notes))
+    Path(snakemake.output.latex).write_text(latex, encoding="utf-8")
     table.insert(len(table.columns), "any_planted", entry.planted)
     tables.write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{entry.name}: {len(table)} rows")

@@ -15,13 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.kinds import Selected
-from cinorms.printed.cells import PLANTED_MARK, Cell, Group, Printed, heading, p_starred, p_times, share
+from cinorms.printed.cells import Cell, Group, Printed, heading, p_starred, p_times, share
 from cinorms.printed.coefficients import coefficients
 from cinorms.printed.filtering import discarded, lost
+from cinorms.printed.latex import to_latex
 from cinorms.printed.models import models, optimisation
 from cinorms.printed.pairs import pairs
-from cinorms.printed.write import to_csv, to_html, to_latex
+from cinorms.printed.write import to_csv, to_html
 
 from ...printed_numbers import differences, numbers_of, other_stars
 

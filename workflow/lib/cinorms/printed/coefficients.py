@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.printed.cells import (
@@ -50,7 +51,7 @@ def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]
     frames = [one.frame for one in selected]
     frame = together(frames, entry.options.models)
     frame = frame[frame["term"] != THRESHOLD]
-    frame = frame.assign(fit=_fits(frame))
+    frame = frame.assign(fit=model_labels(zip(frame["arm"], frame["model"], strict=True)))
     fits = list(dict.fromkeys(frame["fit"]))
     missing = sorted(set(frame["status"]) - {"ok"})
     reasons = "; ".join(f"{status.replace('_', ' ')}: {_REASONS.get(status, status)}" for status in missing)
@@ -68,13 +69,6 @@ def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]
         ),
         grouped="factor",
     )
-
-
-def _fits(frame: pd.DataFrame) -> pd.Series[str]:
-    """Return the name of the regression that each row is of: its model, with its arm where there are several."""
-    if len(frame["arm"].unique()) <= 1:
-        return frame["model"].astype(str)
-    return frame["model"].astype(str) + ", " + frame["arm"].astype(str)
 
 
 def _group(term: Any, frame: pd.DataFrame, fits: Sequence[str]) -> Group:

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import Field
 
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.kinds import PLANTED_MARK
 from cinorms.entries.options import Names
 from cinorms.printed.cells import Cell, Group, Printed, heading
 from cinorms.printed.options import PrintedOptions
@@ -44,7 +44,7 @@ def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed
         groups=(Group("", rows),),
         notes=("Capacity: parameters in billions; NA: not published.",)
         + ((PLANTED_MARK,) if any(of["engine"] == "planted" for of in entry.registry.values()) else ()),
-        n_texts=5,
+        texts=range(5),
     )
 
 
