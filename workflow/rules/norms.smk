@@ -20,7 +20,7 @@ rule assess_norms:
         mem_mb=1500,
         runtime=10,
     params:
-        consensus=STUDY.settings["norms"]["consensus"],
+        consensus=STUDY.settings.norms.consensus,
         t_val=STUDY.all_thresholds()[0],
         t_maj=STUDY.all_thresholds()[1],
         code=code_of("assess_norms"),

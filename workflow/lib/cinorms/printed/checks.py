@@ -36,7 +36,7 @@ def check_printed(study: Study, name: str, entry: Mapping[str, Any], file: str, 
 
 
 def _check_sources(study: Study, key: str, entry: Mapping[str, Any], file: str, hint: str) -> None:
-    kinds, analyses = SOURCES[entry["kind"]], study.settings["analyses"]
+    kinds, analyses = SOURCES[entry["kind"]], study.settings.analyses
     fitting = [name for name, analysis in analyses.items() if analysis["kind"] in kinds]
     for source in entry["from"]:
         if source not in fitting:
