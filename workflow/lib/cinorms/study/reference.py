@@ -18,15 +18,14 @@ from cinorms.entries.registry import SECTIONS, kinds
 
 TITLES = {"analyses": "Analyses", "figures": "Figures", "printed": "Printed tables"}
 INTRODUCTIONS = {
-    "analyses": "Each entry of a study's `analyses` makes one table, `results/{study}/tables/{name}.csv` (and `.parquet`, "
-    "`.tex`). Every table ends with the column `any_planted`: whether any of its respondents is planted (simulated, with "
-    "known norms).",
-    "figures": "Each entry of a study's `figures` makes one figure, `results/{study}/figures/{name}.pdf` (and `.png`, `.svg`), "
-    "its caption (`.txt`) and the numbers it shows (`.csv`).",
+    "analyses": "Each entry of a study's `analyses` makes one table, `results/{study}/tables/{name}.csv` (and "
+    "`.parquet`, `.tex`). Every table ends with the column `any_planted`: whether any of its respondents is planted "
+    "(simulated, with known norms).",
+    "figures": "Each entry of a study's `figures` makes one figure, `results/{study}/figures/{name}.pdf` (and `.png`, "
+    "`.svg`), its caption (`.txt`) and the numbers it shows (`.csv`).",
     "printed": "Each entry of a study's `printed` sets tables of `analyses` out as the papers print them: "
     "`results/{study}/printed/{name}.csv`, `.tex`, `.html`.",
 }
-#: Rows that the reference breaks at, like all Markdown of the project.
 _NOTE = "<!-- Written by `make reference` from the declarations in workflow/lib/cinorms; edit those. -->"
 
 
