@@ -19,6 +19,7 @@ from cinorms.inference.engines.vllm import resources as gpu_requests
 from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
 from cinorms.entries.kinds import KINDS, PLANTED_MARK, inputs_of
+from cinorms.published.releases import SEPARATOR
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
 from cinorms.study.registry import load_planted
