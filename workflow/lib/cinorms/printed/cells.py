@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,15 +48,17 @@ class Group:
 class Printed:
     """A table as it is printed: lines of headings, groups of rows, notes below.
 
-    The first ``n_texts`` columns hold texts, the others numbers. ``grouped`` names what the groups are.
+    ``texts`` are the places of columns that hold texts; the others hold numbers. ``grouped`` names what the
+    groups are. LaTeX breaks long notes into lines unless ``wrap_notes`` is false.
     """
 
     title: str
     header: tuple[tuple[Cell, ...], ...]
     groups: tuple[Group, ...]
     notes: tuple[str, ...] = ()
-    n_texts: int = 1
+    texts: Collection[int] = (0,)
     grouped: str = "group"
+    wrap_notes: bool = True
 
     @property
     def width(self) -> int:
@@ -107,10 +109,9 @@ def threshold(t_maj: Any) -> str:
     return "plurality" if str(t_maj) == "plurality" else f"≥ {100 * float(t_maj):g}%"
 
 
-def together(frames: Sequence[pd.DataFrame], entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows of all tables, of the entry's models in its order where it names some."""
+def together(frames: Sequence[pd.DataFrame], models: Sequence[str] | None) -> pd.DataFrame:
+    """Return the rows of all tables, of ``models`` in their order where there are some."""
     whole = pd.concat(frames, ignore_index=True)
-    models = entry.get("models")
     if not models or "model" not in whole:
         return whole
     order = {model: i for i, model in enumerate(models)}
