@@ -36,7 +36,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Release:
-    """What a paper's authors published; ``numbers`` are the files with the paper's printed numbers."""
+    """What a paper's authors published; ``numbers`` are the files with the paper's printed numbers.
+
+    ``reaches`` holds, by item and cell, how far a number computed by an optimiser moves with the machine.
+    """
 
     name: str
     title: str
@@ -47,6 +50,7 @@ class Release:
     models: dict[str, str]
     numbers: tuple[Path, ...]
     remarks: tuple[dict[str, str], ...]
+    reaches: dict[tuple[str, str], float]
 
 
 def load_release(path: str | Path) -> Release:
@@ -76,6 +80,7 @@ def load_release(path: str | Path) -> Release:
         models=dict(document["models"]),
         numbers=numbers,
         remarks=tuple(document.get("remarks", [])),
+        reaches={(one["item"], one["cell"]): float(one["by"]) for one in document.get("reach", [])},
     )
 
 
