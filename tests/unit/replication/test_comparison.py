@@ -22,7 +22,7 @@ from cinorms.prompts.variants import list_variants
 from cinorms.published import releases
 from cinorms.published.releases import load_release
 from cinorms.replication import comparison, page
-from cinorms.stats.clm.fit import fit_clm
+from cinorms.stats.clm import fit_clm
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
 from cinorms.study.plan import as_text, estimate

@@ -11,7 +11,7 @@ import pandas as pd
 from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.shared import Entry, chosen, for_each, held
 from cinorms.entries.kinds import Selected
-from cinorms.stats.clm.fit import ClmFit, fit_clm
+from cinorms.stats.clm import ClmFit, fit_clm
 from cinorms.vignettes.factors import JOINT, text
 
 Planted = Mapping[tuple[str, str], pd.DataFrame]

@@ -25,7 +25,7 @@ from cinorms.analyses.names import OTHER_FACTORS, POOLS_ARMS, POOLS_MODELS, RESP
 from cinorms.analyses.shared import Entry, chosen_each, held, named, stack
 from cinorms.entries.kinds import Selected
 from cinorms.norms.assessment import valid_levels
-from cinorms.stats.clm.fit import COEFFICIENT_COLUMNS, ClmFit, fit_clm
+from cinorms.stats.clm import COEFFICIENT_COLUMNS, ClmFit, fit_clm, fit_clmm
 from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
 from cinorms.vignettes.factors import text
 
@@ -195,8 +195,6 @@ def _fit(task: Task, entry: Entry, cluster: str | None = None) -> Any:
         return "one_flow", "all answers are about one flow"
     link = entry.get("link", "logit")
     if entry.get("errors") in _INTERCEPTS:
-        from cinorms.stats.clm.mixed import fit_clmm
-
         groups = _INTERCEPTS[entry["errors"]]
         few = [name for name in groups if len(used) and used[name].nunique() < 2]
         if few:
