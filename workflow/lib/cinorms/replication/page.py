@@ -11,7 +11,7 @@ import pandas as pd
 from cinorms import __version__
 from cinorms.core.rounding import rounded_once
 from cinorms.published.releases import Release
-from cinorms.replication.comparison import mismatches, summary
+from cinorms.replication.comparison import MATCHED, mismatches, summary
 
 #: An item with this ending is no list of its own: it stands beside the item that it is called after.
 BESIDE = ", maximum likelihood"
@@ -37,6 +37,7 @@ def render(release: Release, comparison: pd.DataFrame, models: Sequence[str]) ->
         total=int(counted["total"].sum()),
         missed=mismatches(comparison).to_dict("records"),
         twice=rounded_twice(comparison).to_dict("records"),
+        reached=comparison[comparison["match"] == "within reach"].to_dict("records"),
         besides=[_besides(name, group) for name, group in _items(comparison) if name.endswith(BESIDE)],
         items=[
             _item(name, group, comparison) for name, group in _items(comparison) if not name.endswith(BESIDE)
@@ -68,7 +69,7 @@ def _item(name: str, group: pd.DataFrame, comparison: pd.DataFrame) -> dict[str,
     return {
         "name": name,
         "counted": bool(counted.any()),
-        "matched": int(group["match"].eq("yes").sum()),
+        "matched": int(group["match"].isin(MATCHED).sum()),
         "total": int(counted.sum()),
         "beside": len(beside) > 0,
         "rows": [row | {"beside": beside.get(row["cell"], "")} for row in group.to_dict("records")],
