@@ -13,7 +13,7 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     entry = snakemake.params.entry
     kind = KINDS["analyses"][entry["kind"]]
-    paths = {name: list(files) for name, files in snakemake.input.items()}
+    paths = {name: list(files) for name, files in snakemake.input.items() if name != "templates"}
     table = kind.load()(
         read_selected(kind, entry, paths["frames"]), entry, **read_further(kind, entry, paths)
     )
