@@ -13,7 +13,7 @@ from cinorms.entries.options import Options
 from cinorms.entries.registry import kinds
 from cinorms.vignettes.factors import Design
 
-O = TypeVar("O", bound=Options)  # noqa: E741 (the name of a type)
+O = TypeVar("O", bound=Options, covariant=True)  # noqa: E741 (the name of a type)
 
 Pair = tuple[str, str]
 
