@@ -104,14 +104,14 @@ def _levels(study: Study, entry: Mapping[str, Any], factor: str) -> list[str]:
     if factor in MODEL_ATTRIBUTES:
         return list(dict.fromkeys(text(study.attributes(model)[factor]) for model in models))
     if factor in ARM_ATTRIBUTES:
-        return list(dict.fromkeys(text(study.conditions(arm)[factor]) for arm in entry["arms"]))
+        return list(dict.fromkeys(text(study.arms[arm].conditions()[factor]) for arm in entry["arms"]))
     return list(
         dict.fromkeys(level for arm in entry["arms"] for level in _levels_of_dataset(study, arm, factor))
     )
 
 
 def _levels_of_dataset(study: Study, arm: str, factor: str) -> Iterable[str]:
-    dataset = study.dataset(study.arms[arm]["dataset"])
+    dataset = study.dataset(study.arms[arm].dataset)
     parts = factor.split(JOINT)
     if not set(parts) <= set(dataset.factors):
         return

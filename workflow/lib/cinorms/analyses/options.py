@@ -112,7 +112,7 @@ class RegressionOptions(Factors, Baselines):
         if factor in MODEL_ATTRIBUTES:
             return list(dict.fromkeys(text(study.attributes(model)[factor]) for model in models))
         if factor in ARM_ATTRIBUTES:
-            return list(dict.fromkeys(text(study.conditions(arm)[factor]) for arm in self.arms))
+            return list(dict.fromkeys(text(study.arms[arm].conditions()[factor]) for arm in self.arms))
         return super().levels(place, factor)
 
 
@@ -171,7 +171,7 @@ class Expects(OfNorms):
 
 def _levels(place: Place, arm: str, factor: str) -> Iterable[str]:
     """Yield the levels of a factor of the arm's dataset, or of several linked ones."""
-    dataset = place.study.dataset(place.study.arms[arm]["dataset"])
+    dataset = place.study.dataset(place.study.arms[arm].dataset)
     parts = factor.split(JOINT)
     if not set(parts) <= set(dataset.factors):
         return

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Options
 from cinorms.entries.registry import kinds
+from cinorms.norms.assessment import Consensus, Majority
 from cinorms.vignettes.factors import Design
 
 O = TypeVar("O", bound=Options, covariant=True)  # noqa: E741 (the name of a type)
@@ -48,10 +49,10 @@ class Entry(Generic[O]):
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     t_val: Mapping[str, int] = field(default_factory=dict)
-    t_maj: float | Literal["plurality"] = "plurality"
-    consensus: Literal["strict", "papers"] = "strict"
+    t_maj: Majority = "plurality"
+    consensus: Consensus = "strict"
     t_vals: tuple[int, ...] = ()
-    t_majs: tuple[float | Literal["plurality"], ...] = ()
+    t_majs: tuple[Majority, ...] = ()
     planted: bool = False
     registry: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 

@@ -23,7 +23,7 @@ _ONE_DATASET = ("norms", "agreement")
 def check_figure(study: Study, name: str, entry: Mapping[str, Any], file: str, hint: str = "") -> None:
     """Raise ``ConfigError`` for a factor, table or number of models in an entry that cannot be drawn."""
     key = f"figures.{name}"
-    datasets = list(dict.fromkeys(study.arms[arm]["dataset"] for arm in entry["arms"]))
+    datasets = list(dict.fromkeys(study.arms[arm].dataset for arm in entry["arms"]))
     if entry["kind"] in _ONE_DATASET and len(datasets) > 1:
         raise ConfigError(
             f"{file}: {key}.arms: arms of one dataset are needed, these have {', '.join(datasets)}"
@@ -80,8 +80,8 @@ def _loose(study: Study, arm: str, entry: Mapping[str, Any], factors: Sequence[s
     """Return the factors with several levels that have no place, nor any factor that they are linked with."""
     linked = [group for group in study.design(arm)["linked"] if set(group) & set(factors)]
     bound = {*factors, *(factor for group in linked for factor in group)}
-    levels = study.dataset(study.arms[arm]["dataset"]).factors
-    chosen = {**levels, **study.arms[arm]["select"], **entry.get("select", {})}
+    levels = study.dataset(study.arms[arm].dataset).factors
+    chosen = {**levels, **study.arms[arm].select, **entry.get("select", {})}
     return [factor for factor in levels if factor not in bound and len(chosen[factor]) > 1]
 
 
@@ -92,12 +92,12 @@ def _factors(study: Study, arm: str) -> list[str]:
 
 def _check_factor(study: Study, arm: str, key: str, factor: str, file: str) -> None:
     if factor not in _factors(study, arm):
-        dataset = study.arms[arm]["dataset"]
+        dataset = study.arms[arm].dataset
         raise unknown(file, key, factor, _factors(study, arm), f"factor of dataset {dataset!r}")
 
 
 def _check_table(study: Study, key: str, entry: Mapping[str, Any], file: str, hint: str) -> None:
-    analyses = study.settings["analyses"]
+    analyses = study.settings.analyses
     fitting = [name for name, analysis in analyses.items() if analysis["kind"] in TABLES]
     if entry["table"] not in fitting:
         raise unknown(file, f"{key}.table", entry["table"], fitting, "analysis with terms", hint)
