@@ -20,6 +20,7 @@ from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.files import inputs_of
+from cinorms.published.releases import SEPARATOR
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
 from cinorms.study.registry import load_planted

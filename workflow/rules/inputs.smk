@@ -9,9 +9,9 @@ def get_models_of(engine):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def get_dataset_file(wildcards):
-    """Return the YAML file of a dataset."""
-    return str(ROOT.names("vignettes")[wildcards.dataset])
+def get_dataset_files(wildcards):
+    """Return the YAML file of a dataset, and the files that it names by a path."""
+    return STUDY.dataset(wildcards.dataset).inputs()
 
 
 def get_null_principle(wildcards):
@@ -185,6 +185,12 @@ def get_control_norms(wildcards):
 def get_whole_spec(wildcards):
     """Return the spec of a model in an arm as if it were asked in one shard."""
     return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1")
+
+
+def get_release_files(wildcards):
+    """Return the YAML file of the release that an arm's answers come from, and the file it names by a path."""
+    name, frame = STUDY.arms[wildcards.arm]["frame"].split(SEPARATOR)
+    return STUDY.release(name).inputs(frame)
 
 
 def get_raw_file(wildcards):

@@ -75,7 +75,7 @@ class Baselines(OfArms):
         return list(dict.fromkeys(level for arm in self.arms for level in _levels(place, arm, factor)))
 
 
-class RegressionOptions(Factors, Baselines):
+class RegressionOptions(Baselines, Factors, OfFlows):
     """Options of a cumulative link model."""
 
     factors: LeftOut[Names] = Field(
@@ -84,6 +84,11 @@ class RegressionOptions(Factors, Baselines):
         "makes one regression of several models or arms; all of the dataset's where left out.",
     )
     link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link of the cumulative model.")
+
+    @property
+    def estimation(self) -> str:
+        """How it is estimated, as the table names it."""
+        return "newton"
 
     def check_factors(self, place: Place) -> None:
         """Look up the factors, and refuse an attribute that one of the models does not have."""
