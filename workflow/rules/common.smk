@@ -18,7 +18,8 @@ from snakemake.settings.types import DeploymentMethod
 from cinorms.inference.engines.vllm import resources as gpu_requests
 from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
-from cinorms.entries.kinds import KINDS, PLANTED_MARK, inputs_of
+from cinorms.core.labels import PLANTED_MARK
+from cinorms.entries.kinds import KINDS, inputs_of
 from cinorms.norms.assessment import status_column
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from cinorms.core import tables
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.logs import start_logging
-from cinorms.entries.kinds import KINDS, PLANTED_MARK, read_further, read_selected
+from cinorms.entries.kinds import KINDS, read_further, read_selected
 from cinorms.printed.latex import to_latex
 
 if __name__ == "__main__":

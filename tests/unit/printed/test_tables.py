@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.kinds import Selected
-from cinorms.printed.cells import PLANTED_MARK, Cell, Group, Printed, heading, p_starred, p_times, share
+from cinorms.printed.cells import Cell, Group, Printed, heading, p_starred, p_times, share
 from cinorms.printed.coefficients import coefficients
 from cinorms.printed.filtering import discarded, lost
 from cinorms.printed.models import models, optimisation

@@ -24,7 +24,7 @@ from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import describe, describe_for_card
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings, interval
-from cinorms.report.page import embedded, ink_on, policy, render
+from cinorms.report.page import embedded, policy, render
 from cinorms.report.results import Material, read_material
 from cinorms.report.sections import SECTIONS, sections, svg_address
 from cinorms.report.words import STATUSES, link, number, share
@@ -334,13 +334,6 @@ def test_a_study_without_figures_and_tables_has_a_page(material: Material) -> No
 
 def test_the_same_study_gives_the_same_page(material: Material) -> None:
     assert render(material, COMMAND) == render(material, COMMAND)
-
-
-@pytest.mark.parametrize(
-    ("colour", "ink"), [("#ffffff", "#000000"), ("#000000", "#ffffff"), ("#d2722f", "#000000")]
-)
-def test_small_numbers_stand_in_the_ink_with_more_contrast(colour: str, ink: str) -> None:
-    assert ink_on(colour) == ink
 
 
 # --- What is said of a study

@@ -1,5 +1,6 @@
 """p-values below the float range, their text, and corrections on the log scale."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -112,3 +113,10 @@ def test_columns():
     assert found["p_holm"].iloc[0] == pvalues.SMALLEST
     assert found["p_holm"].isna().tolist() == [False, True]
     assert list(table) == ["model_a", "log10_p", "status"]
+
+
+@pytest.mark.parametrize(
+    ("p", "stars"), [(0.05, ""), (0.049, "*"), (0.01, "*"), (0.0099, "**"), (0.00099, "***")]
+)
+def test_stars_are_below_their_bound(p, stars):
+    assert pvalues.stars(math.log10(p)) == stars

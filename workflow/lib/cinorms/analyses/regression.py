@@ -23,6 +23,7 @@ from cinorms.analyses.factors import (
 )
 from cinorms.analyses.names import OTHER_FACTORS, POOLS_ARMS, POOLS_MODELS, RESPONSE_FACTORS
 from cinorms.analyses.shared import Entry, chosen_each, held, named, stack
+from cinorms.core.labels import POOLED
 from cinorms.entries.kinds import Selected
 from cinorms.norms.assessment import valid_levels
 from cinorms.stats.clm.fit import COEFFICIENT_COLUMNS, ClmFit, fit_clm
@@ -31,8 +32,6 @@ from cinorms.vignettes.factors import text
 
 #: Random intercepts that ``errors`` asks for.
 _INTERCEPTS = {"flow_intercept": ("flow",), "crossed_intercepts": ("flow", "variant")}
-#: What a regression of several models or arms has in the column of the one it is not of.
-POOLED = "pooled"
 
 _NOT_OF_DATASET = frozenset({*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES, *OTHER_FACTORS, *RESPONSE_FACTORS})
 _FIT_COLUMNS = [

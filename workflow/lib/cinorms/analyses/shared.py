@@ -11,6 +11,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
 from cinorms.norms.assessment import Majority
+from cinorms.vignettes.factors import has_levels
 
 
 def for_each(selected: Iterable[Selected], make: Callable[[Selected], pd.DataFrame]) -> pd.DataFrame:
@@ -41,10 +42,8 @@ def chosen(frame: pd.DataFrame, entry: Entry[OfFlows], vignettes: pd.DataFrame) 
     """Return the rows of ``frame`` whose flow has one of the levels that the entry's ``select`` names."""
     if not entry.options.select:
         return frame
-    keep = pd.Series(True, index=vignettes.index)
-    for factor, levels in entry.options.select.items():
-        keep &= vignettes[factor].astype(str).isin([str(level) for level in levels])
-    return frame[frame["flow"].isin(vignettes.loc[keep, "flow"])].reset_index(drop=True)
+    flows = vignettes.loc[has_levels(vignettes, entry.options.select), "flow"]
+    return frame[frame["flow"].isin(flows)].reset_index(drop=True)
 
 
 def chosen_each(

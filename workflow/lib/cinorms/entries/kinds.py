@@ -13,9 +13,6 @@ import pandas as pd
 
 from cinorms.core import tables
 
-#: What every table, figure and page says that rests on planted respondents.
-PLANTED_MARK = "Planted respondents: no model was asked."
-
 
 class Selected(NamedTuple):
     """One model's table in one arm."""

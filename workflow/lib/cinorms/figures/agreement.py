@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.shared import chosen_each, held
+from cinorms.core.labels import model_labels
 from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import widest, wrap
 from cinorms.figures.theme import (
@@ -18,7 +19,7 @@ from cinorms.figures.theme import (
     base_theme,
     empty,
     finish,
-    is_dark,
+    inks_on_shares,
     selection_said,
     thresholds_said,
 )
@@ -49,7 +50,7 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
         theme,
     )
 
-    names = _names(selected)
+    names = model_labels((one.arm, one.model) for one in selected)
     if len(names) < 2:
         return empty(entry, f"agreement needs two models; {names[0] if names else 'none'} alone is there.")
     frame = matrix(chosen_each(selected, entry, vignettes), entry)
@@ -92,7 +93,7 @@ def matrix(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFra
     Columns: model_a, model_b, panel, value (missing if undefined), n_flows, label, count, ink.
     The diagonal has no value: a model agrees with itself.
     """
-    names = _names(selected)
+    names = model_labels((one.arm, one.model) for one in selected)
     columns = [
         held(one.frame, entry, one.model).set_index("flow")["value"].astype("Float64") for one in selected
     ]
@@ -108,16 +109,10 @@ def matrix(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFra
     frame = pd.concat(parts, ignore_index=True)
     share = frame["panel"] == PANELS["agreement"]
     texts = [f"{v:.0%}" if s else f"{v:.2f}" for v, s in zip(frame["value"].fillna(0), share, strict=True)]
-    dark = frame["value"].fillna(0).clip(0, 1) > 0.75
     return frame.assign(
         label=np.where(frame["value"].isna(), "-", texts),
         count=[f"{n:,}" for n in frame["n_flows"]],
-        ink=np.where(dark & is_dark(SHARE_COLOURS[-1]), "white", "#222222"),
+        ink=inks_on_shares(frame["value"]),
         panel=pd.Categorical(frame["panel"], categories=list(PANELS.values()), ordered=True),
         value=frame["value"].clip(0, 1),
     )
-
-
-def _names(selected: Sequence[Selected]) -> list[str]:
-    arms = {one.arm for one in selected}
-    return [one.model if len(arms) == 1 else f"{one.model}, {one.arm}" for one in selected]

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.shared import chosen_each, held
+from cinorms.core.labels import NO_NORM, model_labels
 from cinorms.core.scales import LEVELS, SCALES
 from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import widest, wrap
@@ -20,11 +21,11 @@ from cinorms.figures.theme import (
     base_theme,
     empty,
     finish,
+    inks_on_shares,
     selection_said,
     thresholds_said,
 )
 
-NO_NORM = "no norm"
 #: Side of a cell in inches.
 CELL = 0.5
 
@@ -104,9 +105,8 @@ def recovered(
     Columns: panel, planted, recovered, flows, of (flows planted at the level), share (missing if there are
     none), label, ink. Respondents that hold no norms (controls) and models have no rows.
     """
-    arms = {one.arm for one in selected}
     parts = []
-    for one in selected:
+    for name, one in zip(model_labels((one.arm, one.model) for one in selected), selected, strict=True):
         truth = planted.get((one.arm, one.model))
         if truth is None or truth["level"].isna().all() or one.frame.empty:
             continue
@@ -123,7 +123,6 @@ def recovered(
         counts = np.zeros((len(options) + 1, len(options)), dtype=int)
         np.add.at(counts, (row[~np.isnan(level)], column), 1)
         across, down = np.meshgrid(options, [NO_NORM, *options])
-        name = one.model if len(arms) == 1 else f"{one.model}, {one.arm}"
         of = np.broadcast_to(counts.sum(axis=0), counts.shape)
         parts.append(
             pd.DataFrame({"panel": name, "planted": across.ravel(), "recovered": down.ravel()}).assign(
@@ -137,7 +136,7 @@ def recovered(
     return frame.assign(
         share=share,
         label=["-" if np.isnan(s) else f"{s:.0%}" if s else "" for s in share],
-        ink=np.where(share.fillna(0) > 0.75, "white", INK),
+        ink=inks_on_shares(share),
         panel=pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from cinorms.core.labels import POOLED, model_labels
 from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import height_of, widest, wrap
 from cinorms.figures.theme import (
@@ -32,8 +33,6 @@ MARKS = {
     "constant_factor": "one level only",
     "not_estimated": "not estimated",
 }
-#: What a regression of several models or arms has in the column of the one it is not of.
-POOLED = "pooled"
 #: Room for the labels of levels and for headings in inches; height of one model's line.
 LABELS, HEADINGS, LINE_HEIGHT = 3.0, 5.4, 0.13
 
@@ -127,8 +126,7 @@ def terms(table: pd.DataFrame, entry: dict[str, Any]) -> pd.DataFrame:
     frame = frame[frame["model"].isin([*(model for _, model in entry["selected"]), POOLED])]
     if entry.get("factors"):
         frame = frame[frame["term"].isin(entry["factors"])]
-    several = len(frame["arm"].unique()) > 1
-    fits = frame["model"] + ", " + frame["arm"] if several else frame["model"]
+    fits = model_labels(zip(frame["arm"], frame["model"], strict=True))
     known = ["term", "level", "baseline", "estimate", "conf_low", "conf_high", "planted", "n", "status"]
     frame = frame.reindex(columns=known).assign(
         fit=pd.Categorical(fits, categories=list(dict.fromkeys(fits)))

@@ -11,7 +11,15 @@ import pandas as pd
 from cinorms.analyses.counts import answer_counts
 from cinorms.core.scales import LEVELS
 from cinorms.entries.kinds import Selected
-from cinorms.figures.theme import LEVEL_COLOURS, STATUS_COLOURS, STATUS_LABELS, Drawn, base_theme, note
+from cinorms.figures.theme import (
+    LEVEL_COLOURS,
+    STATUS_COLOURS,
+    STATUS_LABELS,
+    Drawn,
+    base_theme,
+    ink_on,
+    note,
+)
 
 
 def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
@@ -95,13 +103,8 @@ def segments(counts: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(
         middle=bars.cumsum() - frame["share"] / 2,
         label=[f"{s:.0%}" if s >= 0.04 else "" for s in frame["share"]],
-        ink=["white" if _is_dark(c) else "#222222" for c in frame["colour"]],
+        ink=[ink_on(c) for c in frame["colour"]],
     )
-
-
-def _is_dark(colour: str) -> bool:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 140
 
 
 def _size(entry: dict[str, Any], models: int, arms: int) -> tuple[float, float]:

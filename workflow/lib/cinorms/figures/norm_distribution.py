@@ -9,20 +9,19 @@ import pandas as pd
 
 from cinorms.analyses.shared import chosen_each, thresholds
 from cinorms.core import tables
+from cinorms.core.labels import NORM_LABELS
 from cinorms.core.scales import LEVELS, SCALES
 from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
-    INK,
     LEVEL_COLOURS,
     NORM_COLOURS,
-    NORM_LABELS,
     TEXT_SIZE,
     Drawn,
     base_theme,
     empty,
     finish,
-    is_dark,
+    ink_on,
     selection_said,
     thresholds_said,
 )
@@ -130,7 +129,7 @@ def bars(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame
     return frame.assign(
         share=share,
         label=[f"{s:.0%}" for s in share],
-        ink=["white" if is_dark(c) else INK for c in frame["colour"]],
+        ink=[ink_on(c) for c in frame["colour"]],
         panel=pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
         segment=pd.Categorical(frame["segment"], categories=[*levels, *NORM_LABELS.values()], ordered=True),
     )

@@ -11,6 +11,7 @@ import pandas as pd
 from cinorms.analyses.factors import add_factors
 from cinorms.analyses.shared import chosen, thresholds
 from cinorms.core.errors import ConfigError
+from cinorms.core.labels import NO_NORM, NORM_LABELS, model_labels
 from cinorms.core.scales import LEVELS, SCALES, Scale
 from cinorms.entries.kinds import Selected
 from cinorms.figures.cells import SHAPES, centres, corners, geom_cells
@@ -21,13 +22,12 @@ from cinorms.figures.theme import (
     LEVEL_COLOURS,
     MARGIN,
     NO_NORM_COLOUR,
-    NORM_LABELS,
     TEXT_SIZE,
     Drawn,
     base_theme,
     empty,
     finish,
-    is_dark,
+    ink_on,
     selection_said,
     thresholds_said,
 )
@@ -36,7 +36,6 @@ from cinorms.norms import assessment
 if TYPE_CHECKING:
     from plotnine import ggplot
 
-NO_NORM = "no norm"
 TIE = "tie"
 #: Height of a line of the key and of the shape in it, in inches.
 KEY_LINE, KEY_SHAPE = 0.26, 0.19
@@ -84,7 +83,7 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     if frame.empty:
         return empty(entry, "no flow has the levels selected.")
     at = placed(entry, entry["design"][selected[0].arm]["factors"])
-    names = key_names(selected)
+    names = model_labels((one.arm, one.model) for one in selected)
     rows, columns = _side(frame, at["rows"]), _side(frame, at["columns"])
     layout = lay_out(rows, columns, KEY_LINE * len(names), entry)
     key = _key_lines(names, layout)
@@ -110,12 +109,6 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     return Drawn(
         drawn[0].plot, drawn[0].width, drawn[0].height, drawn[0].caption, tuple(d.plot for d in drawn[1:])
     )
-
-
-def key_names(selected: Sequence[Selected]) -> list[str]:
-    """Return the name of each part of a cell: the model, with its arm where there are several."""
-    arms = {one.arm for one in selected}
-    return [one.model if len(arms) == 1 else f"{one.model}, {one.arm}" for one in selected]
 
 
 def _shown(value: pd.Series[Any], scale: Scale) -> pd.Categorical[Any]:
@@ -184,7 +177,7 @@ def _page(
     )
     options = [*scale.options, NO_NORM]
     colours = dict(zip(options, [*LEVEL_COLOURS.values(), NO_NORM_COLOUR], strict=True))
-    inks = {option: "white" if is_dark(colour) else INK for option, colour in colours.items()}
+    inks = {option: ink_on(colour) for option, colour in colours.items()}
     ties = ties.assign(ink=frame["shown"].astype(str).map(inks).to_numpy())[frame["tie"].to_numpy(dtype=bool)]
     (left, right), (low, high) = _bounds(layout, len(key))
     plot = ggplot(shapes, aes("x", "y")) + geom_cells(aes(group="group", fill="shown"))

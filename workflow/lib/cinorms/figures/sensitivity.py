@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.analyses.shared import chosen_each
+from cinorms.core.labels import model_labels
 from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
@@ -80,15 +81,14 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
 
 def kept_shares(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
     """Return one row per model, t_val and t_maj: panel, line, majority, flows, kept, share (kept / flows)."""
-    arms = {one.arm for one in selected}
     parts = []
-    for one in selected:
+    for name, one in zip(model_labels((one.arm, one.model) for one in selected), selected, strict=True):
         if one.frame.empty:
             continue
         asked = int(one.frame["n_asked"].max())
         t_vals = [t for t in entry["t_vals"] if t <= asked]
         table = survivorship.discarded(one.frame, t_vals, entry["t_majs"])
-        parts.append(table.assign(panel=one.model if len(arms) == 1 else f"{one.model}, {one.arm}"))
+        parts.append(table.assign(panel=name))
     if not parts:
         return pd.DataFrame()
     frame = pd.concat(parts, ignore_index=True)

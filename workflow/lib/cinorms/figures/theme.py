@@ -9,10 +9,12 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.scales import LEVELS
-from cinorms.entries.kinds import PLANTED_MARK
 from cinorms.figures.texts import wrap
 
 if TYPE_CHECKING:
@@ -36,14 +38,15 @@ STATUS_COLOURS = {
     "invalid": "#8c8c8c",
 }
 STATUS_LABELS = {"needs_context": "asks for context", "invalid": "invalid (reason not published)"}
-#: Why a flow has no norm, as a caption says it; and its grey in a bar of norms.
-NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
+#: The grey of a flow without a norm in a bar of norms, by reason.
 NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
 #: Colours of groups that are compared (arms, thresholds), with the marker that says the same in grey.
 GROUP_COLOURS = ("#1f4e79", "#e69f00", "#7fb7a3", "#a8326e", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a")
 GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: From none to all of something, light to dark.
 SHARE_COLOURS = ("#f7f7f7", "#c9dbe8", "#7ba6c6", "#2f6690")
+#: Text on shares up to this is dark.
+LIGHT_SHARES = 0.75
 INK = "#222222"
 
 #: Dots per inch of a PNG.
@@ -153,9 +156,22 @@ def selection_said(entry: Mapping[str, Any]) -> str:
 
 
 def is_dark(colour: str) -> bool:
-    """Tell whether white text reads better on ``colour`` than black."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 140
+    """Tell whether white has more contrast than black on ``colour`` (WCAG 2): small numbers stand on it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    # Contrast to white is 1.05 / (luminance + 0.05), to black (luminance + 0.05) / 0.05.
+    return (luminance + 0.05) ** 2 < 1.05 * 0.05
+
+
+def ink_on(colour: str) -> str:
+    """Return the colour of a figure's text on ``colour``."""
+    return "white" if is_dark(colour) else INK
+
+
+def inks_on_shares(shares: pd.Series[float]) -> npt.NDArray[np.str_]:
+    """Return the colour of text on each of ``shares`` as `SHARE_COLOURS` show them."""
+    return np.where(shares.fillna(0) > LIGHT_SHARES, "white", INK)
 
 
 #: Columns that say where and in which colour something is drawn, not what.

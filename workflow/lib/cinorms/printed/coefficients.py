@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from cinorms.core.labels import model_labels
 from cinorms.entries.kinds import Selected
 from cinorms.printed.cells import (
     NONE,
@@ -42,7 +43,7 @@ def coefficients(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Prin
     frames = [one.frame for one in selected]
     frame = together(frames, entry)
     frame = frame[frame["term"] != THRESHOLD]
-    frame = frame.assign(fit=_fits(frame))
+    frame = frame.assign(fit=model_labels(zip(frame["arm"], frame["model"], strict=True)))
     fits = list(dict.fromkeys(frame["fit"]))
     missing = sorted(set(frame["status"]) - {"ok"})
     reasons = "; ".join(f"{status.replace('_', ' ')}: {_REASONS.get(status, status)}" for status in missing)
@@ -60,13 +61,6 @@ def coefficients(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Prin
         ),
         grouped="factor",
     )
-
-
-def _fits(frame: pd.DataFrame) -> pd.Series[str]:
-    """Return the name of the regression that each row is of: its model, with its arm where there are several."""
-    if len(frame["arm"].unique()) <= 1:
-        return frame["model"].astype(str)
-    return frame["model"].astype(str) + ", " + frame["arm"].astype(str)
 
 
 def _group(term: Any, frame: pd.DataFrame, fits: Sequence[str]) -> Group:

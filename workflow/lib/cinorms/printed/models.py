@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cinorms.entries.kinds import PLANTED_MARK, Selected
+from cinorms.core.labels import PLANTED_MARK
+from cinorms.entries.kinds import Selected
 from cinorms.printed.cells import Cell, Group, Printed, heading
 
 _NOT_KNOWN = "NA"

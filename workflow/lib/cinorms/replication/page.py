@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from cinorms import __version__
+from cinorms.core.rounding import rounded_once
 from cinorms.published.releases import Release
-from cinorms.replication.comparison import mismatches, rounded_once, summary
+from cinorms.replication.comparison import mismatches, summary
 
 #: An item with this ending is no list of its own: it stands beside the item that it is called after.
 BESIDE = ", maximum likelihood"
@@ -45,7 +46,7 @@ def render(release: Release, comparison: pd.DataFrame, models: Sequence[str]) ->
 
 
 def rounded_twice(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that match only because four decimals are rounded first (`replication.rounded`)."""
+    """Return the cells that match only because four decimals are rounded first (`rounding.rounded`)."""
     plain = comparison["printed"].str.fullmatch(r"-?\d+\.\d+") & comparison["match"].eq("yes")
     rows = comparison[plain]
     once = [

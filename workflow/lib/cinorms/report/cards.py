@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms import __version__
-from cinorms.entries.kinds import PLANTED_MARK
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.report.results import Material
 from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import scales, tables
+from cinorms.core.labels import NORM_LABELS
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import Material
 from cinorms.report.words import STATUSES, count, link, listed, plain, share
@@ -292,8 +293,7 @@ def _discarded_said(material: Material, arm: str, n: dict[str, int], of: int, go
     if not gone:
         yield "Every flow has a norm: the consistency filter discarded nothing."
         return
-    reasons = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
-    parts = [f"{reasons[s]} {count(n[s])}" for s in tables.NORM_STATUSES[1:] if n.get(s)]
+    parts = [f"{NORM_LABELS[s]} {count(n[s])}" for s in tables.NORM_STATUSES[1:] if n.get(s)]
     yield (
         f"{count(gone)} of {count(of)} pairs of model and flow ({share(gone, of)}) have no norm: {', '.join(parts)}."
         " That is no neutral norm: this page says nothing about what the model holds there."

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
-from cinorms.entries.kinds import PLANTED_MARK
-from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR
+from cinorms.core.labels import PLANTED_MARK
+from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, is_dark
 from cinorms.report import method
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings
@@ -92,16 +92,8 @@ def _style() -> str:
 
 
 def _colours(colour: str) -> str:
-    return f"{{ background: {colour}; color: {ink_on(colour)}; }}"
-
-
-def ink_on(colour: str) -> str:
-    """Return black or white, whichever has more contrast on ``colour``: small numbers stand on it."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    # Contrast to white is 1.05 / (luminance + 0.05), to black (luminance + 0.05) / 0.05.
-    return "#ffffff" if (luminance + 0.05) ** 2 < 1.05 * 0.05 else "#000000"
+    ink = "#ffffff" if is_dark(colour) else "#000000"
+    return f"{{ background: {colour}; color: {ink}; }}"
 
 
 def _script() -> str:

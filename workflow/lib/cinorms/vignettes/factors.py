@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 #: Joins the names and the levels of linked factors.
 JOINT = " + "
@@ -28,3 +33,11 @@ def default_factors(design: Design) -> list[str]:
 def text(level: Any) -> str:
     """Return a level as text; a whole number has no decimals."""
     return f"{level:g}" if isinstance(level, (int, float)) and not isinstance(level, bool) else str(level)
+
+
+def has_levels(vignettes: pd.DataFrame, select: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.bool_]:
+    """Tell which flows have one of the levels named of every factor that ``select`` names."""
+    keep = np.ones(len(vignettes), dtype=bool)
+    for factor, levels in select.items():
+        keep &= vignettes[factor].astype(str).isin([str(level) for level in levels]).to_numpy()
+    return keep
