@@ -41,7 +41,7 @@ def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -
         for k, model in enumerate(of):
             answers = _answers(vignettes, prompts, k)
             tables.write(answers, folder / f"answers/{arm}/{model}.parquet", tables.ANSWERS)
-            norms = assess(answers, [1, 3], ["plurality", 0.5], "strict")
+            norms = assess(answers, "strict")
             tables.write(norms, folder / f"norms/{arm}/{model}.parquet", tables.NORMS)
             review = pd.DataFrame({"text": [f"{mark} I will not say"], "count": ["3"], "status": ["refusal"]})
             review.to_csv(folder / f"answers/{arm}/{model}.review.csv", index=False)

@@ -20,7 +20,6 @@ from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.kinds import KINDS, inputs_of
-from cinorms.norms.assessment import status_column
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
 from cinorms.study.registry import load_planted

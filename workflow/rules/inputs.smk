@@ -173,12 +173,11 @@ def get_control_arms():
 
 def get_control_norms(wildcards):
     """Return what was planted in the control model, and where to look for what was recovered, as one value."""
-    norms, t_val = STUDY.settings["norms"], STUDY.t_val("control")
     return {
         "arms": get_control_arms(),
         "norms": load_planted(ROOT, "control"),
         "factors": list(STUDY.dataset("iot").factors),
-        "kept": status_column(t_val, norms["t_maj"]),
+        "thresholds": STUDY.thresholds_of("control")._asdict(),
         "seed": CONTROL_SEED,
     }
 

@@ -374,7 +374,8 @@ def test_the_printed_numbers_are_those_of_the_tables_typed_from_the_paper():
 
 def delta_entry(models, between):
     design = {"factors": ["a"], "expected_range": between}
-    return {"arms": ["c"], "design": {"c": design}, "t_val": dict.fromkeys(models, 30), "t_maj": "plurality"}
+    needed = {"t_val": dict.fromkeys(models, 30), "t_maj": "plurality", "consensus": "strict"}
+    return {"arms": ["c"], "design": {"c": design}, **needed}
 
 
 def test_mean_delta_is_the_mean_answer_less_the_expected_value():

@@ -165,7 +165,7 @@ def test_one_model_is_not_said_to_disagree_and_too_little_is_said_to_be_too_litt
         pair: type(c)(c.flows[:2], np.full_like(c.answers[:2], 5), c.shown[:2])
         for pair, c in one.codes.items()
     }
-    empty = {p: n.assign(**{"status_3_0.5": pd.Categorical(["below_t_val"] * 2)}) for p, n in few.items()}
+    empty = {pair: norms.assign(n_valid=2) for pair, norms in few.items()}
     nothing = Material(study, tmp_path, empty, codes, one.vignettes, one.prompts, one.provenance)
     said = [finding.text for finding in findings(nothing)]
     assert "No two levels of a factor have 30 valid answers" in said[0]

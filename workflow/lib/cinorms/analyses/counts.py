@@ -10,6 +10,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import T_MAJ, T_VAL, WHO
+from cinorms.analyses.shared import grid, thresholds
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.scales import LEVELS, SCALES
@@ -17,7 +18,7 @@ from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfArms
-from cinorms.norms.assessment import status_column
+from cinorms.norms import assessment
 
 
 class CountsOptions(OfArms):
@@ -66,15 +67,13 @@ def norm_counts(selected: Sequence[Selected], entry: Entry[CountsOptions]) -> pd
     """Return one row per arm, model, t_val, t_maj and status: the number and the share of flows."""
     rows = []
     for arm, model, norms in selected:
-        for t_val in entry.t_vals:
-            for t_maj in entry.t_majs:
-                counts = norms[status_column(t_val, t_maj)].value_counts()
-                used = t_val == entry.t_val[model] and t_maj == entry.t_maj
-                for status in tables.NORM_STATUSES:
-                    count = int(counts.get(status, 0))
-                    rows.append(
-                        (arm, model, t_val, str(t_maj), used, status, count, _share(count, len(norms)))
-                    )
+        for under in grid(entry):
+            counts = assessment.status(norms, under).value_counts()
+            used = under == thresholds(entry, model)
+            for status in tables.NORM_STATUSES:
+                count = int(counts.get(status, 0))
+                share = _share(count, len(norms))
+                rows.append((arm, model, under.t_val, str(under.t_maj), used, status, count, share))
     columns = ["arm", "model", "t_val", "t_maj", "used", "status", "flows", "share"]
     return pd.DataFrame(rows, columns=columns).astype({"share": "Float64"})
 

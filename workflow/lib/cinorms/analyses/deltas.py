@@ -73,12 +73,12 @@ def mean_delta(selected: Sequence[Selected], entry: Entry, vignettes: Vignettes)
 
 def _bias(one: Selected, entry: Entry, vignettes: pd.DataFrame, expected: Path | None) -> pd.DataFrame:
     """Return the flows of one model with value, expected value and delta."""
-    t_val, t_maj = thresholds(entry, one.model)
+    needed = thresholds(entry, one.model)
     of_means = entry.get("of") == "means"
     values = (
-        privacy_bias.mean_values(one.frame, t_val)
+        privacy_bias.mean_values(one.frame, needed.t_val)
         if of_means
-        else privacy_bias.norm_values(one.frame, t_val, t_maj)
+        else privacy_bias.norm_values(one.frame, needed)
     )
     design = entry["design"][one.arm]
     asked = vignettes[vignettes["flow"].isin(one.frame["flow"])]

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.analyses.factors import add_factors, usual_factors
-from cinorms.analyses.shared import Entry, chosen_each, for_each, held, thresholds
+from cinorms.analyses.shared import Entry, chosen_each, for_each, grid, held, thresholds
 from cinorms.entries.kinds import Selected
 from cinorms.norms.assessment import Majority
 from cinorms.stats import survivorship
@@ -19,13 +19,16 @@ _MEASURES = ("n_minority", "share", "variance", "deviation", "max_deviation")
 
 def discarded(selected: Sequence[Selected], entry: Entry) -> pd.DataFrame:
     """Return `survivorship.discarded` of every model under all thresholds of the study (PETS Table 2)."""
-    return for_each(selected, lambda one: survivorship.discarded(one.frame, entry["t_vals"], entry["t_majs"]))
+    return for_each(selected, lambda one: survivorship.discarded(one.frame, grid(entry)))
 
 
 def lost(selected: Sequence[Selected], entry: Entry) -> pd.DataFrame:
     """Return `survivorship.lost` of every model, for every two majority thresholds (PETS Table 3)."""
     steps: list[tuple[Majority, Majority]] = list(itertools.combinations(entry["t_majs"], 2))
-    return for_each(selected, lambda one: survivorship.lost(one.frame, entry["t_val"][one.model], steps))
+    return for_each(
+        selected,
+        lambda one: survivorship.lost(one.frame, entry["t_val"][one.model], steps, entry["consensus"]),
+    )
 
 
 def discarded_levels(
@@ -77,9 +80,9 @@ def _by_factor(
 ) -> pd.DataFrame:
     def of(one: Selected) -> pd.DataFrame:
         factors = entry.get("factors") or usual_factors(vignettes[one.arm], entry["design"][one.arm])
-        t_val, t_maj = thresholds(entry, one.model)
+        needed = thresholds(entry, one.model)
         with_joint = add_factors(vignettes[one.arm][["flow"]], vignettes[one.arm], factors)
-        table: pd.DataFrame = make(one.frame, with_joint, factors, t_val, t_maj)
-        return table.assign(t_val=t_val, t_maj=str(t_maj))
+        table: pd.DataFrame = make(one.frame, with_joint, factors, needed)
+        return table.assign(t_val=needed.t_val, t_maj=str(needed.t_maj))
 
     return for_each(chosen_each(selected, entry, vignettes), of)

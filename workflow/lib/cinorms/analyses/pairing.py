@@ -75,8 +75,8 @@ def side_by_side(selected: Sequence[Selected], entry: Entry[Any], group: Sequenc
     """Return the kept norms of the group, one column each, flows as rows."""
     names = labels_of(selected, group)
     frames = {name: selected[i].frame for name, i in zip(names, group, strict=True)}
-    t_val = {name: thresholds(entry, selected[i].model)[0] for name, i in zip(names, group, strict=True)}
-    return hypotheses.pair_norms(frames, t_val, entry.t_maj)
+    needed = {name: thresholds(entry, selected[i].model) for name, i in zip(names, group, strict=True)}
+    return hypotheses.pair_norms(frames, needed)
 
 
 def _attributes(selected: Sequence[Selected], entry: Entry[Compares], varied: Sequence[str]) -> pd.DataFrame:

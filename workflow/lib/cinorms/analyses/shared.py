@@ -10,7 +10,7 @@ import pandas as pd
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Majority
+from cinorms.norms.assessment import Thresholds
 from cinorms.vignettes.factors import has_levels
 
 
@@ -33,9 +33,14 @@ def stack(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(some or parts[:1], ignore_index=True) if parts else pd.DataFrame()
 
 
-def thresholds(entry: Entry[Any], model: str) -> tuple[int, Majority]:
-    """Return the t_val and t_maj under which an entry takes a model's norms."""
-    return entry.t_val[model], entry.t_maj
+def thresholds(entry: Entry[Any], model: str) -> Thresholds:
+    """Return the thresholds under which an entry takes a model's norms."""
+    return Thresholds(entry.t_val[model], entry.t_maj, entry.consensus)
+
+
+def grid(entry: Entry[Any]) -> list[Thresholds]:
+    """Return all thresholds of the study, under which kinds about thresholds judge every flow."""
+    return assessment.grid(entry.t_vals, entry.t_majs, entry.consensus)
 
 
 def chosen(frame: pd.DataFrame, entry: Entry[OfFlows], vignettes: pd.DataFrame) -> pd.DataFrame:
@@ -55,5 +60,5 @@ def chosen_each(
 
 def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
     """Return flow and value of every flow, the value missing where the model holds no norm."""
-    kept = assessment.status(norms, *thresholds(entry, model)) == "kept"
+    kept = assessment.status(norms, thresholds(entry, model)) == "kept"
     return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})

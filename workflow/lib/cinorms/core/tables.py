@@ -43,7 +43,7 @@ NULLABLE_INTS = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int3
 class Contract:
     """Columns with their types, the key that must be unique, and a version that a change must raise.
 
-    ``extra`` is the type of further columns (factors of a dataset, statuses under thresholds);
+    ``extra`` is the type of further columns (factors of a dataset);
     ``None`` forbids them. ``nullable`` names the columns in which a missing value has a meaning.
     """
 
@@ -125,7 +125,7 @@ ANSWERS = Contract(
 )
 NORMS = Contract(
     "norms",
-    1,
+    2,
     ("flow",),
     {
         "flow": pa.int32(),
@@ -144,7 +144,6 @@ NORMS = Contract(
         "entropy": pa.float64(),
     },
     nullable=frozenset({"value", "share", "mean", "variance", "entropy"}),
-    extra=CATEGORY,
 )
 PLANTED = Contract(
     "planted",

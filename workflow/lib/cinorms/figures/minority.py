@@ -56,7 +56,7 @@ def deviations(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.Dat
     """Return a row per arm, model and panel: row (model), group (arm), panel, kept (flows), n and its box."""
     rows = []
     for one in selected:
-        kept = one.frame[assessment.status(one.frame, *thresholds(entry, one.model)) == "kept"]
+        kept = one.frame[assessment.status(one.frame, thresholds(entry, one.model)) == "kept"]
         found = survivorship.minority(kept)
         for panel in PANELS:
             numbers = boxes.summary(found[panel].to_numpy(dtype="float64"))

@@ -103,7 +103,7 @@ def bars(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame
     rows: list[dict[str, Any]] = []
     for one in selected:
         options = SCALES[entry["scales"][one.arm]].options
-        status = assessment.status(one.frame, *thresholds(entry, one.model)).astype(str)
+        status = assessment.status(one.frame, thresholds(entry, one.model)).astype(str)
         held = one.frame["value"].where(status == "kept").value_counts()
         gone = status.value_counts()
         counts = [(o, int(held.get(v, 0)), LEVEL_COLOURS[v]) for o, v in zip(options, LEVELS, strict=True)]

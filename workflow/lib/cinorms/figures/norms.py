@@ -57,7 +57,7 @@ def cells(
     parts = []
     for number, one in enumerate(selected):
         norms = chosen(one.frame, entry, vignettes[one.arm])
-        status = assessment.status(norms, *thresholds(entry, one.model)).astype(str)
+        status = assessment.status(norms, thresholds(entry, one.model)).astype(str)
         value = norms["value"].where(status == "kept")
         scale = SCALES[entry["scales"][one.arm]]
         frame = pd.DataFrame({"part": number, "arm": one.arm, "model": one.model, "flow": norms["flow"]})

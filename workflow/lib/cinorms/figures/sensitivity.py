@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.analyses.shared import chosen_each
+from cinorms.analyses.shared import chosen_each, grid
 from cinorms.core.labels import model_labels
 from cinorms.entries.kinds import Selected
 from cinorms.figures.texts import wrap
@@ -86,8 +86,7 @@ def kept_shares(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.Da
         if one.frame.empty:
             continue
         asked = int(one.frame["n_asked"].max())
-        t_vals = [t for t in entry["t_vals"] if t <= asked]
-        table = survivorship.discarded(one.frame, t_vals, entry["t_majs"])
+        table = survivorship.discarded(one.frame, [under for under in grid(entry) if under.t_val <= asked])
         parts.append(table.assign(panel=name))
     if not parts:
         return pd.DataFrame()

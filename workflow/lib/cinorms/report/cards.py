@@ -10,6 +10,7 @@ import pandas as pd
 
 from cinorms import __version__
 from cinorms.core.labels import PLANTED_MARK
+from cinorms.norms import assessment
 from cinorms.report.results import Material
 from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
 
@@ -116,11 +117,10 @@ def _extremes(material: Material, arm: str, model: str, kept: Any, best: bool) -
 def _sensitivity(material: Material, norms: pd.DataFrame, kept: Any) -> dict[str, Any]:
     """Return how firmly norms are held, and how many would be left under every pair of thresholds."""
     pairs = {}
-    for t_val in material.study["grid"][0]:
-        for t_maj in material.study["grid"][1]:
-            name = f"status_{t_val}_{t_maj if t_maj == 'plurality' else format(t_maj, 'g')}"
-            if name in norms:
-                pairs[name.removeprefix("status_")] = int((norms[name] == "kept").sum())
+    t_vals, t_majs = material.study["grid"]
+    for under in assessment.grid(t_vals, t_majs, material.study["consensus"]):
+        t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
+        pairs[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
     firm = norms.loc[kept, "share"]
     return {
         "mean_share": round(float(firm.mean()), 4) if len(firm) else None,

@@ -12,6 +12,7 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.norms import assessment
+from cinorms.norms.assessment import Thresholds
 from cinorms.report.answer_codes import Codes, encode
 
 Pair = tuple[str, str]
@@ -44,9 +45,9 @@ class Material:
 
     def status(self, arm: str, model: str) -> pd.Series[str]:
         """Return why each flow of a model has a norm or none, under the study's own thresholds."""
-        return assessment.status(
-            self.norms[arm, model], self.study["t_val"][model], self.study["t_maj"]
-        ).astype(str)
+        study = self.study
+        needed = Thresholds(study["t_val"][model], study["t_maj"], study["consensus"])
+        return assessment.status(self.norms[arm, model], needed).astype(str)
 
     def held(self, arm: str, model: str) -> pd.Series[Any]:
         """Return the value of every norm that a model holds; index: flow."""

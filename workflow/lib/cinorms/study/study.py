@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cinorms.norms.assessment import Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
 from cinorms.published.releases import Release, load_release, raw_file
@@ -130,20 +130,17 @@ class Study:
         norms = self.settings["norms"]
         return int(norms["t_val_for"].get(model, norms["t_val"]))
 
+    def thresholds_of(self, model: str) -> Thresholds:
+        """Return what a flow of ``model`` needs to hold a norm."""
+        norms = self.settings["norms"]
+        return Thresholds(self.t_val(model), norms["t_maj"], norms["consensus"])
+
     def thresholds(self) -> tuple[list[int], list[float | str]]:
         """Return every t_val and every t_maj under which flows are judged, the study's own among them."""
         norms = self.settings["norms"]
         t_vals = {norms["t_val"], *norms["t_val_for"].values(), *norms["grid"]["t_val"]}
-        return _sorted(t_vals, [*norms["grid"]["t_maj"], norms["t_maj"]])
-
-    def all_thresholds(self) -> tuple[list[int], list[float | str]]:
-        """Return ``thresholds`` and those that single analyses and figures have instead."""
-        entries = [e for section in ("analyses", "figures") for e in self.settings[section].values()]
-        t_vals, t_majs = self.thresholds()
-        return _sorted(
-            {*t_vals, *(e["t_val"] for e in entries if "t_val" in e)},
-            [*t_majs, *(e["t_maj"] for e in entries if "t_maj" in e)],
-        )
+        t_majs = dict.fromkeys([*norms["grid"]["t_maj"], norms["t_maj"]])
+        return sorted(t_vals), sorted(t_majs, key=lambda t: -1.0 if t == "plurality" else float(t))
 
     def scale(self, arm: str) -> str:
         """Return the name of the answer scale of ``arm``."""
@@ -178,6 +175,7 @@ class Study:
             "t_maj": entry.get("t_maj", self.settings["norms"]["t_maj"]),
             "t_vals": t_vals,
             "t_majs": t_majs,
+            "consensus": self.settings["norms"]["consensus"],
             "planted": any(self.registry_entry(m)["engine"] == "planted" for _, m in selected),
         }
 
@@ -248,11 +246,6 @@ class Study:
     def is_planted(self) -> bool:
         """Tell whether any answer of the study comes from a planted respondent."""
         return any(self.registry_entry(m)["engine"] == "planted" for m in self.all_models())
-
-
-def _sorted(t_vals: Iterable[int], t_majs: Iterable[float | str]) -> tuple[list[int], list[float | str]]:
-    by_size = sorted(dict.fromkeys(t_majs), key=lambda t: -1.0 if t == "plurality" else float(t))
-    return sorted(t_vals), by_size
 
 
 @cache
