@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-
 from pydantic import Field
 
 from cinorms.analyses.columns import T_MAJ, T_VAL, WHO

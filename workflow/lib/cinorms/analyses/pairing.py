@@ -62,7 +62,9 @@ def groups_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[list
         old, new = sorted((group[pair.a], group[pair.b]), reverse=True)
         group = {i: new if found == old else found for i, found in group.items()}
         linked |= {pair.a, pair.b}
-    return [[i for i in sorted(linked) if group[i] == number] for number in sorted({group[i] for i in linked})]
+    return [
+        [i for i in sorted(linked) if group[i] == number] for number in sorted({group[i] for i in linked})
+    ]
 
 
 def labels_of(selected: Sequence[Selected], group: Sequence[int]) -> list[str]:

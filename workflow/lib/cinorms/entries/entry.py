@@ -11,6 +11,7 @@ import pandas as pd
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Options
 from cinorms.entries.registry import kinds
+from cinorms.norms.assessment import Consensus, Majority
 from cinorms.vignettes.factors import Design
 
 O = TypeVar("O", bound=Options)  # noqa: E741 (the name of a type)
@@ -48,10 +49,10 @@ class Entry(Generic[O]):
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     t_val: Mapping[str, int] = field(default_factory=dict)
-    t_maj: float | str = "plurality"
-    consensus: str = "strict"
+    t_maj: Majority = "plurality"
+    consensus: Consensus = "strict"
     t_vals: tuple[int, ...] = ()
-    t_majs: tuple[float | str, ...] = ()
+    t_majs: tuple[Majority, ...] = ()
     planted: bool = False
     registry: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 

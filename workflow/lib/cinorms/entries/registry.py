@@ -19,7 +19,9 @@ def kinds(section: str) -> Mapping[str, Kind]:
     found: dict[str, Kind] = {}
     for kind in _declared(section):
         if kind.name in found:
-            raise ValueError(f"{section}: kind {kind.name!r} is declared in two modules: {found[kind.name].module}, {kind.module}")
+            raise ValueError(
+                f"{section}: kind {kind.name!r} is declared in two modules: {found[kind.name].module}, {kind.module}"
+            )
         found[kind.name] = kind
     return found
 

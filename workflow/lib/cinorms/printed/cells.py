@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,10 +107,9 @@ def threshold(t_maj: Any) -> str:
     return "plurality" if str(t_maj) == "plurality" else f"≥ {100 * float(t_maj):g}%"
 
 
-def together(frames: Sequence[pd.DataFrame], entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows of all tables, of the entry's models in its order where it names some."""
+def together(frames: Sequence[pd.DataFrame], models: Sequence[str] | None) -> pd.DataFrame:
+    """Return the rows of all tables, of ``models`` in their order where there are some."""
     whole = pd.concat(frames, ignore_index=True)
-    models = entry.get("models")
     if not models or "model" not in whole:
         return whole
     order = {model: i for i, model in enumerate(models)}

@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import Field
+
 from cinorms.core.labels import PLANTED_MARK
-from cinorms.entries.kinds import Selected
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Kind
+from cinorms.entries.options import Names
 from cinorms.printed.cells import Cell, Group, Printed, heading
+from cinorms.printed.options import PrintedOptions
 
 _NOT_KNOWN = "NA"
 
 
-def models(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Printed:
-    """Return a row per model of ``entry["registry"]``."""
+class ModelsOptions(PrintedOptions):
+    """Options of the table of models."""
+
+    models: LeftOut[Names] = Field(
+        None, description="Models, in this order; all of the study's where left out."
+    )
+
+
+def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed:
+    """Return a row per model of ``entry.registry``."""
     rows = tuple(
         (
             Cell(name),
@@ -22,14 +36,14 @@ def models(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Printed:
             Cell(optimisation(of["alignment"], of["quantisation"])),
             Cell(_source(of)),
         )
-        for name, of in entry["registry"].items()
+        for name, of in entry.registry.items()
     )
     return Printed(
-        title=entry.get("title", ""),
+        title=entry.options.title,
         header=(heading("Model", "Family", "Capacity", "Optimisation", "Source"),),
         groups=(Group("", rows),),
         notes=("Capacity: parameters in billions; NA: not published.",)
-        + ((PLANTED_MARK,) if any(of["engine"] == "planted" for of in entry["registry"].values()) else ()),
+        + ((PLANTED_MARK,) if any(of["engine"] == "planted" for of in entry.registry.values()) else ()),
         n_texts=5,
     )
 
@@ -48,3 +62,15 @@ def _source(of: Mapping[str, Any]) -> str:
     revision = f", revision {of['revision']}" if of["revision"] else ""
     # An id on the hub is owner/name; anything else is a folder.
     return ("Hugging Face: " if of["source"].count("/") == 1 else "") + str(of["source"]) + revision
+
+
+KINDS = (
+    Kind(
+        name="models",
+        about="The models with family, capacity, optimisation and source, as config/models.yaml has them "
+        "(Table 1 of both papers).",
+        options=ModelsOptions,
+        function=models,
+        reads="registry",
+    ),
+)

@@ -17,7 +17,9 @@ def check_entries(study: Study, layers: Sequence[Layer]) -> None:
     """Check every analysis, figure and printed table of a study."""
     for section in SECTIONS:
         for name, entry in study.settings[section].items():
-            place = Place(study, section, name, str(file_of(layers, section)), _newer(layers, "analyses", section))
+            place = Place(
+                study, section, name, str(file_of(layers, section)), _newer(layers, "analyses", section)
+            )
             _check_entry(place, entry, layers)
 
 
