@@ -14,7 +14,7 @@ from cinorms.entries.registry import kinds
 from cinorms.norms.assessment import Consensus, Majority
 from cinorms.vignettes.factors import Design
 
-O = TypeVar("O", bound=Options)  # noqa: E741 (the name of a type)
+O = TypeVar("O", bound=Options, covariant=True)  # noqa: E741 (the name of a type)
 
 Pair = tuple[str, str]
 
