@@ -19,10 +19,12 @@ from cinorms.inference.engines.vllm import resources as gpu_requests
 from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
 from cinorms.core.labels import PLANTED_MARK
-from cinorms.entries.kinds import KINDS, inputs_of
+from cinorms.entries.files import inputs_of
+from cinorms.published.releases import SEPARATOR
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
 from cinorms.study.registry import load_planted
+from cinorms.study.entries import make_entry
 from cinorms.study.load import load_study
 from cinorms.study.spec import make_spec, make_tuning, shards_of
 from cinorms.core.validation import load_yaml
@@ -58,19 +60,19 @@ RESULTS = f"results/{STUDY.name}"
 AWAITED = STUDY.awaited()
 REPORT = f"{RESULTS}/report/index.html"
 PROVENANCE = f"{RESULTS}/provenance.json"
-TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings["analyses"]]
-PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings["printed"]]
+TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings.analyses]
+PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings.printed]
 PLANTED = [
     f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json"
     for ask in STUDY.asked()
     if ask["engine"] == "planted"
 ]
-FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings["figures"]]
+FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.figures]
 ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
-if STUDY.settings["mirror"]:
+if STUDY.settings.mirror:
     # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
     os.environ.setdefault(
-        "CINORMS_MIRROR", str(Path(STUDY.settings["mirror"]).absolute())
+        "CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute())
     )
 
 
@@ -80,9 +82,9 @@ wildcard_constraints:
     arm="|".join(STUDY.arms),
     model="|".join(map(re.escape, STUDY.all_models())),
     shard=r"\d+-of-\d+",
-    analysis="|".join(STUDY.settings["analyses"]) or "(?!)",
-    figure="|".join(STUDY.settings["figures"]) or "(?!)",
-    printed="|".join(STUDY.settings["printed"]) or "(?!)",
+    analysis="|".join(STUDY.settings.analyses) or "(?!)",
+    figure="|".join(STUDY.settings.figures) or "(?!)",
+    printed="|".join(STUDY.settings.printed) or "(?!)",
     prompt_set="|".join(map(re.escape, AWAITED)) or "(?!)",
 
 

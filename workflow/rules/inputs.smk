@@ -9,9 +9,9 @@ def get_models_of(engine):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def get_dataset_file(wildcards):
-    """Return the YAML file of a dataset."""
-    return str(ROOT.names("vignettes")[wildcards.dataset])
+def get_dataset_files(wildcards):
+    """Return the YAML file of a dataset, and the files that it names by a path."""
+    return STUDY.dataset(wildcards.dataset).inputs()
 
 
 def get_null_principle(wildcards):
@@ -21,13 +21,13 @@ def get_null_principle(wildcards):
 
 def get_prompts_file(wildcards):
     """Return the file that holds the templates of an arm."""
-    return STUDY.prompts_file(STUDY.arms[wildcards.arm]["prompts"])
+    return STUDY.prompts_file(STUDY.arms[wildcards.arm].prompts)
 
 
 def get_declared_prompts(wildcards):
     """Return the YAML file that declares an arm's prompt set, or the prompt set itself."""
     name = (
-        STUDY.arms[wildcards.arm]["prompts"]
+        STUDY.arms[wildcards.arm].prompts
         if hasattr(wildcards, "arm")
         else wildcards.prompt_set
     )
@@ -57,7 +57,7 @@ def get_paraphrase_python(wildcards):
 
 def get_planned_variants(arm):
     """Return the variants of an arm for the plan, which asks no paraphraser either."""
-    awaited = STUDY.arms[arm]["prompts"] in AWAITED
+    awaited = STUDY.arms[arm].prompts in AWAITED
     return (
         f"{RESULTS}/prompts/{arm}.planned.parquet"
         if awaited
@@ -67,7 +67,7 @@ def get_planned_variants(arm):
 
 def get_pilot_answers():
     """Return the answers of the pilot to what this study asks, by arm and model; None without a pilot."""
-    pilot = STUDY.settings["plan"]["pilot"]
+    pilot = STUDY.settings.plan.pilot
     pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()] if pilot else []
     found = [
         (pair, f"results/{pilot}/answers/{pair[0]}/{pair[1]}.parquet") for pair in pairs
@@ -81,13 +81,13 @@ def get_variant_counts(wildcards):
     """Return the numbers of templates and orders of an arm."""
     return {
         "templates": STUDY.templates(wildcards.arm),
-        "orders": STUDY.arms[wildcards.arm]["orders"]["count"],
+        "orders": STUDY.arms[wildcards.arm].orders.count,
     }
 
 
 def get_arm(wildcards):
     """Return the settings of an arm."""
-    return STUDY.arms[wildcards.arm]
+    return STUDY.arms[wildcards.arm].plain()
 
 
 def get_scale(wildcards):
@@ -97,7 +97,7 @@ def get_scale(wildcards):
 
 def get_vignettes(wildcards):
     """Return the vignettes that an arm asks about."""
-    return f"{RESULTS}/vignettes/{STUDY.arms[wildcards.arm]['dataset']}.parquet"
+    return f"{RESULTS}/vignettes/{STUDY.arms[wildcards.arm].dataset}.parquet"
 
 
 def get_spec(wildcards):
@@ -187,6 +187,12 @@ def get_whole_spec(wildcards):
     return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1")
 
 
+def get_release_files(wildcards):
+    """Return the YAML file of the release that an arm's answers come from, and the file it names by a path."""
+    name, frame = STUDY.arms[wildcards.arm]["frame"].split(SEPARATOR)
+    return STUDY.release(name).inputs(frame)
+
+
 def get_raw_file(wildcards):
     """Return the raw CSV file of a model in an arm that takes its responses from there."""
     return STUDY.raw_file(wildcards.arm, wildcards.model)
@@ -223,24 +229,27 @@ def get_asked(wildcards):
 
 def get_overrides(wildcards):
     """Return the file of answers that a person has read, where the study names one."""
-    return [STUDY.settings["overrides"]] if STUDY.settings["overrides"] else []
+    return [STUDY.settings.overrides] if STUDY.settings.overrides else []
+
+
+def make_wanted_entry(wildcards):
+    """Return the analysis, figure or printed table that the wildcards name."""
+    sections = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
+    made = next(w for w in sections if hasattr(wildcards, w))
+    return make_entry(STUDY, sections[made], getattr(wildcards, made))
 
 
 def get_entry(wildcards):
     """Return everything of the study that an analysis, figure or printed table depends on, as one value."""
-    sections = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
-    made = next(w for w in sections if hasattr(wildcards, w))
-    return STUDY.entry(sections[made], getattr(wildcards, made))
+    return make_wanted_entry(wildcards).plain()
 
 
 def get_entry_code(wildcards):
     """Return the digest of the code that makes an analysis, figure or printed table."""
-    entry = get_entry(wildcards)
-    kind = KINDS[entry["section"]][entry["kind"]]
-    return code_of(MAKES[entry["section"]], f"cinorms.{kind.module}")
+    entry = make_wanted_entry(wildcards)
+    return code_of(MAKES[entry.section], entry.declared.module)
 
 
 def get_entry_inputs(wildcards):
     """Return what an analysis, figure or printed table is made from, by name."""
-    entry = get_entry(wildcards)
-    return inputs_of(KINDS[entry["section"]][entry["kind"]], entry, RESULTS)
+    return inputs_of(make_wanted_entry(wildcards), RESULTS)

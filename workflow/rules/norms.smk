@@ -20,7 +20,7 @@ rule assess_norms:
         mem_mb=1500,
         runtime=10,
     params:
-        consensus=STUDY.settings["norms"]["consensus"],
+        consensus=STUDY.settings.norms.consensus,
         code=code_of("assess_norms"),
     script:
         "../scripts/assess_norms.py"

@@ -15,7 +15,7 @@ rule write_card:
         prompts=collect(f"{RESULTS}/prompts/{{arm}}.parquet", arm=STUDY.arms),
         deltas=[
             f"{RESULTS}/tables/{name}.parquet"
-            for name, entry in STUDY.settings["analyses"].items()
+            for name, entry in STUDY.settings.analyses.items()
             if entry["kind"] == "mean_delta"
         ],
         provenance=PROVENANCE,
@@ -46,7 +46,7 @@ rule write_report:
     input:
         figures=collect(
             f"{RESULTS}/figures/{{figure}}.{{ending}}",
-            figure=STUDY.settings["figures"],
+            figure=STUDY.settings.figures,
             ending=["png", "svg", "txt", "csv"],
         ),
         tables=TABLES,
@@ -104,7 +104,7 @@ rule plan:
         vignettes={d: f"{RESULTS}/vignettes/{d}.parquet" for d in STUDY.datasets()},
         variants={arm: get_planned_variants(arm) for arm in STUDY.arms},
         pilot=get_pilot_answers(),
-        target_se=STUDY.settings["plan"]["target_se"],
+        target_se=STUDY.settings.plan.target_se,
         code=code_of("plan"),
     script:
         "../scripts/plan.py"

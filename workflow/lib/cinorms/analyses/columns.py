@@ -19,7 +19,7 @@ STD_ERR = Column("std_err", "Standard error of the estimate.")
 CONF_LOW = Column("conf_low", "Lower end of the 95% interval.")
 CONF_HIGH = Column("conf_high", "Upper end of the 95% interval.")
 STATISTIC = Column("statistic", "The test statistic.")
-P = Column("p", "Two-sided p-value; 0 where it is smaller than the smallest number a computer can hold.")
+P = Column("p", "p-value; where it is below 2.2e-308, the smallest number with full precision, that number.")
 LOG10_P = Column("log10_p", "Logarithm of the p-value to base 10, exact however small it is.")
 P_TEXT = Column("p_text", "The p-value as text.")
 

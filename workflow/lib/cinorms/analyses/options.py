@@ -74,7 +74,7 @@ class Baselines(OfArms):
         return list(dict.fromkeys(level for arm in self.arms for level in _levels(place, arm, factor)))
 
 
-class RegressionOptions(Factors, Baselines):
+class RegressionOptions(Baselines, Factors, OfFlows):
     """Options of a cumulative link model."""
 
     factors: LeftOut[Names] = Field(
@@ -83,6 +83,11 @@ class RegressionOptions(Factors, Baselines):
         "makes one regression of several models or arms; all of the dataset's where left out.",
     )
     link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link of the cumulative model.")
+
+    @property
+    def estimation(self) -> str:
+        """How it is estimated, as the table names it."""
+        return "newton"
 
     def check_factors(self, place: Place) -> None:
         """Look up the factors, and refuse an attribute that one of the models does not have."""
@@ -111,7 +116,7 @@ class RegressionOptions(Factors, Baselines):
         if factor in MODEL_ATTRIBUTES:
             return list(dict.fromkeys(text(study.attributes(model)[factor]) for model in models))
         if factor in ARM_ATTRIBUTES:
-            return list(dict.fromkeys(text(study.conditions(arm)[factor]) for arm in self.arms))
+            return list(dict.fromkeys(text(study.arms[arm].conditions()[factor]) for arm in self.arms))
         return super().levels(place, factor)
 
 
@@ -170,7 +175,7 @@ class Expects(OfNorms):
 
 def _levels(place: Place, arm: str, factor: str) -> Iterable[str]:
     """Yield the levels of a factor of the arm's dataset, or of several linked ones."""
-    dataset = place.study.dataset(place.study.arms[arm]["dataset"])
+    dataset = place.study.dataset(place.study.arms[arm].dataset)
     parts = factor.split(JOINT)
     if not set(parts) <= set(dataset.factors):
         return

@@ -81,6 +81,19 @@ def side_by_side(selected: Sequence[Selected], entry: Entry[Any], group: Sequenc
     return hypotheses.pair_norms(frames, needed)
 
 
+def nothing_to_compare(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the table, as one row that says so where there is nothing to compare.
+
+    Where one of ``columns`` is missing they are put in front.
+    """
+    if table.empty:
+        none = "no two of the selected models differ only in what is compared"
+        table = pd.DataFrame([{"status": "one_model", "reason": none}])
+    if not set(columns) <= set(table.columns):
+        table = table.reindex(columns=list(dict.fromkeys([*columns, *table.columns])))
+    return table
+
+
 def _attributes(selected: Sequence[Selected], entry: Entry[Compares], varied: Sequence[str]) -> pd.DataFrame:
     """Return one row per table: what its model and arm are, in all that must agree and what is varied."""
     across = [name for name in varied if name in ARM_ATTRIBUTES]

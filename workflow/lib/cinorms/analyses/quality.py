@@ -9,8 +9,6 @@ import pandas as pd
 from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.shared import chosen_each, for_each, named, stack
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
-from cinorms.entries.options import OfArms, OfFlows
 from cinorms.stats import missing, reliability
 
 

@@ -6,7 +6,7 @@ names them. To add a kind is to add a file, and deleting the file removes every 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -54,6 +54,10 @@ class Kind:
     def module(self) -> str:
         """Name of the module that makes it: what it imports is what can change the result."""
         return self.function.__module__
+
+    def read(self, stated: Mapping[str, Any]) -> Any:
+        """Return the options that an entry of a study states, defaults filled in."""
+        return self.options(**{key: value for key, value in stated.items() if key != "kind"})
 
     @property
     def schema(self) -> dict[str, Any]:

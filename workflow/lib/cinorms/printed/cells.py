@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,15 +48,17 @@ class Group:
 class Printed:
     """A table as it is printed: lines of headings, groups of rows, notes below.
 
-    The first ``n_texts`` columns hold texts, the others numbers. ``grouped`` names what the groups are.
+    ``texts`` are the places of columns that hold texts; the others hold numbers. ``grouped`` names what the
+    groups are. LaTeX breaks long notes into lines unless ``wrap_notes`` is false.
     """
 
     title: str
     header: tuple[tuple[Cell, ...], ...]
     groups: tuple[Group, ...]
     notes: tuple[str, ...] = ()
-    n_texts: int = 1
+    texts: Collection[int] = (0,)
     grouped: str = "group"
+    wrap_notes: bool = True
 
     @property
     def width(self) -> int:

@@ -44,7 +44,7 @@ def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed
         groups=(Group("", rows),),
         notes=("Capacity: parameters in billions; NA: not published.",)
         + ((PLANTED_MARK,) if any(of["engine"] == "planted" for of in entry.registry.values()) else ()),
-        n_texts=5,
+        texts=range(5),
     )
 
 

@@ -41,7 +41,7 @@ class FromAnalyses(PrintedOptions):
 
     def check(self, place: Place) -> None:
         """Look up the analyses, then the models."""
-        analyses = place.study.settings["analyses"]
+        analyses = place.study.settings.analyses
         fitting = [name for name, stated in analyses.items() if stated["kind"] in self.made_from]
         what = f"analysis of kind {' or '.join(self.made_from)}"
         for source in self.sources:

@@ -35,7 +35,7 @@ class PairsOptions(FromAnalyses):
     def check(self, place: Place) -> None:
         """Refuse pairs that differ in an attribute: they are not all pairs of some models."""
         super().check(place)
-        analyses = place.study.settings["analyses"]
+        analyses = place.study.settings.analyses
         if any("factor" in analyses[source] for source in self.sources):
             raise place.error(
                 "from",

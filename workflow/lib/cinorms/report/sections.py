@@ -26,13 +26,11 @@ MOST_FIGURES = 5_000_000
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, the question it answers, and the kinds of figures and analyses that belong there."""
+    """A heading and the question it answers. A kind names the section that its figures or tables belong to."""
 
     name: str
     title: str
     question: str
-    figures: tuple[str, ...]
-    analyses: tuple[str, ...]
 
 
 SECTIONS = (
@@ -40,66 +38,37 @@ SECTIONS = (
         "answers",
         "Answers and norms",
         "What was answered, and what is held consistently enough to be called a norm?",
-        ("distribution", "norm_distribution", "norms"),
-        ("answer_counts", "norm_counts", "privacy_bias", "missing_answers", "missing_bounds"),
     ),
     Section(
         "sensitivity",
         "Sensitivity to prompts",
         "How much hangs on the wording, on the order of the options, and on the thresholds?",
-        ("variance", "minority", "sensitivity"),
-        (
-            "position_effects",
-            "minority",
-            "stability",
-            "norm_intervals",
-            "discarded",
-            "discarded_levels",
-            "discarded_association",
-            "lost",
-        ),
     ),
     Section(
         "factors",
         "What the norms depend on",
         "Which sender, recipient, information or condition makes a flow more or less acceptable?",
-        ("coefficients",),
-        ("ordinal_regression", "proportional_odds", "response_regression", "marginal_means", "amce"),
     ),
     Section(
         "models",
         "Differences between models",
         "Do the models hold different norms, and do size, alignment or quantisation matter?",
-        (),
-        ("model_tests", "model_pairs", "model_contrasts", "normality"),
     ),
-    Section(
-        "agreement",
-        "Agreement of models",
-        "On how much of what they hold do the models agree?",
-        ("agreement",),
-        ("agreement_pairs", "agreement_sets"),
-    ),
+    Section("agreement", "Agreement of models", "On how much of what they hold do the models agree?"),
     Section(
         "delta",
         "Distance from expected values",
         "How far are the norms from what a survey, a law or a policy expects?",
-        ("delta",),
-        ("mean_delta", "delta"),
     ),
     Section(
         "calibration",
         "Calibration",
         "Of what was planted in respondents with known norms, how much is recovered?",
-        ("calibration",),
-        ("calibration", "calibration_coefficients"),
     ),
     Section(
         "reliability",
         "Reliability and number of prompts",
         "Do a model's answers agree with themselves, and how many variants are enough?",
-        (),
-        ("reliability", "budget", "budget_needed", "budget_design"),
     ),
 )
 
@@ -111,13 +80,13 @@ def sections(material: Material, command: str) -> list[dict[str, Any]]:
     for section in SECTIONS:
         figures = []
         for name, entry in study["figures"].items():
-            if entry["kind"] in section.figures:
+            if entry["section"] == section.name:
                 figures.append(_figure(material.folder, name, entry, command, left))
                 left -= len(figures[-1]["src"])
         tables = [
             _table(material.folder, name, entry, command)
             for name, entry in study["analyses"].items()
-            if entry["kind"] in section.analyses
+            if entry["section"] == section.name
         ]
         if figures or tables:
             found.append({"section": section, "figures": figures, "tables": tables})

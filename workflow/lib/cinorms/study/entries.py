@@ -11,11 +11,9 @@ from cinorms.study.study import Study
 
 def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
     """Return an analysis, a figure or a printed table of a study."""
-    stated = study.settings[section][name]
-    options: Any = kinds(section)[stated["kind"]].options(
-        **{key: value for key, value in stated.items() if key != "kind"}
-    )
+    stated = study.settings.entries(section)[name]
     kind = kinds(section)[stated["kind"]]
+    options = kind.read(stated)
     base = {"section": section, "name": name, "kind": kind.name, "options": options}
     if kind.reads == "registry":
         return Entry(**base, registry=study.described(options.models))
@@ -28,7 +26,7 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
     names = list(dict.fromkeys(model for _, model in selected))
     t_val, t_maj = getattr(options, "t_val", None), getattr(options, "t_maj", None)
     t_vals, t_majs = study.thresholds()
-    norms = study.settings["norms"]
+    norms = study.settings.norms
     return Entry(
         **base,
         seed=study.seed,
@@ -36,11 +34,11 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
         respondents=tuple(pair for pair in selected if pair[1] in planted),
         scales={arm: study.scale(arm) for arm in arms},
         design={arm: study.design(arm) for arm in arms},
-        conditions={arm: study.conditions(arm) for arm in arms},
+        conditions={arm: study.arms[arm].conditions() for arm in arms},
         attributes={model: study.attributes(model) for model in names},
         t_val={model: study.t_val(model) if t_val is None else t_val for model in names},
-        t_maj=norms["t_maj"] if t_maj is None else t_maj,
-        consensus=norms["consensus"],
+        t_maj=norms.t_maj if t_maj is None else t_maj,
+        consensus=norms.consensus,
         t_vals=tuple(t_vals),
         t_majs=tuple(t_majs),
         planted=bool(planted),

@@ -16,7 +16,7 @@ PROTOCOL = 1
 def make_spec(study: Study, arm: str, model: str, shard: str) -> dict[str, Any]:
     """Return the spec of one shard of ``model`` in ``arm`` as plain data."""
     settings, entry = study.arms[arm], study.registry_entry(model)
-    dataset = study.dataset(settings["dataset"])
+    dataset = study.dataset(settings.dataset)
     spec = {
         "protocol": PROTOCOL,
         "engine": entry["engine"],
@@ -25,16 +25,14 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> dict[str, Any]:
         "seed": study.seed,
         "scale": dataset.scale,
         "factors": list(dataset.factors),
-        "select": settings["select"],
+        "select": settings.plain()["select"],
         "n_templates": study.templates(arm, model),
-        "order_method": settings["orders"]["method"],
-        "temperature": settings["temperature"],
-        "max_tokens": settings["max_tokens"],
-        "readout": settings["readout"],
-        "layout": entry.get("paper_layout", "single")
-        if settings["layout"] == "paper"
-        else settings["layout"],
-        "system": settings["system"],
+        "order_method": settings.orders.method,
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
+        "readout": settings.readout,
+        "layout": entry.get("paper_layout", "single") if settings.layout == "paper" else settings.layout,
+        "system": settings.system,
     }
     if entry["engine"] == "planted":
         return {**spec, "planted": planted_spec(study, entry["planted"])}
@@ -43,7 +41,7 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> dict[str, Any]:
         spec["temperature"] = None  # a reasoning model takes none
     return {
         **spec,
-        "wrap": _wrapper(settings["wrap"], entry),
+        "wrap": _wrapper(settings.wrap, entry),
         **{k: entry[k] for k in identity if entry.get(k)},
     }
 
@@ -59,8 +57,8 @@ def make_tuning(study: Study, model: str) -> dict[str, Any]:
     if entry["engine"] != "openai":
         return {}
     return {
-        "mode": settings["mode"] or entry.get("mode", "live"),
-        "max_cost_usd": settings["max_cost_usd"],
+        "mode": settings.mode or entry.get("mode", "live"),
+        "max_cost_usd": settings.max_cost_usd,
         "key_variable": entry.get("key_variable") or (None if entry.get("base_url") else "OPENAI_API_KEY"),
         "rates": entry.get("rates", {}),
         "limits": entry.get("limits", {}),
@@ -81,9 +79,9 @@ def planted_spec(study: Study, planted: dict[str, Any]) -> dict[str, Any]:
 
 def shards_of(study: Study, arm: str, model: str) -> list[str]:
     """Return the names of the shards of ``model`` in ``arm``; what is not asked is not split."""
-    if study.arms[arm]["source"] != "model":
+    if study.arms[arm].source != "model":
         return shard_names(1, 1)
-    n_variants = study.templates(arm, model) * study.arms[arm]["orders"]["count"]
+    n_variants = study.templates(arm, model) * study.arms[arm].orders.count
     return shard_names(study.registry[model].get("shards", 1), n_variants)
 
 
