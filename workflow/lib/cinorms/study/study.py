@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cinorms.inference.model_entry import ModelEntry
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
 from cinorms.published.releases import Release, load_release, raw_file
@@ -15,12 +16,8 @@ from cinorms.study.attributes import MODEL_ATTRIBUTES
 from cinorms.study.root import Root
 from cinorms.vignettes.designs import Dataset, load_dataset
 
-#: What a table of the models says of each.
-DESCRIBED = ("family", "capacity", "alignment", "quantisation", "engine", "source", "revision", "base_url")
-
-
-#: GPUs of a model whose registry entry does not say how many.
-GPUS = {"vllm": 1, "openai": 0}
+#: What a table of the models says of each, besides where it comes from.
+DESCRIBED = ("family", "capacity", "alignment", "quantisation")
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Study:
     """A study whose every name has been looked up. ``settings`` is what was merged, defaults included."""
 
     settings: dict[str, Any]
-    registry: dict[str, dict[str, Any]]
+    registry: dict[str, ModelEntry]
     root: Root
 
     @property
@@ -88,7 +85,7 @@ class Study:
     def raw_file(self, arm: str, model: str) -> str:
         """Return the raw CSV file with the responses of ``model`` in ``arm``."""
         entry = self.registry[model]
-        return raw_file(self.arms[arm]["raw_files"], entry.get("source", model), entry["engine"])
+        return raw_file(self.arms[arm]["raw_files"], entry.get("source", model), entry.engine)
 
     def compared(self) -> Release | None:
         """Return the release whose printed numbers are compared with this study's tables, if any."""
@@ -169,7 +166,7 @@ class Study:
             "name": name,
             "seed": self.seed,
             "selected": selected,
-            "respondents": [pair for pair in selected if self.registry_entry(pair[1])["engine"] == "planted"],
+            "respondents": [pair for pair in selected if self.registry_entry(pair[1]).kind.planted],
             "scales": {arm: self.scale(arm) for arm in entry["arms"]},
             "design": {arm: self.design(arm) for arm in entry["arms"]},
             "conditions": {arm: self.conditions(arm) for arm in entry["arms"]},
@@ -178,15 +175,15 @@ class Study:
             "t_maj": entry.get("t_maj", self.settings["norms"]["t_maj"]),
             "t_vals": t_vals,
             "t_majs": t_majs,
-            "planted": any(self.registry_entry(m)["engine"] == "planted" for _, m in selected),
+            "planted": any(self.registry_entry(m).kind.planted for _, m in selected),
         }
 
     def _printed(self, name: str) -> dict[str, Any]:
         entry = {**self.settings["printed"][name], "section": "printed", "name": name}
         if entry["kind"] != "models":
             return entry
-        asked = {model: self.registry_entry(model) for model in entry.get("models") or self.all_models()}
-        return {**entry, "registry": {m: {k: of.get(k) for k in DESCRIBED} for m, of in asked.items()}}
+        asked = [self.registry_entry(model) for model in entry.get("models") or self.all_models()]
+        return {**entry, "registry": {model.name: _described(model) for model in asked}}
 
     def design(self, arm: str) -> dict[str, Any]:
         """Return the dataset of ``arm``: name, factors, which are linked, range of what is expected."""
@@ -223,13 +220,13 @@ class Study:
             {
                 "arm": arm,
                 "model": model,
-                "engine": (entry := self.registry_entry(model))["engine"],
+                "engine": (entry := self.registry_entry(model)).engine,
                 "dataset": settings["dataset"],
                 "select": settings["select"],
                 "system": settings["system"],
                 "scale": self.scale(arm),
                 "n_templates": self.templates(arm, model),
-                "gpus": 0 if entry["engine"] == "planted" else entry.get("gpus", GPUS[entry["engine"]]),
+                "gpus": entry.gpus,
                 "rates": entry.get("rates", {}),
             }
             for arm, settings in self.arms.items()
@@ -237,17 +234,21 @@ class Study:
             for model in self.models(arm)
         ]
 
-    def registry_entry(self, model: str) -> dict[str, Any]:
+    def registry_entry(self, model: str) -> ModelEntry:
         """Return what is asked under the name ``model``: its planted stand-in under ``engine: planted``."""
         entry = self.registry[model]
-        if self.settings["engine"] != "planted" or entry["engine"] == "planted":
+        if self.settings["engine"] != "planted" or entry.kind.planted:
             return entry
-        stand_in = self.registry[entry["stand_in"]]
-        return {**entry, "engine": "planted", "planted": stand_in["planted"]}
+        return entry.answered_by(self.registry[str(entry.settings.stand_in)])
 
     def is_planted(self) -> bool:
         """Tell whether any answer of the study comes from a planted respondent."""
-        return any(self.registry_entry(m)["engine"] == "planted" for m in self.all_models())
+        return any(self.registry_entry(m).kind.planted for m in self.all_models())
+
+
+def _described(entry: ModelEntry) -> dict[str, Any]:
+    described = {name: entry.get(name) for name in DESCRIBED}
+    return {**described, "planted": entry.kind.planted, "origin": entry.kind.origin(entry.stated)}
 
 
 def _sorted(t_vals: Iterable[int], t_majs: Iterable[float | str]) -> tuple[list[int], list[float | str]]:
