@@ -19,7 +19,7 @@ rule write_card:
             if entry["kind"] == "mean_delta"
         ],
         provenance=PROVENANCE,
-        template=str(TEMPLATES / "card.md"),
+        template=str(REPORT_TEMPLATES / "card.md"),
     output:
         text=report(
             "results/{study}/cards/{model}.md",
@@ -63,7 +63,7 @@ rule write_report:
         cards=collect(f"{RESULTS}/cards/{{model}}.md", model=STUDY.all_models()),
         planted=PLANTED,
         provenance=PROVENANCE,
-        templates=sorted(map(str, TEMPLATES.glob("report*"))),
+        templates=sorted(map(str, REPORT_TEMPLATES.glob("report*"))),
     output:
         page=report(
             "results/{study}/report/index.html",

@@ -3,7 +3,7 @@ import shlex
 
 from cinorms.report.description import describe, describe_for_card
 
-TEMPLATES = LIBRARY / "cinorms" / "templates"
+REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"
 
 
 def get_described(wildcards):

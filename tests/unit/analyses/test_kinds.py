@@ -14,7 +14,7 @@ from cinorms.core import tables
 from cinorms.entries.kinds import KINDS, Selected
 from cinorms.norms import assessment
 from cinorms.stats import hypotheses, reliability
-from cinorms.stats.clm.fit import fit_clm
+from cinorms.stats.clm import fit_clm
 
 LEVELS = {
     "sender": ["watch", "doll", "robot"],

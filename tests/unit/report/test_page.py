@@ -303,7 +303,7 @@ def test_the_page_needs_no_network_and_says_so_to_the_browser(material: Material
 
 
 def test_the_script_never_makes_html_from_data(folder: Path) -> None:
-    for path in (folder / "workflow/lib/cinorms/templates").glob("report_*.js"):
+    for path in (folder / "workflow/lib/cinorms/report/templates").glob("report_*.js"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", text

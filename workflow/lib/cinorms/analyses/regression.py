@@ -25,7 +25,7 @@ from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
-from cinorms.stats.clm.fit import COEFFICIENT_COLUMNS, ClmFit, fit_clm
+from cinorms.stats.clm import COEFFICIENT_COLUMNS, ClmFit, fit_clm, fit_clmm
 from cinorms.study.place import Place
 
 #: Random intercepts that ``errors`` asks for.
@@ -164,8 +164,6 @@ def _fit(task: Task, entry: Entry[RegressionOptions], cluster: str | None = None
         return "one_flow", "all answers are about one flow"
     groups = _INTERCEPTS.get(options.estimation)
     if groups:
-        from cinorms.stats.clm.mixed import fit_clmm
-
         few = [name for name in groups if len(used) and used[name].nunique() < 2]
         if few:
             return "one_group", f"all answers are of one {few[0]}"

@@ -34,6 +34,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinorms.core.errors import JournalError
+from cinorms.core.files import write_whole
 
 #: What of a spec does not change the response to one prompt: the orders and texts are in the prompts' hashes,
 #: and only planted respondents, which have no journal, look at the factors.
@@ -264,29 +265,6 @@ class Journal:
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-
-
-def write_whole(path: Path, data: bytes, mark: str = "any") -> None:
-    """Write ``data`` so that ``path`` is the old or the new file, whole and on the disk, whatever happens."""
-    part = path.with_name(f".{time.time_ns()}.{os.getpid()}.{mark}.tmp")
-    try:
-        with part.open("wb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(part, path)
-    except OSError:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that has no fsync for folders
-            raise
-    finally:
-        os.close(folder)
 
 
 @contextmanager

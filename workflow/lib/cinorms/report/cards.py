@@ -10,6 +10,7 @@ import pandas as pd
 
 from cinorms import __version__
 from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.templates import environment
 from cinorms.norms import assessment
 from cinorms.report.results import Material
 from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
@@ -158,20 +159,16 @@ def card_json(card: dict[str, Any]) -> str:
 
 def card_markdown(card: dict[str, Any]) -> str:
     """Return the card as Markdown. Everything that comes from data, models or settings is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("cinorms", "templates"),
+    made = environment(
+        "report",
         autoescape=False,
         # What a macro of the template itself has made is marked safe there, its values were escaped.
         finalize=lambda value: value if isinstance(value, Markup) else escape(value),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )
     needs = card["norm_needs"]
-    return environment.get_template("card.md").render(
+    return made.get_template("card.md").render(
         card=card,
         mark=PLANTED_MARK,
         needs=thresholds(needs["t_val"], needs["t_maj"]),

@@ -12,6 +12,7 @@ from typing import Any
 
 from cinorms import __version__
 from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.templates import environment
 from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, is_dark
 from cinorms.report import method
 from cinorms.report.explorer import explorer_data
@@ -29,36 +30,31 @@ def render(material: Material, command: str) -> str:
 
     ``command`` makes the file again that is put after it.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("cinorms", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     style, script = _style(), _script()
-    return environment.get_template("report.html").render(
-        study=material.study,
-        mark=PLANTED_MARK,
-        style=style,
-        script=script,
-        policy=policy(style, script),
-        data=embedded(explorer_data(material)),
-        summary=method.summary(material),
-        findings=findings(material),
-        discarded=discarded(material),
-        sections=sections(material, command),
-        printed=printed(material),
-        texts=_unread(material),
-        models=method.models(material),
-        software=method.software(),
-        hashes=method.hashes(material),
-        citations=method.citations(material),
-        settings=method.settings_text(material),
-        cards=_cards(material),
-        version=__version__,
+    return (
+        environment("report")
+        .get_template("report.html")
+        .render(
+            study=material.study,
+            mark=PLANTED_MARK,
+            style=style,
+            script=script,
+            policy=policy(style, script),
+            data=embedded(explorer_data(material)),
+            summary=method.summary(material),
+            findings=findings(material),
+            discarded=discarded(material),
+            sections=sections(material, command),
+            printed=printed(material),
+            texts=_unread(material),
+            models=method.models(material),
+            software=method.software(),
+            hashes=method.hashes(material),
+            citations=method.citations(material),
+            settings=method.settings_text(material),
+            cards=_cards(material),
+            version=__version__,
+        )
     )
 
 
@@ -102,7 +98,7 @@ def _script() -> str:
 
 
 def _template(name: str) -> str:
-    return (files("cinorms") / "templates" / name).read_text(encoding="utf-8")
+    return (files("cinorms.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _unread(material: Material) -> list[dict[str, str]]:

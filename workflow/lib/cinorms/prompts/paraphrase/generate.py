@@ -21,6 +21,7 @@ import yaml
 
 from cinorms import __version__
 from cinorms.core.errors import ConfigError
+from cinorms.core.files import replacing
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import SCALES
 from cinorms.core.validation import load_yaml, unknown
@@ -264,10 +265,8 @@ def _write(document: dict[str, Any], path: Path) -> None:
     """Write ``document`` whole or not at all."""
     document["provenance"]["templates_sha256"] = digest(document["templates"])
     text = HEAD + yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=2000)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, encoding="utf-8")
-    os.replace(fresh, path)
+    with replacing(path) as fresh:
+        fresh.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

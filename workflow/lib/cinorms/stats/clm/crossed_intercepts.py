@@ -1,4 +1,4 @@
-"""Cumulative link mixed model with two crossed random intercepts, such as flow and variant.
+"""Marginal likelihood of a cumulative link model with two crossed random intercepts, such as flow and variant.
 
 P(Y_i <= k) = F(theta_k - x_i'beta - s_i), s_i = sigma_1 v_g(i) + sigma_2 w_h(i), all v and w standard normal. The
 integral over them is Laplace's approximation about their joint mode. Its matrix of second derivatives is
@@ -15,26 +15,19 @@ import pandas as pd
 from scipy import linalg
 
 from cinorms.core.errors import DataError
+from cinorms.stats.clm.arrays import Floats, Ints
 from cinorms.stats.clm.fit import fit_clm
-from cinorms.stats.clm.newton import (
-    Floats,
-    Ints,
-    Problem,
-    carried_over,
-    ends,
-    row_derivatives,
-    third_derivatives,
-)
+from cinorms.stats.clm.likelihood import Problem, carried_over, ends, row_derivatives, third_derivatives
 
 
-def crossed(
+def crossed_intercepts(
     frame: pd.DataFrame,
     outcome: str,
     factors: Sequence[str],
     groups: Sequence[str],
     baselines: dict[str, str] | None,
     link: str,
-) -> Crossed:
+) -> CrossedIntercepts:
     """Return the likelihood of the rows of ``frame`` that have an ``outcome``, for ``fit_clmm``."""
     used = frame[frame[outcome].notna()]
     codes, names = zip(*(pd.factorize(used[group]) for group in groups), strict=True)
@@ -48,7 +41,7 @@ def crossed(
     if solved is None or solved.clusters is None:  # it was fitted before, by one of the groups
         raise DataError(f"{outcome}: no model can be fitted to these answers")
     of_row = pd.unique(pair)[solved.clusters]
-    return Crossed(solved.problem, of_row // n_second, of_row % n_second, bool(order[0]))
+    return CrossedIntercepts(solved.problem, of_row // n_second, of_row % n_second, bool(order[0]))
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,7 @@ class _Blocks:
         return v / self.diagonal - self.ratio @ below, below
 
 
-class Crossed:
+class CrossedIntercepts:
     """The marginal likelihood; remembers the modes to start the next search.
 
     ``swapped`` says that the second sigma of the parameters is that of the first, larger group.
