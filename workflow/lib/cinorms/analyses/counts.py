@@ -19,6 +19,16 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.norms import assessment
 
+#: Columns of `answer_counts`.
+ANSWER_COUNTS = (
+    *WHO,
+    Column("outcome", "The words of the option, or the status of an answer without a level."),
+    Column("level", "Level of the option; missing for a status."),
+    Column("status", "ok for a level, else why the answers have none."),
+    Column("count", "Answers."),
+    Column("share", "Share of all answers of the model in the arm."),
+)
+
 
 class CountsOptions(OfArms):
     """Options of both kinds."""
@@ -28,7 +38,7 @@ class CountsOptions(OfArms):
     )
 
 
-def answer_counts(selected: Sequence[Selected], entry: Entry[CountsOptions]) -> pd.DataFrame:
+def answer_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
     """Return one row per arm, model and outcome: each level of the scale, then each status without a level.
 
     Counts add up to the number of answers: raises ``DataError`` for an answer that none of them covers.
@@ -89,14 +99,7 @@ KINDS = (
         function=answer_counts,
         reads="answers",
         section="answers",
-        columns=(
-            *WHO,
-            Column("outcome", "The words of the option, or the status of an answer without a level."),
-            Column("level", "Level of the option; missing for a status."),
-            Column("status", "ok for a level, else why the answers have none."),
-            Column("count", "Answers."),
-            Column("share", "Share of all answers of the model in the arm."),
-        ),
+        columns=ANSWER_COUNTS,
     ),
     Kind(
         name="norm_counts",

@@ -11,7 +11,7 @@ from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.options import Names, OfArms, OfFlows, OfNorms, Options
 from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
 from cinorms.study.place import Place
-from cinorms.vignettes.factors import JOINT, default_factors, text
+from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
 
 #: What else than a factor of the dataset a factor of a regression can be; of a regression of responses, these too.
 OTHER_FACTORS = ("model", "arm")
@@ -38,8 +38,7 @@ class Factors(OfArms):
 
     def allowed_factors(self, place: Place, arm: str) -> list[str]:
         """Return the factors that can be named for ``arm``."""
-        design = place.study.design(arm)
-        return list(dict.fromkeys([*design.factors, *default_factors(design)]))
+        return nameable_factors(place.study.design(arm))
 
 
 class Baselines(OfArms):

@@ -56,12 +56,12 @@ def outlines(values: pd.DataFrame, placed: pd.DataFrame, keys: Sequence[str]) ->
     bandwidth is Silverman's, 0.9 min(standard deviation, interquartile range / 1.34) n^(-1/5).
     """
     parts = []
-    of = {
+    numbers_of = {
         key: part["value"].to_numpy(dtype=np.float64)
         for key, part in values.groupby(list(keys), observed=True)
     }
     for piece, row in enumerate(placed.to_dict("records")):
-        numbers = of.get(tuple(row[key] for key in keys), np.array([]))
+        numbers = numbers_of.get(tuple(row[key] for key in keys), np.array([]))
         if len(np.unique(numbers)) < 3:
             continue
         x = np.linspace(numbers.min(), numbers.max(), _GRID)

@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from pydantic import Field
 
+from cinorms.analyses.columns import MODEL
 from cinorms.analyses.shared import chosen_each, thresholds
 from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS
 from cinorms.core.scales import LEVELS, SCALES
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfNorms
+from cinorms.figures.options import FigureOptions
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
     LEVEL_COLOURS,
@@ -31,7 +36,15 @@ from cinorms.norms import assessment
 _LABELLED = 0.04
 
 
-def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
+class NormDistributionOptions(FigureOptions, OfNorms):
+    """Options of the stacked bars."""
+
+    arms: Names = Field(description="Arms whose norms are shown, one panel each.")
+
+
+def draw(
+    selected: Sequence[Selected], entry: Entry[NormDistributionOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> Drawn:
     """Return a stacked bar per model: norms from the lowest level to the highest, then flows without one."""
     from plotnine import (
         aes,
@@ -94,15 +107,11 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     )
 
 
-def bars(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row per arm, model and segment, in drawing order.
-
-    Columns: panel (arm), model, segment (the level's words, or why there is no norm), flows, of (all flows),
-    share, start and end (on the bar), label, colour, ink.
-    """
+def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:
+    """Return one row per arm, model and segment, in drawing order, with its start and end on the bar."""
     rows: list[dict[str, Any]] = []
     for one in selected:
-        options = SCALES[entry["scales"][one.arm]].options
+        options = SCALES[entry.scales[one.arm]].options
         status = assessment.status(one.frame, thresholds(entry, one.model)).astype(str)
         held = one.frame["value"].where(status == "kept").value_counts()
         gone = status.value_counts()
@@ -133,3 +142,24 @@ def bars(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame
         panel=pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
         segment=pd.Categorical(frame["segment"], categories=[*levels, *NORM_LABELS.values()], ordered=True),
     )
+
+
+KINDS = (
+    Kind(
+        name="norm_distribution",
+        about="Stacked share of the norms at each level and of the flows without a norm, per model.",
+        options=NormDistributionOptions,
+        function=draw,
+        reads="norms",
+        also=("vignettes",),
+        section="answers",
+        columns=(
+            Column("panel", "Name of the arm."),
+            MODEL,
+            Column("segment", "The words of the level, or why there is no norm."),
+            Column("flows", "Flows of the segment."),
+            Column("of", "All flows of the model in the arm."),
+            Column("share", "flows / of."),
+        ),
+    ),
+)

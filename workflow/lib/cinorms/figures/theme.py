@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
@@ -15,6 +14,9 @@ import pandas as pd
 from cinorms.core.files import replacing
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.scales import LEVELS
+from cinorms.entries.entry import Entry
+from cinorms.entries.options import OfFlows
+from cinorms.figures.options import FigureOptions
 from cinorms.figures.texts import wrap
 
 if TYPE_CHECKING:
@@ -103,26 +105,28 @@ def note(planted: bool, *parts: str) -> str:
     return "\n".join([*(part for part in parts if part), *([PLANTED_MARK] if planted else [])])
 
 
-def finish(plot: ggplot, entry: Mapping[str, Any], size: tuple[float, float], said: str, *more: str) -> Drawn:
-    """Return the figure with theme, title and note; ``said`` stands under it, ``more`` in the caption only.
+def finish(
+    plot: ggplot, entry: Entry[FigureOptions], size: tuple[float, float], under: str, *more: str
+) -> Drawn:
+    """Return the figure with theme, title and note; ``under`` appears under it, ``more`` in the caption only.
 
-    ``size`` is what the entry's ``width`` and ``height`` replace, in inches.
+    ``size`` in inches is used where the entry states no ``width`` or ``height``.
     """
     from plotnine import labs, theme
 
-    width, height = entry.get("width", size[0]), entry.get("height", size[1])
+    width, height = entry.options.width or size[0], entry.options.height or size[1]
     inside = width - 2 * MARGIN
-    title = wrap(entry.get("title", ""), inside, TITLE_SIZE, bold=True)
-    under = wrap(note(entry["planted"], said), inside, NOTE_SIZE)
-    plot += [labs(title=title, caption=under), theme(figure_size=(width, height))]
-    return Drawn(plot, width, height, note(entry["planted"], said, *more))
+    title = wrap(entry.options.title, inside, TITLE_SIZE, bold=True)
+    caption = wrap(note(entry.planted, under), inside, NOTE_SIZE)
+    plot += [labs(title=title, caption=caption), theme(figure_size=(width, height))]
+    return Drawn(plot, width, height, note(entry.planted, under, *more))
 
 
-def empty(entry: Mapping[str, Any], reason: str) -> Drawn:
+def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     """Return a figure that shows nothing but why there is nothing to show."""
     from plotnine import aes, element_blank, geom_text, ggplot, labs, theme
 
-    width = entry.get("width", 6.0)
+    width = entry.options.width or 6.0
     text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
     plot = ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), aes("x", "y", label="label"))
     plot += [geom_text(size=11, color=INK), labs(x="", y=""), base_theme()]
@@ -130,14 +134,14 @@ def empty(entry: Mapping[str, Any], reason: str) -> Drawn:
     return finish(plot, entry, (6.0, 2.5), "n = 0.", f"Nothing to show: {reason}")
 
 
-def thresholds_said(entry: Mapping[str, Any]) -> str:
+def thresholds_said(entry: Entry[Any]) -> str:
     """Return in words which norms were kept: every model's t_val, and the t_maj."""
-    t_vals = {model: entry["t_val"][model] for _, model in entry["selected"]}
+    t_vals = {model: entry.t_val[model] for _, model in entry.selected}
     usual = max(set(t_vals.values()), key=list(t_vals.values()).count, default=0)
     others = [f"{t} for {model}" for model, t in t_vals.items() if t != usual]
     enough = f"at least {usual} valid answers" if usual > 1 else "at least one valid answer"
     least = enough + (f" ({', '.join(others)})" if others else "")
-    t_maj = entry["t_maj"]
+    t_maj = entry.t_maj
     agree = (
         "the most frequent level"
         if t_maj == "plurality"
@@ -146,9 +150,9 @@ def thresholds_said(entry: Mapping[str, Any]) -> str:
     return f"Norms: {least}, {agree}."
 
 
-def selection_said(entry: Mapping[str, Any]) -> str:
+def selection_said(entry: Entry[OfFlows]) -> str:
     """Return in words which flows were chosen."""
-    select = entry.get("select") or {}
+    select = entry.options.select or {}
     if not select:
         return ""
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]

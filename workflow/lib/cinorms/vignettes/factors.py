@@ -30,6 +30,11 @@ def default_factors(design: Design) -> list[str]:
     return list(dict.fromkeys(JOINT.join(group_of.get(name, (name,))) for name in design.factors))
 
 
+def nameable_factors(design: Design) -> list[str]:
+    """Return the factors of a dataset as a study can name them: each alone, those of a linked group also as one."""
+    return list(dict.fromkeys([*design.factors, *default_factors(design)]))
+
+
 def text(level: Any) -> str:
     """Return a level as text; a whole number has no decimals."""
     return f"{level:g}" if isinstance(level, (int, float)) and not isinstance(level, bool) else str(level)

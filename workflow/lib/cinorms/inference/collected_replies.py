@@ -1,4 +1,4 @@
-"""Replies: what has been answered of a shard's questions, in the journal or just now, put in order."""
+"""Collected replies: what has been answered of a shard's questions, in the journal or just now, put in order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cinorms.inference.questions import Questions
 COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
 
 
-class Replies:
+class CollectedReplies:
     """Collects the replies to ``questions``; the first reply to a question counts."""
 
     def __init__(self, questions: Questions) -> None:
@@ -48,7 +48,7 @@ class Replies:
         self._old = self.n_answered
 
     def take(self, chunk: pd.DataFrame) -> pa.Table:
-        """Take a finished chunk (see ``engines.Keep``) and return it as a part of the journal."""
+        """Take a finished chunk (see ``engine.Keep``) and return it as a part of the journal."""
         at = chunk["at"].to_numpy(dtype=np.int64)
         grid = self._questions.grid.iloc[at]
         variants = pa.array(self._questions.variants["variant"], pa.string())

@@ -7,17 +7,15 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from tqdm import tqdm
 
-from cinorms.core.errors import ConfigError, EngineError
+from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
 from cinorms.inference.engines.openai.limiter import read_retry_after
 from cinorms.inference.engines.openai.spending import Spending
-
-if TYPE_CHECKING:
-    from cinorms.inference.engines.base import Engine
+from cinorms.inference.spec import Spec
 
 OPENAI = "https://api.openai.com/v1"
 #: Tokens that a chat format puts around one message, at most.
@@ -49,19 +47,19 @@ _NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProt
 class Endpoint:
     """One model at one endpoint, and what changes no response: how it is reached and paid."""
 
-    spec: Mapping[str, Any]
+    spec: Spec
     tuning: Mapping[str, Any]
     key: str | None = field(repr=False)
 
     @property
     def model(self) -> str:
         """The name that the endpoint knows the model by."""
-        return str(self.spec["source"])
+        return str(self.spec.identity["source"])
 
     @property
     def url(self) -> str:
         """The endpoint's address."""
-        return str(self.spec.get("base_url") or OPENAI)
+        return str(self.spec.identity.get("base_url") or OPENAI)
 
     @property
     def limits(self) -> Mapping[str, Any]:
@@ -79,19 +77,20 @@ class Endpoint:
 
     def body(self, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         """Return the request that asks ``chat``."""
-        spec, reasoning = self.spec, self.spec.get("reasoning")
+        spec, reasoning = self.spec, self.spec.identity.get("reasoning")
         body: dict[str, Any] = {"model": self.model, "messages": list(chat)}
         if reasoning:
             body["max_completion_tokens"] = self.most_output
             return body | ({"reasoning_effort": reasoning["effort"]} if "effort" in reasoning else {})
-        body |= {"max_tokens": self.most_output, "temperature": spec["temperature"]}
+        body |= {"max_tokens": self.most_output, "temperature": spec.temperature}
         # At temperature 0 nothing is drawn, and some endpoints refuse the parameter.
-        return body | ({"seed": spec["seed"]} if spec["temperature"] else {})
+        return body | ({"seed": spec.seed} if spec.temperature else {})
 
     @property
     def most_output(self) -> int:
         """The longest output that a request may have, in tokens, reasoning included."""
-        return int(self.spec["max_tokens"]) + int((self.spec.get("reasoning") or {}).get("extra_tokens", 0))
+        reasoning = self.spec.identity.get("reasoning") or {}
+        return self.spec.max_tokens + int(reasoning.get("extra_tokens", 0))
 
     def most_input(self, chat: Sequence[Mapping[str, str]]) -> int:
         """Return the most input tokens that ``chat`` can have: a token is at least one byte."""
@@ -105,15 +104,18 @@ class Endpoint:
             str(tuning.get("job", "job")),
             tuning.get("max_cost_usd"),
             dict(tuning.get("rates") or {}),
-            self.spec["model"],
+            self.spec.model,
             discount,
         )
 
     def explain(self, failure: Failure) -> EngineError:
         """Return the message that tells the user why ``failure`` ends the job, and what to do."""
-        key = self.tuning.get("key_variable") or "OPENAI_API_KEY"
+        variable = self.tuning.get("key_variable")
         advice = {
-            "key": f"check the key in {key}",
+            "key": f"check the key in {variable}"
+            if variable
+            else "name the variable that holds its key as `key_variable` of the model's entry in "
+            "config/models.yaml",
             "quota": "pay or wait until the account may ask again, then run again",
             "model": (
                 f"the endpoint does not know model {self.model!r}: it may have been retired, or the key may "
@@ -127,7 +129,7 @@ class Endpoint:
             "down": "see whether the endpoint is up and base_url is right, then run again",
         }
         do = advice[failure.advice or "down"]
-        text = f"model {self.spec['model']!r} at {self.url}: {failure.reason}; {do}"
+        text = f"model {self.spec.model!r} at {self.url}: {failure.reason}; {do}"
         return EngineError(redact(f"{text}. Every response so far is in the journal", self.secrets))
 
     @property
@@ -155,45 +157,6 @@ class Failure:
     advice: str | None = None
     paid: bool = False
     overload: bool = False
-
-
-def make_openai(
-    spec: Mapping[str, Any], tuning: Mapping[str, Any], key: str | None, folder: Path | None
-) -> Engine:
-    """Return the engine that asks the endpoint of ``spec`` live or in batches.
-
-    Raises ``ConfigError`` where the key is missing, or the arm asks for what an API cannot do.
-    """
-    place = f"model {spec['model']!r}"
-    variable = tuning.get("key_variable") or (None if spec.get("base_url") else "OPENAI_API_KEY")
-    if variable and not key:
-        raise ConfigError(
-            f"{place}: the environment variable {variable} is not set; put the endpoint's key into it"
-        )
-    if spec.get("wrap", "none") not in ("none", "chat_template"):
-        raise ConfigError(
-            f"{place}: wrap {spec['wrap']!r} was given, but an API wraps prompts itself; allowed: none"
-        )
-    if spec["readout"] != "text":
-        raise ConfigError(
-            f"{place}: readout {spec['readout']!r} was given; an API gives text only: use engine vllm"
-        )
-    try:
-        import openai  # noqa: F401
-    except ImportError:
-        raise ConfigError(
-            f"{place}: the package openai is not installed here; run `make` or use envs/openai.yaml"
-        ) from None
-    endpoint = Endpoint(spec, {**tuning, "key_variable": variable}, key)
-    if tuning.get("mode", "live") == "batch":
-        from cinorms.inference.engines.openai.batch import BatchEngine
-
-        if folder is None:
-            raise ConfigError(f"{place}: mode batch needs a journal")
-        return BatchEngine(endpoint, folder / "batches")
-    from cinorms.inference.engines.openai.live import LiveEngine
-
-    return LiveEngine(endpoint)
 
 
 def progress(total: int, done: int) -> tqdm[Any]:
