@@ -66,7 +66,7 @@ class CoefficientsOptions(FigureOptions, OfArms):
         """Look up the analysis, and in it the arms, the models and the factors."""
         super().check(place)
         study = place.study
-        analyses = study.settings["analyses"]
+        analyses = study.settings.analyses
         fitting = [name for name, stated in analyses.items() if stated["kind"] in TABLES]
         if self.table not in fitting:
             raise place.unknown("table", self.table, fitting, "analysis with terms", hint=True)

@@ -28,7 +28,7 @@ class OfOneDataset(OfArms):
     def check(self, place: Place) -> None:
         """Refuse arms of several datasets."""
         super().check(place)
-        datasets = list(dict.fromkeys(place.study.arms[arm]["dataset"] for arm in self.arms))
+        datasets = list(dict.fromkeys(place.study.arms[arm].dataset for arm in self.arms))
         if len(datasets) > 1:
             raise place.error("arms", f"arms of one dataset are needed, these have {', '.join(datasets)}")
 

@@ -109,6 +109,6 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         study = place.study
         linked = [group for group in study.design(arm).linked if set(group) & set(factors)]
         bound = {*factors, *(factor for group in linked for factor in group)}
-        levels = study.dataset(study.arms[arm]["dataset"]).factors
-        chosen = {**levels, **study.arms[arm]["select"], **(self.select or {})}
+        levels = study.dataset(study.arms[arm].dataset).factors
+        chosen = {**levels, **study.arms[arm].select, **(self.select or {})}
         return [factor for factor in levels if factor not in bound and len(chosen[factor]) > 1]
