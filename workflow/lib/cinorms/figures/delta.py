@@ -15,7 +15,7 @@ from cinorms.analyses.factors import add_factors
 from cinorms.analyses.options import Expects
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Kind
+from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names
 from cinorms.figures import boxes
 from cinorms.figures.options import FigureOptions, check_factor
@@ -82,7 +82,7 @@ def draw(
     )
     unit = _unit(entry)
     axis = f"{_HELD[entry.options.of][0]} less expected value ({unit.split()[0]}; above 0: more acceptable)"
-    plot = ggplot() + base_theme() + labs(x=axis, y="")
+    plot = ggplot(placed) + base_theme() + labs(x=axis, y="")
     for layer in boxes.layers(placed, rows, groups, zero=True, violins=violins):
         plot += layer
     points = _points(frame, rows, groups)
@@ -187,6 +187,9 @@ KINDS = (
         reads="norms",
         also=("vignettes", "expected"),
         section="delta",
-        columns=(),
+        columns=(
+            Column("panel", "all flows, or the level of the factor that ``by`` names."),
+            *boxes.COLUMNS,
+        ),
     ),
 )

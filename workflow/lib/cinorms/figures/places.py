@@ -110,5 +110,5 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         linked = [group for group in study.design(arm).linked if set(group) & set(factors)]
         bound = {*factors, *(factor for group in linked for factor in group)}
         levels = study.dataset(study.arms[arm].dataset).factors
-        chosen = {**levels, **study.arms[arm].plain()["select"], **(self.select or {})}
+        chosen = {**levels, **study.arms[arm].select, **(self.select or {})}
         return [factor for factor in levels if factor not in bound and len(chosen[factor]) > 1]
