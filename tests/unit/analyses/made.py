@@ -142,6 +142,8 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
         "expected": Path(options["expected"]) if "expected" in options else None,
     }
     entry = entry_for(kind, models, **options)
-    table = declared.function(stages[declared.reads], entry, **{name: further[name] for name in declared.also})
+    table = declared.function(
+        stages[declared.reads], entry, **{name: further[name] for name in declared.also}
+    )
     assert isinstance(table, pd.DataFrame)
     return table

@@ -19,7 +19,6 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.norms import assessment
 
-
 #: Columns of `answer_counts`.
 ANSWER_COUNTS = (
     *WHO,
