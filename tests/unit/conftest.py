@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Selected
 from cinorms.norms.assessment import assess
 
 SENDERS = ["a tracker", "a camera"]

@@ -16,7 +16,7 @@ from cinorms.core.errors import DataError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.scales import LEVELS, SCALES
 from cinorms.core.tables import ANSWER_STATUSES
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Selected
 from cinorms.figures import theme
 from cinorms.figures.distribution import draw, segments
 

@@ -11,7 +11,7 @@ import pytest
 from cinorms.core.errors import ConfigError
 from cinorms.core.scales import SCALES
 from cinorms.core.tables import COUNT_COLUMNS
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Selected
 from cinorms.figures import theme
 from cinorms.figures.cells import SHAPES, centres, corners
 from cinorms.figures.layout import LINE, STRETCH, Side, lay_out, placed

@@ -18,7 +18,7 @@ from cinorms.analyses.deltas import mean_delta
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.rounding import rounded
 from cinorms.core.validation import load_yaml
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Selected
 from cinorms.prompts.variants import list_variants
 from cinorms.published import releases
 from cinorms.published.releases import load_release

@@ -9,11 +9,24 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.entries.kind import Column
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import GROUP_COLOURS, INK, TEXT_SIZE
 
 #: The percentiles that a box shows, in the order of its columns.
 PERCENTILES = {"low": 5, "lower": 25, "median": 50, "upper": 75, "high": 95}
+#: Columns of a box, as `place` and `summary` name them.
+COLUMNS = (
+    Column("row", "Name of the model."),
+    Column("group", "What is compared: the arm, or its condition."),
+    Column("n", "Numbers in the box."),
+    Column("low", "5th percentile."),
+    Column("lower", "Lower quartile."),
+    Column("median", "Median."),
+    Column("upper", "Upper quartile."),
+    Column("high", "95th percentile."),
+    Column("mean", "Mean."),
+)
 EXPLAINED = "Box: quartiles and median; whiskers: 5th to 95th percentile; diamond: mean."
 VIOLIN_EXPLAINED = (
     f"Outline: density of the flows (Gaussian kernel, as wide at its peak everywhere). {EXPLAINED}"

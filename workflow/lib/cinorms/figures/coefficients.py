@@ -28,7 +28,7 @@ from cinorms.figures.theme import (
     empty,
     finish,
 )
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ class CoefficientsOptions(FigureOptions, OfArms):
         None, description="Factors of the regression to show; all where left out."
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the analysis, and in it the arms, the models and the factors."""
         super().check(place)
         study = place.study
-        analyses = study.settings["analyses"]
+        analyses = study.settings.analyses
         fitting = [name for name, stated in analyses.items() if stated["kind"] in TABLES]
         if self.table not in fitting:
             raise place.unknown("table", self.table, fitting, "analysis with terms", hint=True)

@@ -15,7 +15,7 @@ from cinorms.analyses.factors import add_factors
 from cinorms.analyses.options import Expects
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Kind
+from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names
 from cinorms.figures import boxes
 from cinorms.figures.options import FigureOptions, check_factor
@@ -30,7 +30,7 @@ from cinorms.figures.theme import (
     selection_said,
     thresholds_said,
 )
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 
 OVERALL = "all flows"
 #: Beyond so many flows in a box their points would cover it.
@@ -51,7 +51,7 @@ class DeltaOptions(FigureOptions, Expects):
         description="A factor of the dataset that gets a panel for each level, beside the one of all flows.",
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the factor in the dataset of every arm."""
         super().check(place)
         for arm in self.arms if self.by else ():
@@ -82,7 +82,7 @@ def draw(
     )
     unit = _unit(entry)
     axis = f"{_HELD[entry.options.of][0]} less expected value ({unit.split()[0]}; above 0: more acceptable)"
-    plot = ggplot() + base_theme() + labs(x=axis, y="")
+    plot = ggplot(placed) + base_theme() + labs(x=axis, y="")
     for layer in boxes.layers(placed, rows, groups, zero=True, violins=violins):
         plot += layer
     points = _points(frame, rows, groups)
@@ -187,6 +187,9 @@ KINDS = (
         reads="norms",
         also=("vignettes", "expected"),
         section="delta",
-        columns=(),
+        columns=(
+            Column("panel", "all flows, or the level of the factor that ``by`` names."),
+            *boxes.COLUMNS,
+        ),
     ),
 )

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from cinorms.analyses.shared import chosen_each, thresholds
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Kind
+from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import boxes
 from cinorms.figures.options import FigureOptions
@@ -84,6 +84,10 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         section="sensitivity",
-        columns=(),
+        columns=(
+            *boxes.COLUMNS,
+            Column("panel", "Which of the two numbers."),
+            Column("kept", "Flows with a norm."),
+        ),
     ),
 )

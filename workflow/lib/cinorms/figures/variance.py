@@ -145,6 +145,6 @@ KINDS = (
         reads="answers",
         also=("vignettes", "prompts"),
         section="sensitivity",
-        columns=(),
+        columns=boxes.COLUMNS,
     ),
 )

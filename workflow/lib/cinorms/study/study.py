@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.assessment import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
 from cinorms.published.releases import Release, load_release, raw_file
@@ -135,7 +135,7 @@ class Study:
         norms = self.settings.norms
         return Thresholds(self.t_val(model), norms.t_maj, norms.consensus)
 
-    def thresholds(self) -> tuple[list[int], list[float | str]]:
+    def thresholds(self) -> tuple[list[int], list[Majority]]:
         """Return every t_val and every t_maj under which flows are judged, the study's own among them."""
         norms = self.settings.norms
         t_vals = {norms.t_val, *norms.t_val_for.values(), *norms.grid.t_val}

@@ -12,7 +12,7 @@ from cinorms.study.study import Study
 
 
 @dataclass(frozen=True)
-class Place:
+class EntryPlace:
     """An entry's section and name, the file that states it, and a hint where that file cannot fit the study."""
 
     study: Study
