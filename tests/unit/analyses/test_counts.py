@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,24 +13,21 @@ from cinorms.analyses.counts import answer_counts, norm_counts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES
-from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.entry import Selected
 
 from ...entries import make_entry
 
-
-def entry(kind: str, **facts: Any) -> Entry[Any]:
-    """Return an entry of models a and b in arms main and other, judged under four pairs of thresholds."""
-    usual = {
-        "scales": {"main": "acceptability", "other": "agreement"},
-        "t_vals": (3, 10),
-        "t_majs": ("plurality", 0.5),
-    }
-    pairs = [(arm, model) for arm in ("main", "other") for model in ("a", "b")]
-    made = make_entry("analyses", kind, {}, pairs, **(usual | facts))
-    return dataclasses.replace(made, t_val={"a": 3, "b": 10})
-
-
-ANSWER_COUNTS, NORM_COUNTS = entry("answer_counts"), entry("norm_counts")
+PAIRS = [("main", "a"), ("main", "b"), ("other", "b")]
+ENTRY = make_entry(
+    "analyses",
+    "norm_counts",
+    {},
+    PAIRS,
+    scales={"main": "acceptability", "other": "agreement"},
+    t_vals=(3, 10),
+    t_majs=("plurality", 0.5),
+    t_val={"a": 3, "b": 10},
+)
 
 
 def answers(levels: list[int | None], statuses: list[str]) -> pd.DataFrame:
@@ -54,7 +51,7 @@ MIXED = answers([-2, 2, 2, None, None], ["ok", "ok", "ok", "refusal", "empty"])
 
 
 def test_every_level_and_every_status_is_counted() -> None:
-    counts = answer_counts([Selected("main", "a", MIXED)], ANSWER_COUNTS)
+    counts = answer_counts([Selected("main", "a", MIXED)], ENTRY)
     assert counts["outcome"].tolist()[:5] == [
         "strongly unacceptable",
         "somewhat unacceptable",
@@ -78,7 +75,7 @@ def test_models_and_arms_keep_their_order_and_their_own_scale_and_total() -> Non
             Selected("main", "b", MIXED),
             Selected("main", "a", MIXED),
         ],
-        ANSWER_COUNTS,
+        ENTRY,
     )
     assert counts[["arm", "model"]].drop_duplicates().to_numpy().tolist() == [
         ["other", "b"],
@@ -93,13 +90,13 @@ def test_models_and_arms_keep_their_order_and_their_own_scale_and_total() -> Non
 
 def test_the_status_of_published_answers_shows_only_where_there_is_one() -> None:
     published = answers([1, None], ["ok", "invalid"])
-    assert "invalid" not in set(answer_counts([Selected("main", "a", MIXED)], ANSWER_COUNTS)["outcome"])
-    counts = answer_counts([Selected("main", "a", published)], ANSWER_COUNTS)
+    assert "invalid" not in set(answer_counts([Selected("main", "a", MIXED)], ENTRY)["outcome"])
+    counts = answer_counts([Selected("main", "a", published)], ENTRY)
     assert of(counts, "invalid")[1:] == ("invalid", 1, 0.5)
 
 
 def test_no_answers_have_no_share() -> None:
-    counts = answer_counts([Selected("main", "a", MIXED.head(0))], ANSWER_COUNTS)
+    counts = answer_counts([Selected("main", "a", MIXED.head(0))], ENTRY)
     assert (counts["count"] == 0).all()
     assert counts["share"].isna().all()
 
@@ -114,11 +111,11 @@ def test_no_answers_have_no_share() -> None:
 )
 def test_an_answer_that_no_row_covers_is_an_error(strange: pd.DataFrame) -> None:
     with pytest.raises(DataError, match="answers of a in main"):
-        answer_counts([Selected("main", "a", strange)], ANSWER_COUNTS)
+        answer_counts([Selected("main", "a", strange)], ENTRY)
 
 
 def test_a_level_beside_an_invalid_status_is_not_counted_twice() -> None:
-    counts = answer_counts([Selected("main", "a", answers([1, 1], ["ok", "ambiguous"]))], ANSWER_COUNTS)
+    counts = answer_counts([Selected("main", "a", answers([1, 1], ["ok", "ambiguous"]))], ENTRY)
     assert counts["count"].sum() == 2
     assert of(counts, "somewhat acceptable")[2] == 1
 
@@ -132,7 +129,7 @@ def norms(n: int) -> pd.DataFrame:
 
 
 def test_flows_are_counted_under_every_pair_of_thresholds_and_the_used_one_is_marked() -> None:
-    counts = norm_counts([Selected("main", "a", norms(4)), Selected("main", "b", norms(4))], NORM_COUNTS)
+    counts = norm_counts([Selected("main", "a", norms(4)), Selected("main", "b", norms(4))], ENTRY)
     assert len(counts) == 2 * 2 * 2 * 4
     by_pair = counts.groupby(["model", "t_val", "t_maj"])
     assert (by_pair["flows"].sum() == 4).all()
@@ -145,10 +142,10 @@ def test_flows_are_counted_under_every_pair_of_thresholds_and_the_used_one_is_ma
 
 
 def test_no_flows_have_no_share() -> None:
-    counts = norm_counts([Selected("main", "a", norms(0))], NORM_COUNTS)
+    counts = norm_counts([Selected("main", "a", norms(0))], ENTRY)
     assert counts["share"].isna().all()
 
 
 def test_a_whole_number_and_a_share_name_the_same_threshold() -> None:
-    whole = entry("norm_counts", t_vals=(3,), t_majs=(1.0,), t_maj=1)
-    assert norm_counts([Selected("main", "a", norms(2))], whole)["used"].all()
+    entry = replace(ENTRY, t_vals=(3,), t_majs=(1.0,), t_maj=1)
+    assert norm_counts([Selected("main", "a", norms(2))], entry)["used"].all()
