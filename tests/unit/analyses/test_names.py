@@ -135,5 +135,5 @@ def test_the_studies_that_come_along_name_what_there_is(build_study: Any, folder
     from cinorms.core.validation import load_yaml
 
     study = build_study(load_yaml(folder / f"config/{name}.yaml"))
-    for entry in study.settings["analyses"]:
+    for entry in study.settings.analyses:
         assert study.entry("analyses", entry)["selected"]
