@@ -69,9 +69,7 @@ FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.figures]
 ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
 if STUDY.settings.mirror:
     # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
-    os.environ.setdefault(
-        "CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute())
-    )
+    os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute()))
 
 
 wildcard_constraints:
