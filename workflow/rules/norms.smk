@@ -21,8 +21,6 @@ rule assess_norms:
         runtime=10,
     params:
         consensus=STUDY.settings.norms.consensus,
-        t_val=STUDY.all_thresholds()[0],
-        t_maj=STUDY.all_thresholds()[1],
         code=code_of("assess_norms"),
     script:
         "../scripts/assess_norms.py"

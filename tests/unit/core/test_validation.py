@@ -15,7 +15,9 @@ from jsonschema import Draft202012Validator
 from cinorms.core.errors import CinormsError, ConfigError, listing
 from cinorms.core.schema import schema_of
 from cinorms.core.validation import check, load_yaml, unknown
-from cinorms.study.root import Root
+from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.inference.engine_kind import engine_kinds
+from cinorms.inference.model_entry import entries_schema
 from cinorms.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[3]
@@ -25,6 +27,8 @@ SCHEMAS = {
         for path in sorted((ROOT / "workflow/schemas").rglob("*.yaml"))
     },
     "a study": schema_of(StudySettings),
+    **{f"a model of {kind.name}": schema_of(kind.settings()) for kind in engine_kinds()},
+    **{f"{kind.name} of {s}": kind.schema for s in SECTIONS for kind in kinds(s).values()},
 }
 
 
@@ -117,11 +121,11 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize("name", ["a study", "models.schema.yaml", "dataset.schema.yaml"])
+@pytest.mark.parametrize("name", ["a study", "the registry", "dataset.schema.yaml"])
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
 def test_any_value_under_any_key_gets_a_message_or_passes(name: str, data: st.DataObject) -> None:
-    schema = SCHEMAS[name]
+    schema = {**SCHEMAS, "the registry": entries_schema()}[name]
     properties = schema.get("properties") or schema["additionalProperties"]["properties"]
     document: Any = {data.draw(st.sampled_from(sorted(properties))): data.draw(VALUES)}
     if "properties" not in schema:
@@ -264,15 +268,6 @@ def test_a_schema_is_closed_and_describes_every_key(which: str) -> None:
 def test_a_schema_is_a_valid_schema(which: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[which])  # nobody does while a study is read
     assert SCHEMAS[which]["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-
-
-def test_each_kind_is_called_by_its_files_name() -> None:
-    root = Root(ROOT)
-    for section in ("analyses", "figures"):
-        for kind, path in root.kinds(section).items():
-            schema = load_yaml(path)
-            assert schema["properties"]["kind"]["const"] == kind
-            assert {"kind", "arms"} <= set(schema["required"])
 
 
 def test_every_default_has_a_comment() -> None:

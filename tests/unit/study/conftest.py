@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.validation import load_yaml
+from cinorms.entries.registry import kinds
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
 from cinorms.study.settings import Arm, StudySettings
@@ -33,8 +34,8 @@ def names(root: Root) -> dict[str, str]:
         "models": load_registry(root),
         "datasets": root.names("vignettes"),
         "prompts": root.names("prompts"),
-        "figure_kinds": root.kinds("figures"),
-        "analysis_kinds": root.kinds("analyses"),
+        "figure_kinds": kinds("figures"),
+        "analysis_kinds": kinds("analyses"),
         "asked": DEFAULT_MODELS,
         "factors": design["factors"],
         "senders": design["factors"]["sender"],

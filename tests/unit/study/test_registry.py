@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.validation import load_yaml
+from cinorms.inference.model_entry import entries_schema
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
 
@@ -16,25 +16,29 @@ from ...studies import change, load
 
 def test_every_model_that_can_be_asked_has_what_a_study_needs(root: Root) -> None:
     registry = load_registry(root)
-    real = {name: entry for name, entry in registry.items() if entry["engine"] != "planted"}
-    assert real.pop("control")["source"] == "results/control/model"  # trained here, of no paper
+    real = {name: entry for name, entry in registry.items() if entry.engine != "planted"}
+    assert real.pop("control").get("source") == "results/control/model"  # trained here, of no paper
     assert len(real) == 10
     for name, entry in real.items():
-        assert registry[entry["stand_in"]]["engine"] == "planted", name
-        assert {"family", "capacity", "alignment", "quantisation", "paper_wrap", "rates"} <= set(entry), name
-        assert ("dpo" in name) == (entry["alignment"] == "dpo"), name
-        assert ("awq" in name) == (entry["quantisation"] == "awq"), name
+        assert registry[entry.stated["stand_in"]].engine == "planted", name
+        assert {"family", "capacity", "alignment", "quantisation", "paper_wrap", "rates"} <= set(
+            entry.stated
+        ), name
+        assert ("dpo" in name) == (entry.stated["alignment"] == "dpo"), name
+        assert ("awq" in name) == (entry.stated["quantisation"] == "awq"), name
         assert not entry.get("trust_remote_code", False), name
-        stand_in = registry[entry["stand_in"]]
+        stand_in = registry[entry.stated["stand_in"]]
         for trait in ("capacity", "alignment", "quantisation"):
-            assert stand_in[trait] == entry[trait], name
-    controls = {entry["planted"].get("control") for entry in registry.values() if "planted" in entry}
+            assert stand_in.get(trait) == entry.get(trait), name
+    controls = {
+        entry.stated["planted"].get("control") for entry in registry.values() if "planted" in entry.stated
+    }
     assert controls == {None, "constant_answer", "constant_position", "uniform", "refusing"}
 
 
 def test_shifts_of_the_tulu_stand_ins_are_the_stated_effects(root: Root) -> None:
     shifts = {
-        name: entry["planted"]["shift"]
+        name: entry.stated["planted"]["shift"]
         for name, entry in load_registry(root).items()
         if name.startswith("planted-tulu")
     }
@@ -92,7 +96,7 @@ def planted(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_wrong_registry_entry_gets_one_message(copied: Root, entry: dict[str, Any], message: str) -> None:
-    schema = load_yaml(copied.schemas / "models.schema.yaml")["additionalProperties"]
+    schema = entries_schema()["additionalProperties"]
     registry = load_registry(copied)
     change(copied.folder / "config/models.yaml", lambda document: document.update({"mine": entry}))
     with pytest.raises(ConfigError) as caught:
@@ -100,7 +104,7 @@ def test_a_wrong_registry_entry_gets_one_message(copied: Root, entry: dict[str, 
     fields = {
         "keys": ", ".join(sorted(schema["properties"])),
         "norms": ", ".join(copied.names("planted")),
-        "planted": ", ".join(sorted(m for m, other in registry.items() if other["engine"] == "planted")),
+        "planted": ", ".join(sorted(m for m, other in registry.items() if other.engine == "planted")),
     }
     assert str(caught.value) == f"config/models.yaml: {message.format(**fields)}"
 

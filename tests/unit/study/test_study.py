@@ -8,7 +8,7 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import load_yaml
-from cinorms.entries.kinds import KINDS
+from cinorms.study.entries import make_entry
 from cinorms.study.root import Root
 
 from ...studies import ARM, DEFAULT_MODELS, Build, arm, change, load
@@ -69,24 +69,28 @@ def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build
             },
         }
     )
-    selected = study.entry("figures", "all")["selected"]
-    assert selected[:2] == [["b", "planted-gpt-4o-mini"], ["b", "planted-tulu-2-7b"]]
-    assert selected[2:] == [["a", model] for model in DEFAULT_MODELS]
-    entry = study.entry("figures", "some")
-    assert entry["selected"] == [["a", "planted-tulu-2-7b"], ["a", "planted-gpt-4o-mini"]]
-    assert entry["scales"] == {"a": "acceptability"}
-    assert entry["planted"]
-    assert entry["t_val"] == dict.fromkeys(some, 10)
+    selected = make_entry(study, "figures", "all").selected
+    assert selected[:2] == (("b", "planted-gpt-4o-mini"), ("b", "planted-tulu-2-7b"))
+    assert selected[2:] == tuple(("a", model) for model in DEFAULT_MODELS)
+    entry = make_entry(study, "figures", "some")
+    assert entry.selected == (("a", "planted-tulu-2-7b"), ("a", "planted-gpt-4o-mini"))
+    assert entry.scales == {"a": "acceptability"}
+    assert entry.planted
+    assert entry.t_val == dict.fromkeys(some, 10)
 
 
 def test_a_stand_in_answers_under_the_models_own_name(build_study: Build) -> None:
     asked = {"models": ["tulu-2-7b", "gpt-4o-mini"]}
     assert not build_study(asked).is_planted()
-    assert build_study(asked).registry_entry("tulu-2-7b")["engine"] == "vllm"
+    assert build_study(asked).registry_entry("tulu-2-7b").engine == "vllm"
     planted = build_study({**asked, "engine": "planted"})
     entry = planted.registry_entry("tulu-2-7b")
-    assert entry["engine"] == "planted"
-    assert entry["planted"] == planted.registry["planted-tulu-2-7b"]["planted"]
+    assert entry.engine == "planted"
+    assert entry.identity == planted.registry["planted-tulu-2-7b"].identity
+    assert (entry.name, entry.get("source")) == (
+        "tulu-2-7b",
+        build_study(asked).registry["tulu-2-7b"].get("source"),
+    )
     assert planted.is_planted()
     assert [ask["gpus"] for ask in planted.asked()] == [0, 0]
 
@@ -115,7 +119,7 @@ def test_every_study_file_loads(build_study: Build, folder: Path, name: str, eng
     study = build_study(load_yaml(folder / f"config/{name}.yaml"), {"engine": engine})
     for section in ("analyses", "figures"):
         for entry in study.settings.entries(section):
-            assert study.entry(section, entry)["selected"]
+            assert make_entry(study, section, entry).selected
 
 
 def test_pets2026_is_the_papers_study(build_study: Build, folder: Path) -> None:
@@ -143,9 +147,3 @@ def test_llm_ci2024_is_the_papers_study(build_study: Build, folder: Path) -> Non
         assert all(arm.orders.plain() == {"method": "fixed", "count": 1} for arm in arms)
         assert all(arm.prompts == "chatgpt" for arm in arms)
     assert (study.t_val("tulu-2-7b"), study.t_val("gpt-4o-mini")) == (10, 3)
-
-
-def test_every_kind_that_a_study_can_name_has_a_function(root: Root) -> None:
-    for section in ("analyses", "figures"):
-        for kind in root.kinds(section):
-            assert callable(KINDS[section][kind].load())

@@ -14,7 +14,7 @@ from yaml.constructor import SafeConstructor
 from cinorms.core.errors import ConfigError, nearest
 from cinorms.core.errors import listing as listing  # part of what this module offers
 
-KINDS = {
+TYPES = {
     "string": "text",
     "integer": "a whole number",
     "number": "a number",
@@ -162,7 +162,7 @@ def _where(error: Any, prefix: str) -> str:
 
 def _kind(schema_type: str | list[str]) -> str:
     names = [schema_type] if isinstance(schema_type, str) else schema_type
-    return " or ".join(KINDS[name] for name in names)
+    return " or ".join(TYPES[name] for name in names)
 
 
 def _message(error: Any, prefix: str) -> str:
@@ -185,7 +185,7 @@ def _message(error: Any, prefix: str) -> str:
         case "const":
             return f"{key}: {given} is not allowed; only {_shown(error.validator_value)} is"
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
-            return f"{key}: {given} was given; allowed: {_bounds(error.schema)}"
+            return f"{key}: {given} was given; allowed: {bounds(error.schema)}"
         case "pattern":
             return f"{key}: {given} is not allowed; {error.schema.get('description', error.validator_value)}"
         case "minItems" | "minProperties" | "minLength":
@@ -215,8 +215,8 @@ def _of_alternatives(error: Any, prefix: str) -> str:
 def _alternative(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(map(_plain, schema["enum"]))
-    bounds = _bounds(schema)
-    return f"{_kind(schema['type'])} ({bounds})" if bounds else _kind(schema["type"])
+    limits = bounds(schema)
+    return f"{_kind(schema['type'])} ({limits})" if limits else _kind(schema["type"])
 
 
 def _plain(value: object) -> str:
@@ -230,7 +230,8 @@ def _unknown_key(error: Any, where: str) -> str:
     return f"{full}: there is no such key here; {listing(extra, known)}"
 
 
-def _bounds(schema: dict[str, Any]) -> str:
+def bounds(schema: Mapping[str, Any]) -> str:
+    """Return the bounds of a number in words; nothing where it has none."""
     words = {
         "minimum": "at least",
         "exclusiveMinimum": "more than",

@@ -1,41 +1,43 @@
 """Replication: the numbers that a paper prints beside those computed here, and whether they are the same.
 
 A number matches if it is the printed one once it is written with the printed digits. Where two roundings
-are possible, `rounded` says which: values are first written with four decimals, then rounded half up.
+are possible, `core.rounding.rounded` says which: values are first written with four decimals, then rounded half up.
+A number from an optimiser moves a little with the machine it runs on. Where that can change a printed digit,
+the release states by how much (the reach of that one number), and a match that needs it is ``within reach``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cinorms.core.errors import DataError, listing
+from cinorms.core.errors import DataError, listing, nearest
+from cinorms.core.rounding import rounded, scientific
+from cinorms.stats import pvalues
 
 #: How a number is shown in print: as it is, as a percentage, from its decimal logarithm, as stars.
 SHOWN = ("", "percent", "power of ten", "stars")
 
-#: Decimals that a number is written with before it is rounded to fewer.
-# ASSUME: the authors rounded numbers that their software showed with four decimals, as statsmodels'
-# `summary2` does: 0.17497 then reads 0.1750 and is printed 0.18. Of all numbers compared this one alone tells
-# the rule from rounding once; rounding by way of three decimals contradicts three numbers of Table 4.
-FIRST_DECIMALS = 4
-
 #: Below it a double is 0, and is printed so.
 SMALLEST_LOG10 = math.log10(5e-324)
 
-#: What a comparison says of a cell.
-MATCHES = ("yes", "no", "not counted")
+#: What a comparison says of a cell, and which of it counts as a match.
+MATCHES = ("yes", "within reach", "no", "not counted")
+MATCHED = ("yes", "within reach")
 
-_STARS = ((math.log10(0.001), "***"), (math.log10(0.01), "**"), (math.log10(0.05), "*"))
 _MINUS = " minus "
 
 
-def compare(printed: pd.DataFrame, computed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def compare(
+    printed: pd.DataFrame,
+    computed: Mapping[str, pd.DataFrame],
+    reaches: Mapping[tuple[str, str], float] | None = None,
+) -> pd.DataFrame:
     """Return every printed number beside the computed one.
 
     Parameters
@@ -46,13 +48,19 @@ def compare(printed: pd.DataFrame, computed: Mapping[str, pd.DataFrame]) -> pd.D
         joined by " minus "; ``column`` names a column, or two joined by " / ".
     computed
         The tables of the analyses by name.
+    reaches
+        How far a computed number moves from machine to machine, by item and cell (``Release.reaches``). A
+        number that is not named there has to come out as printed.
 
     Columns: paper, item, cell, printed, computed (with the printed digits; empty where there is no number),
-    computed_full, match: ``yes``, ``no``, or ``not counted`` for cells that are listed only.
+    computed_full, match: ``yes``, ``within reach``, ``no``, or ``not counted`` for cells that are listed only.
 
-    Raises ``DataError`` for a place that no table has, and for one that is not a single number.
+    Raises ``DataError`` for a place that no table has, for one that is not a single number, and for a reach
+    of a cell that is not among the printed numbers.
 
     """
+    reaches = reaches or {}
+    _check_reaches(reaches, printed)
     rows = []
     for row in printed.to_dict("records"):
         place = f"{row['item']}: {row['cell']}"
@@ -61,7 +69,8 @@ def compare(printed: pd.DataFrame, computed: Mapping[str, pd.DataFrame]) -> pd.D
         if row["counted"] == "no":
             match = "not counted"
         else:
-            match = "yes" if shown and agrees(value, row["printed"], row["shown"]) else "no"
+            by = reaches.get((row["item"], row["cell"]), 0.0)
+            match = _match(value, row["printed"], row["shown"], by) if shown else "no"
         names = {name: row[name] for name in ("paper", "item", "cell", "printed")}
         rows.append(names | {"computed": shown, "computed_full": full, "match": match})
     columns = ["paper", "item", "cell", "printed", "computed", "computed_full", "match"]
@@ -71,7 +80,7 @@ def compare(printed: pd.DataFrame, computed: Mapping[str, pd.DataFrame]) -> pd.D
 def summary(comparison: pd.DataFrame) -> pd.DataFrame:
     """Return matched and total for each item that is counted, in the order of the comparison."""
     counted = comparison[comparison["match"] != "not counted"]
-    groups = counted["match"].eq("yes").groupby([counted["paper"], counted["item"]], sort=False)
+    groups = counted["match"].isin(MATCHED).groupby([counted["paper"], counted["item"]], sort=False)
     return groups.agg(matched="sum", total="size").reset_index()
 
 
@@ -102,19 +111,6 @@ def mismatch_text(comparison: pd.DataFrame) -> str:
     )
 
 
-def rounded(value: float, decimals: int) -> str:
-    """Return ``value`` with so many decimals, half up (away from 0) of what four decimals show of it."""
-    number = Decimal(repr(float(value)))
-    if decimals < FIRST_DECIMALS:
-        number = _half_up(number, FIRST_DECIMALS)
-    return _plain(_half_up(number, decimals))
-
-
-def rounded_once(value: float, decimals: int) -> str:
-    """Return ``value`` with so many decimals, half up (away from 0)."""
-    return _plain(_half_up(Decimal(repr(float(value))), decimals))
-
-
 def agrees(value: float, printed: str, shown: str = "") -> bool:
     """Tell whether ``value`` is the printed number, within the printed bound, or of the printed sign."""
     if printed in ("positive", "negative"):
@@ -127,12 +123,29 @@ def agrees(value: float, printed: str, shown: str = "") -> bool:
     return text == printed if shown == "stars" else Decimal(text) == Decimal(printed)
 
 
-def _half_up(number: Decimal, decimals: int) -> Decimal:
-    return number.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+def within_reach(value: float, printed: str, shown: str, reach: float) -> bool:
+    """Tell whether a value at most ``reach`` away from ``value`` agrees with what is printed.
+
+    Only the two ends are tried: a reach is much smaller than a unit of the last printed digit.
+    """
+    return agrees(value - reach, printed, shown) or agrees(value + reach, printed, shown)
 
 
-def _plain(number: Decimal) -> str:
-    return format(abs(number) if number == 0 else number, "f")
+def _match(value: float, printed: str, shown: str, reach: float) -> str:
+    if agrees(value, printed, shown):
+        return "yes"
+    return "within reach" if within_reach(value, printed, shown, reach) else "no"
+
+
+def _check_reaches(reaches: Mapping[tuple[str, str], float], printed: pd.DataFrame) -> None:
+    known = set(zip(printed["item"], printed["cell"], strict=True))
+    for item, cell in reaches:
+        if (item, cell) not in known:
+            cells = [other for its, other in known if its == item] or [other for _, other in known]
+            raise DataError(
+                f"reach: item {item!r} has no printed number {cell!r}{nearest(cell, cells)}; "
+                "name an item and a cell of the release's files of numbers"
+            )
 
 
 def _decimals(printed: str) -> int:
@@ -142,7 +155,7 @@ def _decimals(printed: str) -> int:
 def _as_printed(value: float, printed: str, shown: str) -> str:
     """Return ``value`` in the form of ``printed``, a number or stars."""
     if shown == "stars":
-        return next((stars for limit, stars in _STARS if value < limit), "none")
+        return pvalues.stars(value) or "none"
     if shown == "power of ten":
         if value < SMALLEST_LOG10:
             return "0"
@@ -151,10 +164,7 @@ def _as_printed(value: float, printed: str, shown: str) -> str:
 
 
 def _scientific(log10: float, decimals: int) -> str:
-    exponent = math.floor(log10)
-    mantissa = rounded_once(10 ** (log10 - exponent), decimals)
-    if Decimal(mantissa) >= 10:
-        exponent, mantissa = exponent + 1, rounded_once(1.0, decimals)
+    mantissa, exponent = scientific(log10, decimals)
     return f"{mantissa}e{exponent}"
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from cinorms.core.scales import SCALES
-from cinorms.core.validation import load_schema
-from cinorms.entries.kinds import KINDS
+from cinorms.study.entries import make_entry
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
 
@@ -88,7 +86,7 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
         "system": settings.system,
         "models": study.models(arm),
         # How a prompt is laid out can differ from model to model (`layout: paper`).
-        "layouts": {m: make_spec(study, arm, m, "1-of-1")["layout"] for m in study.models(arm)},
+        "layouts": {m: make_spec(study, arm, m, "1-of-1").layout for m in study.models(arm)},
     }
 
 
@@ -114,20 +112,22 @@ def _dataset(study: Study, name: str) -> dict[str, Any]:
 
 def _model(study: Study, model: str) -> dict[str, Any]:
     entry = study.registry_entry(model)
-    public = {key: entry[key] for key in PUBLIC if entry.get(key) is not None}
+    stated = {**entry.stated, "engine": entry.engine}
+    public = {key: stated[key] for key in PUBLIC if stated.get(key) is not None}
     arms = [arm for arm in study.arms if model in study.models(arm)]
     asked = any(study.arms[arm].source == "model" for arm in arms)
-    return {**public, "planted": asked and entry["engine"] == "planted", "arms": arms, "asked": asked}
+    return {**public, "planted": asked and entry.kind.planted, "arms": arms, "asked": asked}
 
 
 def _entry(study: Study, section: str, name: str) -> dict[str, Any]:
-    entry: Mapping[str, Any] = study.settings.entries(section)[name]
-    schema = load_schema(study.root.schemas / section / f"{entry['kind']}.schema.yaml")
+    entry = make_entry(study, section, name)
+    kind = entry.declared
     return {
-        "kind": entry["kind"],
-        "title": entry.get("title", ""),
-        "about": schema["description"],
-        "arms": list(entry["arms"]),
-        "models": list(dict.fromkeys(m for _, m in study.entry(section, name)["selected"])),
-        "columns": list(KINDS[section][entry["kind"]].columns),
+        "kind": kind.name,
+        "title": getattr(entry.options, "title", ""),
+        "about": kind.about,
+        "section": kind.section,
+        "arms": list(entry.arms),
+        "models": list(dict.fromkeys(model for _, model in entry.selected)),
+        "columns": list(kind.shown),
     }

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales
+from cinorms.core import scales, tails
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Majority
+from cinorms.norms.assessment import Thresholds
 from cinorms.stats import pvalues
 
 Floats = npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def pair_norms(
-    norms: Mapping[str, pd.DataFrame], t_val: Mapping[str, int] | int, t_maj: Majority
+    norms: Mapping[str, pd.DataFrame], thresholds: Mapping[str, Thresholds] | Thresholds
 ) -> pd.DataFrame:
     """Return the kept norms side by side: every flow any model was asked, one Int8 column per model.
 
@@ -55,20 +55,18 @@ def pair_norms(
     ----------
     norms
         Norms table (`tables.NORMS`) per model.
-    t_val
-        Valid threshold, for all models or for each.
-    t_maj
-        Majority threshold.
+    thresholds
+        What a norm needs, for all models or for each.
 
-    Raises `ConfigError` if a model has no threshold or was not assessed under it.
+    Raises `ConfigError` if a model has no thresholds, else as `assessment.kept`.
 
     """
     columns = {}
     for model, frame in norms.items():
-        if not isinstance(t_val, int) and model not in t_val:
-            raise ConfigError(f"t_val: model '{model}' has none; give one for each of {list(norms)}")
-        threshold = t_val if isinstance(t_val, int) else t_val[model]
-        held = assessment.kept(frame, threshold, t_maj).set_index("flow")["value"]
+        needed = thresholds if isinstance(thresholds, Thresholds) else thresholds.get(model)
+        if needed is None:
+            raise ConfigError(f"thresholds: model '{model}' has none; give them for each of {list(norms)}")
+        held = assessment.kept(frame, needed).set_index("flow")["value"]
         columns[model] = held.reindex(frame["flow"]).astype("Int8")
     flows = sorted(set().union(*(set(c.index) for c in columns.values())))
     index = pd.Index(flows, name="flow", dtype=np.int64)
@@ -99,7 +97,7 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
         chi2 = 12 * n / (k * (k + 1)) * float(((ranks - (k + 1) / 2) ** 2).sum()) / correction
         row |= {
             "statistic": chi2,
-            "log10_p": pvalues.chi_square(chi2, k - 1),
+            "log10_p": tails.chi_square(chi2, k - 1),
             "kendall_w": chi2 / (n * (k - 1)),
         }
     table = pd.DataFrame([row | {"status": status, "reason": reason}])
@@ -156,7 +154,7 @@ def _signed_rank(d: Ints, zero_method: ZeroMethod) -> dict[str, Any]:
         half = zeros * (zeros + 1) / 4
         plus, minus, ties = plus + half, minus + half, ties + zeros**3 - zeros
     z = (plus - mean) / np.sqrt((variance - ties / 2) / 24)
-    row |= {"statistic": min(plus, minus), "z": z, "log10_p": pvalues.normal(z)}
+    row |= {"statistic": min(plus, minus), "z": z, "log10_p": tails.normal(z)}
     row |= {"rank_biserial": (plus - minus) / (plus + minus), "median_difference": float(np.median(d))}
     if n - zeros < _FEWEST_NORMAL:
         reason = f"only {int(n - zeros)} differences are not zero: the normal approximation is rough"
@@ -229,10 +227,10 @@ def _normality(d: Ints) -> dict[str, Any]:
 
     if n <= _MOST_SHAPIRO:
         found = stats.shapiro(d)
-        row |= {"test": "Shapiro-Wilk", "log10_p": float(np.log10(max(found.pvalue, pvalues.SMALLEST)))}
+        row |= {"test": "Shapiro-Wilk", "log10_p": float(np.log10(max(found.pvalue, tails.SMALLEST)))}
     else:
         found = stats.normaltest(d)
-        row |= {"test": "D'Agostino-Pearson", "log10_p": pvalues.chi_square(float(found.statistic), 2)}
+        row |= {"test": "D'Agostino-Pearson", "log10_p": tails.chi_square(float(found.statistic), 2)}
     return row | {"statistic": float(found.statistic), "status": "ok", "reason": ""}
 
 
@@ -264,7 +262,7 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
             epsilon = float(np.trace(centred) ** 2 / (df * (centred**2).sum()))
             ratio = (model / df) / (error / df_error)
             row |= {"statistic": ratio, "epsilon": epsilon, "partial_eta_squared": model / (model + error)}
-            row |= {"log10_p": pvalues.f_ratio(ratio, df * epsilon, df_error * epsilon)}
+            row |= {"log10_p": tails.f_ratio(ratio, df * epsilon, df_error * epsilon)}
     table = pd.DataFrame([row | {"status": status, "reason": reason}])
     return pvalues.add_columns(table, corrections=False)
 
@@ -297,7 +295,7 @@ def _t_test(d: Ints) -> dict[str, Any]:
     if status == "ok":
         sd = float(d.std(ddof=1))
         t = row["mean_difference"] / (sd / np.sqrt(n))
-        row |= {"std_err": sd / np.sqrt(n), "statistic": t, "log10_p": pvalues.student(t, n - 1)}
+        row |= {"std_err": sd / np.sqrt(n), "statistic": t, "log10_p": tails.student(t, n - 1)}
         row["cohen_d"] = row["mean_difference"] / sd
     return row | {"status": status, "reason": reason}
 
