@@ -23,7 +23,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "lib"))
 
-from cinorms.stats.clm.fit import fit_clm
+from cinorms.stats.clm import fit_clm
 
 SIZES = {"sender": 8, "infotype": 9, "recipient": 8, "transmission": 12}
 FACTORS = list(SIZES)

@@ -15,18 +15,25 @@ shell.prefix(
 
 from snakemake.settings.types import DeploymentMethod
 
-from cinorms.inference.engines.vllm import resources as gpu_requests
 from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.files import inputs_of
+from cinorms.inference.engine_kind import engine_kinds
+from cinorms.planted.norms import load_planted
+from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.published.releases import SEPARATOR
+from cinorms.study.entries import make_entry
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
-from cinorms.study.registry import load_planted
-from cinorms.study.entries import make_entry
 from cinorms.study.load import load_study
-from cinorms.study.spec import make_spec, make_tuning, shards_of
+from cinorms.study.spec import (
+    journals_folder,
+    make_spec,
+    make_tuning,
+    shards_of,
+    spending_folder,
+)
 from cinorms.core.validation import load_yaml
 
 ROOT = Root(LIBRARY.parents[1])
@@ -56,6 +63,7 @@ def get_study():
 
 STUDY = get_study()
 RESULTS = f"results/{STUDY.name}"
+RESPONSES = f"{RESULTS}/responses"
 # Read before any job runs: a prompt set that has been frozen is a file like any other, and no rule makes it.
 AWAITED = STUDY.awaited()
 REPORT = f"{RESULTS}/report/index.html"
@@ -65,15 +73,13 @@ PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings.printed]
 PLANTED = [
     f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json"
     for ask in STUDY.asked()
-    if ask["engine"] == "planted"
+    if STUDY.registry_entry(ask["model"]).kind.planted
 ]
 FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.figures]
 ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
 if STUDY.settings.mirror:
     # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
-    os.environ.setdefault(
-        "CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute())
-    )
+    os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute()))
 
 
 wildcard_constraints:

@@ -1,14 +1,6 @@
 # Input and parameter functions of the rules, in the order of the stages: what needs the study and the wildcards.
 
 
-def get_models_of(engine):
-    """Return the pattern of the models that `engine` asks (one that nothing matches where it asks none)."""
-    names = [
-        m for m in STUDY.all_models() if STUDY.registry_entry(m)["engine"] == engine
-    ]
-    return "|".join(map(re.escape, names)) or "(?!)"
-
-
 def get_dataset_files(wildcards):
     """Return the YAML file of a dataset, and the files that it names by a path."""
     return STUDY.dataset(wildcards.dataset).inputs()
@@ -42,17 +34,13 @@ def get_paraphrase_request(wildcards):
 def get_paraphrase_env(wildcards):
     """Return the environment that a paraphraser needs."""
     engine = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"]
-    name = {"planted": "core", "pegasus": "paraphrase"}.get(engine, engine)
-    return str(ROOT.folder / "envs" / f"{name}.yaml")
+    return str(ROOT.folder / "envs" / f"{PARAPHRASERS[engine].environment}.yaml")
 
 
 def get_paraphrase_python(wildcards):
-    """Return the Python of a paraphraser: conda's, else that of `.venv-paraphrase` for pegasus, else this one."""
-    if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
-        return "python"
-    pegasus = ROOT.folder / ".venv-paraphrase" / "bin" / "python"
-    is_pegasus = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"] == "pegasus"
-    return str(pegasus) if is_pegasus and pegasus.exists() else sys.executable
+    """Return the Python of a paraphraser: conda's, else that of a virtual environment of its own, else this one."""
+    engine = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"]
+    return get_python_in(PARAPHRASERS[engine].virtual_environment)(wildcards, None)
 
 
 def get_planned_variants(arm):
@@ -100,68 +88,6 @@ def get_vignettes(wildcards):
     return f"{RESULTS}/vignettes/{STUDY.arms[wildcards.arm].dataset}.parquet"
 
 
-def get_spec(wildcards):
-    """Return everything that can change a response, as one value: Snakemake compares parameters as a set."""
-    return json.dumps(
-        make_spec(STUDY, wildcards.arm, wildcards.model, wildcards.shard),
-        sort_keys=True,
-    )
-
-
-def get_tuning(wildcards, output):
-    """Return how a model is reached and paid. Taking `output` keeps a change of it from running a job again."""
-    return json.dumps(make_tuning(STUDY, wildcards.model), sort_keys=True)
-
-
-def get_gpus(wildcards):
-    """Return the GPUs that a job of a model asks for."""
-    return gpu_requests.gpus(STUDY.registry_entry(wildcards.model))
-
-
-def get_vllm_memory(wildcards, attempt):
-    """Return the main memory that a job of a model asks for; a retry asks for more."""
-    return gpu_requests.memory_mb(STUDY.registry_entry(wildcards.model), attempt)
-
-
-def get_vllm_minutes(wildcards, attempt):
-    """Return the time that a job of a model asks for; a retry asks for more."""
-    return gpu_requests.minutes(STUDY.registry_entry(wildcards.model), attempt)
-
-
-def get_python(wildcards, output):
-    """Return the Python of a job: conda's, else this one. As above, another path runs no job again."""
-    by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-    return "python" if by_conda else sys.executable
-
-
-def get_vllm_python(wildcards, output):
-    """Return the Python that has vLLM: conda's, else that of `.venv-vllm`, which `make control` makes, else this one."""
-    own = ROOT.folder / ".venv-vllm" / "bin" / "python"
-    python = get_python(wildcards, output)
-    return str(own) if python != "python" and own.exists() else python
-
-
-def get_checkpoint(wildcards):
-    """Return which checkpoint a model is, as one value: its source, and its revision (empty: the newest)."""
-    entry = STUDY.registry_entry(wildcards.model)
-    return {"source": entry["source"], "revision": entry.get("revision") or ""}
-
-
-def get_checkpoints():
-    """Return the models of the study whose checkpoints vLLM loads."""
-    return list(
-        dict.fromkeys(ask["model"] for ask in STUDY.asked() if ask["engine"] == "vllm")
-    )
-
-
-def get_checkpoint_files(wildcards):
-    """Return the files of the checkpoint that this workflow trains itself, the control model's."""
-    made = rules.train_control.output.weights
-    return (
-        [made] if Path(get_checkpoint(wildcards)["source"]) == Path(made).parent else []
-    )
-
-
 def get_control_arms():
     """Return the arms in which the control model is asked, with its files of responses."""
     return {
@@ -182,14 +108,9 @@ def get_control_norms(wildcards):
     }
 
 
-def get_whole_spec(wildcards):
-    """Return the spec of a model in an arm as if it were asked in one shard."""
-    return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1")
-
-
 def get_release_files(wildcards):
     """Return the YAML file of the release that an arm's answers come from, and the file it names by a path."""
-    name, frame = STUDY.arms[wildcards.arm]["frame"].split(SEPARATOR)
+    name, frame = STUDY.arms[wildcards.arm].frame.split(SEPARATOR)
     return STUDY.release(name).inputs(frame)
 
 
@@ -209,22 +130,6 @@ def get_shards(arm, model):
 def get_responses(wildcards):
     """Return the shards of one model in one arm."""
     return get_shards(wildcards.arm, wildcards.model)
-
-
-def get_asked_files(wildcards):
-    """Return every file of responses that a model of the study gave."""
-    return [
-        path for ask in STUDY.asked() for path in get_shards(ask["arm"], ask["model"])
-    ]
-
-
-def get_asked(wildcards):
-    """Return which models were asked in which arms, with their files of responses."""
-    pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()]
-    return [
-        {"arm": arm, "model": model, "responses": get_shards(arm, model)}
-        for arm, model in pairs
-    ]
 
 
 def get_overrides(wildcards):

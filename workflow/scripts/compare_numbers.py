@@ -18,7 +18,7 @@ if __name__ == "__main__":
         raise ConfigError("compare: null was given; the target 'replicate' needs the name of a release")
     release = load_release(snakemake.input.release)
     computed = {Path(path).stem: pd.read_parquet(path) for path in snakemake.input.tables}
-    comparison = compare(read_numbers(release), computed)
+    comparison = compare(read_numbers(release), computed, release.reaches)
     comparison.to_csv(snakemake.output.comparison, index=False)
     page = render(release, comparison, snakemake.params.models)
     Path(snakemake.output.page).write_text(page, encoding="utf-8")

@@ -12,7 +12,7 @@ from cinorms.analyses.counts import answer_counts, norm_counts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Selected
 
 ENTRY = {
     "scales": {"main": "acceptability", "other": "agreement"},

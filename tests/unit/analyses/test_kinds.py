@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tables
-from cinorms.entries.kinds import KINDS, Selected
+from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
 from cinorms.stats import hypotheses, reliability
-from cinorms.stats.clm.fit import fit_clm
+from cinorms.stats.clm import fit_clm
 
 LEVELS = {
     "sender": ["watch", "doll", "robot"],

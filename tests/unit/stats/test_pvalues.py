@@ -1,53 +1,16 @@
-"""p-values below the float range, their text, and corrections on the log scale."""
+"""p-values as text and as columns, stars, and corrections on the log scale."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from cinorms.core import tails
 from cinorms.stats import pvalues
-
-REFERENCE = pd.read_csv(Path(__file__).parents[2] / "reference" / "hypotheses_reference.csv")
-LOG10 = REFERENCE[REFERENCE["quantity"] == "log10_p"]
-
-
-@pytest.mark.parametrize("row", list(LOG10.itertuples()), ids=lambda row: f"{row.test} {row.item}")
-def test_tails_are_those_of_r_far_below_the_float_range(row):
-    tail = getattr(pvalues, row.test)
-    found = tail(*map(float, row.item.split()))
-    assert found == pytest.approx(row.value, rel=1e-10, abs=1e-12)
-
-
-def test_the_reference_reaches_below_the_float_range():
-    deepest = LOG10.groupby("test")["value"].min()
-    assert set(deepest.index) == {"normal", "chi_square", "student", "f_ratio"}
-    assert (deepest < -1000).all()
-
-
-@given(st.floats(-37, 37))
-def test_normal_is_scipy_where_scipy_has_a_number(z):
-    assert 10 ** pvalues.normal(z) == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-9)
-
-
-@pytest.mark.parametrize("df", [1, 4, 30])
-def test_the_two_ways_to_the_tail_meet(df):
-    statistics = stats.chi2.isf([1e-289, 1e-291], df)
-    found = [pvalues.chi_square(x, df) for x in statistics]
-    assert found == pytest.approx([-289, -291], rel=1e-9)
-
-
-def test_no_p_is_zero():
-    p = pvalues.to_p([-5000.0, -400.0, -308.0, -2.0, 0.0, np.nan])
-    assert (p[:5] > 0).all()
-    assert p[0] == p[1] == pvalues.SMALLEST
-    assert p[3:5] == pytest.approx([0.01, 1.0])
-    assert np.isnan(p[5])
 
 
 @pytest.mark.parametrize(
@@ -110,7 +73,7 @@ def test_columns():
     corrections = [f"{p}p_{m}" for m in pvalues.METHODS for p in ("", "log10_")]
     assert list(found) == ["model_a", "p", "log10_p", "p_text", *corrections, "status"]
     assert list(found["p_text"]) == ["1.0e-1000", ""]
-    assert found["p_holm"].iloc[0] == pvalues.SMALLEST
+    assert found["p_holm"].iloc[0] == tails.SMALLEST
     assert found["p_holm"].isna().tolist() == [False, True]
     assert list(table) == ["model_a", "log10_p", "status"]
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats.clm.coding import Crossproducts, aliased_terms, code_factors, group_rows
+from cinorms.stats.clm.coding import code_factors, group_rows
+from cinorms.stats.clm.crossproducts import Crossproducts, aliased_terms
 
 
 @pytest.fixture

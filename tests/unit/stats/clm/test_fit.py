@@ -15,8 +15,7 @@ import pytest
 from scipy import optimize, stats
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats.clm.fit import COEFFICIENT_COLUMNS, FIT_STATUSES, TERM_STATUSES, ClmFit, fit_clm
-from cinorms.stats.clm.link_functions import LINKS
+from cinorms.stats.clm import COEFFICIENT_COLUMNS, FIT_STATUSES, LINKS, TERM_STATUSES, ClmFit, fit_clm
 
 REFERENCE = Path(__file__).parents[3] / "reference"
 FACTORS = ["sender", "recipient", "order"]
@@ -338,7 +337,7 @@ def test_constant_and_linked_factors_are_statuses(data: pd.DataFrame) -> None:
 
 def test_no_maximum_is_a_status_without_numbers(data: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cinorms.stats.clm.newton.CONVERGED", -1.0)
-    monkeypatch.setattr("cinorms.stats.clm.newton._step", lambda problem, point, step: (point, False))
+    monkeypatch.setattr("cinorms.stats.clm.newton.climb", lambda problem, point, step: (point, False))
     fit = fit_clm(data, "level", FACTORS)
     assert fit.status == "not_converged"
     assert fit.coefficients["estimate"].isna().all()

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.stats.clm.crossed import crossed
-from cinorms.stats.clm.fit import fit_clm
-from cinorms.stats.clm.mixed import _Mixed, fit_clmm
+from cinorms.stats.clm import fit_clm, fit_clmm
+from cinorms.stats.clm.crossed_intercepts import crossed_intercepts
+from cinorms.stats.clm.one_intercept import OneIntercept
 
 REFERENCE = Path(__file__).parents[3] / "reference"
 FACTORS = ["sender", "recipient", "order"]
@@ -62,7 +62,7 @@ def test_crossed_intercepts_equal_r_clmm(data: pd.DataFrame, groups: tuple[str, 
 def test_the_gradient_with_crossed_intercepts_is_that_of_the_likelihood(
     data: pd.DataFrame, link: str, groups: tuple[str, str]
 ) -> None:
-    mixed = crossed(data, "level", FACTORS, groups, None, link)
+    mixed = crossed_intercepts(data, "level", FACTORS, groups, None, link)
     at = np.append(fit_clm(data, "level", FACTORS, link=link).solved.parameters, [0.6, 0.3])
     _, gradient = mixed.evaluate(at)
     steps = 1e-5 * np.eye(len(at))
@@ -74,7 +74,7 @@ def test_the_gradient_with_crossed_intercepts_is_that_of_the_likelihood(
 @pytest.mark.parametrize("nodes", [1, 5])
 def test_the_gradient_is_that_of_the_likelihood(data: pd.DataFrame, link: str, nodes: int) -> None:
     solved = fit_clm(data, "level", FACTORS, link=link, cluster="flow").solved
-    mixed = _Mixed(solved.problem, solved.clusters, nodes)
+    mixed = OneIntercept(solved.problem, solved.clusters, nodes)
     at = np.append(solved.parameters, 0.6)
     _, gradient = mixed.evaluate(at)
     steps = 1e-5 * np.eye(len(at))

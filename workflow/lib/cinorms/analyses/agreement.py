@@ -17,7 +17,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.stats import agreement
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 
 Members = Annotated[Names, Field(description="Models of this set.")]
 
@@ -33,7 +33,7 @@ class AgreementSetsOptions(OfNorms):
         None, description="Sets of models, by name; all models of the arm where left out."
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the models of every set."""
         super().check(place)
         for label, members in (self.sets or {}).items():

@@ -31,7 +31,7 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import hypotheses, pvalues
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 
 _RANK, _NORMAL = ("friedman", "wilcoxon_pairs"), ("repeated_measures_anova", "paired_t")
 #: The effect size of each test.
@@ -69,7 +69,7 @@ class ModelPairsOptions(ModelTestsOptions):
 class ModelContrastsOptions(Resamples, Compares):
     """Options of kind ``model_contrasts``."""
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Refuse to compare paraphrasers, whose wordings differ."""
         super().check(place)
         if "paraphraser" in (self.factor or "").split("+"):

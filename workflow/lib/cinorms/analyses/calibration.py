@@ -15,7 +15,7 @@ from cinorms.analyses.shared import chosen, for_each, held
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
-from cinorms.stats.clm.fit import ClmFit, fit_clm
+from cinorms.stats.clm import ClmFit, fit_clm
 from cinorms.vignettes.factors import JOINT
 
 Planted = Mapping[tuple[str, str], pd.DataFrame]

@@ -18,7 +18,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.norms import distances, privacy_bias
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes import expectations
 from cinorms.vignettes.factors import Design
 
@@ -36,7 +36,7 @@ class DeltaOptions(Expects):
         "left out.",
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the factors of the slices."""
         for arm in self.arms:
             place.check_names("by", self.by or (), place.study.design(arm).factors, f"factor of arm {arm!r}")

@@ -10,7 +10,7 @@ from pydantic import Field
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.options import Names, OfArms, OfFlows, OfNorms, Options
 from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
 
 #: What else than a factor of the dataset a factor of a regression can be; of a regression of responses, these too.
@@ -25,18 +25,18 @@ class Factors(OfArms):
 
     factors: LeftOut[Names] = Field(None, description="Factors of the dataset; all where left out.")
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the factors."""
         self.check_factors(place)
         super().check(place)
 
-    def check_factors(self, place: Place) -> None:
+    def check_factors(self, place: EntryPlace) -> None:
         """Raise ``ConfigError`` for a factor that cannot be named."""
         for arm in self.arms:
             allowed = self.allowed_factors(place, arm)
             place.check_names("factors", self.factors or (), allowed, f"factor for arm {arm!r}")
 
-    def allowed_factors(self, place: Place, arm: str) -> list[str]:
+    def allowed_factors(self, place: EntryPlace, arm: str) -> list[str]:
         """Return the factors that can be named for ``arm``."""
         return nameable_factors(place.study.design(arm))
 
@@ -49,7 +49,7 @@ class Baselines(OfArms):
         description="Factor -> the level that its others are compared with; the first level where left out.",
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the factors and their levels."""
         super().check(place)
         known = {name for arm in self.arms for name in self.factors_used(place, arm)}
@@ -64,12 +64,12 @@ class Baselines(OfArms):
         """Return the level of each factor as text."""
         return {factor: text(level) for factor, level in (self.baselines or {}).items()}
 
-    def factors_used(self, place: Place, arm: str) -> Iterable[str]:
+    def factors_used(self, place: EntryPlace, arm: str) -> Iterable[str]:
         """Return the factors that the analysis is of, where it names some, or else those that it can be of."""
         design = place.study.design(arm)
         return getattr(self, "factors", None) or [*default_factors(design), *design.factors]
 
-    def levels(self, place: Place, factor: str) -> list[str]:
+    def levels(self, place: EntryPlace, factor: str) -> list[str]:
         """Return the levels of a factor in all arms; none where they are not known before a file is fetched."""
         return list(dict.fromkeys(level for arm in self.arms for level in _levels(place, arm, factor)))
 
@@ -89,7 +89,7 @@ class RegressionOptions(Baselines, Factors, OfFlows):
         """How it is estimated, as the table names it."""
         return "newton"
 
-    def check_factors(self, place: Place) -> None:
+    def check_factors(self, place: EntryPlace) -> None:
         """Look up the factors, and refuse an attribute that one of the models does not have."""
         super().check_factors(place)
         for factor in self.factors or ():
@@ -101,12 +101,12 @@ class RegressionOptions(Baselines, Factors, OfFlows):
                         f"{place.key('models')}, or leave {factor!r} out",
                     )
 
-    def allowed_factors(self, place: Place, arm: str) -> list[str]:
+    def allowed_factors(self, place: EntryPlace, arm: str) -> list[str]:
         """Return the factors that can be named for ``arm``."""
         further = [*OTHER_FACTORS, *MODEL_ATTRIBUTES, *ARM_ATTRIBUTES]
         return list(dict.fromkeys([*super().allowed_factors(place, arm), *further]))
 
-    def levels(self, place: Place, factor: str) -> list[str]:
+    def levels(self, place: EntryPlace, factor: str) -> list[str]:
         """Return the levels of a factor, also where it is not one of the dataset."""
         study, models = place.study, place.models(self)
         if factor == "model":
@@ -130,7 +130,7 @@ class Compares(OfFlows):
         "arm where left out.",
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the attribute, or attributes joined by "+"."""
         super().check(place)
         known = [*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES]
@@ -164,7 +164,7 @@ class Expects(OfNorms):
         "expected_range, else -2 to 2.",
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look whether the file of expected values is there, and whether the numbers rise."""
         super().check(place)
         place.check_file("expected", self.expected)
@@ -173,7 +173,7 @@ class Expects(OfNorms):
             raise place.error("embedding", f"{points} was given; each number must be above the last")
 
 
-def _levels(place: Place, arm: str, factor: str) -> Iterable[str]:
+def _levels(place: EntryPlace, arm: str, factor: str) -> Iterable[str]:
     """Yield the levels of a factor of the arm's dataset, or of several linked ones."""
     dataset = place.study.dataset(place.study.arms[arm].dataset)
     parts = factor.split(JOINT)

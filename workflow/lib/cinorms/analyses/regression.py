@@ -25,8 +25,8 @@ from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
-from cinorms.stats.clm.fit import COEFFICIENT_COLUMNS, ClmFit, fit_clm
-from cinorms.study.place import Place
+from cinorms.stats.clm import COEFFICIENT_COLUMNS, ClmFit, fit_clm, fit_clmm
+from cinorms.study.entry_place import EntryPlace
 
 #: Random intercepts that ``errors`` asks for.
 _INTERCEPTS = {"flow_intercept": ("flow",), "crossed_intercepts": ("flow", "variant")}
@@ -81,15 +81,15 @@ class ResponseRegressionOptions(RegressionOptions, OfFlows):
         """How it is estimated, as the table names it."""
         return self.errors
 
-    def allowed_factors(self, place: Place, arm: str) -> list[str]:
+    def allowed_factors(self, place: EntryPlace, arm: str) -> list[str]:
         """Return the factors that can be named for ``arm``."""
         return [*super().allowed_factors(place, arm), *RESPONSE_FACTORS]
 
-    def factors_used(self, place: Place, arm: str) -> Iterable[str]:
+    def factors_used(self, place: EntryPlace, arm: str) -> Iterable[str]:
         """Return the factors that the regression is of, where it names some, or else those that it can be of."""
         return [*super().factors_used(place, arm), *(() if self.factors else RESPONSE_FACTORS)]
 
-    def levels(self, place: Place, factor: str) -> list[str]:
+    def levels(self, place: EntryPlace, factor: str) -> list[str]:
         """Return the levels of a factor, also of template and position."""
         if factor == "template":
             return [str(i) for i in range(max(place.study.templates(arm) for arm in self.arms))]
@@ -164,8 +164,6 @@ def _fit(task: Task, entry: Entry[RegressionOptions], cluster: str | None = None
         return "one_flow", "all answers are about one flow"
     groups = _INTERCEPTS.get(options.estimation)
     if groups:
-        from cinorms.stats.clm.mixed import fit_clmm
-
         few = [name for name in groups if len(used) and used[name].nunique() < 2]
         if few:
             return "one_group", f"all answers are of one {few[0]}"

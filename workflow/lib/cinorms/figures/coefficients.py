@@ -28,7 +28,7 @@ from cinorms.figures.theme import (
     empty,
     finish,
 )
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class CoefficientsOptions(FigureOptions, OfArms):
         None, description="Factors of the regression to show; all where left out."
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the analysis, and in it the arms, the models and the factors."""
         super().check(place)
         study = place.study

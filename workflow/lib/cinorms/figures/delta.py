@@ -31,7 +31,7 @@ from cinorms.figures.theme import (
     selection_said,
     thresholds_said,
 )
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 
 OVERALL = "all flows"
 #: Beyond so many flows in a box their points would cover it.
@@ -54,7 +54,7 @@ class DeltaOptions(FigureOptions, Expects):
         description="A factor of the dataset that gets a panel for each level, beside the one of all flows.",
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the factor in the dataset of every arm."""
         super().check(place)
         for arm in self.arms if self.by else ():

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.options import OfArms, Options
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes.factors import nameable_factors
 
 
@@ -25,7 +25,7 @@ class FigureOptions(Options):
 class OfOneDataset(OfArms):
     """Options of a figure that puts the flows of all its arms together."""
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Refuse arms of several datasets."""
         super().check(place)
         datasets = list(dict.fromkeys(place.study.arms[arm].dataset for arm in self.arms))
@@ -33,7 +33,7 @@ class OfOneDataset(OfArms):
             raise place.error("arms", f"arms of one dataset are needed, these have {', '.join(datasets)}")
 
 
-def check_factor(place: Place, part: str, arm: str, factor: str) -> None:
+def check_factor(place: EntryPlace, part: str, arm: str, factor: str) -> None:
     """Raise ``ConfigError`` unless ``factor``, named in ``part`` of the entry, is one of the arm's dataset."""
     design = place.study.design(arm)
     place.check_names(part, [factor], nameable_factors(design), f"factor of dataset {design.dataset!r}")

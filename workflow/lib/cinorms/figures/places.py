@@ -11,7 +11,7 @@ from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures.cells import SHAPES
 from cinorms.figures.options import FigureOptions, OfOneDataset, check_factor
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes.factors import JOINT, nameable_factors
 
 #: Where the parameters of contextual integrity stand unless the entry says otherwise: outer factor first.
@@ -58,13 +58,13 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
 
         return {"rows": side(self.rows, ROWS), "columns": side(self.columns, COLUMNS), "pages": pages}
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Count the parts of a cell, and look whether every factor has one place."""
         super().check(place)
         self._check_parts(place)
         self._check_places(place)
 
-    def _check_parts(self, place: Place) -> None:
+    def _check_parts(self, place: EntryPlace) -> None:
         study = place.study
         models = list(self.models or study.all_models())[: self.first]
         parts = sum(model in study.models(arm) for arm in self.arms for model in models)
@@ -75,7 +75,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
                 f"{', '.join(map(str, SHAPES))}; name the models to show under 'models'",
             )
 
-    def _check_places(self, place: Place) -> None:
+    def _check_places(self, place: EntryPlace) -> None:
         arm = self.arms[0]
         design = place.study.design(arm)
         stated = {
@@ -104,7 +104,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
                 "pages, or choose one level of each under select",
             )
 
-    def _loose(self, place: Place, arm: str, factors: Sequence[str]) -> list[str]:
+    def _loose(self, place: EntryPlace, arm: str, factors: Sequence[str]) -> list[str]:
         """Return the factors with several levels that have no place, nor any factor that they are linked with."""
         study = place.study
         linked = [group for group in study.design(arm).linked if set(group) & set(factors)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.core.files import replacing
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.scales import LEVELS
 from cinorms.entries.entry import Entry
@@ -201,19 +201,16 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     # Text stays text in SVG and PDF (searchable, editable), and equal figures are equal files.
     mpl.rcParams.update({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "cinorms"})
     first = _figure(drawn, drawn.plot)
-    for path, facts in ((Path(png), {"Software": None}), (Path(svg), {"Date": None})):
-        part = path.with_name(f"{path.stem}.part{path.suffix}")
-        first.savefig(part, dpi=DPI, metadata=facts)
-        os.replace(part, path)
-    part = Path(pdf).with_name(f"{Path(pdf).stem}.part.pdf")
-    with PdfPages(part, metadata={"CreationDate": None}) as document:
+    for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
+        with replacing(path) as part:
+            first.savefig(part, format=kind, dpi=DPI, metadata=facts)
+    with replacing(pdf) as part, PdfPages(part, metadata={"CreationDate": None}) as document:
         document.savefig(first)
         plt.close(first)
         for page in drawn.further:
             figure = _figure(drawn, page)
             document.savefig(figure)
             plt.close(figure)
-    os.replace(part, pdf)
     # In short lines, as Snakemake's report shows them as they are.
     lines = [fill(line, CAPTION_WIDTH) for line in drawn.caption.split("\n")]
     Path(caption).write_text("\n".join(lines) + "\n", encoding="utf-8")

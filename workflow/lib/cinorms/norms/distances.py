@@ -136,7 +136,7 @@ def delta_table(
     Columns: those of ``by``, metric, value (missing unless ``ok``), unit, n (flows with a value and an
     expected value, which the metric is of), n_missing (the slice's other flows), status (`DELTA_STATUSES`),
     reason (what is missing; empty where nothing is).
-    ``embedding`` is the one that the table was made with. For the definitions see ``docs/method.md``.
+    ``embedding`` is the one that the table was made with. For the definitions see ``docs/method/norms/delta.md``.
 
     Raises `ConfigError` if ``by`` names no column of the table, or a column of this result, and
     `DataError` for numbers that the embedding cannot give.

@@ -27,7 +27,7 @@ from cinorms.printed.cells import (
     together,
 )
 from cinorms.printed.options import FromAnalyses, check_thresholds
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 
 _TVals = Annotated[Distinct[TVal], Field(min_length=1)]
 _Step = Annotated[Distinct[TMaj], Field(min_length=2, max_length=2)]
@@ -49,7 +49,7 @@ class DiscardedOptions(FromAnalyses):
         None, description="The T_maj to print, of those under norms; all where left out."
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the models with a T_val of their own, and the thresholds."""
         super().check(place)
         for_models = self.t_val_for or {}
@@ -71,7 +71,7 @@ class LostOptions(FromAnalyses):
         "where left out.",
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the thresholds, and whether the lower one of each pair comes first."""
         super().check(place)
         t_majs = list(place.study.thresholds()[1])

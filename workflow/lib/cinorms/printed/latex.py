@@ -1,4 +1,4 @@
-r"""A printed table as LaTeX (booktabs): every text escaped, from ``templates/printed/table.tex``.
+r"""A printed table as LaTeX (booktabs): every text escaped, from ``templates/table.tex``.
 
 A file is one ``tabular`` (``longtable`` if it is long) to ``\input`` into a document that uses booktabs.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from cinorms.core.templates import environment
 from cinorms.printed.cells import Cell, Printed
 
 #: More rows than this need a table that breaks over pages.
@@ -47,21 +48,11 @@ _NEGATIVE = re.compile(r"-(\d+(\.\d+)?|inf)")
 
 def to_latex(table: Printed) -> str:
     r"""Return a ``tabular`` (``longtable`` if it is long) to ``\input`` where booktabs is loaded."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     long = sum(len(group.rows) + bool(group.heading) for group in table.groups) > LONG
-    environment = Environment(
-        loader=PackageLoader("cinorms", "templates"),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # the filters escape
-        **_MARKS,
-    )
-    environment.filters.update(tex=escape, cell=_cell)
+    made = environment("printed", keep_trailing_newline=True, autoescape=False, **_MARKS)
+    made.filters.update(tex=escape, cell=_cell)
     return str(
-        environment.get_template("printed/table.tex").render(
+        made.get_template("table.tex").render(
             table=table,
             long=long,
             environment="longtable" if long else "tabular",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pydantic import Field
 
@@ -34,7 +33,7 @@ def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed
             Cell(str(of["family"])),
             Cell(_NOT_KNOWN if of["capacity"] is None else f"{of['capacity']:g}B"),
             Cell(optimisation(of["alignment"], of["quantisation"])),
-            Cell(_source(of)),
+            Cell(of["origin"]),
         )
         for name, of in entry.registry.items()
     )
@@ -43,7 +42,7 @@ def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed
         header=(heading("Model", "Family", "Capacity", "Optimisation", "Source"),),
         groups=(Group("", rows),),
         notes=("Capacity: parameters in billions; NA: not published.",)
-        + ((PLANTED_MARK,) if any(of["engine"] == "planted" for of in entry.registry.values()) else ()),
+        + ((PLANTED_MARK,) if any(of["planted"] for of in entry.registry.values()) else ()),
         texts=range(5),
     )
 
@@ -52,16 +51,6 @@ def optimisation(alignment: str | None, quantisation: str | None) -> str:
     """Return what was done to a base model: "DPO", "AWQ", "DPO + AWQ"; "Base" for nothing."""
     done = [part for part in (alignment, quantisation) if part not in (None, "none")]
     return " + ".join(str(part).upper() for part in done) or "Base"
-
-
-def _source(of: Mapping[str, Any]) -> str:
-    if of["engine"] == "planted":
-        return "planted respondent"
-    if of["engine"] == "openai":
-        return "OpenAI" if of["base_url"] is None else str(of["base_url"])
-    revision = f", revision {of['revision']}" if of["revision"] else ""
-    # An id on the hub is owner/name; anything else is a folder.
-    return ("Hugging Face: " if of["source"].count("/") == 1 else "") + str(of["source"]) + revision
 
 
 KINDS = (

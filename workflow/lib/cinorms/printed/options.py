@@ -10,7 +10,7 @@ from pydantic import Field
 from cinorms.core.schema import LeftOut
 from cinorms.entries.options import Names, Options, TMaj
 from cinorms.study.entries import make_entry
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 
 
 class PrintedOptions(Options):
@@ -21,12 +21,12 @@ class PrintedOptions(Options):
         None, description="Models, in this order; as the analyses have them where left out."
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the models."""
         super().check(place)
         place.check_names("models", self.models or (), self.known_models(place), "model of these analyses")
 
-    def known_models(self, place: Place) -> list[str]:
+    def known_models(self, place: EntryPlace) -> list[str]:
         """Return the models that the table can have."""
         return place.study.all_models()
 
@@ -39,7 +39,7 @@ class FromAnalyses(PrintedOptions):
 
     sources: Names = Field(alias="from", description="Analyses, whose rows are put together.")
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Look up the analyses, then the models."""
         analyses = place.study.settings.analyses
         fitting = [name for name, stated in analyses.items() if stated["kind"] in self.made_from]
@@ -49,13 +49,13 @@ class FromAnalyses(PrintedOptions):
                 raise place.unknown("from", source, fitting, what, hint=True)
         super().check(place)
 
-    def known_models(self, place: Place) -> list[str]:
+    def known_models(self, place: EntryPlace) -> list[str]:
         """Return the models that the analyses are made from."""
         entries = [make_entry(place.study, "analyses", source) for source in self.sources]
         return list(dict.fromkeys(model for entry in entries for _, model in entry.selected))
 
 
-def check_thresholds(place: Place, part: str, given: Iterable[int | TMaj], t_maj: bool) -> None:
+def check_thresholds(place: EntryPlace, part: str, given: Iterable[int | TMaj], t_maj: bool) -> None:
     """Raise ``ConfigError`` for a threshold that is not among those of the study."""
     known = list(place.study.thresholds()[1 if t_maj else 0])
     for value in given:

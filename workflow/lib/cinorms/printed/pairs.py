@@ -12,7 +12,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.printed.cells import NONE, Cell, Group, Printed, heading, p_times, planted_note
 from cinorms.printed.options import FromAnalyses
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 
 _TESTS = {"wilcoxon_pairs": "Wilcoxon's signed ranks", "paired_t": "paired t-test"}
 _CORRECTIONS = {
@@ -32,7 +32,7 @@ class PairsOptions(FromAnalyses):
         "none", description="How p-values are corrected for the number of tests; the paper's are not."
     )
 
-    def check(self, place: Place) -> None:
+    def check(self, place: EntryPlace) -> None:
         """Refuse pairs that differ in an attribute: they are not all pairs of some models."""
         super().check(place)
         analyses = place.study.settings.analyses

@@ -1,10 +1,11 @@
-"""A printed table as CSV, and as HTML from ``templates/printed/table.html``."""
+"""A printed table as CSV, and as HTML from ``templates/table.html``."""
 
 from __future__ import annotations
 
 import csv
 import io
 
+from cinorms.core.templates import environment
 from cinorms.printed.cells import Printed
 
 
@@ -24,14 +25,5 @@ def to_csv(table: Printed) -> str:
 
 def to_html(table: Printed) -> str:
     """Return a page with the table; everything in it is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("cinorms", "templates"),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=True,
-    )
-    return str(environment.get_template("printed/table.html").render(table=table))
+    made = environment("printed", keep_trailing_newline=True)
+    return str(made.get_template("table.html").render(table=table))

@@ -14,7 +14,7 @@ from cinorms.core.scales import SCALES
 from cinorms.prompts.orders import options_shown, order_codes
 from cinorms.vignettes.factors import has_levels
 
-#: The papers' literal wrappers, flaws included (docs/method.md, "Wrappers"): ``llama3`` writes the
+#: The papers' literal wrappers, flaws included (docs/method/prompts/variants.md, "Wrappers"): ``llama3`` writes the
 #: begin-of-text token that an engine adds again and leaves the assistant's turn unopened; ``tulu`` lacks
 #: the line break after the assistant tag that its model card asks for.
 WRAPPERS = {

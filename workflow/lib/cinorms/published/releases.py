@@ -34,7 +34,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Release:
-    """What a paper's authors published; ``file`` says so, ``numbers`` are the files with the printed numbers."""
+    """What a paper's authors published; ``file`` says so, ``numbers`` are the files with the printed numbers.
+
+    ``reaches`` holds, by item and cell, how far a number computed by an optimiser moves with the machine.
+    """
 
     file: Path
     name: str
@@ -46,6 +49,7 @@ class Release:
     models: dict[str, str]
     numbers: tuple[Path, ...]
     remarks: tuple[dict[str, str], ...]
+    reaches: dict[tuple[str, str], float]
 
     def inputs(self, frame: str) -> dict[str, list[str]]:
         """Return what a rule that reads ``frame`` must name: the release's file, and the frame's if it is one's own."""
@@ -80,6 +84,7 @@ def load_release(path: str | Path) -> Release:
         models=dict(document["models"]),
         numbers=numbers,
         remarks=tuple(document.get("remarks", [])),
+        reaches={(one["item"], one["cell"]): float(one["by"]) for one in document.get("reach", [])},
     )
 
 

@@ -2,6 +2,8 @@
 
 A number matches if it is the printed one once it is written with the printed digits. Where two roundings
 are possible, `core.rounding.rounded` says which: values are first written with four decimals, then rounded half up.
+A number from an optimiser moves a little with the machine it runs on. Where that can change a printed digit,
+the release states by how much (the reach of that one number), and a match that needs it is ``within reach``.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.core.errors import DataError, listing
+from cinorms.core.errors import DataError, listing, nearest
 from cinorms.core.rounding import rounded, scientific
 from cinorms.stats import pvalues
 
@@ -24,13 +26,18 @@ SHOWN = ("", "percent", "power of ten", "stars")
 #: Below it a double is 0, and is printed so.
 SMALLEST_LOG10 = math.log10(5e-324)
 
-#: What a comparison says of a cell.
-MATCHES = ("yes", "no", "not counted")
+#: What a comparison says of a cell, and which of it counts as a match.
+MATCHES = ("yes", "within reach", "no", "not counted")
+MATCHED = ("yes", "within reach")
 
 _MINUS = " minus "
 
 
-def compare(printed: pd.DataFrame, computed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def compare(
+    printed: pd.DataFrame,
+    computed: Mapping[str, pd.DataFrame],
+    reaches: Mapping[tuple[str, str], float] | None = None,
+) -> pd.DataFrame:
     """Return every printed number beside the computed one.
 
     Parameters
@@ -41,13 +48,19 @@ def compare(printed: pd.DataFrame, computed: Mapping[str, pd.DataFrame]) -> pd.D
         joined by " minus "; ``column`` names a column, or two joined by " / ".
     computed
         The tables of the analyses by name.
+    reaches
+        How far a computed number moves from machine to machine, by item and cell (``Release.reaches``). A
+        number that is not named there has to come out as printed.
 
     Columns: paper, item, cell, printed, computed (with the printed digits; empty where there is no number),
-    computed_full, match: ``yes``, ``no``, or ``not counted`` for cells that are listed only.
+    computed_full, match: ``yes``, ``within reach``, ``no``, or ``not counted`` for cells that are listed only.
 
-    Raises ``DataError`` for a place that no table has, and for one that is not a single number.
+    Raises ``DataError`` for a place that no table has, for one that is not a single number, and for a reach
+    of a cell that is not among the printed numbers.
 
     """
+    reaches = reaches or {}
+    _check_reaches(reaches, printed)
     rows = []
     for row in printed.to_dict("records"):
         place = f"{row['item']}: {row['cell']}"
@@ -56,7 +69,8 @@ def compare(printed: pd.DataFrame, computed: Mapping[str, pd.DataFrame]) -> pd.D
         if row["counted"] == "no":
             match = "not counted"
         else:
-            match = "yes" if shown and agrees(value, row["printed"], row["shown"]) else "no"
+            by = reaches.get((row["item"], row["cell"]), 0.0)
+            match = _match(value, row["printed"], row["shown"], by) if shown else "no"
         names = {name: row[name] for name in ("paper", "item", "cell", "printed")}
         rows.append(names | {"computed": shown, "computed_full": full, "match": match})
     columns = ["paper", "item", "cell", "printed", "computed", "computed_full", "match"]
@@ -66,7 +80,7 @@ def compare(printed: pd.DataFrame, computed: Mapping[str, pd.DataFrame]) -> pd.D
 def summary(comparison: pd.DataFrame) -> pd.DataFrame:
     """Return matched and total for each item that is counted, in the order of the comparison."""
     counted = comparison[comparison["match"] != "not counted"]
-    groups = counted["match"].eq("yes").groupby([counted["paper"], counted["item"]], sort=False)
+    groups = counted["match"].isin(MATCHED).groupby([counted["paper"], counted["item"]], sort=False)
     return groups.agg(matched="sum", total="size").reset_index()
 
 
@@ -107,6 +121,31 @@ def agrees(value: float, printed: str, shown: str = "") -> bool:
         return {"<": value < limit, "<=": value <= limit, ">": value > limit, ">=": value >= limit}[sign]
     text = _as_printed(value, printed, shown)
     return text == printed if shown == "stars" else Decimal(text) == Decimal(printed)
+
+
+def within_reach(value: float, printed: str, shown: str, reach: float) -> bool:
+    """Tell whether a value at most ``reach`` away from ``value`` agrees with what is printed.
+
+    Only the two ends are tried: a reach is much smaller than a unit of the last printed digit.
+    """
+    return agrees(value - reach, printed, shown) or agrees(value + reach, printed, shown)
+
+
+def _match(value: float, printed: str, shown: str, reach: float) -> str:
+    if agrees(value, printed, shown):
+        return "yes"
+    return "within reach" if within_reach(value, printed, shown, reach) else "no"
+
+
+def _check_reaches(reaches: Mapping[tuple[str, str], float], printed: pd.DataFrame) -> None:
+    known = set(zip(printed["item"], printed["cell"], strict=True))
+    for item, cell in reaches:
+        if (item, cell) not in known:
+            cells = [other for its, other in known if its == item] or [other for _, other in known]
+            raise DataError(
+                f"reach: item {item!r} has no printed number {cell!r}{nearest(cell, cells)}; "
+                "name an item and a cell of the release's files of numbers"
+            )
 
 
 def _decimals(printed: str) -> int:

@@ -86,7 +86,7 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
         "system": settings.system,
         "models": study.models(arm),
         # How a prompt is laid out can differ from model to model (`layout: paper`).
-        "layouts": {m: make_spec(study, arm, m, "1-of-1")["layout"] for m in study.models(arm)},
+        "layouts": {m: make_spec(study, arm, m, "1-of-1").layout for m in study.models(arm)},
     }
 
 
@@ -112,10 +112,11 @@ def _dataset(study: Study, name: str) -> dict[str, Any]:
 
 def _model(study: Study, model: str) -> dict[str, Any]:
     entry = study.registry_entry(model)
-    public = {key: entry[key] for key in PUBLIC if entry.get(key) is not None}
+    stated = {**entry.stated, "engine": entry.engine}
+    public = {key: stated[key] for key in PUBLIC if stated.get(key) is not None}
     arms = [arm for arm in study.arms if model in study.models(arm)]
     asked = any(study.arms[arm].source == "model" for arm in arms)
-    return {**public, "planted": asked and entry["engine"] == "planted", "arms": arms, "asked": asked}
+    return {**public, "planted": asked and entry.kind.planted, "arms": arms, "asked": asked}
 
 
 def _entry(study: Study, section: str, name: str) -> dict[str, Any]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
 from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.templates import environment
 from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, is_dark
 from cinorms.report import method
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings
-from cinorms.report.results import Material
+from cinorms.report.results import Results
 from cinorms.report.sections import printed, sections
 from cinorms.report.words import STATUSES
 
@@ -24,41 +24,36 @@ from cinorms.report.words import STATUSES
 SCRIPTS = ("dom", "codec", "data", "state", "slice", "controls", "heatmap", "flows", "cell", "main")
 
 
-def render(material: Material, command: str) -> str:
+def render(results: Results, command: str) -> str:
     """Return the page. Everything that comes from data, models or settings is escaped.
 
     ``command`` makes the file again that is put after it.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("cinorms", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     style, script = _style(), _script()
-    return environment.get_template("report.html").render(
-        study=material.study,
-        mark=PLANTED_MARK,
-        style=style,
-        script=script,
-        policy=policy(style, script),
-        data=embedded(explorer_data(material)),
-        summary=method.summary(material),
-        findings=findings(material),
-        discarded=discarded(material),
-        sections=sections(material, command),
-        printed=printed(material),
-        texts=_unread(material),
-        models=method.models(material),
-        software=method.software(),
-        hashes=method.hashes(material),
-        citations=method.citations(material),
-        settings=method.settings_text(material),
-        cards=_cards(material),
-        version=__version__,
+    return (
+        environment("report")
+        .get_template("report.html")
+        .render(
+            study=results.study,
+            mark=PLANTED_MARK,
+            style=style,
+            script=script,
+            policy=policy(style, script),
+            data=embedded(explorer_data(results)),
+            summary=method.summary(results),
+            findings=findings(results),
+            discarded=discarded(results),
+            sections=sections(results, command),
+            printed=printed(results),
+            texts=_unread(results),
+            models=method.models(results),
+            software=method.software(),
+            hashes=method.hashes(results),
+            citations=method.citations(results),
+            settings=method.settings_text(results),
+            cards=_cards(results),
+            version=__version__,
+        )
     )
 
 
@@ -102,10 +97,10 @@ def _script() -> str:
 
 
 def _template(name: str) -> str:
-    return (files("cinorms") / "templates" / name).read_text(encoding="utf-8")
+    return (files("cinorms.report") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _unread(material: Material) -> list[dict[str, str]]:
+def _unread(results: Results) -> list[dict[str, str]]:
     """Return the most frequent texts that are no valid answer, of every model."""
     return [
         {
@@ -115,26 +110,24 @@ def _unread(material: Material) -> list[dict[str, str]]:
             "count": row["count"],
             "status": STATUSES[row["status"]],
         }
-        for (arm, model), texts in material.reviews.items()
+        for (arm, model), texts in results.reviews.items()
         for row in texts.to_dict("records")
     ]
 
 
-def _cards(material: Material) -> list[dict[str, Any]]:
+def _cards(results: Results) -> list[dict[str, Any]]:
     """Return the norm cards, each inside the page."""
-    found = []
-    for model in material.study["models"]:
-        files = [_card_file(material.folder, f"{model}.{ending}") for ending in ("md", "json")]
-        found.append({"model": model, "files": [file for file in files if file]})
-    return found
+    return [
+        {
+            "model": model,
+            "files": [_card_file(card.md, "text/markdown"), _card_file(card.json, "application/json")],
+        }
+        for model, card in results.cards.items()
+    ]
 
 
-def _card_file(folder: Path, name: str) -> Mapping[str, str] | None:
-    path = folder / "cards" / name
-    if not path.exists():
-        return None
-    kind = "text/markdown" if name.endswith(".md") else "application/json"
+def _card_file(path: Path, kind: str) -> dict[str, str]:
     return {
-        "name": name,
+        "name": path.name,
         "href": f"data:{kind};charset=utf-8;base64,{base64.b64encode(path.read_bytes()).decode()}",
     }

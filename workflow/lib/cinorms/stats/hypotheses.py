@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales
+from cinorms.core import scales, tails
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
 from cinorms.norms.assessment import Thresholds
@@ -97,7 +97,7 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
         chi2 = 12 * n / (k * (k + 1)) * float(((ranks - (k + 1) / 2) ** 2).sum()) / correction
         row |= {
             "statistic": chi2,
-            "log10_p": pvalues.chi_square(chi2, k - 1),
+            "log10_p": tails.chi_square(chi2, k - 1),
             "kendall_w": chi2 / (n * (k - 1)),
         }
     table = pd.DataFrame([row | {"status": status, "reason": reason}])
@@ -154,7 +154,7 @@ def _signed_rank(d: Ints, zero_method: ZeroMethod) -> dict[str, Any]:
         half = zeros * (zeros + 1) / 4
         plus, minus, ties = plus + half, minus + half, ties + zeros**3 - zeros
     z = (plus - mean) / np.sqrt((variance - ties / 2) / 24)
-    row |= {"statistic": min(plus, minus), "z": z, "log10_p": pvalues.normal(z)}
+    row |= {"statistic": min(plus, minus), "z": z, "log10_p": tails.normal(z)}
     row |= {"rank_biserial": (plus - minus) / (plus + minus), "median_difference": float(np.median(d))}
     if n - zeros < _FEWEST_NORMAL:
         reason = f"only {int(n - zeros)} differences are not zero: the normal approximation is rough"
@@ -227,10 +227,10 @@ def _normality(d: Ints) -> dict[str, Any]:
 
     if n <= _MOST_SHAPIRO:
         found = stats.shapiro(d)
-        row |= {"test": "Shapiro-Wilk", "log10_p": float(np.log10(max(found.pvalue, pvalues.SMALLEST)))}
+        row |= {"test": "Shapiro-Wilk", "log10_p": float(np.log10(max(found.pvalue, tails.SMALLEST)))}
     else:
         found = stats.normaltest(d)
-        row |= {"test": "D'Agostino-Pearson", "log10_p": pvalues.chi_square(float(found.statistic), 2)}
+        row |= {"test": "D'Agostino-Pearson", "log10_p": tails.chi_square(float(found.statistic), 2)}
     return row | {"statistic": float(found.statistic), "status": "ok", "reason": ""}
 
 
@@ -262,7 +262,7 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
             epsilon = float(np.trace(centred) ** 2 / (df * (centred**2).sum()))
             ratio = (model / df) / (error / df_error)
             row |= {"statistic": ratio, "epsilon": epsilon, "partial_eta_squared": model / (model + error)}
-            row |= {"log10_p": pvalues.f_ratio(ratio, df * epsilon, df_error * epsilon)}
+            row |= {"log10_p": tails.f_ratio(ratio, df * epsilon, df_error * epsilon)}
     table = pd.DataFrame([row | {"status": status, "reason": reason}])
     return pvalues.add_columns(table, corrections=False)
 
@@ -295,7 +295,7 @@ def _t_test(d: Ints) -> dict[str, Any]:
     if status == "ok":
         sd = float(d.std(ddof=1))
         t = row["mean_difference"] / (sd / np.sqrt(n))
-        row |= {"std_err": sd / np.sqrt(n), "statistic": t, "log10_p": pvalues.student(t, n - 1)}
+        row |= {"std_err": sd / np.sqrt(n), "statistic": t, "log10_p": tails.student(t, n - 1)}
         row["cohen_d"] = row["mean_difference"] / sd
     return row | {"status": status, "reason": reason}
 

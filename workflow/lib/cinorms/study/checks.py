@@ -75,8 +75,9 @@ def _check_pilot(study: Study) -> None:
 def _check_stand_ins(study: Study) -> None:
     if study.settings.engine == "planted":
         for model in study.all_models():
-            if study.registry[model]["engine"] != "planted" and "stand_in" not in study.registry[model]:
+            entry = study.registry[model]
+            if not entry.kind.planted and entry.settings.stand_in is None:
                 raise ConfigError(
-                    f"config/models.yaml: {model}: key 'stand_in' is missing; 'engine: planted' needs the "
+                    f"{entry.file}: {model}: key 'stand_in' is missing; 'engine: planted' needs the "
                     "name of the planted model that answers in its place"
                 )

@@ -22,7 +22,7 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
     arms = list(options.arms)
     models = (list(options.models or ()) or study.all_models())[: getattr(options, "first", None)]
     selected = tuple((arm, model) for arm in arms for model in models if model in study.models(arm))
-    planted = {model for _, model in selected if study.registry_entry(model)["engine"] == "planted"}
+    planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
     names = list(dict.fromkeys(model for _, model in selected))
     t_val, t_maj = getattr(options, "t_val", None), getattr(options, "t_maj", None)
     t_vals, t_majs = study.thresholds()

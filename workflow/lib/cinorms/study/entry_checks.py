@@ -8,7 +8,7 @@ from typing import Any
 from cinorms.core.validation import check, unknown
 from cinorms.entries.registry import SECTIONS, kinds
 from cinorms.study.arm_checks import check_select
-from cinorms.study.place import Place
+from cinorms.study.entry_place import EntryPlace
 from cinorms.study.study import Study
 
 
@@ -17,10 +17,10 @@ def check_entries(study: Study) -> None:
     for section in SECTIONS:
         for name, stated in study.settings.entries(section).items():
             file = study.settings.stated_in(section, name).file
-            _check_entry(Place(study, section, name, file, _hint(study, "analyses", section)), stated)
+            _check_entry(EntryPlace(study, section, name, file, _hint(study, "analyses", section)), stated)
 
 
-def _check_entry(place: Place, stated: Mapping[str, Any]) -> None:
+def _check_entry(place: EntryPlace, stated: Mapping[str, Any]) -> None:
     known = kinds(place.section)
     if stated["kind"] not in known:
         raise place.unknown("kind", stated["kind"], known, "kind")
@@ -32,7 +32,7 @@ def _check_entry(place: Place, stated: Mapping[str, Any]) -> None:
     options.check(place)
 
 
-def _check_arms(place: Place, options: Any) -> None:
+def _check_arms(place: EntryPlace, options: Any) -> None:
     """Look up the arms, their models, and the levels of their flows."""
     study = place.study
     for arm in options.arms:

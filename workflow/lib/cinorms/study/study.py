@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cinorms.norms.assessment import Thresholds
+from cinorms.inference.model_entry import ModelEntry
+from cinorms.norms.assessment import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
 from cinorms.published.releases import Release, load_release, raw_file
@@ -18,12 +19,8 @@ from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, load_dataset
 from cinorms.vignettes.factors import Design
 
-#: What a table of the models says of each.
-DESCRIBED = ("family", "capacity", "alignment", "quantisation", "engine", "source", "revision", "base_url")
-
-
-#: GPUs of a model whose registry entry does not say how many.
-GPUS = {"vllm": 1, "openai": 0}
+#: What a table of the models says of each, besides where it comes from.
+DESCRIBED = ("family", "capacity", "alignment", "quantisation")
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class Study:
     """A study whose every name has been looked up. ``settings`` is what was merged, defaults included."""
 
     settings: StudySettings
-    registry: dict[str, dict[str, Any]]
+    registry: dict[str, ModelEntry]
     root: Root
 
     @property
@@ -93,7 +90,7 @@ class Study:
         """Return the raw CSV file with the responses of ``model`` in ``arm``."""
         entry, path = self.registry[model], self.arms[arm].raw_files
         assert path is not None, "an arm from raw_csv names its files"
-        return raw_file(path, entry.get("source", model), entry["engine"])
+        return raw_file(path, entry.get("source", model), entry.engine)
 
     def compared(self) -> Release | None:
         """Return the release whose printed numbers are compared with this study's tables, if any."""
@@ -138,7 +135,7 @@ class Study:
         norms = self.settings.norms
         return Thresholds(self.t_val(model), norms.t_maj, norms.consensus)
 
-    def thresholds(self) -> tuple[list[int], list[float | str]]:
+    def thresholds(self) -> tuple[list[int], list[Majority]]:
         """Return every t_val and every t_maj under which flows are judged, the study's own among them."""
         norms = self.settings.norms
         t_vals = {norms.t_val, *norms.t_val_for.values(), *norms.grid.t_val}
@@ -151,8 +148,7 @@ class Study:
 
     def described(self, models: Sequence[str] | None) -> dict[str, dict[str, Any]]:
         """Return what a table of the models says of each: of ``models``, or of all where that is None."""
-        asked = {model: self.registry_entry(model) for model in models or self.all_models()}
-        return {model: {key: entry.get(key) for key in DESCRIBED} for model, entry in asked.items()}
+        return {model: _described(self.registry_entry(model)) for model in models or self.all_models()}
 
     def design(self, arm: str) -> Design:
         """Return what an analysis needs to know of the dataset of ``arm``."""
@@ -170,13 +166,13 @@ class Study:
             {
                 "arm": arm,
                 "model": model,
-                "engine": (entry := self.registry_entry(model))["engine"],
+                "engine": (entry := self.registry_entry(model)).engine,
                 "dataset": settings.dataset,
                 "select": settings.plain()["select"],
                 "system": settings.system,
                 "scale": self.scale(arm),
                 "n_templates": self.templates(arm, model),
-                "gpus": 0 if entry["engine"] == "planted" else entry.get("gpus", GPUS[entry["engine"]]),
+                "gpus": entry.gpus,
                 "rates": entry.get("rates", {}),
             }
             for arm, settings in self.arms.items()
@@ -184,17 +180,21 @@ class Study:
             for model in self.models(arm)
         ]
 
-    def registry_entry(self, model: str) -> dict[str, Any]:
+    def registry_entry(self, model: str) -> ModelEntry:
         """Return what is asked under the name ``model``: its planted stand-in under ``engine: planted``."""
         entry = self.registry[model]
-        if self.settings.engine != "planted" or entry["engine"] == "planted":
+        if self.settings.engine != "planted" or entry.kind.planted:
             return entry
-        stand_in = self.registry[entry["stand_in"]]
-        return {**entry, "engine": "planted", "planted": stand_in["planted"]}
+        return entry.answered_by(self.registry[str(entry.settings.stand_in)])
 
     def is_planted(self) -> bool:
         """Tell whether any answer of the study comes from a planted respondent."""
-        return any(self.registry_entry(m)["engine"] == "planted" for m in self.all_models())
+        return any(self.registry_entry(m).kind.planted for m in self.all_models())
+
+
+def _described(entry: ModelEntry) -> dict[str, Any]:
+    described = {name: entry.get(name) for name in DESCRIBED}
+    return {**described, "planted": entry.kind.planted, "origin": entry.kind.origin(entry.stated)}
 
 
 @cache

@@ -35,7 +35,7 @@ def test_a_model_of_unknown_or_no_size_gets_what_any_job_needs(capacity: float |
 
 
 def test_every_model_of_the_registry_is_done_in_the_time_it_asks_for(root: Root) -> None:
-    prompt_tokens = 228_096 * 91  # the longest prompts of the paper's study (docs/method/inference.md)
+    prompt_tokens = 228_096 * 91  # the longest prompts of the paper's study (docs/method/inference/asking.md)
     for name, model in load_registry(root).items():
         rate = model.get("rates", {}).get("tokens_per_second")
         if rate:

@@ -7,8 +7,10 @@ import warnings
 import numpy as np
 
 from cinorms.core.errors import ConfigError
+from cinorms.stats.clm.arrays import Ints
 from cinorms.stats.clm.coding import Coding
-from cinorms.stats.clm.newton import Ints, Maximum, Problem, evaluate
+from cinorms.stats.clm.likelihood import Problem, evaluate
+from cinorms.stats.clm.newton import Maximum
 
 
 def fit_statsmodels(problem: Problem, slots: Ints, y: Ints, coding: Coding) -> Maximum:

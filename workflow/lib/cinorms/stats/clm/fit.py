@@ -10,109 +10,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats import pvalues
-from cinorms.stats.clm import diagnostics, newton
+from cinorms.stats.clm.arrays import Bools, Floats, Ints
 from cinorms.stats.clm.by_statsmodels import fit_statsmodels
-from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors, group_rows
-from cinorms.stats.clm.information import maximise_penalised
+from cinorms.stats.clm.coding import Coding, code_factors, group_rows
+from cinorms.stats.clm.crossproducts import Crossproducts, aliased_terms
+from cinorms.stats.clm.likelihood import Problem, make_problem, null_log_likelihood
 from cinorms.stats.clm.link_functions import link_named
-from cinorms.stats.clm.newton import Bools, Floats, Ints, Maximum, Problem
+from cinorms.stats.clm.newton import Maximum, clustered, solve, start
+from cinorms.stats.clm.penalised import maximise_penalised
+from cinorms.stats.clm.results import COEFFICIENT_COLUMNS, ClmFit, Solved, inference
+from cinorms.stats.clm.separation import separated
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
-
-#: What a fit can be. ``ok`` and ``separated`` have results; in the second some terms have none.
-FIT_STATUSES = ("ok", "separated", "constant_factor", "not_converged", "one_level", "no_data")
-#: What a term can be. Only ``ok`` and ``penalised`` (finite by the penalty alone) have numbers.
-TERM_STATUSES = ("ok", "penalised", "separated", "aliased", "constant_factor", "not_estimated")
-
-#: Half the width of a 95% interval in standard errors.
-Z95 = float(special.ndtri(0.975))
-
-COEFFICIENT_COLUMNS = [
-    *("factor", "level", "baseline", "estimate", "std_err", "statistic", "p", "log10_p"),
-    *("odds_ratio", "conf_low", "conf_high", "status"),
-]
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Solved:
-    """What a fit keeps for later: coding, problem solved, values found, cluster of each grouped row."""
-
-    coding: Coding
-    problem: Problem
-    parameters: Floats
-    clusters: Ints | None
-
-
-@dataclass(frozen=True, eq=False)
-class ClmFit:
-    """A fitted cumulative link model, or why there is none (``status``, ``reason``).
-
-    ``coefficients`` has one row per term (columns ``COEFFICIENT_COLUMNS``), on the scale of the link: the
-    change of the latent answer from the baseline to the level. ``p`` below the float range is a bound,
-    ``log10_p`` is exact. ``odds_ratio`` is exp(estimate), logit only;
-    the interval is estimate -/+ 1.96 std_err. Numbers are null where ``status`` says why. ``thresholds`` has
-    ``threshold`` ("-2|-1"), ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those
-    without an answer (not used), ``n_groups`` distinct rows, ``n_clusters`` clusters (null without).
-    Under separation ``log_likelihood`` is the value approached and ``aic`` counts every parameter.
-    """
-
-    status: str
-    reason: str
-    coefficients: pd.DataFrame
-    thresholds: pd.DataFrame
-    link: str
-    estimator: str
-    levels: tuple[int, ...]
-    n: int
-    n_missing: int
-    n_groups: int = 0
-    n_clusters: int | None = None
-    iterations: int = 0
-    log_likelihood: float | None = None
-    null_log_likelihood: float | None = None
-    aic: float | None = None
-    mcfadden_r2: float | None = None
-    solved: Solved | None = None
-
-    def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the probability of each answer level (columns) for each row of ``frame``.
-
-        Where terms are separated the probability is its limit; it is null where the data say nothing.
-        Raises DataError if there is no fit or a level was not in the fitted data.
-        """
-        solved = self._solved()
-        slots = solved.coding.slots_of(frame)
-        probabilities = diagnostics.probabilities(solved.problem, solved.parameters, slots)
-        return pd.DataFrame(probabilities, index=frame.index, columns=list(self.levels))
-
-    def proportional_odds_test(self) -> pd.DataFrame:
-        """Test by score that each term has one coefficient for all thresholds: per term, per factor, overall.
-
-        Columns factor, level (null for a whole factor; both null overall), statistic (chi-square), df, p,
-        log10_p, status. ``status`` is ``ok``, ``separated`` (no test where a term has no finite value),
-        ``not_identified`` (some answer is too rare for coefficients of its own), ``clustered`` (the test
-        needs independent rows) or ``two_levels`` (one threshold: nothing to test).
-        """
-        solved = self._solved()
-        status = ""
-        if self.n_clusters is not None:
-            status = "clustered"
-        elif len(self.levels) == 2:
-            status = "two_levels"
-        elif {"separated", "penalised"} & {*self.coefficients["status"], *self.thresholds["status"]}:
-            status = "separated"
-        return diagnostics.proportional_odds(solved.problem, solved.parameters, solved.coding, status)
-
-    def _solved(self) -> Solved:
-        if self.solved is None:
-            raise DataError(
-                f"the model was not fitted ({self.status}: {self.reason}); look at its status first"
-            )
-        return self.solved
 
 
 def fit_clm(
@@ -150,16 +61,16 @@ def fit_clm(
     grouped = np.bincount(group, w)
     cross = Crossproducts(coding, slots[first])
     terms = coding.term_slots[~aliased_terms(cross, coding.term_slots)]
-    problem = newton.make_problem(cross, terms, codes[first], grouped.astype(np.float64), link_named(link))
-    solved, best = newton.fit(problem)
-    lost = newton.separated(solved)
+    problem = make_problem(cross, terms, codes[first], grouped.astype(np.float64), link_named(link))
+    solved, best = solve(problem)
+    lost = separated(solved)
     if estimator == "penalised":
-        solved, best = problem, maximise_penalised(problem, newton.start(problem))
+        solved, best = problem, maximise_penalised(problem, start(problem))
     elif estimator == "statsmodels":
         best = fit_statsmodels(problem, slots, codes, coding)
     if clusters is None:
         return request.fitted(solved, best, best.covariance, lost, None)
-    covariance = newton.clustered(solved, best, clusters[first])
+    covariance = clustered(solved, best, clusters[first])
     return request.fitted(solved, best, covariance, lost, clusters[first])
 
 
@@ -271,7 +182,7 @@ class _Request:
         statuses = np.full(n_terms, "aliased", dtype=object)
         values[at], errors[at], statuses[at] = estimate[k:], std_err[k:], word[k:]
         coefficients = self._coefficients(values, errors, list(statuses))
-        ll, ll0 = best.point.log_likelihood, newton.null_log_likelihood(problem)
+        ll, ll0 = best.point.log_likelihood, null_log_likelihood(problem)
         return ClmFit(
             "separated" if hidden.any() else "ok",
             _reason(coefficients),
@@ -310,17 +221,6 @@ class _Request:
     def _thresholds(self, estimate: Floats, std_err: Floats, status: list[str]) -> pd.DataFrame:
         names = [f"{low}|{high}" for low, high in zip(self.levels[:-1], self.levels[1:], strict=True)]
         return pd.DataFrame({"threshold": names, "estimate": estimate, "std_err": std_err, "status": status})
-
-
-def inference(estimate: Floats, std_err: Floats, link: str) -> dict[str, Floats]:
-    """Return the columns ``estimate`` to ``conf_high``: z = estimate / std_err, two-sided p, 95% interval."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = estimate / std_err
-    odds = np.exp(estimate) if link == "logit" else np.full(len(z), np.nan)
-    half = Z95 * std_err
-    log10_p = (np.log(2) + special.log_ndtr(-np.abs(z))) / np.log(10)
-    columns = (estimate, std_err, z, pvalues.to_p(log10_p), log10_p, odds, estimate - half, estimate + half)
-    return dict(zip(COEFFICIENT_COLUMNS[3:-1], columns, strict=True))
 
 
 def _reason(coefficients: pd.DataFrame) -> str:

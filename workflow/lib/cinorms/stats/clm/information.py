@@ -1,24 +1,13 @@
-"""Expected information of the cumulative link model and what rests on it: penalised fits, parallel terms."""
+"""Expected (Fisher) information of the cumulative link model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
-from cinorms.stats.clm.newton import (
-    CONVERGED,
-    Floats,
-    Maximum,
-    Point,
-    Problem,
-    ends,
-    evaluate,
-    row_derivatives,
-)
-
-MAX_ITERATIONS = 500
+from cinorms.stats.clm.arrays import Floats
+from cinorms.stats.clm.likelihood import Problem
 
 
 @dataclass(frozen=True)
@@ -69,120 +58,3 @@ def expected_information(problem: Problem, c: Curvature) -> Floats:
 
 def _tridiagonal(diagonal: Floats, beside: Floats) -> Floats:
     return np.asarray(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
-
-
-def penalty_gradient(problem: Problem, c: Curvature, v: Floats) -> Floats:
-    """Return the gradient of log|I|/2, I the expected information and ``v`` its inverse.
-
-    By row and threshold this is tr(A dW/d eta_j)/2 with A = Z v Z', Z the derivative of eta.
-    """
-    k, cross, terms = problem.n_levels - 1, problem.cross, problem.terms
-    full = np.zeros((cross.n_slots, cross.n_slots))
-    full[np.ix_(terms, terms)] = v[k:, k:]
-    quadratic = cross.quadratic(full)
-    mixed = np.zeros((cross.n_slots, k))
-    mixed[terms] = v[k:, :k]
-    linear = np.column_stack([cross.linear(mixed[:, j]) for j in range(k)])
-    a = np.diag(v)[:k] - 2 * linear + quadratic[:, None]
-    a_beside = np.diag(v[:k, :k], 1) - linear[:, :-1] - linear[:, 1:] + quadratic[:, None]
-    u, below2, above2 = c.density, c.below**2, c.above**2
-    g = a * (2 * c.slope * c.diagonal + u * (above2 - below2))
-    # dW_jj / d eta_j-1 and d eta_j+1
-    g[:, :-1] += a[:, 1:] * below2[:, 1:] * u[:, :-1]
-    g[:, 1:] -= a[:, :-1] * above2[:, :-1] * u[:, 1:]
-    # dW_j,j+1 / d eta_j and d eta_j+1
-    g[:, :-1] += 2 * a_beside * (c.slope[:, :-1] * c.beside - above2[:, :-1] * u[:, 1:])
-    g[:, 1:] += 2 * a_beside * (c.slope[:, 1:] * c.beside + below2[:, 1:] * u[:, :-1])
-    g *= 0.5 * problem.w[:, None]
-    return np.concatenate([g.sum(axis=0), -cross.sums(g.sum(axis=1))[terms]])
-
-
-@dataclass(frozen=True)
-class _Penalised:
-    point: Point
-    value: float
-    gradient: Floats
-    factor: tuple[Floats, bool]
-
-
-def _penalised(problem: Problem, parameters: Floats) -> _Penalised | None:
-    """Return log-likelihood + log|I|/2 and its gradient, or None outside the parameter space."""
-    if (np.diff(parameters[: problem.n_levels - 1]) <= 0).any():
-        return None
-    point = evaluate(problem, parameters)
-    c = curvature(problem, parameters)
-    try:
-        factor = linalg.cho_factor(expected_information(problem, c))
-    except (linalg.LinAlgError, ValueError):
-        return None
-    value = point.log_likelihood + float(np.log(np.diag(factor[0])).sum())
-    v = linalg.cho_solve(factor, np.eye(problem.n_parameters))
-    return _Penalised(point, value, point.gradient + penalty_gradient(problem, c, v), factor)
-
-
-def maximise_penalised(problem: Problem, parameters: Floats) -> Maximum:
-    """Maximise log L + log|I|/2 by scoring: Jeffreys' prior, Firth's method for two answers and the logit.
-
-    The estimates are finite whatever the data; the covariance is the inverse expected information there.
-    """
-    now = _penalised(problem, parameters)
-    iteration, converged = 0, False
-    while now is not None and not converged and iteration < MAX_ITERATIONS:
-        iteration += 1
-        step = linalg.cho_solve(now.factor, now.gradient)
-        converged = float(now.gradient @ step) < CONVERGED
-        size, new = 1.0, None
-        while size > 1e-6 and (new is None or new.value < now.value - 1e-12 * abs(now.value)):
-            new = _penalised(problem, now.point.parameters + size * step)
-            size /= 2
-        if new is None:
-            break
-        now = new
-    if now is None:
-        blank = np.full((problem.n_parameters, problem.n_parameters), np.nan)
-        return Maximum(evaluate(problem, parameters), blank, iteration, False)
-    return Maximum(
-        now.point, linalg.cho_solve(now.factor, np.eye(problem.n_parameters)), iteration, converged
-    )
-
-
-def threshold_scores(problem: Problem, parameters: Floats) -> Floats:
-    """Return the derivative of each row's log-likelihood in its eta_j (rows x thresholds)."""
-    a, b = ends(problem, parameters)
-    _, ga, gb, *_ = row_derivatives(problem, a, b)
-    out = np.zeros((len(problem.y), problem.n_levels - 1))
-    out[problem.upper, problem.y[problem.upper]] += (problem.w * ga)[problem.upper]
-    out[problem.lower, problem.y[problem.lower] - 1] += (problem.w * gb)[problem.lower]
-    return out
-
-
-def free_terms(problem: Problem, parameters: Floats) -> tuple[Floats, Floats]:
-    """Return score and expected information of the model with own coefficients for every threshold.
-
-    Order: thresholds, common beta, then for each threshold j >= 2 the departures delta_j of every term.
-    """
-    k, p, cross, terms = problem.n_levels - 1, len(problem.terms), problem.cross, problem.terms
-    scores = threshold_scores(problem, parameters)
-    by_threshold = np.column_stack([-cross.sums(scores[:, j])[terms] for j in range(k)])
-    score = np.concatenate([scores.sum(axis=0), by_threshold.sum(axis=1), by_threshold[:, 1:].T.ravel()])
-    c = curvature(problem, parameters)
-    mixed, products = np.zeros((k, k, p)), np.zeros((k, k, p, p))
-    for j in range(k):
-        for other, weight in ((j, c.diagonal[:, j]), *(((j + 1, c.beside[:, j]),) if j + 1 < k else ())):
-            x, xx = (
-                cross.sums(problem.w * weight)[terms],
-                cross.gram(problem.w * weight)[np.ix_(terms, terms)],
-            )
-            mixed[j, other] = mixed[other, j] = -x
-            products[j, other] = products[other, j] = xx
-    size = k + k * p
-    information = np.empty((size, size))
-    information[: k + p, : k + p] = expected_information(problem, c)
-    for j in range(1, k):
-        own = slice(k + p * j, k + p * (j + 1))
-        information[:k, own] = mixed[:, j]
-        information[k : k + p, own] = products[:, j].sum(axis=0)
-        for other in range(1, k):
-            information[own, k + p * other : k + p * (other + 1)] = products[j, other]
-        information[own, : k + p] = information[: k + p, own].T
-    return score, information

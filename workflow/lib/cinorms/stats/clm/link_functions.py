@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from cinorms.core.errors import ConfigError
-
-Floats = NDArray[np.float64]
+from cinorms.stats.clm.arrays import Floats
 
 
 @dataclass(frozen=True)

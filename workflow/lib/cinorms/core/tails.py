@@ -1,0 +1,67 @@
+"""Tails of the usual test distributions as powers of ten, so that a p-value below the float range keeps its size."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+Floats = npt.NDArray[np.float64]
+
+#: The smallest p-value shown as a number (the smallest float of full precision).
+SMALLEST = float(np.finfo(np.float64).tiny)
+
+_LN10 = math.log(10)
+#: Below this SciPy's own tails begin to lose precision, and are computed here on the log scale.
+_UNDERFLOW = 1e-290
+
+
+def normal(z: float) -> float:
+    """Return log10 of the two-sided p-value of a standard normal ``z``: ``log10(2 * Phi(-|z|))``."""
+    return (float(special.log_ndtr(-abs(z))) + math.log(2)) / _LN10
+
+
+def chi_square(statistic: float, df: float) -> float:
+    """Return log10 of the upper tail of a chi-square with ``df`` degrees of freedom."""
+    a, x = df / 2, statistic / 2
+    p = float(special.gammaincc(a, x))
+    if p > _UNDERFLOW:
+        return math.log10(p)
+    # Q(a, x) = x^a e^-x / Gamma(a) / (x+1-a - 1(1-a)/(x+3-a - 2(2-a)/(x+5-a - ...))), from the inside.
+    rest = 0.0
+    for i in range(200, 0, -1):
+        rest = i * (i - a) / (x + 2 * i + 1 - a - rest)
+    return (a * math.log(x) - x - float(special.gammaln(a)) - math.log(x + 1 - a - rest)) / _LN10
+
+
+def f_ratio(statistic: float, df: float, df_error: float) -> float:
+    """Return log10 of the upper tail of F with ``df`` and ``df_error`` degrees of freedom."""
+    return _incomplete_beta(df_error / 2, df / 2, df_error / (df_error + df * statistic))
+
+
+def student(t: float, df: float) -> float:
+    """Return log10 of the two-sided p-value of Student's ``t`` with ``df`` degrees of freedom."""
+    return _incomplete_beta(df / 2, 0.5, df / (df + t * t))
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """Return log10 of the regularised incomplete beta function ``I_x(a, b)``."""
+    p = float(special.betainc(a, b, x))
+    if p > _UNDERFLOW:
+        return math.log10(p)
+    # I_x(a, b) = x^a (1-x)^b / (a B(a, b)) * sum of terms that are all positive.
+    term, total, i = 1.0, 1.0, 0
+    while term > 1e-17 * total:
+        term *= x * (a + b + i) / (a + 1 + i)
+        total += term
+        i += 1
+    log = a * math.log(x) + b * math.log1p(-x) - math.log(a) + math.log(total)
+    return (log - float(special.betaln(a, b))) / _LN10
+
+
+def to_p(log10_p: npt.ArrayLike) -> Floats:
+    """Return the p-values as numbers, none below `SMALLEST`; NaN stays NaN."""
+    with np.errstate(under="ignore"):
+        return np.asarray(np.maximum(10.0 ** np.asarray(log10_p, dtype=np.float64), SMALLEST))

@@ -1,0 +1,137 @@
+"""The likelihood of the cumulative link model on grouped rows, and its derivatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cinorms.stats.clm.arrays import Bools, Floats, Ints
+from cinorms.stats.clm.crossproducts import Crossproducts
+from cinorms.stats.clm.link_functions import Link
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Grouped rows of a cumulative link model.
+
+    Row i has the answer ``y[i]`` (0 .. n_levels - 1), the weight ``w[i]`` and adds
+    w log(F(a) - F(b)), a = theta[y] - x'beta (infinite for the highest answer), b = theta[y-1] - x'beta
+    (minus infinite for the lowest). Parameters: n_levels - 1 thresholds, then beta at the slots ``terms``.
+    ``upper`` and ``lower`` say for which rows a and b are finite; under separation some go to their limit.
+    ``null`` holds, as columns, directions in which the likelihood then is constant.
+    """
+
+    cross: Crossproducts
+    terms: Ints
+    y: Ints
+    w: Floats
+    n_levels: int
+    link: Link
+    upper: Bools
+    lower: Bools
+    null: Floats
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of thresholds and terms."""
+        return self.n_levels - 1 + len(self.terms)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Log-likelihood, gradient and negative Hessian (``information``) at ``parameters``."""
+
+    parameters: Floats
+    log_likelihood: float
+    gradient: Floats
+    information: Floats
+
+
+def make_problem(cross: Crossproducts, terms: Ints, y: Ints, w: Floats, link: Link) -> Problem:
+    """Return the problem without separation; the levels of ``y`` must all occur."""
+    n_levels = int(y.max()) + 1
+    null = np.zeros((n_levels - 1 + len(terms), 0))
+    return Problem(cross, terms, y, w, n_levels, link, y < n_levels - 1, y > 0, null)
+
+
+def ends(problem: Problem, parameters: Floats) -> tuple[Floats, Floats]:
+    """Return a and b of every row."""
+    k = problem.n_levels - 1
+    beta = np.zeros(problem.cross.n_slots)
+    beta[problem.terms] = parameters[k:]
+    eta = problem.cross.linear(beta)
+    theta = parameters[:k]
+    a = np.where(problem.upper, np.append(theta, np.inf)[problem.y] - eta, np.inf)
+    b = np.where(problem.lower, np.append(-np.inf, theta)[problem.y] - eta, -np.inf)
+    return a, b
+
+
+def row_derivatives(problem: Problem, a: Floats, b: Floats) -> tuple[Floats, ...]:
+    """Return log(F(a) - F(b)) of each row and its derivatives in a, b, aa, ab and bb."""
+    link = problem.link
+    log_p = link.log_between(a, b)
+    at_a, at_b = np.where(problem.upper, a, 0.0), np.where(problem.lower, b, 0.0)
+    ga = np.where(problem.upper, np.exp(link.log_density(at_a) - log_p), 0.0)
+    gb = np.where(problem.lower, -np.exp(link.log_density(at_b) - log_p), 0.0)
+    return log_p, ga, gb, ga * link.slope(at_a) - ga * ga, -ga * gb, gb * link.slope(at_b) - gb * gb
+
+
+def third_derivatives(problem: Problem, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return the derivatives of aa + 2 ab + bb of each row (`row_derivatives`) in a and in b."""
+    link = problem.link
+    _, ga, gb, haa, hab, hbb = row_derivatives(problem, a, b)
+    at_a, at_b = np.where(problem.upper, a, 0.0), np.where(problem.lower, b, 0.0)
+    haaa = haa * link.slope(at_a) + ga * link.bend(at_a) - 2 * ga * haa
+    haab = -haa * gb - ga * hab
+    habb = -hab * gb - ga * hbb
+    hbbb = hbb * link.slope(at_b) + gb * link.bend(at_b) - 2 * gb * hbb
+    return haaa + 2 * haab + habb, haab + 2 * habb + hbbb
+
+
+def evaluate(problem: Problem, parameters: Floats) -> Point:
+    """Return log-likelihood, gradient and information; all are nan where thresholds are out of order."""
+    with np.errstate(all="ignore"):
+        a, b = ends(problem, parameters)
+        log_p, ga, gb, haa, hab, hbb = (problem.w * d for d in row_derivatives(problem, a, b))
+    k, y, cross = problem.n_levels - 1, problem.y, problem.cross
+
+    def per_threshold(at_a: Floats, at_b: Floats) -> Floats:
+        return np.asarray(np.bincount(y, at_a, k + 1)[:k] + np.bincount(y, at_b, k + 1)[1:], dtype=np.float64)
+
+    gradient = np.concatenate([per_threshold(ga, gb), -cross.sums(ga + gb)[problem.terms]])
+    information = np.empty((problem.n_parameters, problem.n_parameters))
+    information[:k, :k] = -np.diag(per_threshold(haa, hbb))
+    between = -np.bincount(y, hab, k + 1)[1:k]
+    information[np.arange(1, k), np.arange(k - 1)] = between
+    information[np.arange(k - 1), np.arange(1, k)] = between
+    mixed = cross.by_key(haa + hab, y, k + 1)[:, :k] + cross.by_key(hab + hbb, y, k + 1)[:, 1:]
+    information[k:, :k] = mixed[problem.terms]
+    information[:k, k:] = mixed[problem.terms].T
+    information[k:, k:] = -cross.gram(haa + 2 * hab + hbb)[np.ix_(problem.terms, problem.terms)]
+    return Point(parameters, float(log_p.sum()), gradient, information)
+
+
+def carried_over(problem: Problem, rows_a: Floats, rows_b: Floats) -> Floats:
+    """Carry derivatives in the ends of the rows over to thresholds and beta."""
+    k = problem.n_levels - 1
+    thresholds = np.bincount(problem.y, rows_a, k + 1)[:k] + np.bincount(problem.y, rows_b, k + 1)[1:]
+    return np.concatenate([thresholds, -problem.cross.sums(rows_a + rows_b)[problem.terms]])
+
+
+def scores(problem: Problem, parameters: Floats, groups: Ints) -> Floats:
+    """Return the gradient split over ``groups`` of rows (groups x parameters)."""
+    a, b = ends(problem, parameters)
+    _, ga, gb, *_ = row_derivatives(problem, a, b)
+    ga, gb = problem.w * ga, problem.w * gb
+    n, k = int(groups.max()) + 1, problem.n_levels - 1
+    key = groups * (k + 1) + problem.y
+    thresholds = np.bincount(key, ga, n * (k + 1)).reshape(n, k + 1)[:, :k]
+    thresholds = thresholds + np.bincount(key, gb, n * (k + 1)).reshape(n, k + 1)[:, 1:]
+    return np.hstack([thresholds, -problem.cross.by_key(ga + gb, groups, n)[problem.terms].T])
+
+
+def null_log_likelihood(problem: Problem) -> float:
+    """Return the maximum without terms, sum of n_k log(n_k / n): the same for every link."""
+    counts = np.bincount(problem.y, problem.w, problem.n_levels)
+    return float(np.sum(counts * np.log(counts / counts.sum())))
