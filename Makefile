@@ -22,7 +22,7 @@ endif
 # One model on a GPU at a time: here nobody shares GPUs out, as a cluster does.
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control fetch lint format lock clean
+.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control fetch lint format reference lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -74,10 +74,11 @@ control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it by 
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and note their commits (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch
 
-lint: $(VENV)/dev.done ## ruff, mypy, snakefmt, codespell, snakemake --lint
+lint: $(VENV)/dev.done ## ruff, mypy, the layers of imports, snakefmt, codespell, snakemake --lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@PYTHONPATH=workflow/lib $(BIN)/lint-imports --no-cache >$(VENV)/imports.txt || { cat $(VENV)/imports.txt; exit 1; }
 	@$(BIN)/snakefmt --check Snakefile workflow
 	@$(BIN)/codespell
 	@$(BIN)/snakemake --lint
@@ -86,6 +87,9 @@ format: $(VENV)/dev.done ## write the code as the linters want it
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/snakefmt Snakefile workflow
+
+reference: $(VENV)/run.done ## write docs/reference from the declarations of kinds, keys and columns
+	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.reference docs
 
 lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 	@command -v uv >/dev/null || $(BIN)/python -m pip install --quiet uv

@@ -20,6 +20,7 @@ from cinorms.stats import agreement, bootstrap, budget, missing, reliability, su
 
 MODELS, FLOWS, TEMPLATES, ORDERS = 8, 6912, 11, 3
 T_VAL, T_MAJ = [10, 30], ["plurality", 0.25, 0.5, 0.67]
+USUAL = assessment.Thresholds(10, 0.5, "strict")
 
 
 def make_answers(seed: int) -> pd.DataFrame:
@@ -52,7 +53,7 @@ def seconds(work: Callable[[], object]) -> float:
 def main() -> None:
     """Print a table of steps, seconds per model and seconds for all models."""
     answers = make_answers(0)
-    table = assessment.assess(answers, T_VAL, T_MAJ, "strict")
+    table = assessment.assess(answers, "strict")
     levels = assessment.level_matrix(answers)
     names = sorted(levels.columns)
     numbers = np.array([name.split("_") for name in names], dtype=int)
@@ -60,13 +61,13 @@ def main() -> None:
     vignettes = pd.DataFrame({"flow": np.arange(FLOWS), "sender": (np.arange(FLOWS) % 8).astype(str)})
     senders = vignettes.set_index("flow")["sender"]
     steps: dict[str, Callable[[], object]] = {
-        "assess, strict": lambda: assessment.assess(answers, T_VAL, T_MAJ, "strict"),
-        "assess, papers": lambda: assessment.assess(answers, T_VAL, T_MAJ, "papers"),
+        "assess, strict": lambda: assessment.assess(answers, "strict"),
+        "assess, papers": lambda: assessment.assess(answers, "papers"),
         "level matrix": lambda: assessment.level_matrix(answers),
         "discarded, minority, association": lambda: (
-            survivorship.discarded(table, T_VAL, T_MAJ),
+            survivorship.discarded(table, assessment.grid(T_VAL, T_MAJ, "strict")),
             survivorship.minority(table),
-            survivorship.association(table, vignettes, ["sender"], 10, 0.5),
+            survivorship.association(table, vignettes, ["sender"], USUAL),
         ),
         "reliability panel": lambda: reliability.panel(answers, table, prompts, seed=1),
         "position effects": lambda: reliability.position_effects(answers),
@@ -86,8 +87,8 @@ def main() -> None:
         took = min(seconds(work) for _ in range(2))
         total += took
         print(f"{name:36}{took:12.3f}{took * MODELS:12.2f}")
-    models = {str(i): assessment.assess(make_answers(i), [10], [0.5], "strict") for i in range(MODELS)}
-    pairs = seconds(lambda: agreement.pairs(agreement.value_matrix(models, 10, 0.5)))
+    models = {str(i): assessment.assess(make_answers(i), "strict") for i in range(MODELS)}
+    pairs = seconds(lambda: agreement.pairs(agreement.value_matrix(models, USUAL)))
     print(f"{'agreement, all pairs':36}{'':12}{pairs:12.2f}")
     print(f"{'all':36}{total:12.3f}{total * MODELS + pairs:12.2f}")
 

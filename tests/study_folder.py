@@ -14,6 +14,7 @@ from cinorms.core.scales import SCALES
 from cinorms.norms.assessment import assess
 from cinorms.prompts.orders import ORDERS, order_codes
 from cinorms.prompts.variants import list_variants
+from cinorms.report.results import Results, page_inputs_of, read_page_results
 
 SENDERS = ["a tracker", "a camera", "a lock"]
 RECIPIENTS = ["a doctor", "the police", "the maker", "an advertiser", "=a friend"]
@@ -23,6 +24,17 @@ MODELS = ["model-a", "model-b", "model-c"]
 SEED = 7
 #: What makes a file again, as the page shows it.
 COMMAND = "make again --"
+
+
+def make_results(folder: Path, mark: str = "", models: list[str] | None = None) -> Results:
+    """Return the results of the study that `make_folder` writes."""
+    study = make_folder(folder, mark, models)
+    return read_page_results(study, page_inputs_of(study, str(folder)))
+
+
+def folder_of(results: Results) -> Path:
+    """Return the folder that `make_results` wrote."""
+    return results.tables["counts"].parents[1]
 
 
 def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -> dict[str, Any]:
@@ -41,7 +53,7 @@ def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -
         for k, model in enumerate(of):
             answers = _answers(vignettes, prompts, k)
             tables.write(answers, folder / f"answers/{arm}/{model}.parquet", tables.ANSWERS)
-            norms = assess(answers, [1, 3], ["plurality", 0.5], "strict")
+            norms = assess(answers, "strict")
             tables.write(norms, folder / f"norms/{arm}/{model}.parquet", tables.NORMS)
             review = pd.DataFrame({"text": [f"{mark} I will not say"], "count": ["3"], "status": ["refusal"]})
             review.to_csv(folder / f"answers/{arm}/{model}.review.csv", index=False)
@@ -97,6 +109,10 @@ def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30"><text x="1.23456" y="20">0.98765'
     (folder / "figures/shares.svg").write_text(svg + "</text></svg>", encoding="utf-8")
     (folder / "figures/shares.txt").write_text(f"Shares.{mark}\nn = 120.\n", encoding="utf-8")
+    (folder / "figures/shares.csv").write_text("", encoding="utf-8")
+    for model in names:
+        (folder / f"cards/{model}.md").write_text(f"{model} holds", encoding="utf-8")
+        (folder / f"cards/{model}.json").write_text("{}", encoding="utf-8")
     asked = [
         {
             "arm": "main",

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from cinorms.report.page import render
-from cinorms.report.results import read_material
 
-from ..study_folder import COMMAND, make_folder
+from ..study_folder import COMMAND, make_results
 from .conftest import Window
 
 MARKS = [
@@ -32,9 +31,9 @@ def mark(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def page(mark: str, tmp_path: Path, window: Window) -> Iterator[Path]:
     """Return a page in which every text has the mark; nothing of it may run, load or be said in the console."""
-    study = make_folder(tmp_path, mark, models=["model-a", "b<b onclick=alert(1)>&'"])
+    results = make_results(tmp_path, mark, models=["model-a", "b<b onclick=alert(1)>&'"])
     path = tmp_path / "index.html"
-    path.write_text(render(read_material(study, tmp_path), COMMAND), encoding="utf-8")
+    path.write_text(render(results, COMMAND), encoding="utf-8")
     window.complaints()
     yield path
     assert window.complaints() == []

@@ -15,26 +15,26 @@ from cinorms.prompts.orders import ORDERS
 from cinorms.prompts.variants import messages
 from cinorms.report.explorer import explorer_data
 from cinorms.report.page import render
-from cinorms.report.results import Material, read_material
+from cinorms.report.results import Results
 
-from ..study_folder import COMMAND, PRINCIPLES, RECIPIENTS, SENDERS, make_folder
+from ..study_folder import COMMAND, PRINCIPLES, RECIPIENTS, SENDERS, folder_of, make_results
 from .conftest import Window
 
 OPTIONS = SCALES["acceptability"].options
 
 
 @pytest.fixture(scope="module")
-def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """Return the results of the small study."""
     folder = tmp_path_factory.mktemp("study")
-    return read_material(make_folder(folder), folder)
+    return make_results(folder)
 
 
 @pytest.fixture(scope="module")
-def page(material: Material, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page of the small study."""
     path = tmp_path_factory.mktemp("page") / "index.html"
-    path.write_text(render(material, COMMAND), encoding="utf-8")
+    path.write_text(render(results, COMMAND), encoding="utf-8")
     return path
 
 
@@ -46,8 +46,8 @@ def _silence(window: Window) -> object:
     assert window.complaints() == []
 
 
-def held(material: Material, *models: str) -> pd.DataFrame:
-    return pd.DataFrame({model: material.held("main", model) for model in models})
+def held(results: Results, *models: str) -> pd.DataFrame:
+    return pd.DataFrame({model: results.held("main", model) for model in models})
 
 
 def test_the_page_shows_every_flow_of_two_models_at_first(window: Window, page: Path) -> None:
@@ -59,14 +59,12 @@ def test_the_page_shows_every_flow_of_two_models_at_first(window: Window, page: 
     assert "Planted respondents: no model was asked." in window.one("header").text
 
 
-def test_a_fixed_level_leaves_its_slice_with_its_counts(
-    window: Window, page: Path, material: Material
-) -> None:
+def test_a_fixed_level_leaves_its_slice_with_its_counts(window: Window, page: Path, results: Results) -> None:
     window.open(page)
     window.choose("fix:sender", "a camera")
     assert window.one("#slice").text == "40 of 120 flows with sender ‘a camera’."
-    flows = material.vignettes["flows"].query("sender == 'a camera'")["flow"]
-    norms = material.held("main", "model-a")
+    flows = results.vignettes["flows"].query("sender == 'a camera'")["flow"]
+    norms = results.held("main", "model-a")
     norms = norms[norms.index.isin(flows)]
     shown = [text.partition(" ")[0] for text in window.texts("#counts tbody tr:first-child td")]
     assert shown[:5] == [str(int((norms == level).sum())) for level in range(-2, 3)]
@@ -75,15 +73,15 @@ def test_a_fixed_level_leaves_its_slice_with_its_counts(
 
 
 def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_their_mean(
-    window: Window, page: Path, material: Material
+    window: Window, page: Path, results: Results
 ) -> None:
     window.open(page)
     first = window.one(".heatmap tbody td").get_attribute("aria-label") or ""
-    vignettes = material.vignettes["flows"]
+    vignettes = results.vignettes["flows"]
     flows = vignettes[(vignettes["principle"] == PRINCIPLES[0]) & (vignettes["recipient"] == RECIPIENTS[0])][
         "flow"
     ]
-    norms = material.held("main", "model-a")
+    norms = results.held("main", "model-a")
     norms = norms[norms.index.isin(flows)]
     assert f"mean −{abs(norms.mean()):.1f} of {len(norms)} norms on {len(SENDERS)} flows" in first
     window.choose("fix:sender", "a camera")
@@ -128,13 +126,13 @@ def test_searching_finds_what_all_words_are_in(window: Window, page: Path) -> No
 
 
 def test_an_open_flow_shows_its_norm_answers_and_expected_value(
-    window: Window, page: Path, material: Material
+    window: Window, page: Path, results: Results
 ) -> None:
     flow = 7
     window.open(page, f"#explorer?arm=main&model=model-a&model=model-b&flow={flow}")
     said = window.dialog()
-    assert material.vignettes["flows"]["vignette"][flow] in said
-    norm = material.norms["main", "model-a"].iloc[flow]
+    assert results.vignettes["flows"]["vignette"][flow] in said
+    norm = results.norms["main", "model-a"].iloc[flow]
     top = int(norm[list(tables.COUNT_COLUMNS)].max())
     assert (
         f"The norm is ‘{OPTIONS[int(norm['value']) + 2]}’: {top} of {norm['n_valid']} valid answers" in said
@@ -143,7 +141,7 @@ def test_an_open_flow_shows_its_norm_answers_and_expected_value(
     delta = 50 * int(norm["value"]) - 50
     sign = "−" if delta < 0 else "+" if delta > 0 else ""
     assert f"Delta of the norm: {sign}{abs(delta):.2f}." in said
-    answers = tables.read(material.folder / "answers/main/model-a.parquet", tables.ANSWERS)
+    answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     answers = answers[answers["flow"] == flow]
     shown = window.run(
         "return [...document.querySelectorAll('#cell > div:last-of-type tbody tr')].map((r) => r.cells[1].textContent)"
@@ -152,20 +150,20 @@ def test_an_open_flow_shows_its_norm_answers_and_expected_value(
         assert text.endswith("refusal" if pd.isna(level) else OPTIONS[int(level) + 2])
 
 
-def test_the_question_of_a_variant_is_what_was_asked(window: Window, page: Path, material: Material) -> None:
+def test_the_question_of_a_variant_is_what_was_asked(window: Window, page: Path, results: Results) -> None:
     window.open(page, "#explorer?arm=main&model=model-a&flow=7")
     window.dialog()
-    variants = material.prompts["main"]
+    variants = results.prompts["main"]
     window.run("document.querySelectorAll('#cell tbody .link')[3].click()")
     window.wait(lambda: window.texts("#question blockquote"), "no question appears")
-    code = int(material.codes["main", "model-a"].shown[7, 3])
+    code = int(results.codes["main", "model-a"].shown[7, 3])
     assert 0 <= code < len(ORDERS)
     chat = messages(
         variants["template"][3],
-        material.vignettes["flows"]["vignette"][7],
+        results.vignettes["flows"]["vignette"][7],
         code,
         "acceptability",
-        system=material.study["arms"]["main"]["system"],
+        system=results.study["arms"]["main"]["system"],
     )
     assert window.texts("#question blockquote") == [message["content"] for message in chat]
 
@@ -195,11 +193,11 @@ def test_the_address_restores_what_was_shown(window: Window, page: Path) -> None
 
 
 def test_comparing_leaves_the_flows_in_dispute_furthest_apart_first(
-    window: Window, page: Path, material: Material
+    window: Window, page: Path, results: Results
 ) -> None:
     window.open(page, "#explorer?arm=main&model=model-a&model=model-c")
     window.click('[name="compare"]')
-    norms = held(material, "model-a", "model-c").dropna()
+    norms = held(results, "model-a", "model-c").dropna()
     gap = (norms["model-a"] - norms["model-c"]).abs()
     differ = gap[gap > 0].sort_values(ascending=False, kind="stable")
     assert window.one("#slice").text.startswith(f"{len(differ)} of 120 flows")
@@ -247,7 +245,7 @@ def test_arms_differ_in_models_and_variants(window: Window, page: Path) -> None:
     assert "Wording 1" not in window.dialog()
 
 
-def test_every_finding_leads_to_its_evidence(window: Window, page: Path, material: Material) -> None:
+def test_every_finding_leads_to_its_evidence(window: Window, page: Path, results: Results) -> None:
     window.open(page)
     links = [link.get_attribute("href") for link in window.all("#findings ~ * a[href*='#explorer?']")]
     assert len(links) == 5  # three, the distance from what is expected, what was discarded
@@ -354,19 +352,19 @@ def test_everything_has_a_name_for_a_screen_reader(window: Window, page: Path) -
 
 
 def test_answers_that_are_too_many_for_the_page_are_said_to_be_elsewhere(
-    window: Window, material: Material, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    window: Window, results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cinorms.report.page.explorer_data", lambda m: explorer_data(m, most_bytes=0))
     page = tmp_path / "index.html"
-    page.write_text(render(material, COMMAND), encoding="utf-8")
+    page.write_text(render(results, COMMAND), encoding="utf-8")
     window.open(page, "#explorer?arm=main&model=model-a&flow=7")
     assert "they are in the study’s folder under answers/main" in window.dialog()
 
 
 def test_one_model_alone_is_told_that_it_cannot_be_compared(window: Window, tmp_path: Path) -> None:
-    study = make_folder(tmp_path, models=["model-a"])
+    alone = make_results(tmp_path, models=["model-a"])
     page = tmp_path / "index.html"
-    page.write_text(render(read_material(study, tmp_path), COMMAND), encoding="utf-8")
+    page.write_text(render(alone, COMMAND), encoding="utf-8")
     window.open(page, "#explorer?compare=1")
     assert window.one("#flows-said").text == "Choose at least two models to compare."
     assert "there is no other to compare it with" in window.one("#finding-disagreement").text

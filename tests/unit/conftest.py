@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Selected
 from cinorms.norms.assessment import assess
 
 SENDERS = ["a tracker", "a camera"]
@@ -74,7 +74,7 @@ def norms_of() -> Callable[..., Selected]:
     """Return a function that makes the selected norms of a model from the levels of each flow."""
 
     def make(model: str, levels: Sequence[Sequence[int | None]], arm: str = "main") -> Selected:
-        return Selected(arm, model, assess(make_answers(levels), T_VALS, T_MAJS, "strict"))
+        return Selected(arm, model, assess(make_answers(levels), "strict"))
 
     return make
 
@@ -96,6 +96,7 @@ def figure_entry() -> Callable[..., dict[str, Any]]:
             "t_maj": 0.5,
             "t_vals": T_VALS,
             "t_majs": T_MAJS,
+            "consensus": "strict",
             "planted": False,
             **changes,
         }

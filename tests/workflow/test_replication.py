@@ -140,7 +140,7 @@ def test_printed_numbers_are_computed_from_published_answers(school: Project) ->
     assert answers["status"].value_counts().to_dict() == {"ok": 14, "invalid": 2}
     norms = pd.read_parquet(results / "norms/main/tulu-2-7b.parquet")
     assert norms["value"].tolist() == [-1, 0, 1, 2]  # a tie goes to the first variant
-    assert norms["status_3_0.67"].tolist() == ["no_majority", "below_t_val", "kept", "kept"]
+    assert norms["n_valid"].tolist() == [4, 2, 4, 4]
     assert (results / "figures/answers.png").exists()
     assert not (results / "responses").exists()
     assert not (results / "prompts/main.preview.csv").exists()

@@ -50,7 +50,7 @@ def test_quiet_respondent_is_recovered_and_a_constant_position_comes_out_flat(fi
     norms = pd.read_parquet(results / "norms/main/planted-gpt-4o-mini.parquet")
     planted = pd.read_parquet(results / "planted/main/planted-gpt-4o-mini.parquet")
     both = norms.merge(planted, on="flow")
-    kept = both[both["status_3_0.5"] == "kept"]
+    kept = both[(both["n_valid"] >= 3) & (both["share"] >= 0.5) & ~both["tie"]]
     assert len(kept) > 0.85 * len(both)
     assert (kept["value"] == kept["level"]).mean() > 0.9
     flat = pd.read_parquet(results / "norms/main/planted-constant-position.parquet")

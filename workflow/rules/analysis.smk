@@ -5,10 +5,13 @@ Inputs: answers or norms of the entry's arms and models; as its kind needs, vign
 Outputs: results/{study}/tables/{analysis}.{parquet,csv,tex}, results/{study}/printed/{printed}.{csv,tex,html}
 """
 
+PRINTED_TEMPLATES = LIBRARY / "cinorms" / "printed" / "templates"
+
 
 rule make_table:
     input:
         unpack(get_entry_inputs),
+        templates=str(PRINTED_TEMPLATES / "table.tex"),
     output:
         parquet="results/{study}/tables/{analysis}.parquet",
         csv=report(
@@ -37,11 +40,7 @@ rule make_table:
 rule print_table:
     input:
         unpack(get_entry_inputs),
-        templates=multiext(
-            str(LIBRARY / "cinorms" / "templates" / "printed" / "table"),
-            ".tex",
-            ".html",
-        ),
+        templates=multiext(str(PRINTED_TEMPLATES / "table"), ".tex", ".html"),
     output:
         csv="results/{study}/printed/{printed}.csv",
         latex="results/{study}/printed/{printed}.tex",

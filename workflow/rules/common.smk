@@ -15,16 +15,25 @@ shell.prefix(
 
 from snakemake.settings.types import DeploymentMethod
 
-from cinorms.inference.engines.vllm import resources as gpu_requests
 from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
-from cinorms.entries.kinds import KINDS, PLANTED_MARK, inputs_of
-from cinorms.norms.assessment import status_column
+from cinorms.core.labels import PLANTED_MARK
+from cinorms.entries.files import inputs_of
+from cinorms.inference.engine_kind import engine_kinds
+from cinorms.planted.norms import load_planted
+from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
+from cinorms.published.releases import SEPARATOR
+from cinorms.study.entries import make_entry
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
-from cinorms.study.registry import load_planted
 from cinorms.study.load import load_study
-from cinorms.study.spec import make_spec, make_tuning, shards_of
+from cinorms.study.spec import (
+    journals_folder,
+    make_spec,
+    make_tuning,
+    shards_of,
+    spending_folder,
+)
 from cinorms.core.validation import load_yaml
 
 ROOT = Root(LIBRARY.parents[1])
@@ -54,24 +63,23 @@ def get_study():
 
 STUDY = get_study()
 RESULTS = f"results/{STUDY.name}"
+RESPONSES = f"{RESULTS}/responses"
 # Read before any job runs: a prompt set that has been frozen is a file like any other, and no rule makes it.
 AWAITED = STUDY.awaited()
 REPORT = f"{RESULTS}/report/index.html"
 PROVENANCE = f"{RESULTS}/provenance.json"
-TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings["analyses"]]
-PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings["printed"]]
+TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings.analyses]
+PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings.printed]
 PLANTED = [
     f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json"
     for ask in STUDY.asked()
-    if ask["engine"] == "planted"
+    if STUDY.registry_entry(ask["model"]).kind.planted
 ]
-FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings["figures"]]
+FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.figures]
 ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
-if STUDY.settings["mirror"]:
+if STUDY.settings.mirror:
     # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
-    os.environ.setdefault(
-        "CINORMS_MIRROR", str(Path(STUDY.settings["mirror"]).absolute())
-    )
+    os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute()))
 
 
 wildcard_constraints:
@@ -80,9 +88,9 @@ wildcard_constraints:
     arm="|".join(STUDY.arms),
     model="|".join(map(re.escape, STUDY.all_models())),
     shard=r"\d+-of-\d+",
-    analysis="|".join(STUDY.settings["analyses"]) or "(?!)",
-    figure="|".join(STUDY.settings["figures"]) or "(?!)",
-    printed="|".join(STUDY.settings["printed"]) or "(?!)",
+    analysis="|".join(STUDY.settings.analyses) or "(?!)",
+    figure="|".join(STUDY.settings.figures) or "(?!)",
+    printed="|".join(STUDY.settings.printed) or "(?!)",
     prompt_set="|".join(map(re.escape, AWAITED)) or "(?!)",
 
 

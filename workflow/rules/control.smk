@@ -25,7 +25,7 @@ rule train_control:
         mem_mb=4000,
         runtime=30,
     params:
-        python=get_vllm_python,
+        python=get_python_in(".venv-vllm"),
         seed=CONTROL_SEED,
         code=code_digest("cinorms.control.train"),
     shell:

@@ -3,39 +3,49 @@
 Inputs: vignettes, prompts
 Outputs: results/{study}/responses/{arm}/{model}/{shard}.parquet,
          results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models),
-         results/{study}/checkpoints/{model}.json (which checkpoint a model is, for vLLM),
+         results/{study}/checkpoints/{model}.json (which checkpoint a model is, where one is fetched),
          results/{study}/provenance.json (what every response was made with)
 
-The three rules differ in where they run and what they need, not in what they do. Their `spec` is one value that
-holds everything which can change a response and nothing else: changing anything beside it asks no model again.
-The journal (.journal/ beside the responses) is declared by no rule: Snakemake must not remove what was paid for.
+An engine (`cinorms/inference/engines`) declares what its jobs need and how they are asked; the rule of each,
+`ask_{engine}`, follows from that. `spec` is one value that holds everything which can change a response and nothing
+else: changing anything beside it asks no model again. The journal (.journal/ beside the responses) is declared by no
+rule: Snakemake must not remove what was paid for.
 """
 
 
-rule ask_planted:
-    input:
-        vignettes=get_vignettes,
-        variants="results/{study}/prompts/{arm}.parquet",
-    output:
-        responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
-    log:
-        "logs/{study}/ask_planted/{arm}/{model}/{shard}.log",
-    benchmark:
-        "logs/{study}/ask_planted/{arm}/{model}/{shard}.benchmark.tsv"
-    wildcard_constraints:
-        arm=ASKED_ARMS,
-        model=get_models_of("planted"),
-    conda:
-        "../../envs/core.yaml"
-    resources:
-        mem_mb=1500,
-        runtime=10,
-    params:
-        python=get_python,
-        spec=get_spec,
-    shell:
-        "{params.python} -m cinorms.ask --spec {params.spec:q} --vignettes {input.vignettes:q}"
-        " --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
+def define_ask(kind):
+    """Define the rule that asks the models of one engine. A function, because a job evaluates its command when it runs: in a plain loop all rules would then have the last engine's."""
+
+    rule:
+        name:
+            f"ask_{kind.name}"
+        input:
+            **get_checkpoint_input(kind),
+            vignettes=get_vignettes,
+            variants="results/{study}/prompts/{arm}.parquet",
+        output:
+            responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+        log:
+            f"logs/{{study}}/ask_{kind.name}/{{arm}}/{{model}}/{{shard}}.log",
+        benchmark:
+            f"logs/{{study}}/ask_{kind.name}/{{arm}}/{{model}}/{{shard}}.benchmark.tsv"
+        wildcard_constraints:
+            arm=ASKED_ARMS,
+            model=get_pattern(asked_by(kind)),
+        conda:
+            f"../../envs/{kind.environment}.yaml"
+        resources:
+            **get_needs(kind),
+        params:
+            **get_tuning_param(kind),
+            python=get_python_in(kind.virtual_environment),
+            spec=get_spec,
+        shell:
+            get_ask_command(kind)
+
+
+for kind in engine_kinds():
+    define_ask(kind)
 
 
 rule fetch_checkpoint:
@@ -46,76 +56,17 @@ rule fetch_checkpoint:
     log:
         "logs/{study}/fetch_checkpoint/{model}.log",
     wildcard_constraints:
-        model=get_models_of("vllm"),
+        model=get_pattern(get_checkpoints()),
     localrule: True
     conda:
-        "../../envs/vllm.yaml"
+        get_checkpoint_env
     params:
-        python=get_vllm_python,
+        python=get_checkpoint_python,
         checkpoint=get_checkpoint,
     shell:
         "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
         " --revision={params.checkpoint[revision]:q} --lock results/{wildcards.study}/.checkpoints/{wildcards.model}.json"
         " --out {output.record:q} --log {log:q}"
-
-
-rule ask_vllm:
-    input:
-        vignettes=get_vignettes,
-        variants="results/{study}/prompts/{arm}.parquet",
-        checkpoint="results/{study}/checkpoints/{model}.json",
-    output:
-        responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
-    log:
-        "logs/{study}/ask_vllm/{arm}/{model}/{shard}.log",
-    benchmark:
-        "logs/{study}/ask_vllm/{arm}/{model}/{shard}.benchmark.tsv"
-    wildcard_constraints:
-        arm=ASKED_ARMS,
-        model=get_models_of("vllm"),
-    conda:
-        "../../envs/vllm.yaml"
-    resources:
-        gpu=get_gpus,
-        mem_mb=get_vllm_memory,
-        runtime=get_vllm_minutes,
-    params:
-        python=get_vllm_python,
-        spec=get_spec,
-        tuning=get_tuning,
-    shell:
-        # The checkpoint is here already: compute nodes often have no internet.
-        "HF_HUB_OFFLINE=1 {params.python} -m cinorms.ask --spec {params.spec:q} --tuning {params.tuning:q}"
-        " --checkpoint {input.checkpoint:q} --vignettes {input.vignettes:q} --variants {input.variants:q}"
-        " --out {output.responses:q} --log {log:q}"
-
-
-rule ask_openai:
-    input:
-        vignettes=get_vignettes,
-        variants="results/{study}/prompts/{arm}.parquet",
-    output:
-        responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
-    log:
-        "logs/{study}/ask_openai/{arm}/{model}/{shard}.log",
-    benchmark:
-        "logs/{study}/ask_openai/{arm}/{model}/{shard}.benchmark.tsv"
-    wildcard_constraints:
-        arm=ASKED_ARMS,
-        model=get_models_of("openai"),
-    conda:
-        "../../envs/openai.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=1440,
-        api_jobs=1,  # --resources api_jobs=1: one job at a time, for an account with tight limits
-    params:
-        python=get_python,
-        spec=get_spec,
-        tuning=get_tuning,
-    shell:
-        "{params.python} -m cinorms.ask --spec {params.spec:q} --tuning {params.tuning:q}"
-        " --vignettes {input.vignettes:q} --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
 
 
 rule describe_planted:
@@ -128,7 +79,7 @@ rule describe_planted:
         "logs/{study}/describe_planted/{arm}/{model}.log",
     wildcard_constraints:
         arm=ASKED_ARMS,
-        model=get_models_of("planted"),
+        model=get_pattern(get_planted()),
     conda:
         "../../envs/core.yaml"
     params:
@@ -149,6 +100,7 @@ rule gather_provenance:
         "../../envs/core.yaml"
     params:
         asked=get_asked,
+        spending=spending_folder(RESPONSES),
         code=code_of("gather_provenance"),
     script:
         "../scripts/gather_provenance.py"

@@ -1,17 +1,9 @@
 # Input and parameter functions of the rules, in the order of the stages: what needs the study and the wildcards.
 
 
-def get_models_of(engine):
-    """Return the pattern of the models that `engine` asks (one that nothing matches where it asks none)."""
-    names = [
-        m for m in STUDY.all_models() if STUDY.registry_entry(m)["engine"] == engine
-    ]
-    return "|".join(map(re.escape, names)) or "(?!)"
-
-
-def get_dataset_file(wildcards):
-    """Return the YAML file of a dataset."""
-    return str(ROOT.names("vignettes")[wildcards.dataset])
+def get_dataset_files(wildcards):
+    """Return the YAML file of a dataset, and the files that it names by a path."""
+    return STUDY.dataset(wildcards.dataset).inputs()
 
 
 def get_null_principle(wildcards):
@@ -21,13 +13,13 @@ def get_null_principle(wildcards):
 
 def get_prompts_file(wildcards):
     """Return the file that holds the templates of an arm."""
-    return STUDY.prompts_file(STUDY.arms[wildcards.arm]["prompts"])
+    return STUDY.prompts_file(STUDY.arms[wildcards.arm].prompts)
 
 
 def get_declared_prompts(wildcards):
     """Return the YAML file that declares an arm's prompt set, or the prompt set itself."""
     name = (
-        STUDY.arms[wildcards.arm]["prompts"]
+        STUDY.arms[wildcards.arm].prompts
         if hasattr(wildcards, "arm")
         else wildcards.prompt_set
     )
@@ -42,22 +34,18 @@ def get_paraphrase_request(wildcards):
 def get_paraphrase_env(wildcards):
     """Return the environment that a paraphraser needs."""
     engine = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"]
-    name = {"planted": "core", "pegasus": "paraphrase"}.get(engine, engine)
-    return str(ROOT.folder / "envs" / f"{name}.yaml")
+    return str(ROOT.folder / "envs" / f"{PARAPHRASERS[engine].environment}.yaml")
 
 
 def get_paraphrase_python(wildcards):
-    """Return the Python of a paraphraser: conda's, else that of `.venv-paraphrase` for pegasus, else this one."""
-    if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
-        return "python"
-    pegasus = ROOT.folder / ".venv-paraphrase" / "bin" / "python"
-    is_pegasus = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"] == "pegasus"
-    return str(pegasus) if is_pegasus and pegasus.exists() else sys.executable
+    """Return the Python of a paraphraser: conda's, else that of a virtual environment of its own, else this one."""
+    engine = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"]
+    return get_python_in(PARAPHRASERS[engine].virtual_environment)(wildcards, None)
 
 
 def get_planned_variants(arm):
     """Return the variants of an arm for the plan, which asks no paraphraser either."""
-    awaited = STUDY.arms[arm]["prompts"] in AWAITED
+    awaited = STUDY.arms[arm].prompts in AWAITED
     return (
         f"{RESULTS}/prompts/{arm}.planned.parquet"
         if awaited
@@ -67,7 +55,7 @@ def get_planned_variants(arm):
 
 def get_pilot_answers():
     """Return the answers of the pilot to what this study asks, by arm and model; None without a pilot."""
-    pilot = STUDY.settings["plan"]["pilot"]
+    pilot = STUDY.settings.plan.pilot
     pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()] if pilot else []
     found = [
         (pair, f"results/{pilot}/answers/{pair[0]}/{pair[1]}.parquet") for pair in pairs
@@ -81,13 +69,13 @@ def get_variant_counts(wildcards):
     """Return the numbers of templates and orders of an arm."""
     return {
         "templates": STUDY.templates(wildcards.arm),
-        "orders": STUDY.arms[wildcards.arm]["orders"]["count"],
+        "orders": STUDY.arms[wildcards.arm].orders.count,
     }
 
 
 def get_arm(wildcards):
     """Return the settings of an arm."""
-    return STUDY.arms[wildcards.arm]
+    return STUDY.arms[wildcards.arm].plain()
 
 
 def get_scale(wildcards):
@@ -97,69 +85,7 @@ def get_scale(wildcards):
 
 def get_vignettes(wildcards):
     """Return the vignettes that an arm asks about."""
-    return f"{RESULTS}/vignettes/{STUDY.arms[wildcards.arm]['dataset']}.parquet"
-
-
-def get_spec(wildcards):
-    """Return everything that can change a response, as one value: Snakemake compares parameters as a set."""
-    return json.dumps(
-        make_spec(STUDY, wildcards.arm, wildcards.model, wildcards.shard),
-        sort_keys=True,
-    )
-
-
-def get_tuning(wildcards, output):
-    """Return how a model is reached and paid. Taking `output` keeps a change of it from running a job again."""
-    return json.dumps(make_tuning(STUDY, wildcards.model), sort_keys=True)
-
-
-def get_gpus(wildcards):
-    """Return the GPUs that a job of a model asks for."""
-    return gpu_requests.gpus(STUDY.registry_entry(wildcards.model))
-
-
-def get_vllm_memory(wildcards, attempt):
-    """Return the main memory that a job of a model asks for; a retry asks for more."""
-    return gpu_requests.memory_mb(STUDY.registry_entry(wildcards.model), attempt)
-
-
-def get_vllm_minutes(wildcards, attempt):
-    """Return the time that a job of a model asks for; a retry asks for more."""
-    return gpu_requests.minutes(STUDY.registry_entry(wildcards.model), attempt)
-
-
-def get_python(wildcards, output):
-    """Return the Python of a job: conda's, else this one. As above, another path runs no job again."""
-    by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-    return "python" if by_conda else sys.executable
-
-
-def get_vllm_python(wildcards, output):
-    """Return the Python that has vLLM: conda's, else that of `.venv-vllm`, which `make control` makes, else this one."""
-    own = ROOT.folder / ".venv-vllm" / "bin" / "python"
-    python = get_python(wildcards, output)
-    return str(own) if python != "python" and own.exists() else python
-
-
-def get_checkpoint(wildcards):
-    """Return which checkpoint a model is, as one value: its source, and its revision (empty: the newest)."""
-    entry = STUDY.registry_entry(wildcards.model)
-    return {"source": entry["source"], "revision": entry.get("revision") or ""}
-
-
-def get_checkpoints():
-    """Return the models of the study whose checkpoints vLLM loads."""
-    return list(
-        dict.fromkeys(ask["model"] for ask in STUDY.asked() if ask["engine"] == "vllm")
-    )
-
-
-def get_checkpoint_files(wildcards):
-    """Return the files of the checkpoint that this workflow trains itself, the control model's."""
-    made = rules.train_control.output.weights
-    return (
-        [made] if Path(get_checkpoint(wildcards)["source"]) == Path(made).parent else []
-    )
+    return f"{RESULTS}/vignettes/{STUDY.arms[wildcards.arm].dataset}.parquet"
 
 
 def get_control_arms():
@@ -173,19 +99,19 @@ def get_control_arms():
 
 def get_control_norms(wildcards):
     """Return what was planted in the control model, and where to look for what was recovered, as one value."""
-    norms, t_val = STUDY.settings["norms"], STUDY.t_val("control")
     return {
         "arms": get_control_arms(),
         "norms": load_planted(ROOT, "control"),
         "factors": list(STUDY.dataset("iot").factors),
-        "kept": status_column(t_val, norms["t_maj"]),
+        "thresholds": STUDY.thresholds_of("control")._asdict(),
         "seed": CONTROL_SEED,
     }
 
 
-def get_whole_spec(wildcards):
-    """Return the spec of a model in an arm as if it were asked in one shard."""
-    return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1")
+def get_release_files(wildcards):
+    """Return the YAML file of the release that an arm's answers come from, and the file it names by a path."""
+    name, frame = STUDY.arms[wildcards.arm].frame.split(SEPARATOR)
+    return STUDY.release(name).inputs(frame)
 
 
 def get_raw_file(wildcards):
@@ -206,42 +132,29 @@ def get_responses(wildcards):
     return get_shards(wildcards.arm, wildcards.model)
 
 
-def get_asked_files(wildcards):
-    """Return every file of responses that a model of the study gave."""
-    return [
-        path for ask in STUDY.asked() for path in get_shards(ask["arm"], ask["model"])
-    ]
-
-
-def get_asked(wildcards):
-    """Return which models were asked in which arms, with their files of responses."""
-    pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()]
-    return [
-        {"arm": arm, "model": model, "responses": get_shards(arm, model)}
-        for arm, model in pairs
-    ]
-
-
 def get_overrides(wildcards):
     """Return the file of answers that a person has read, where the study names one."""
-    return [STUDY.settings["overrides"]] if STUDY.settings["overrides"] else []
+    return [STUDY.settings.overrides] if STUDY.settings.overrides else []
+
+
+def make_wanted_entry(wildcards):
+    """Return the analysis, figure or printed table that the wildcards name."""
+    sections = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
+    made = next(w for w in sections if hasattr(wildcards, w))
+    return make_entry(STUDY, sections[made], getattr(wildcards, made))
 
 
 def get_entry(wildcards):
     """Return everything of the study that an analysis, figure or printed table depends on, as one value."""
-    sections = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
-    made = next(w for w in sections if hasattr(wildcards, w))
-    return STUDY.entry(sections[made], getattr(wildcards, made))
+    return make_wanted_entry(wildcards).plain()
 
 
 def get_entry_code(wildcards):
     """Return the digest of the code that makes an analysis, figure or printed table."""
-    entry = get_entry(wildcards)
-    kind = KINDS[entry["section"]][entry["kind"]]
-    return code_of(MAKES[entry["section"]], f"cinorms.{kind.module}")
+    entry = make_wanted_entry(wildcards)
+    return code_of(MAKES[entry.section], entry.declared.module)
 
 
 def get_entry_inputs(wildcards):
     """Return what an analysis, figure or printed table is made from, by name."""
-    entry = get_entry(wildcards)
-    return inputs_of(KINDS[entry["section"]][entry["kind"]], entry, RESULTS)
+    return inputs_of(make_wanted_entry(wildcards), RESULTS)

@@ -20,9 +20,7 @@ rule assess_norms:
         mem_mb=1500,
         runtime=10,
     params:
-        consensus=STUDY.settings["norms"]["consensus"],
-        t_val=STUDY.all_thresholds()[0],
-        t_maj=STUDY.all_thresholds()[1],
+        consensus=STUDY.settings.norms.consensus,
         code=code_of("assess_norms"),
     script:
         "../scripts/assess_norms.py"

@@ -9,9 +9,9 @@ Outputs: results/{study}/answers/{arm}/{model}.parquet of arms with `source: pub
 
 rule import_published:
     input:
+        unpack(get_release_files),
         vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
-        releases=[str(path) for path in ROOT.names("published").values()],
     output:
         # One job for all models of an arm: they stand in one file, which takes longer to read than to convert.
         answers=[

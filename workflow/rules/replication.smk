@@ -17,6 +17,9 @@ rule compare_numbers:
         tables=[f"{RESULTS}/tables/{name}.parquet" for name in analyses_of(RELEASE)],
         release=str(ROOT.names("published")[RELEASE.name]) if RELEASE else [],
         numbers=[str(path) for path in RELEASE.numbers] if RELEASE else [],
+        template=str(
+            LIBRARY / "cinorms" / "replication" / "templates" / "replication.html"
+        ),
     output:
         comparison="results/{study}/comparison.csv",
         page="results/{study}/index.html",

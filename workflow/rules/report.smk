@@ -1,25 +1,14 @@
 """Report: one page for people who will not run Python, a card per model; and the plan, before anything is spent.
 
-Inputs: norms, answers, vignettes and prompts of the whole study, its figures and tables; for the plan: vignettes and prompts
+Inputs: norms, answers, vignettes and prompts of the whole study, its figures, tables and cards; for the plan: vignettes and prompts
 Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,json}, results/{study}/plan.csv
 """
 
 
 rule write_card:
     input:
-        norms=get_norms_of,
-        answers=get_answers_of,
-        vignettes=collect(
-            f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
-        ),
-        prompts=collect(f"{RESULTS}/prompts/{{arm}}.parquet", arm=STUDY.arms),
-        deltas=[
-            f"{RESULTS}/tables/{name}.parquet"
-            for name, entry in STUDY.settings["analyses"].items()
-            if entry["kind"] == "mean_delta"
-        ],
-        provenance=PROVENANCE,
-        template=str(TEMPLATES / "card.md"),
+        unpack(get_card_inputs),
+        template=str(REPORT_TEMPLATES / "card.md"),
     output:
         text=report(
             "results/{study}/cards/{model}.md",
@@ -44,26 +33,12 @@ rule write_card:
 
 rule write_report:
     input:
-        figures=collect(
-            f"{RESULTS}/figures/{{figure}}.{{ending}}",
-            figure=STUDY.settings["figures"],
-            ending=["png", "svg", "txt", "csv"],
-        ),
-        tables=TABLES,
-        printed=[path.replace(".csv", ".html") for path in PRINTED],
-        norms=get_assessed("norms"),
-        answers=get_assessed("answers"),
-        vignettes=collect(
-            f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
-        ),
-        prompts=collect(f"{RESULTS}/prompts/{{arm}}.parquet", arm=STUDY.arms),
+        unpack(get_page_inputs),
         previews=collect(
             f"{RESULTS}/prompts/{{arm}}.preview.csv", arm=STUDY.arms_from("model")
         ),
-        cards=collect(f"{RESULTS}/cards/{{model}}.md", model=STUDY.all_models()),
         planted=PLANTED,
-        provenance=PROVENANCE,
-        templates=sorted(map(str, TEMPLATES.glob("report*"))),
+        templates=sorted(map(str, REPORT_TEMPLATES.glob("report*"))),
     output:
         page=report(
             "results/{study}/report/index.html",
@@ -104,7 +79,7 @@ rule plan:
         vignettes={d: f"{RESULTS}/vignettes/{d}.parquet" for d in STUDY.datasets()},
         variants={arm: get_planned_variants(arm) for arm in STUDY.arms},
         pilot=get_pilot_answers(),
-        target_se=STUDY.settings["plan"]["target_se"],
+        target_se=STUDY.settings.plan.target_se,
         code=code_of("plan"),
     script:
         "../scripts/plan.py"

@@ -2,8 +2,9 @@
 import shlex
 
 from cinorms.report.description import describe, describe_for_card
+from cinorms.report.results import card_inputs_of, page_inputs_of
 
-TEMPLATES = LIBRARY / "cinorms" / "templates"
+REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"
 
 
 def get_described(wildcards):
@@ -33,21 +34,11 @@ def get_command(wildcards, output):
     return " ".join([*parts, "--force --"])
 
 
-def get_assessed(stage, models=STUDY.all_models()):
-    """Return the files of one stage of `models`, in all arms."""
-    return [
-        f"{RESULTS}/{stage}/{arm}/{model}.parquet"
-        for arm in STUDY.arms
-        for model in STUDY.models(arm)
-        if model in models
-    ]
+def get_card_inputs(wildcards):
+    """Return what a model's card is made from, by name."""
+    return card_inputs_of(get_described_for_card(wildcards), RESULTS)
 
 
-def get_norms_of(wildcards):
-    """Return a model's norms in all its arms."""
-    return get_assessed("norms", [wildcards.model])
-
-
-def get_answers_of(wildcards):
-    """Return a model's answers in all its arms."""
-    return get_assessed("answers", [wildcards.model])
+def get_page_inputs(wildcards):
+    """Return what the page is made from, by name."""
+    return page_inputs_of(get_described(wildcards), RESULTS)

@@ -1,13 +1,14 @@
 """Vignettes: a dataset becomes one row per flow.
 
-Inputs: resources/vignettes/{dataset}.yaml, and for `source: csv` and `confaide` the files it names (fetched once).
+Inputs: resources/vignettes/{dataset}.yaml, and for `source: csv` and `confaide` the files it names: one's own as they are,
+        those with an address fetched once.
 Outputs: results/{study}/vignettes/{dataset}.parquet
 """
 
 
 rule expand_vignettes:
     input:
-        dataset=get_dataset_file,
+        unpack(get_dataset_files),
     output:
         vignettes="results/{study}/vignettes/{dataset}.parquet",
     log:

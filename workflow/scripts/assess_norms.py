@@ -8,8 +8,6 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     norms = assess(
         answers=tables.read(snakemake.input.answers, tables.ANSWERS),
-        t_val=snakemake.params.t_val,
-        t_maj=snakemake.params.t_maj,
         consensus=snakemake.params.consensus,
     )
     tables.write(norms, snakemake.output.norms, tables.NORMS)

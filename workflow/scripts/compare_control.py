@@ -7,6 +7,7 @@ import pandas as pd
 from cinorms.control.compare import check_agreement, compare, summary
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
+from cinorms.norms.assessment import Thresholds
 
 if __name__ == "__main__":
     terminal = sys.stderr
@@ -21,7 +22,7 @@ if __name__ == "__main__":
             vignettes,
             given["factors"],
             given["norms"],
-            given["kept"],
+            Thresholds(**given["thresholds"]),
             given["seed"],
         )
         for (arm, responses), norms in zip(given["arms"].items(), snakemake.input.norms, strict=True)

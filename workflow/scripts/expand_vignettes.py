@@ -10,7 +10,7 @@ from cinorms.vignettes.sources import read_vignettes
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     flows = read_vignettes(
-        load_dataset(snakemake.input.dataset),
+        load_dataset(snakemake.input.dataset[0]),
         cache_dir=".cache/data",
         mirror=os.environ.get("CINORMS_MIRROR"),
         null_principle=snakemake.params.null_principle,

@@ -8,11 +8,9 @@ from cinorms.published.releases import SEPARATOR, import_answers, load_release
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    name, frame = snakemake.params.arm["frame"].split(SEPARATOR)
-    releases = {release.name: release for release in map(load_release, snakemake.input.releases)}
     imported = import_answers(
-        releases[name],
-        frame,
+        load_release(snakemake.input.release[0]),
+        frame=snakemake.params.arm["frame"].split(SEPARATOR)[1],
         models=snakemake.params.models,
         vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         variants=tables.read(snakemake.input.variants, tables.PROMPTS),

@@ -3,14 +3,15 @@
 from pathlib import Path
 
 from cinorms.core.logs import start_logging
-from cinorms.entries.kinds import KINDS, read_selected
-from cinorms.printed.write import to_csv, to_html, to_latex
+from cinorms.entries.entry import Entry
+from cinorms.entries.files import make
+from cinorms.printed.latex import to_latex
+from cinorms.printed.write import to_csv, to_html
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    entry = snakemake.params.entry
-    kind = KINDS["printed"][entry["kind"]]
-    table = kind.load()(read_selected(kind, entry, list(snakemake.input.get("frames", []))), entry)
+    entry = Entry.from_plain(snakemake.params.entry)
+    table = make(entry, {"frames": list(snakemake.input.get("frames", []))})
     for path, write in (
         (snakemake.output.csv, to_csv),
         (snakemake.output.latex, to_latex),

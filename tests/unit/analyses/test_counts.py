@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from cinorms.analyses.counts import answer_counts, norm_counts
+from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.core.tables import ANSWER_STATUSES, NORM_STATUSES
-from cinorms.entries.kinds import Selected
+from cinorms.core.tables import ANSWER_STATUSES
+from cinorms.entries.entry import Selected
 
 ENTRY = {
     "scales": {"main": "acceptability", "other": "agreement"},
@@ -19,6 +20,7 @@ ENTRY = {
     "t_majs": ["plurality", 0.5],
     "t_val": {"a": 3, "b": 10},
     "t_maj": 0.5,
+    "consensus": "strict",
 }
 
 
@@ -113,13 +115,11 @@ def test_a_level_beside_an_invalid_status_is_not_counted_twice() -> None:
 
 
 def norms(n: int) -> pd.DataFrame:
-    frame = pd.DataFrame({"flow": range(n)})
-    for t_val in (3, 10):
-        for t_maj in ("plurality", "0.5"):
-            frame[f"status_{t_val}_{t_maj}"] = pd.Categorical(
-                ["kept", "tie", "below_t_val", "kept"][:n], categories=list(NORM_STATUSES)
-            )
-    return frame
+    """Return the norms of up to 4 flows: kept, a tie, too few valid answers, kept."""
+    frame = pd.DataFrame({"flow": range(4), "n_valid": [12, 12, 2, 12], "tie": [False, True, False, False]})
+    counts = [[12, 0, 0, 0, 0], [6, 6, 0, 0, 0], [2, 0, 0, 0, 0], [0, 2, 0, 10, 0]]
+    frame[tables.COUNT_COLUMNS] = counts
+    return frame.head(n)
 
 
 def test_flows_are_counted_under_every_pair_of_thresholds_and_the_used_one_is_marked() -> None:
@@ -141,6 +141,5 @@ def test_no_flows_have_no_share() -> None:
 
 
 def test_a_whole_number_and_a_share_name_the_same_threshold() -> None:
-    frame = norms(2).rename(columns={"status_3_0.5": "status_3_1"})
     entry = {**ENTRY, "t_vals": [3], "t_majs": [1.0], "t_maj": 1}
-    assert norm_counts([Selected("main", "a", frame)], entry)["used"].all()
+    assert norm_counts([Selected("main", "a", norms(2))], entry)["used"].all()

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tables
-from cinorms.entries.kinds import KINDS, Selected
+from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
 from cinorms.stats import hypotheses, reliability
 from cinorms.stats.clm import fit_clm
@@ -81,6 +81,9 @@ ANSWERS = {"small": make_answers(2), "large": make_answers(3, 0.6), "large-q": m
 REFUSED = {model: make_answers(5, valid=0.0) for model in MODELS}
 
 
+USUAL = assessment.Thresholds(3, 0.5, "strict")
+
+
 def make_entry(kind: str, models: list[str], **keys: Any) -> dict[str, Any]:
     """Return what `Study.entry` gives for an entry with ``keys``."""
     attributes = {
@@ -112,6 +115,7 @@ def make_entry(kind: str, models: list[str], **keys: Any) -> dict[str, Any]:
         "t_maj": 0.5,
         "t_vals": [3],
         "t_majs": ["plurality", 0.5],
+        "consensus": "strict",
         "planted": True,
         **keys,
     }
@@ -124,10 +128,7 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **keys: Any) -> p
     of = KINDS["analyses"][kind]
     stages = {
         "answers": [Selected("main", m, frame) for m, frame in answers.items()],
-        "norms": [
-            Selected("main", m, assessment.assess(frame, [3], ["plurality", 0.5], "strict"))
-            for m, frame in answers.items()
-        ],
+        "norms": [Selected("main", m, assessment.assess(frame, "strict")) for m, frame in answers.items()],
     }
     rows = [
         {"factor": f, "level": level, "coefficient": EFFECT.get(level, 0.0)}
@@ -212,8 +213,8 @@ def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path: Path) ->
     table = run("privacy_bias", expected=str(stated))
     assert len(table) == len(ANSWERS) * len(VIGNETTES)
     ours = table[table["model"] == "small"].set_index("flow")
-    found = assessment.assess(ANSWERS["small"], [3], ["plurality", 0.5], "strict").set_index("flow")
-    held = found["value"].where(found["status_3_0.5"] == "kept").reindex(ours.index)
+    found = assessment.assess(ANSWERS["small"], "strict").set_index("flow")
+    held = found["value"].where(assessment.status(found, USUAL) == "kept").reindex(ours.index)
     assert ours["value"].isna().tolist() == held.isna().tolist()
     assert ours["value"].dropna().astype(int).tolist() == held.dropna().astype(int).tolist()
     by_rule = VIGNETTES.set_index("flow").apply(
@@ -258,8 +259,8 @@ def test_delta_of_norms_knows_fewer_flows_than_delta_of_means() -> None:
 
 def test_ordinal_regression_is_the_fit_of_the_norms_held() -> None:
     table = run("ordinal_regression", factors=["sender", "recipient"], baselines={"sender": "watch"})
-    found = assessment.assess(ANSWERS["small"], [3], ["plurality", 0.5], "strict")
-    frame = VIGNETTES.assign(value=found["value"].where(found["status_3_0.5"] == "kept"))
+    found = assessment.assess(ANSWERS["small"], "strict")
+    frame = VIGNETTES.assign(value=found["value"].where(assessment.status(found, USUAL) == "kept"))
     fit = fit_clm(frame, "value", ["sender", "recipient"], {"sender": "watch"})
     ours = table[table["model"] == "small"]
     np.testing.assert_allclose(ours["estimate"], [*fit.coefficients["estimate"], *fit.thresholds["estimate"]])
@@ -328,8 +329,8 @@ def test_crossed_intercepts_leave_template_and_position_to_the_variants_intercep
 
 def test_model_tests_are_friedmans_test_of_the_norms_side_by_side() -> None:
     table = run("model_tests", test="rank")
-    frames = {m: assessment.assess(a, [3], ["plurality", 0.5], "strict") for m, a in ANSWERS.items()}
-    expected = hypotheses.friedman(hypotheses.pair_norms(frames, 3, 0.5))
+    frames = {m: assessment.assess(a, "strict") for m, a in ANSWERS.items()}
+    expected = hypotheses.friedman(hypotheses.pair_norms(frames, USUAL))
     assert table["statistic"].iloc[0] == expected["statistic"].iloc[0]
     assert table["effect_size"].iloc[0] == expected["kendall_w"].iloc[0]
     assert table["compared"].iloc[0] == "small, large, large-q"
@@ -347,7 +348,7 @@ def test_model_pairs_correct_over_all_rows_of_the_table() -> None:
 
 
 def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
-    frames = [assessment.assess(ANSWERS[m], [3], [0.5], "strict") for m in ("small", "large")]
+    frames = [assessment.assess(ANSWERS[m], "strict") for m in ("small", "large")]
     entry = make_entry("model_pairs", ["small"], factor="temperature", test="rank")
     hot = {**entry["conditions"]["main"], "temperature": 1}
     entry |= {"arms": ["main", "hot"], "conditions": {**entry["conditions"], "hot": hot}}
@@ -393,7 +394,7 @@ def test_marginal_means_draw_templates_and_join_linked_factors() -> None:
 
 def test_reliability_is_the_panel_of_each_model() -> None:
     table = run("reliability")
-    frame = assessment.assess(ANSWERS["large"], [3], [0.5], "strict")
+    frame = assessment.assess(ANSWERS["large"], "strict")
     panel = reliability.panel(ANSWERS["large"], frame, PROMPTS, 7)
     ours = table[table["model"] == "large"].drop(columns=["arm", "model"]).reset_index(drop=True)
     pd.testing.assert_frame_equal(ours, panel)
@@ -417,8 +418,8 @@ def test_the_budget_stops_short_of_all_variants() -> None:
 
 def test_minority_is_about_flows_that_hold_a_norm() -> None:
     table = run("minority", {"small": ANSWERS["small"]})
-    held = assessment.assess(ANSWERS["small"], [3], [0.5], "strict")
-    held = held[held["status_3_0.5"] == "kept"]
+    held = assessment.assess(ANSWERS["small"], "strict")
+    held = held[assessment.status(held, USUAL) == "kept"]
     assert set(table["flows"]) == {len(held)}
     counts = held[tables.COUNT_COLUMNS].to_numpy()
     row = table.set_index("measure").loc["n_minority"]
@@ -430,8 +431,8 @@ def test_minority_is_about_flows_that_hold_a_norm() -> None:
 
 def test_calibration_compares_norms_and_coefficients_with_what_was_planted() -> None:
     row = run("calibration", {"small": ANSWERS["small"]}).iloc[0]
-    frame = assessment.assess(ANSWERS["small"], [3], [0.5], "strict")
-    kept = (frame["status_3_0.5"] == "kept").to_numpy()
+    frame = assessment.assess(ANSWERS["small"], "strict")
+    kept = (assessment.status(frame, USUAL) == "kept").to_numpy()
     same = (frame["value"].astype("float64") == PLANTED_LEVEL - 2)[kept]
     assert row["kept"] == kept.sum()
     assert row["share_same"] == pytest.approx(same.mean())
@@ -450,7 +451,7 @@ def test_a_linked_level_has_the_sum_of_its_parts_planted() -> None:
 
 def test_a_model_that_was_asked_and_a_control_have_nothing_planted() -> None:
     make = KINDS["analyses"]["calibration"].load()
-    frame = [Selected("main", "small", assessment.assess(ANSWERS["small"], [3], [0.5], "strict"))]
+    frame = [Selected("main", "small", assessment.assess(ANSWERS["small"], "strict"))]
     entry = make_entry("calibration", ["small"])
     asked = make(frame, entry, vignettes={"main": VIGNETTES}, planted={}, coefficients={})
     assert asked["status"].tolist() == ["not_planted"]

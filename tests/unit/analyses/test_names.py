@@ -95,7 +95,7 @@ def test_right_names_pass(build_study: Any) -> None:
     assert study.entry("analyses", "pooled")["attributes"][TULU[1]]["capacity"] == 13
 
 
-def test_an_entrys_own_thresholds_go_before_the_studys_and_are_assessed(build_study: Any) -> None:
+def test_an_entrys_own_thresholds_go_before_the_studys(build_study: Any) -> None:
     study = build_study(
         {
             "norms": {"t_val_for": {TULU[0]: 4}},
@@ -108,7 +108,8 @@ def test_an_entrys_own_thresholds_go_before_the_studys_and_are_assessed(build_st
     usual = study.entry("analyses", "usual")
     assert usual["t_val"] == {TULU[0]: 4, TULU[1]: 10}
     assert 0 not in usual["t_vals"]
-    assert study.all_thresholds() == ([0, 4, 10, 15, 30], ["plurality", 0.25, 0.5, 0.67, 0.9])
+    assert 0.9 not in usual["t_majs"]
+    assert usual["consensus"] == "strict"
 
 
 def test_an_entry_carries_design_conditions_and_respondents(build_study: Any) -> None:

@@ -90,7 +90,6 @@ FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
                 "mean": [0.1, np.nan],
                 "variance": [0.2, np.nan],
                 "entropy": [0.3, np.nan],
-                "status_10_0.5": categories(["kept", "below_t_val"]),
             }
         ),
     ),
@@ -244,7 +243,7 @@ def test_another_table_another_version_and_no_table_are_refused(
     with pytest.raises(DataError) as caught:
         tables.read(path, NORMS)
     assert str(caught.value) == (
-        f"{path}: holds 'planted v1', 'norms v1' is needed; delete it to have it made again"
+        f"{path}: holds 'planted v1', 'norms v2' is needed; delete it to have it made again"
     )
     newer = Contract("planted", 2, contract.key, contract.columns, contract.nullable)
     with pytest.raises(DataError, match="holds 'planted v1', 'planted v2' is needed"):

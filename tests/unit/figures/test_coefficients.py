@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Selected
 from cinorms.figures.coefficients import draw, terms
 
 

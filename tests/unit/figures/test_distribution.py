@@ -13,9 +13,10 @@ from matplotlib import pyplot as plt
 
 from cinorms.analyses.counts import answer_counts
 from cinorms.core.errors import DataError
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.scales import LEVELS, SCALES
 from cinorms.core.tables import ANSWER_STATUSES
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Selected
 from cinorms.figures import theme
 from cinorms.figures.distribution import draw, segments
 
@@ -132,8 +133,8 @@ def test_the_caption_says_how_many_answers_and_who_gave_the_most_invalid_ones() 
     drawn = draw([Selected("main", "a", MIXED), Selected("main", "b", PLAIN.head(50))], entry())
     assert "n = 50 to 100 answers per model, 150 in all" in drawn.caption
     assert "came from a: 20.0%" in drawn.caption
-    assert theme.PLANTED_MARK not in drawn.caption
-    assert theme.PLANTED_MARK in draw([Selected("main", "a", PLAIN)], entry(planted=True)).caption
+    assert PLANTED_MARK not in drawn.caption
+    assert PLANTED_MARK in draw([Selected("main", "a", PLAIN)], entry(planted=True)).caption
     arms = [Selected("main", "a", MIXED), Selected("zeta", "a", MIXED), Selected("zeta", "b", PLAIN)]
     assert "came from a: 20.0%" in draw(arms, entry("main", "zeta")).caption
     assert "most invalid" not in draw([Selected("main", "a", PLAIN)], entry()).caption

@@ -10,7 +10,8 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.scales import SCALES
-from cinorms.entries.kinds import Selected
+from cinorms.core.tables import COUNT_COLUMNS
+from cinorms.entries.entry import Selected
 from cinorms.figures import theme
 from cinorms.figures.cells import SHAPES, centres, corners
 from cinorms.figures.layout import LINE, STRETCH, Side, lay_out, placed
@@ -234,11 +235,10 @@ def test_the_full_heatmap_of_four_models_is_drawn_in_seconds(iot_flows, figure_e
     selected = []
     for model in models:
         value = pd.array(rng.integers(-2, 3, len(iot_flows)).astype(np.int8), dtype="Int8")
-        frame = pd.DataFrame(
-            {"flow": iot_flows["flow"], "value": value, "tie": rng.random(len(iot_flows)) < 0.05}
-        )
-        status = pd.Categorical(rng.choice(["kept", "no_majority"], len(iot_flows)))
-        selected.append(Selected("main", model, frame.assign(n_valid=9, **{"status_2_0.5": status})))
+        frame = pd.DataFrame({"flow": iot_flows["flow"], "value": value, "n_valid": 9})
+        frame[COUNT_COLUMNS] = 0
+        frame["n_p2"] = rng.choice([9, 3], len(iot_flows))
+        selected.append(Selected("main", model, frame.assign(tie=rng.random(len(iot_flows)) < 0.05)))
     start = time.process_time()
     drawn = draw(selected, figure_entry(models), {"main": iot_flows})
     theme.save(drawn, *(tmp_path / f"f.{kind}" for kind in ("pdf", "png", "svg", "txt")))

@@ -18,6 +18,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cinorms.inference.collected import Replies
+from cinorms.inference.engines.base import Keep, Questions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,8 +27,6 @@ from cinorms.ask import ask_shard, write_shard
 from cinorms.core import tables
 from cinorms.core.errors import JournalError
 from cinorms.inference import journal
-from cinorms.inference.collected import Replies
-from cinorms.inference.engines.base import Keep, Questions
 from cinorms.inference.journal import Journal, settings_of
 from cinorms.inference.shards import shard_names
 from cinorms.prompts.variants import list_variants

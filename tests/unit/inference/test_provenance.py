@@ -13,12 +13,12 @@ from typing import Any
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from cinorms.inference.engines.base import Keep, Questions, make_engine
 
 import cinorms
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
-from cinorms.inference.engines.base import Keep, Questions, make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.provenance import gather
 from cinorms.inference.shards import shard_names

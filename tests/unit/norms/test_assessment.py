@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
+from cinorms.norms.assessment import Thresholds
 
-T_VAL = [0, 1, 3, 5]
 T_MAJ = ["plurality", 0.25, 0.5, 0.67, 1.0]
 
 
@@ -25,9 +25,14 @@ def answers_of(levels_by_flow, statuses=None):
     return frame.astype({"flow": "int32", "variant": "category", "level": "Int8", "status": "category"})
 
 
-def one(levels, consensus="strict", t_val=(0,), t_maj=("plurality",)):
-    variants = {f"{i}_0": level for i, level in enumerate(levels)}
-    return assessment.assess(answers_of({0: variants}), t_val, t_maj, consensus).iloc[0]
+def one(levels, consensus="strict"):
+    """Return the norms of one flow answered with ``levels``."""
+    return assessment.assess(answers_of({0: {f"{i}_0": level for i, level in enumerate(levels)}}), consensus)
+
+
+def judged(norms, t_val, t_maj, consensus="strict"):
+    """Return the status of the first flow."""
+    return assessment.status(norms, Thresholds(t_val, t_maj, consensus)).iloc[0]
 
 
 LEVELS = st.lists(st.sampled_from([-2, -1, 0, 1, 2, None]), min_size=1, max_size=12)
@@ -37,67 +42,65 @@ FLOWS = st.dictionaries(st.integers(0, 50), LEVELS, min_size=1, max_size=6).map(
 
 
 def test_a_flow_worked_by_hand():
-    row = one([1, 1, 1, -2, None], t_val=(3, 5), t_maj=(0.5, 0.75, 0.76))
+    table = one([1, 1, 1, -2, None])
+    row = table.iloc[0]
     assert (row.n_asked, row.n_valid, row.value, row.tie) == (5, 4, 1, False)
     assert row[tables.COUNT_COLUMNS].tolist() == [1, 0, 0, 3, 0]
     assert row.share == 0.75
     assert row["mean"] == 0.25
     assert row.variance == pytest.approx((3 * 0.75**2 + 2.25**2) / 4)
     assert row.entropy == pytest.approx(-(0.75 * np.log2(0.75) + 0.25 * np.log2(0.25)))
-    assert (row["status_3_0.5"], row["status_3_0.75"], row["status_3_0.76"]) == (
-        "kept",
-        "kept",
-        "no_majority",
-    )
-    assert row["status_5_0.5"] == "below_t_val"
+    assert [judged(table, 3, t_maj) for t_maj in (0.5, 0.75, 0.76)] == ["kept", "kept", "no_majority"]
+    assert judged(table, 5, 0.5) == "below_t_val"
 
 
 def test_strict_and_papers_differ_on_a_tie():
-    strict, papers = (
-        one([2, -1, -1, 2], t_maj=("plurality", 0.5)),
-        one([2, -1, -1, 2], "papers", t_maj=(0.5,)),
-    )
-    assert strict["tie"]
-    assert papers["tie"]
-    assert strict.value is pd.NA
-    assert (strict["status_0_plurality"], strict["status_0_0.5"]) == ("tie", "tie")
-    assert papers.value == 2
-    assert papers["status_0_0.5"] == "kept"
+    strict, papers = one([2, -1, -1, 2]), one([2, -1, -1, 2], "papers")
+    assert strict["tie"].all()
+    assert papers["tie"].all()
+    assert strict["value"][0] is pd.NA
+    assert [judged(strict, 0, t_maj) for t_maj in ("plurality", 0.5)] == ["tie", "tie"]
+    assert papers["value"][0] == 2
+    assert judged(papers, 0, 0.5, "papers") == "kept"
+
+
+def test_norms_assessed_under_strict_are_not_judged_as_papers():
+    with pytest.raises(DataError, match=r"ties without a value.*assess with 'papers'"):
+        judged(one([2, -1, -1, 2]), 0, 0.5, "papers")
 
 
 def test_papers_break_a_tie_by_the_first_variant_sorted_as_a_string():
     # As strings: 0_0 < 10_0 < 1_0, so template 10 comes before template 1.
     flow = {0: {"1_0": -2, "10_0": 1, "0_0": None}}
-    assert assessment.assess(answers_of(flow), [0], ["plurality"], "papers").value[0] == 1
+    assert assessment.assess(answers_of(flow), "papers").value[0] == 1
 
 
 def test_papers_quorum_rounds_half_to_even():
     # 10 valid answers, T_maj .25: round(2.5) = 2, so two equal answers are enough; strictly 2/10 < .25.
     levels = [-2, -2, -1, -1, 0, 0, 1, 1, 2, 2]
-    assert one(levels, "papers", t_maj=(0.25,))["status_0_0.25"] == "kept"
+    assert judged(one(levels, "papers"), 0, 0.25, "papers") == "kept"
     # 14 valid answers: round(3.5) = 4, so three are too few.
     levels = [-2] * 3 + [-1] * 3 + [0] * 3 + [1] * 3 + [2] * 2
-    assert one(levels, "papers", t_maj=(0.25,))["status_0_0.25"] == "no_majority"
+    assert judged(one(levels, "papers"), 0, 0.25, "papers") == "no_majority"
 
 
 def test_a_flow_without_a_valid_answer_has_a_row_and_no_numbers():
-    table = assessment.assess(
-        answers_of({3: {"0_0": None, "0_1": None}, 4: {"0_0": 1}}), [0], ["plurality"], "strict"
-    )
+    table = assessment.assess(answers_of({3: {"0_0": None, "0_1": None}, 4: {"0_0": 1}}), "strict")
     assert table["flow"].tolist() == [3, 4]
     row = table.iloc[0]
-    assert (row.n_asked, row.n_valid, row["tie"], row["status_0_plurality"]) == (2, 0, False, "below_t_val")
+    assert (row.n_asked, row.n_valid, row["tie"]) == (2, 0, False)
+    assert judged(table, 0, "plurality") == "below_t_val"
     assert row.value is pd.NA
     assert np.isnan([row.share, row["mean"], row.variance, row.entropy]).all()
-    papers = assessment.assess(answers_of({3: {"0_0": None}}), [0], ["plurality"], "papers")
+    papers = assessment.assess(answers_of({3: {"0_0": None}}), "papers")
     assert papers.value.isna().all()
-    assert papers["status_0_plurality"].tolist() == ["below_t_val"]
+    assert judged(papers, 0, "plurality", "papers") == "below_t_val"
 
 
 def test_a_level_beside_a_status_other_than_ok_never_votes():
     answers = answers_of({0: {"0_0": 1, "1_0": 2, "2_0": 2}})
     answers["status"] = ["ok", "ambiguous", "truncated"]
-    row = assessment.assess(answers, [0], ["plurality"], "strict").iloc[0]
+    row = assessment.assess(answers, "strict").iloc[0]
     assert (row.n_asked, row.n_valid, row.value) == (3, 1, 1)
 
 
@@ -106,46 +109,61 @@ def test_ok_without_a_level_on_the_scale_is_refused(level):
     answers = answers_of({0: {"0_0": 1}})
     answers["level"] = pd.array([level], dtype="Int8")
     with pytest.raises(DataError, match="status ok needs a level"):
-        assessment.assess(answers, [0], ["plurality"], "strict")
+        assessment.assess(answers, "strict")
 
 
 @pytest.mark.parametrize(
     ("t_val", "t_maj", "consensus", "message"),
     [
-        ([-1], [0.5], "strict", "t_val -1"),
-        ([1.5], [0.5], "strict", "t_val 1.5"),
-        ([1], [0], "strict", "t_maj 0"),
-        ([1], [50], "strict", "t_maj 50"),
-        ([1], ["half"], "strict", "t_maj half"),
-        ([1], [0.5], "loose", "consensus 'loose'"),
+        (-1, 0.5, "strict", "t_val -1"),
+        (1.5, 0.5, "strict", "t_val 1.5"),
+        (1, 0, "strict", "t_maj 0"),
+        (1, 50, "strict", "t_maj 50"),
+        (1, "half", "strict", "t_maj half"),
+        (1, 0.5, "loose", "consensus 'loose'"),
     ],
 )
-def test_impossible_settings_are_named(t_val, t_maj, consensus, message):
+def test_impossible_thresholds_are_named(t_val, t_maj, consensus, message):
     with pytest.raises(ConfigError, match=message):
-        assessment.assess(answers_of({0: {"0_0": 1}}), t_val, t_maj, consensus)
+        judged(one([1]), t_val, t_maj, consensus)
 
 
-def test_kept_returns_the_norms_and_names_unknown_thresholds():
-    table = assessment.assess(answers_of({0: {"0_0": 1}, 1: {"0_0": None}}), [1], [0.5], "strict")
-    assert assessment.kept(table, 1, 0.5).to_dict("list") == {"flow": [0], "value": [1]}
-    with pytest.raises(ConfigError, match=r"\['1_0.5'\]"):
-        assessment.kept(table, 1, 0.67)
+def test_an_unknown_consensus_is_named():
+    with pytest.raises(ConfigError, match="consensus 'loose'"):
+        one([1], "loose")
+
+
+def test_kept_returns_the_norms_that_hold():
+    table = assessment.assess(answers_of({0: {"0_0": 1}, 1: {"0_0": None}}), "strict")
+    assert assessment.kept(table, Thresholds(1, 0.5, "strict")).to_dict("list") == {"flow": [0], "value": [1]}
+
+
+def test_a_grid_lists_every_pair():
+    assert assessment.grid([1, 3], ["plurality", 0.5], "strict") == [
+        Thresholds(1, "plurality", "strict"),
+        Thresholds(1, 0.5, "strict"),
+        Thresholds(3, "plurality", "strict"),
+        Thresholds(3, 0.5, "strict"),
+    ]
 
 
 def test_no_answers_at_all_give_an_empty_table():
     empty = answers_of({0: {"0_0": 1}}).iloc[:0]
     for consensus in ("strict", "papers"):
-        assert assessment.assess(empty, [1], T_MAJ, consensus).empty
+        assert assessment.assess(empty, consensus).empty
 
 
 @pytest.mark.parametrize("consensus", ["strict", "papers"])
 def test_the_table_meets_its_contract_and_survives_a_round_trip(tmp_path, consensus):
     flows = {0: {"0_0": 1, "1_0": -1}, 1: {"0_0": None, "1_0": None}, 2: {"0_0": 2, "1_0": 2}}
-    table = assessment.assess(answers_of(flows), [1, 2], T_MAJ, consensus)
+    table = assessment.assess(answers_of(flows), consensus)
     tables.write(table, tmp_path / "norms.parquet", tables.NORMS)
     back = tables.read(tmp_path / "norms.parquet", tables.NORMS)
     assert back["value"].equals(table["value"])
-    assert assessment.kept(back, 2, 0.5).equals(assessment.kept(table, 2, 0.5))
+    under = Thresholds(2, 0.5, consensus)
+    assert assessment.kept(back, under).equals(assessment.kept(table, under))
+    with pytest.raises(DataError, match="columns not in the contract"):
+        tables.write(table.assign(**{"status_2_0.5": "kept"}), tmp_path / "old.parquet", tables.NORMS)
 
 
 @given(flows=FLOWS, consensus=st.sampled_from(["strict", "papers"]), data=st.data())
@@ -156,15 +174,20 @@ def test_row_order_never_matters(flows, consensus, data):
     shuffled["variant"] = shuffled["variant"].cat.reorder_categories(
         data.draw(st.permutations(list(answers["variant"].cat.categories)))
     )
-    expected = assessment.assess(answers, T_VAL, T_MAJ, consensus)
-    pd.testing.assert_frame_equal(assessment.assess(shuffled, T_VAL, T_MAJ, consensus), expected)
+    expected = assessment.assess(answers, consensus)
+    pd.testing.assert_frame_equal(assessment.assess(shuffled, consensus), expected)
 
 
 @given(flows=FLOWS, consensus=st.sampled_from(["strict", "papers"]))
 @settings(max_examples=60, deadline=None)
 def test_higher_thresholds_never_keep_more(flows, consensus):
-    table = assessment.assess(answers_of(flows), T_VAL, T_MAJ, consensus)
-    is_kept = np.array([[assessment.status(table, v, m) == "kept" for m in T_MAJ] for v in T_VAL])
+    table = assessment.assess(answers_of(flows), consensus)
+    is_kept = np.array(
+        [
+            [assessment.status(table, Thresholds(v, m, consensus)) == "kept" for m in T_MAJ]
+            for v in (0, 1, 3, 5)
+        ]
+    )
     assert (np.diff(is_kept.astype(int), axis=0) <= 0).all()
     assert (np.diff(is_kept.astype(int), axis=1) <= 0).all()
 
@@ -172,7 +195,7 @@ def test_higher_thresholds_never_keep_more(flows, consensus):
 @given(flows=FLOWS)
 @settings(max_examples=60, deadline=None)
 def test_counts_and_shares_are_consistent(flows):
-    table = assessment.assess(answers_of(flows), [1], [0.5], "strict")
+    table = assessment.assess(answers_of(flows), "strict")
     counts = table[tables.COUNT_COLUMNS]
     assert (counts.sum(axis=1) == table["n_valid"]).all()
     assert (table["n_valid"] <= table["n_asked"]).all()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.norms.assessment import assess
+from cinorms.norms.assessment import Thresholds, assess
 from cinorms.norms.privacy_bias import (
     STATUSES,
     Norm,
@@ -57,10 +57,13 @@ EXPECTED_CELLS = {
 }
 
 
+USUAL = Thresholds(1, 0.5, "strict")
+
+
 @pytest.fixture(scope="module")
 def bias():
-    norms = assess(answers_of(ANSWERS), [1], [0.5], "strict")
-    return PrivacyBias.from_norms(norms, vignettes_of(FACTORS), list(FACTORS), 1, 0.5)
+    norms = assess(answers_of(ANSWERS), "strict")
+    return PrivacyBias.from_norms(norms, vignettes_of(FACTORS), list(FACTORS), USUAL)
 
 
 def test_every_cell_has_its_value_or_its_reason(bias):
@@ -205,15 +208,15 @@ def test_a_fixed_factor_cannot_be_fixed_again(bias):
 
 def test_wrong_factors_flows_and_thresholds_are_refused():
     vignettes = vignettes_of(FACTORS)
-    norms = assess(answers_of(ANSWERS), [1], [0.5], "strict")
+    norms = assess(answers_of(ANSWERS), "strict")
     with pytest.raises(ConfigError, match=r"'recipent'.*did you mean 'recipient'"):
-        PrivacyBias.from_norms(norms, vignettes, ["sender", "recipent"], 1, 0.5)
+        PrivacyBias.from_norms(norms, vignettes, ["sender", "recipent"], USUAL)
     with pytest.raises(ConfigError, match="none were given; allowed: recipient, sender, subject"):
-        PrivacyBias.from_norms(norms, vignettes, [], 1, 0.5)
+        PrivacyBias.from_norms(norms, vignettes, [], USUAL)
     with pytest.raises(DataError, match="flow 4 is not in the vignettes"):
-        PrivacyBias.from_norms(norms, vignettes[vignettes["flow"] < 4], ["sender"], 1, 0.5)
-    with pytest.raises(ConfigError, match="were assessed under"):
-        PrivacyBias.from_norms(norms, vignettes, ["sender"], 2, 0.5)
+        PrivacyBias.from_norms(norms, vignettes[vignettes["flow"] < 4], ["sender"], USUAL)
+    with pytest.raises(ConfigError, match="t_maj 5: give"):
+        PrivacyBias.from_norms(norms, vignettes, ["sender"], Thresholds(1, 5, "strict"))
 
 
 def test_flows_with_the_same_levels_are_no_tensor(bias):
@@ -238,8 +241,8 @@ def test_an_array_too_large_is_refused():
 
 
 def test_norm_values_hold_nothing_that_is_no_norm():
-    norms = assess(answers_of({0: [1, 1, -1], 1: [1, 0, -1, -1, 2]}), [0], [0.5], "strict")
-    found = norm_values(norms, 0, 0.5)
+    norms = assess(answers_of({0: [1, 1, -1], 1: [1, 0, -1, -1, 2]}), "strict")
+    found = norm_values(norms, Thresholds(0, 0.5, "strict"))
     assert found["status"].tolist() == ["kept", "no_majority"]
     assert found["value"][0] == 1
     assert found["value"][1] is pd.NA
@@ -253,5 +256,5 @@ def test_the_mean_over_variants_by_hand():
     assert found["value"][0] == pytest.approx(2 / 3)
     assert found["value"].isna().tolist() == [False, True, False]
     assert mean_over_variants(answers, t_val=2)["status"].tolist() == ["kept", "below_t_val", "below_t_val"]
-    norms = assess(answers, [0], ["plurality"], "strict")
+    norms = assess(answers, "strict")
     pd.testing.assert_frame_equal(mean_values(norms), found)

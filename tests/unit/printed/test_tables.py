@@ -15,14 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError
-from cinorms.entries.kinds import Selected
-from cinorms.printed.cells import PLANTED_MARK, Cell, Group, Printed, heading, p_starred, p_times, share
+from cinorms.core.labels import PLANTED_MARK
+from cinorms.entries.entry import Entry, Selected
+from cinorms.printed.cells import Cell, Group, Printed, heading, p_starred, p_times, share
 from cinorms.printed.coefficients import coefficients
 from cinorms.printed.filtering import discarded, lost
+from cinorms.printed.latex import to_latex
 from cinorms.printed.models import models, optimisation
 from cinorms.printed.pairs import pairs
-from cinorms.printed.write import to_csv, to_html, to_latex
+from cinorms.printed.write import to_csv, to_html
+from cinorms.study.entries import make_entry as study_entry
 
+from ...entries import make_entry
 from ...printed_numbers import differences, numbers_of, other_stars
 
 HOSTILE = [
@@ -38,6 +42,11 @@ HOSTILE = [
 def cells(table: Printed) -> list[list[str]]:
     """Return the rows of the CSV file."""
     return list(csv.reader(io.StringIO(to_csv(table))))
+
+
+def entry(kind: str, **options: Any) -> Entry[Any]:
+    """Return an entry of a kind that is made from tables."""
+    return make_entry("printed", kind, {"from": ["table"], **options})
 
 
 def one(frame: pd.DataFrame, planted: bool = False) -> list[Selected]:
@@ -112,7 +121,7 @@ def test_table_2_has_the_papers_numbers_in_the_papers_layout(tmp_path) -> None:
     frame["t_val"] = frame["t_val"].astype(int)
     first = frame.groupby(["model", "t_val"])["below_t_val"].transform("first")
     frame["below_t_val"] = first
-    table = discarded(one(frame), {"t_maj": [0.25, 0.5, 0.67]})
+    table = discarded(one(frame), entry("discarded", t_maj=[0.25, 0.5, 0.67]))
     path = tmp_path / "table2.csv"
     path.write_text(to_csv(table), encoding="utf-8")
     assert differences(2, path) == []
@@ -127,7 +136,7 @@ def test_table_2_has_the_papers_numbers_in_the_papers_layout(tmp_path) -> None:
 def test_table_3_has_the_papers_numbers(tmp_path) -> None:
     frame = frame_of(3, ["share_lost"]).assign(arm="main", t_val=0)
     steps = [[0.25, 0.5], [0.5, 0.67], ["plurality", 0.25], ["plurality", 0.5], ["plurality", 0.67]]
-    table = lost(one(frame), {"steps": steps})
+    table = lost(one(frame), entry("lost", steps=steps))
     path = tmp_path / "table3.csv"
     path.write_text(to_csv(table), encoding="utf-8")
     assert differences(3, path) == []
@@ -140,8 +149,8 @@ def test_table_3_has_the_papers_numbers(tmp_path) -> None:
 def test_without_steps_every_pair_is_printed_and_a_missing_one_is_a_dash() -> None:
     rows = [("a", "plurality", "0.5", 0.1), ("a", "0.5", "0.67", 0.2), ("a", "plurality", "0.67", 0.3)]
     frame = pd.DataFrame(rows, columns=["model", "from", "to", "share_lost"]).assign(arm="main", t_val=9)
-    assert cells(lost(one(frame), {}))[1] == ["a", "10.00%", "30.00%", "20.00%"]
-    assert cells(lost(one(frame.iloc[:2]), {}))[1] == ["a", "10.00%", "--", "20.00%"]
+    assert cells(lost(one(frame), entry("lost")))[1] == ["a", "10.00%", "30.00%", "20.00%"]
+    assert cells(lost(one(frame.iloc[:2]), entry("lost")))[1] == ["a", "10.00%", "--", "20.00%"]
 
 
 TERMS = pd.DataFrame(
@@ -158,7 +167,7 @@ TERMS = pd.DataFrame(
 
 
 def test_table_4_has_stars_groups_and_the_papers_order_of_rows() -> None:
-    table = coefficients(one(TERMS), {})
+    table = coefficients(one(TERMS), entry("coefficients"))
     rows = cells(table)
     assert rows[0][:4] == ["factor", "Parameters", "a Coef.", "a Std. err."]
     assert [row[1] for row in rows[1:]] == ["A door", "A lamp", "A camera", "A meter"]
@@ -230,7 +239,7 @@ PAIRS = pd.DataFrame(
 
 
 def test_pairs_are_the_lower_half_of_a_square_for_each_arm() -> None:
-    table = pairs(one(PAIRS.assign(log10_p_holm=0.0)), {})
+    table = pairs(one(PAIRS.assign(log10_p_holm=0.0)), entry("pairs"))
     rows = cells(table)
     assert rows[0] == ["arm", "", "a", "b"]
     assert rows[1:4] == [["x", "a", "—", ""], ["x", "b", "1.66e-305", "—"], ["x", "c", "1.00e-1", "--"]]
@@ -238,7 +247,9 @@ def test_pairs_are_the_lower_half_of_a_square_for_each_arm() -> None:
     assert "$1.66\\times 10^{-305}$" in check_latex(table)
     assert "1.66 × 10<sup>-305</sup>" in to_html(table)
     assert table.notes[1] == "--: b and c: no differences."
-    assert cells(pairs(one(PAIRS.assign(log10_p_holm=0.0)), {"correction": "holm"}))[2][2] == "1.00"
+    assert (
+        cells(pairs(one(PAIRS.assign(log10_p_holm=0.0)), entry("pairs", correction="holm")))[2][2] == "1.00"
+    )
 
 
 def test_models_are_told_by_what_was_done_to_them() -> None:
@@ -248,7 +259,7 @@ def test_models_are_told_by_what_was_done_to_them() -> None:
         "both": {**facts, "capacity": 13.5, "alignment": "dpo", "quantisation": "awq", "revision": "abc"},
         "api": {**facts, "capacity": None, "alignment": "rlhf", "quantisation": "none", "engine": "openai"},
     }
-    table = models([], {"registry": known})
+    table = models([], make_entry("printed", "models", {}, registry=known))
     assert cells(table)[1:] == [
         ["base", "f", "7B", "Base", "Hugging Face: o/n"],
         ["both", "f", "13.5B", "DPO + AWQ", "Hugging Face: o/n, revision abc"],
@@ -256,7 +267,9 @@ def test_models_are_told_by_what_was_done_to_them() -> None:
     ]
     assert optimisation(None, None) == "Base"
     assert PLANTED_MARK not in table.notes
-    planted = models([], {"registry": {"x": {**known["base"], "engine": "planted"}}})
+    planted = models(
+        [], make_entry("printed", "models", {}, registry={"x": {**known["base"], "engine": "planted"}})
+    )
     assert planted.notes[-1] == PLANTED_MARK
     check_latex(table)
     check_html(table)
@@ -265,8 +278,8 @@ def test_models_are_told_by_what_was_done_to_them() -> None:
 @pytest.mark.parametrize("kind", [coefficients, pairs])
 def test_planted_answers_are_marked(kind: Any) -> None:
     frame = TERMS if kind is coefficients else PAIRS
-    assert PLANTED_MARK in kind(one(frame, planted=True), {}).notes
-    assert PLANTED_MARK not in kind(one(frame), {}).notes
+    assert PLANTED_MARK in kind(one(frame, planted=True), entry(kind.__name__)).notes
+    assert PLANTED_MARK not in kind(one(frame), entry(kind.__name__)).notes
 
 
 def hostile(texts: list[str]) -> Printed:
@@ -317,7 +330,7 @@ STUDY = {
 
 
 @pytest.mark.parametrize(
-    ("entry", "message"),
+    ("stated", "message"),
     [
         (
             {"kind": "discardd", "from": ["gone"]},
@@ -340,9 +353,9 @@ STUDY = {
         ({"kind": "models", "titel": "x"}, "did you mean 'title'"),
     ],
 )
-def test_a_mistake_is_one_message(build_study, entry: dict[str, Any], message: str) -> None:
+def test_a_mistake_is_one_message(build_study, stated: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        build_study({**STUDY, "printed": {"t": entry}})
+        build_study({**STUDY, "printed": {"t": stated}})
 
 
 def test_a_file_with_analyses_of_its_own_is_told_what_it_needs(build_study) -> None:
@@ -354,7 +367,7 @@ def test_a_file_with_analyses_of_its_own_is_told_what_it_needs(build_study) -> N
 def test_an_entry_carries_what_it_is_made_of(build_study) -> None:
     printed = {"t": {"kind": "discarded", "from": ["gone"]}, "m": {"kind": "models"}}
     study = build_study({**STUDY, "printed": printed})
-    assert study.entry("printed", "t")["from"] == ["gone"]
-    registry = study.entry("printed", "m")["registry"]
+    assert study_entry(study, "printed", "t").options.sources == ("gone",)
+    registry = study_entry(study, "printed", "m").registry
     assert list(registry) == study.all_models()
     assert registry["planted-tulu-2-dpo-7b"]["alignment"] == "dpo"

@@ -6,7 +6,9 @@ import base64
 import gzip
 import json
 import re
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,19 +19,18 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tables
-from cinorms.entries.kinds import KINDS
 from cinorms.prompts.orders import ORDERS
 from cinorms.report.answer_codes import INVALID, NOTHING, encode, tally
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import describe, describe_for_card
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings, interval
-from cinorms.report.page import embedded, ink_on, policy, render
-from cinorms.report.results import Material, read_material
-from cinorms.report.sections import SECTIONS, sections, svg_address
+from cinorms.report.page import embedded, policy, render
+from cinorms.report.results import Results, card_inputs_of, page_inputs_of, read_page_results, read_results
+from cinorms.report.sections import sections, svg_address
 from cinorms.report.words import STATUSES, link, number, share
 
-from ...study_folder import COMMAND, MODELS, make_folder
+from ...study_folder import COMMAND, MODELS, folder_of, make_folder, make_results
 
 HOSTILE = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>&amp;{{ 7*7 }}{% raw %}"
 
@@ -51,16 +52,16 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """Return the results of the small study; tests leave them as they are."""
     folder = tmp_path_factory.mktemp("study")
-    return read_material(make_folder(folder), folder)
+    return make_results(folder)
 
 
 @pytest.fixture
-def hostile(tmp_path: Path) -> Material:
+def hostile(tmp_path: Path) -> Results:
     """Return a study in which every text is hostile."""
-    return read_material(make_folder(tmp_path, HOSTILE), tmp_path)
+    return make_results(tmp_path, HOSTILE)
 
 
 def unpacked(pack: str, kind: str) -> Any:
@@ -70,10 +71,10 @@ def unpacked(pack: str, kind: str) -> Any:
 # --- Codes and tallies
 
 
-def test_codes_hold_every_answer(material: Material) -> None:
-    answers = tables.read(material.folder / "answers/main/model-a.parquet", tables.ANSWERS)
-    codes = material.codes["main", "model-a"]
-    names = list(material.prompts["main"]["variant"])
+def test_codes_hold_every_answer(results: Results) -> None:
+    answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
+    codes = results.codes["main", "model-a"]
+    names = list(results.prompts["main"]["variant"])
     for row in answers.sample(50, random_state=1).itertuples():
         code = codes.answers[row.flow, names.index(row.variant)]
         assert code == (5 + INVALID.index(row.status) if pd.isna(row.level) else row.level + 2)
@@ -83,19 +84,19 @@ def test_codes_hold_every_answer(material: Material) -> None:
     assert codes.invalid() == {"refusal": int((answers["status"] == "refusal").sum())}
 
 
-def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(material: Material) -> None:
-    answers = tables.read(material.folder / "answers/main/model-a.parquet", tables.ANSWERS)
+def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(results: Results) -> None:
+    answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     few = answers[answers["variant"] != "2_1"].assign(order=pd.Categorical([None] * 600))
-    codes = encode(few, material.prompts["main"])
+    codes = encode(few, results.prompts["main"])
     assert set(codes.answers[:, 5]) == {NOTHING}
     assert set(codes.shown.ravel()) == {NOTHING}
     assert codes.n_asked == 600
 
 
-def test_a_tally_counts_accepting_and_valid_answers_per_variant(material: Material) -> None:
+def test_a_tally_counts_accepting_and_valid_answers_per_variant(results: Results) -> None:
     flows = np.arange(30)
-    accepts, valid = tally(material.codes["main", "model-b"], {"x": flows, "none": np.array([999])})
-    answers = tables.read(material.folder / "answers/main/model-b.parquet", tables.ANSWERS)
+    accepts, valid = tally(results.codes["main", "model-b"], {"x": flows, "none": np.array([999])})
+    answers = tables.read(folder_of(results) / "answers/main/model-b.parquet", tables.ANSWERS)
     part = answers[answers["flow"].isin(flows) & (answers["status"] == "ok")]
     by_variant = part.groupby("variant", observed=False)["level"]
     assert valid[0].tolist() == by_variant.size().tolist()
@@ -116,10 +117,10 @@ def test_the_interval_is_that_of_a_share_under_other_wordings() -> None:
     assert interval(np.array([5, 0]), np.array([10, 0]), 1) is None
 
 
-def test_what_is_accepted_most_and_least_is_counted_from_the_answers(material: Material) -> None:
-    finding = findings(material)[0]
-    frames = [tables.read(material.folder / f"answers/main/{m}.parquet", tables.ANSWERS) for m in MODELS]
-    answers = pd.concat(frames).query("status == 'ok'").merge(material.vignettes["flows"], on="flow")
+def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results: Results) -> None:
+    finding = findings(results)[0]
+    frames = [tables.read(folder_of(results) / f"answers/main/{m}.parquet", tables.ANSWERS) for m in MODELS]
+    answers = pd.concat(frames).query("status == 'ok'").merge(results.vignettes["flows"], on="flow")
     accepted = answers.assign(yes=answers["level"] > 0)
     shares = pd.concat(
         [accepted.groupby(f, observed=True)["yes"].mean() for f in ("sender", "recipient", "principle")]
@@ -130,9 +131,9 @@ def test_what_is_accepted_most_and_least_is_counted_from_the_answers(material: M
     assert "95% intervals" in finding.text
 
 
-def test_disagreement_is_counted_from_the_norms(material: Material) -> None:
-    finding = findings(material)[1]
-    values = pd.DataFrame({m: material.held("main", m) for m in MODELS})
+def test_disagreement_is_counted_from_the_norms(results: Results) -> None:
+    finding = findings(results)[1]
+    values = pd.DataFrame({m: results.held("main", m) for m in MODELS})
     both = values[values.notna().sum(axis=1) > 1]
     differ = int((both.max(axis=1) != both.min(axis=1)).sum())
     opposed = int(((both.max(axis=1) > 0) & (both.min(axis=1) < 0)).sum())
@@ -146,9 +147,9 @@ def test_disagreement_is_counted_from_the_norms(material: Material) -> None:
     assert parse_qs(finding.link.partition("?")[2])["model"] == ["model-a", "model-c"]
 
 
-def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(material: Material) -> None:
-    finding = discarded(material)
-    statuses = pd.concat([material.status("main", m) for m in MODELS])
+def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results: Results) -> None:
+    finding = discarded(results)
+    statuses = pd.concat([results.status("main", m) for m in MODELS])
     gone = int((statuses != "kept").sum())
     assert f"{gone} of 360 pairs of model and flow" in finding.text
     assert f"a tie {int((statuses == 'tie').sum())}" in finding.text
@@ -157,23 +158,22 @@ def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(materia
 
 
 def test_one_model_is_not_said_to_disagree_and_too_little_is_said_to_be_too_little(tmp_path: Path) -> None:
-    study = make_folder(tmp_path, models=["alone"])
-    one = read_material(study, tmp_path)
+    one = make_results(tmp_path, models=["alone"])
     assert "no other to compare it with" in findings(one)[1].text
     few = {pair: norms.head(2) for pair, norms in one.norms.items()}
     codes = {
         pair: type(c)(c.flows[:2], np.full_like(c.answers[:2], 5), c.shown[:2])
         for pair, c in one.codes.items()
     }
-    empty = {p: n.assign(**{"status_3_0.5": pd.Categorical(["below_t_val"] * 2)}) for p, n in few.items()}
-    nothing = Material(study, tmp_path, empty, codes, one.vignettes, one.prompts, one.provenance)
+    empty = {pair: norms.assign(n_valid=2) for pair, norms in few.items()}
+    nothing = replace(one, norms=empty, codes=codes)
     said = [finding.text for finding in findings(nothing)]
     assert "No two levels of a factor have 30 valid answers" in said[0]
     assert "holds a norm under the thresholds" in said[2]
 
 
-def test_the_delta_comes_from_the_table_of_the_study(material: Material) -> None:
-    finding = findings(material)[3]
+def test_the_delta_comes_from_the_table_of_the_study(results: Results) -> None:
+    finding = findings(results)[3]
     assert finding.number == "−40.00"
     assert "model-b are nearest to them (+5.00 on average over 10 flows)" in finding.text
     assert "those of model-a furthest (−40.00)" in finding.text
@@ -183,12 +183,12 @@ def test_the_delta_comes_from_the_table_of_the_study(material: Material) -> None
 # --- Explorer
 
 
-def test_the_explorer_holds_norms_counts_and_answers(material: Material) -> None:
-    data = explorer_data(material)
+def test_the_explorer_holds_norms_counts_and_answers(results: Results) -> None:
+    data = explorer_data(results)
     (arm, other) = data["arms"]
     assert [arm["name"], other["name"], data["main"]] == ["main", "one", "main"]
     assert [len(arm["variants"]), len(other["variants"])] == [6, 1]
-    norms = material.norms["main", "model-c"]
+    norms = results.norms["main", "model-c"]
     packed = next(model for model in arm["models"] if model["name"] == "model-c")
     raw = gzip.decompress(base64.b64decode(packed["norms"]))
     counts = np.frombuffer(raw, "<u2", 720).reshape(6, 120)
@@ -197,24 +197,24 @@ def test_the_explorer_holds_norms_counts_and_answers(material: Material) -> None
     value = np.frombuffer(raw, "i1", 120, offset=1440)
     assert value.tolist() == norms["value"].fillna(127).tolist()
     status = np.frombuffer(raw, "i1", offset=1560)
-    assert [tables.NORM_STATUSES[code] for code in status] == material.status("main", "model-c").tolist()
+    assert [tables.NORM_STATUSES[code] for code in status] == results.status("main", "model-c").tolist()
     answers = unpacked(packed["answers"], "u1").reshape(6, 120).T
-    assert (answers == material.codes["main", "model-c"].answers).all()
+    assert (answers == results.codes["main", "model-c"].answers).all()
     assert len(arm["orders"]) == 1  # three models, the same orders
     assert json.loads(gzip.decompress(base64.b64decode(data["datasets"]["flows"]["texts"]))) == list(
-        material.vignettes["flows"]["vignette"]
+        results.vignettes["flows"]["vignette"]
     )
 
 
-def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(material: Material) -> None:
-    whole = explorer_data(material)["arms"]
+def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(results: Results) -> None:
+    whole = explorer_data(results)["arms"]
     room = sum(len(pack) for pack in whole[0]["orders"]) + len(whole[0]["models"][0]["answers"])
-    main, one = explorer_data(material, most_bytes=room)["arms"]
+    main, one = explorer_data(results, most_bytes=room)["arms"]
     assert [model["answers"] is None for model in main["models"]] == [False, True, True]
     assert one["models"][0]["answers"] is None
 
 
-def test_the_data_cannot_end_their_element(hostile: Material) -> None:
+def test_the_data_cannot_end_their_element(hostile: Results) -> None:
     text = embedded({"a": HOSTILE + "<!--\u2028\u2029]]>"})
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text)["a"].startswith(HOSTILE)
@@ -223,23 +223,17 @@ def test_the_data_cannot_end_their_element(hostile: Material) -> None:
 # --- Sections
 
 
-@pytest.mark.parametrize("section", ["figures", "analyses"])
-def test_every_kind_has_one_place_on_the_page(section: str) -> None:
-    placed = [kind for part in SECTIONS for kind in getattr(part, section)]
-    assert sorted(placed) == sorted(KINDS[section])
-
-
 def test_every_status_has_its_words() -> None:
     assert set(STATUSES) == set(tables.ANSWER_STATUSES) - {"ok"}
 
 
-def test_tables_are_cut_rounded_and_taken_along_whole(material: Material) -> None:
-    (table,) = [t for part in sections(material, "make --") for t in part["tables"] if t["name"] == "counts"]
+def test_tables_are_cut_rounded_and_taken_along_whole(results: Results) -> None:
+    (table,) = [t for part in sections(results, "make --") for t in part["tables"] if t["name"] == "counts"]
     assert [cell["text"] for cell in table["rows"][0]] == ["main", "cell", "0.1235", "1e-5"]
     assert table["rows"][0][2]["whole"] == "0.123456789"
     kept = base64.b64decode(table["data"]["href"].partition(",")[2])
-    assert kept == (material.folder / "tables/counts.csv").read_bytes()
-    assert table["command"] == f"make -- {material.folder.as_posix()}/tables/counts.csv"
+    assert kept == (folder_of(results) / "tables/counts.csv").read_bytes()
+    assert table["command"] == f"make -- {folder_of(results).as_posix()}/tables/counts.csv"
 
 
 def test_a_drawing_loses_no_text_and_no_visible_digit() -> None:
@@ -275,7 +269,7 @@ def test_a_link_is_read_back_as_it_was_meant() -> None:
 # --- The page
 
 
-def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: Material) -> None:
+def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: Results) -> None:
     page = Page(render(hostile, COMMAND))
     assert [tag for tag, _ in page.tags].count("script") == 2
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 1
@@ -283,8 +277,8 @@ def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: Material) -> Non
     assert page.text.count(HOSTILE) > 20
 
 
-def test_the_page_needs_no_network_and_says_so_to_the_browser(material: Material) -> None:
-    text = render(material, COMMAND)
+def test_the_page_needs_no_network_and_says_so_to_the_browser(results: Results) -> None:
+    text = render(results, COMMAND)
     page = Page(text)
     links = [
         v for _, given in page.tags for name, v in given.items() if name in ("src", "href", "srcset", "data")
@@ -303,7 +297,7 @@ def test_the_page_needs_no_network_and_says_so_to_the_browser(material: Material
 
 
 def test_the_script_never_makes_html_from_data(folder: Path) -> None:
-    for path in (folder / "workflow/lib/cinorms/templates").glob("report_*.js"):
+    for path in (folder / "workflow/lib/cinorms/report/templates").glob("report_*.js"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", text
@@ -312,35 +306,28 @@ def test_the_script_never_makes_html_from_data(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("planted", [True, False])
-def test_the_mark_of_planted_respondents(material: Material, planted: bool) -> None:
-    one = Material(**{**vars(material), "study": {**material.study, "planted": planted}})
+def test_the_mark_of_planted_respondents(results: Results, planted: bool) -> None:
+    one = replace(results, study={**results.study, "planted": planted})
     assert ("Planted respondents: no model was asked." in Page(render(one, COMMAND)).text) == planted
 
 
-def test_the_page_says_what_was_asked_when_and_at_what_cost(material: Material) -> None:
-    text = Page(render(material, COMMAND)).text
+def test_the_page_says_what_was_asked_when_and_at_what_cost(results: Results) -> None:
+    text = Page(render(results, COMMAND)).text
     assert "120 flows of Flows, each in up to 6 variants: 3 wordings (Paraphrases) in 2 orders" in text
     assert "2026-01-02 to 2026-01-03" in text
     assert "0.50" in text
     assert "I will not say" in text
 
 
-def test_a_study_without_figures_and_tables_has_a_page(material: Material) -> None:
-    study = {**material.study, "figures": {}, "analyses": {}}
-    text = Page(render(Material(**{**vars(material), "study": study}), COMMAND)).text
+def test_a_study_without_figures_and_tables_has_a_page(results: Results) -> None:
+    study = {**results.study, "figures": {}, "analyses": {}}
+    text = Page(render(replace(results, study=study), COMMAND)).text
     assert "Norm explorer" in text
     assert "Answers and norms" not in text
 
 
-def test_the_same_study_gives_the_same_page(material: Material) -> None:
-    assert render(material, COMMAND) == render(material, COMMAND)
-
-
-@pytest.mark.parametrize(
-    ("colour", "ink"), [("#ffffff", "#000000"), ("#000000", "#ffffff"), ("#d2722f", "#000000")]
-)
-def test_small_numbers_stand_in_the_ink_with_more_contrast(colour: str, ink: str) -> None:
-    assert ink_on(colour) == ink
+def test_the_same_study_gives_the_same_page(results: Results) -> None:
+    assert render(results, COMMAND) == render(results, COMMAND)
 
 
 # --- What is said of a study
@@ -368,16 +355,54 @@ def test_what_a_card_says_of_a_study_does_not_change_with_figures_or_other_model
     assert before != describe_for_card(build_study({"models": [one], "norms": {"t_val": 7}}), one)
 
 
+# --- What both are made from
+
+
+def test_page_and_cards_are_made_from_the_files_that_their_rules_name_wherever_they_are(
+    tmp_path: Path,
+) -> None:
+    folder, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
+    study = make_folder(folder)
+    named = page_inputs_of(study, str(folder))
+    before = render(read_page_results(study, named), COMMAND)
+    moved = {
+        key: [_moved(Path(path), elsewhere / key / str(i)) for i, path in enumerate(paths)]
+        for key, paths in named.items()
+    }
+    shutil.rmtree(folder)
+    results = read_page_results(study, moved)
+    assert len(render(results, COMMAND)) > 0.99 * len(before)
+    of_cards = {key: moved[key] for key in card_inputs_of(study, "")}
+    for model in MODELS:
+        assert make_card(read_results(study, of_cards), model) == make_card(results, model)
+
+
+def _moved(path: Path, folder: Path) -> str:
+    folder.mkdir(parents=True)
+    return str(path.rename(folder / path.name))
+
+
+def test_files_stand_in_the_order_of_the_study(tmp_path: Path) -> None:
+    study = make_folder(tmp_path)
+    named = page_inputs_of(study, str(tmp_path))
+    assert [Path(path).name for path in named["cards"][:2]] == ["model-a.md", "model-a.json"]
+    with pytest.raises(ValueError, match="shorter"):
+        read_page_results(study, {**named, "norms": named["norms"][:-1]})
+    results = read_page_results(study, named)
+    assert results.cards["model-b"].json == tmp_path / "cards/model-b.json"
+    assert results.figures["shares"].txt == tmp_path / "figures/shares.txt"
+
+
 # --- Cards
 
 
-def test_a_card_counts_what_the_norms_hold(material: Material) -> None:
-    card = make_card(material, "model-b")
+def test_a_card_counts_what_the_norms_hold(results: Results) -> None:
+    card = make_card(results, "model-b")
     (main,) = card["arms"]
-    held = material.held("main", "model-b")
+    held = results.held("main", "model-b")
     assert main["levels"] == {str(level): int((held == level).sum()) for level in range(-2, 3)}
     row = next(row for row in main["by_factor"] if row["level"] == "the police")
-    flows = material.vignettes["flows"].query("recipient == 'the police'")["flow"]
+    flows = results.vignettes["flows"].query("recipient == 'the police'")["flow"]
     part = held[held.index.isin(flows)]
     assert (row["norms"], row["flows"], row["accepted"]) == (len(part), 24, int((part > 0).sum()))
     assert main["most_accepted"][0]["value"] == held.max()
@@ -386,23 +411,23 @@ def test_a_card_counts_what_the_norms_hold(material: Material) -> None:
     assert json.loads(card_json(card)) == card
 
 
-def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(material: Material) -> None:
-    card = make_card(material, "model-a")
+def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results: Results) -> None:
+    card = make_card(results, "model-a")
     text = card_markdown(card)
     assert "Planted respondents: no model was asked." in text
     assert "A flow without a norm is not neutral" in text
     assert text.count("## Flows (arm ") == 2
     assert "Mean answers less expected values: -40.00 on average over 10 flows" in text
-    real = make_card(Material(**{**vars(material), "study": _unplanted(material)}), "model-a")
+    real = make_card(replace(results, study=_unplanted(results)), "model-a")
     assert "Planted" not in card_markdown(real)
 
 
-def _unplanted(material: Material) -> dict[str, Any]:
-    models = {name: {**model, "planted": False} for name, model in material.study["models"].items()}
-    return {**material.study, "models": models}
+def _unplanted(results: Results) -> dict[str, Any]:
+    models = {name: {**model, "planted": False} for name, model in results.study["models"].items()}
+    return {**results.study, "models": models}
 
 
-def test_a_card_lets_nothing_hostile_through(hostile: Material) -> None:
+def test_a_card_lets_nothing_hostile_through(hostile: Results) -> None:
     mark = "| [a](javascript:x) `b` *c* ![d](e)\n# f"
     card = make_card(hostile, "model-a")
     card["arms"][0]["prompts"] += mark

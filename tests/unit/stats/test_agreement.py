@@ -6,6 +6,7 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.norms import assessment
+from cinorms.norms.assessment import Thresholds
 from cinorms.stats import agreement
 
 
@@ -16,7 +17,7 @@ def norms_of(values):
         for variant, level in enumerate([-2, 2] if value is None else [value, value]):
             rows.append((flow, str(variant), level, "ok"))
     frame = pd.DataFrame(rows, columns=["flow", "variant", "level", "status"])
-    return assessment.assess(frame, [0], ["plurality"], "strict")
+    return assessment.assess(frame, "strict")
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def values():
         "b": norms_of([1, 2, -2, -1, 1]),
         "c": norms_of([1, 1, 0, 2, 1]),
     }
-    return agreement.value_matrix(tables, 0, "plurality")
+    return agreement.value_matrix(tables, Thresholds(0, "plurality", "strict"))
 
 
 def test_value_matrix_has_all_flows_and_no_value_where_there_is_no_norm(values):
@@ -37,7 +38,7 @@ def test_value_matrix_has_all_flows_and_no_value_where_there_is_no_norm(values):
 
 def test_models_asked_different_flows_are_joined_by_flow():
     tables = {"a": norms_of([1, 2, 0]), "b": norms_of([1, 2, 0]).iloc[1:]}
-    values = agreement.value_matrix(tables, 0, "plurality")
+    values = agreement.value_matrix(tables, Thresholds(0, "plurality", "strict"))
     assert np.isnan(values.loc[0, "b"])
     assert agreement.common(values, {"both": ["a", "b"]})[["flows", "n_all", "n_same"]].values.tolist() == [
         [3, 2, 2]

@@ -14,6 +14,7 @@ from scipy import stats
 from cinorms.core import tails
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
+from cinorms.norms.assessment import Thresholds
 from cinorms.published import frames
 from cinorms.stats import hypotheses
 
@@ -290,24 +291,23 @@ def norms_of(values, n_valid=5):
     rows = [(f, f"{v}_0", x, "ok") for f, x in values.items() for v in range(n_valid) if x is not None]
     rows += [(f, "0_0", None, "refusal") for f, x in values.items() if x is None]
     answers = pd.DataFrame(rows, columns=["flow", "variant", "level", "status"])
-    return assessment.assess(answers.astype({"level": "Int8"}), [1, 4], ["plurality"], "strict")
+    return assessment.assess(answers.astype({"level": "Int8"}), "strict")
 
 
 def test_norms_are_paired_by_flow_with_missing_where_there_is_none():
     tables = {"a": norms_of({1: 2, 2: None, 5: 0}), "b": norms_of({5: -1, 1: 1}, n_valid=3)}
-    paired = hypotheses.pair_norms(tables, 1, "plurality")
+    one, four = (Thresholds(t_val, "plurality", "strict") for t_val in (1, 4))
+    paired = hypotheses.pair_norms(tables, one)
     assert paired.index.tolist() == [1, 2, 5]
     assert paired.index.name == "flow"
     assert (paired.dtypes == "Int8").all()
     assert paired["a"].tolist() == [2, pd.NA, 0]
     assert paired["b"].tolist() == [1, pd.NA, -1]
-    by_model = hypotheses.pair_norms(tables, {"a": 1, "b": 4}, "plurality")
+    by_model = hypotheses.pair_norms(tables, {"a": one, "b": four})
     assert by_model["b"].isna().all()
     assert by_model["a"].tolist() == [2, pd.NA, 0]
     with pytest.raises(ConfigError, match="model 'b' has none"):
-        hypotheses.pair_norms(tables, {"a": 1}, "plurality")
-    with pytest.raises(ConfigError, match="thresholds 9"):
-        hypotheses.pair_norms(tables, 9, "plurality")
+        hypotheses.pair_norms(tables, {"a": one})
 
 
 # --- factors of influence
@@ -384,6 +384,9 @@ def test_every_preset_is_usable_and_unknown_attributes_are_named():
 # --- the authors' data
 
 
+PRINTED = Thresholds(11, "plurality", "papers")
+
+
 @pytest.fixture(scope="module")
 def published_norms():
     responses = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
@@ -391,8 +394,7 @@ def published_norms():
     names = ["tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b", "tulu-2-7B-AWQ", "tulu-2-13B-AWQ"]
     responses = responses[responses["dataset"] == "iot"]
     return {
-        name: assessment.assess(frames.to_answers(responses, name, vignettes), [11], ["plurality"], "papers")
-        for name in names
+        name: assessment.assess(frames.to_answers(responses, name, vignettes), "papers") for name in names
     }
 
 
@@ -406,7 +408,7 @@ def published_norms():
 )
 def test_the_printed_friedman_tests(published_norms, others, n, statistic, w):
     models = ["tulu-2-7b", "tulu-2-13b", *others]
-    paired = hypotheses.pair_norms({m: published_norms[m] for m in models}, 11, "plurality")
+    paired = hypotheses.pair_norms({m: published_norms[m] for m in models}, PRINTED)
     row = hypotheses.friedman(paired).iloc[0]
     assert row["n"] == n
     assert round(row["statistic"], 2) == statistic
@@ -417,7 +419,7 @@ def test_the_printed_friedman_tests(published_norms, others, n, statistic, w):
 @pytest.mark.published
 def test_the_printed_wilcoxon_test(published_norms):
     models = ["tulu-2-7b", "tulu-2-13b", "tulu-2-7B-AWQ", "tulu-2-13B-AWQ"]
-    paired = hypotheses.pair_norms({m: published_norms[m] for m in models}, 11, "plurality")
+    paired = hypotheses.pair_norms({m: published_norms[m] for m in models}, PRINTED)
     found = hypotheses.wilcoxon_pairs(paired).set_index(["model_a", "model_b"])
     assert len(found) == 6
     assert round(found.loc[("tulu-2-7b", "tulu-2-7B-AWQ"), "p_bonferroni"], 2) == 0.50

@@ -25,7 +25,7 @@ def answers_of(flows):
 
 
 def norms_of(flows):
-    return assessment.assess(answers_of(flows), [0], [0.5], "strict")
+    return assessment.assess(answers_of(flows), "strict")
 
 
 def test_shares_by_status_list_every_status():

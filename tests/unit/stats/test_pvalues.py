@@ -1,4 +1,6 @@
-"""p-values as text and as columns, and corrections on the log scale."""
+"""p-values as text and as columns, stars, and corrections on the log scale."""
+
+import math
 
 import numpy as np
 import pandas as pd
@@ -74,3 +76,10 @@ def test_columns():
     assert found["p_holm"].iloc[0] == tails.SMALLEST
     assert found["p_holm"].isna().tolist() == [False, True]
     assert list(table) == ["model_a", "log10_p", "status"]
+
+
+@pytest.mark.parametrize(
+    ("p", "stars"), [(0.05, ""), (0.049, "*"), (0.01, "*"), (0.0099, "**"), (0.00099, "***")]
+)
+def test_stars_are_below_their_bound(p, stars):
+    assert pvalues.stars(math.log10(p)) == stars

@@ -38,7 +38,7 @@ def answers_of(flows, orders=None):
 
 
 def norms_of(flows):
-    return assessment.assess(answers_of(flows), [0], [0.5], "strict")
+    return assessment.assess(answers_of(flows), "strict")
 
 
 def crossed(x):
@@ -275,7 +275,7 @@ def test_the_published_runs_have_the_known_reliability():
     rows += ["orders: differ", "orders: sign_flip", "alpha", "split_half", "valid"]
     for model, expected in FACTS.items():
         answers = frames.to_answers(frame, model, vignettes)
-        table = assessment.assess(answers, [10], [0.5], "strict")
+        table = assessment.assess(answers, "strict")
         panel = reliability.panel(answers, table, frames.prompts(answers, "gpt"), seed=1)
         found = panel.set_index("measure")["estimate"][rows].to_numpy()
         assert (np.abs(found - np.array(expected)) <= TOLERANCE).all(), (model, found.round(3))

@@ -11,6 +11,7 @@ from scipy.stats import chi2_contingency
 
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
+from cinorms.norms.assessment import Thresholds, grid
 from cinorms.published import frames
 from cinorms.stats import survivorship
 
@@ -32,7 +33,7 @@ STEPS = {
     "plurality_to_50": ("plurality", 0.5),
     "plurality_to_67": ("plurality", 0.67),
 }
-T_MAJ = ["plurality", 0.25, 0.5, 0.67]
+HALF = Thresholds(0, 0.5, "strict")
 
 
 def answers_of(flows):
@@ -57,11 +58,13 @@ FLOWS = [
 
 @pytest.fixture
 def table():
-    return assessment.assess(answers_of(FLOWS), [0, 2], T_MAJ, "strict")
+    return assessment.assess(answers_of(FLOWS), "strict")
 
 
 def test_discarded_flows_by_hand(table):
-    found = survivorship.discarded(table, [0, 2], ["plurality", 0.5, 0.67]).set_index(["t_val", "t_maj"])
+    found = survivorship.discarded(table, grid([0, 2], ["plurality", 0.5, 0.67], "strict")).set_index(
+        ["t_val", "t_maj"]
+    )
     columns = ["flows", "below_t_val", "of", "no_majority", "tie", "discarded", "kept"]
     assert found.loc[(2, "plurality"), columns].tolist() == [6, 2, 4, 0, 1, 1, 3]
     assert found.loc[(2, "0.5"), columns].tolist() == [6, 2, 4, 0, 1, 1, 3]
@@ -71,14 +74,14 @@ def test_discarded_flows_by_hand(table):
 
 
 def test_discarded_without_a_flow_to_discard_says_so():
-    table = assessment.assess(answers_of([[None, None]]), [1], [0.5], "strict")
-    found = survivorship.discarded(table, [1], [0.5]).iloc[0]
+    table = assessment.assess(answers_of([[None, None]]), "strict")
+    found = survivorship.discarded(table, grid([1], [0.5], "strict")).iloc[0]
     assert found["status"] == "no_flows"
     assert np.isnan(found["share_discarded"])
 
 
 def test_lost_norms_by_hand(table):
-    found = survivorship.lost(table, 0, [("plurality", 0.67), (0.5, 0.67), (0.67, 0.67)])
+    found = survivorship.lost(table, 0, [("plurality", 0.67), (0.5, 0.67), (0.67, 0.67)], "strict")
     assert found["kept_from"].tolist() == [4, 4, 3]
     assert found["lost"].tolist() == [1, 1, 0]
     assert found["share_lost"].tolist() == [1 / 6, 1 / 6, 0]
@@ -88,8 +91,6 @@ def test_lost_norms_by_hand(table):
 def test_minority_by_hand():
     table = assessment.assess(
         answers_of([[1, 1, 1, -2, 0], [1, 1, 1, 1, 0], [2, 2, 2, 2, 2], [1, 2, None, 1, 2]]),
-        [0],
-        T_MAJ,
         "strict",
     )
     found = survivorship.minority(table)
@@ -111,16 +112,16 @@ def vignettes(n, **factors):
 def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
     # Sender "a" always agrees, "b" never; the recipient alternates and says nothing.
     flows = [[1, 1, 1, 1]] * 20 + [[1, 2, -1, -2]] * 20
-    table = assessment.assess(answers_of(flows), [0], [0.5], "strict")
+    table = assessment.assess(answers_of(flows), "strict")
     context = vignettes(40, sender=["a"] * 20 + ["b"] * 20, recipient=["x", "y"] * 20)
-    found = survivorship.association(table, context, ["sender", "recipient"], 0, 0.5).set_index("factor")
+    found = survivorship.association(table, context, ["sender", "recipient"], HALF).set_index("factor")
     expected = chi2_contingency([[0, 20], [20, 0]], correction=False)
     assert found.loc["sender", "statistic"] == pytest.approx(expected.statistic)
     assert found.loc["sender", "p"] == pytest.approx(expected.pvalue)
     assert found.loc["sender", "cramers_v"] == pytest.approx(1)
     assert found.loc["recipient", "statistic"] == 0
     assert found["status"].tolist() == ["ok", "ok"]
-    levels = survivorship.by_level(table, context, ["sender"], 0, 0.5)
+    levels = survivorship.by_level(table, context, ["sender"], HALF)
     assert levels.values.tolist() == [["sender", "a", 20, 20, 0, 0.0], ["sender", "b", 20, 0, 20, 1.0]]
 
 
@@ -134,17 +135,19 @@ def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
     ],
 )
 def test_association_says_why_there_is_no_test(flows, sender, status):
-    table = assessment.assess(answers_of(flows), [0], [0.67], "strict")
-    found = survivorship.association(table, vignettes(4, sender=list(sender)), ["sender"], 0, 0.67).iloc[0]
+    table = assessment.assess(answers_of(flows), "strict")
+    found = survivorship.association(
+        table, vignettes(4, sender=list(sender)), ["sender"], Thresholds(0, 0.67, "strict")
+    ).iloc[0]
     assert found["status"] == status
     assert np.isnan(found["p"]) == (status != "low_expected")
 
 
 def test_factors_and_flows_must_be_known(table):
     with pytest.raises(DataError, match=r"no factors \['colour'\]"):
-        survivorship.by_level(table, vignettes(6, sender="a"), ["colour"], 0, 0.5)
+        survivorship.by_level(table, vignettes(6, sender="a"), ["colour"], HALF)
     with pytest.raises(DataError, match="not in the vignettes table"):
-        survivorship.by_level(table, vignettes(3, sender="a"), ["sender"], 0, 0.5)
+        survivorship.by_level(table, vignettes(3, sender="a"), ["sender"], HALF)
 
 
 # --- the authors' answers
@@ -164,9 +167,7 @@ def frame():
 def published_norms(frame):
     vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
     return {
-        printed: assessment.assess(
-            frames.to_answers(frame, name, vignettes), [0, 9, 10, 15, 30], T_MAJ, "papers"
-        )
+        printed: assessment.assess(frames.to_answers(frame, name, vignettes), "papers")
         for printed, name in MODELS.items()
     }
 
@@ -176,7 +177,9 @@ def test_table_2_is_reproduced_exactly(published_norms):
     printed = pd.read_csv(MIRROR / "tables" / "pets2026_table2.csv")
     assert len(printed) == 22
     for row in printed.itertuples():
-        found = survivorship.discarded(published_norms[row.model], [row.t_val], [0.25, 0.5, 0.67])
+        found = survivorship.discarded(
+            published_norms[row.model], grid([row.t_val], [0.25, 0.5, 0.67], "papers")
+        )
         assert found["flows"].tolist() == [row.flows] * 3
         assert found["below_t_val"].tolist() == [row.below_t_val] * 3
         assert found["discarded"].tolist() == [row.discarded_25, row.discarded_50, row.discarded_67]
@@ -188,7 +191,7 @@ def test_table_3_is_reproduced_exactly(published_norms):
     printed = pd.read_csv(MIRROR / "tables" / "pets2026_table3.csv", dtype=str).set_index("model")
     assert printed.size == 40
     for model, row in printed.iterrows():
-        found = survivorship.lost(published_norms[model], 0, list(STEPS.values()))
+        found = survivorship.lost(published_norms[model], 0, list(STEPS.values()), "papers")
         assert found["changed"].tolist() == [0] * 5
         for name, share in zip(STEPS, found["share_lost"], strict=True):
             rounded = Decimal(100 * share).quantize(Decimal("0.01"), ROUND_HALF_UP)

@@ -13,7 +13,7 @@ import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import load_yaml
-from cinorms.entries.kinds import KINDS
+from cinorms.entries.registry import kinds
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
 from cinorms.study.registry import load_registry
@@ -282,7 +282,7 @@ def test_shifts_of_the_tulu_stand_ins_are_the_stated_effects(root: Root) -> None
 def test_every_kind_that_a_study_can_name_has_a_function(root: Root) -> None:
     for section in ("analyses", "figures"):
         for kind in root.kinds(section):
-            assert callable(KINDS[section][kind].load())
+            assert callable(kinds(section)[kind].function)
 
 
 # --- Mistakes

@@ -168,8 +168,9 @@ def test_a_template_that_leaves_a_factor_out_is_refused(tmp_path):
         expand(made)
 
 
-def file(**changes: str) -> dict[str, object]:
-    return {"vignettes": {"url": "x.csv", "sha256": "0" * 64} | changes}
+def file(**changes: str | None) -> dict[str, object]:
+    given = {"url": "https://example.org/x.csv", "sha256": "0" * 64} | changes
+    return {"vignettes": {key: value for key, value in given.items() if value is not None}}
 
 
 CSV = {
@@ -205,7 +206,9 @@ CSV = {
             ["null_level.factor", "did you mean 'sender'"],
         ),
         ({"null_level": {"factor": "sender", "label": "a door"}}, ["null_level.label", "already a level"]),
-        (CSV | {"rows": None}, ["'rows' is missing"]),
+        (CSV | {"rows": None}, ["'rows' is missing", "a file with an address needs it"]),
+        (CSV | {"files": file(sha256=None)}, ["'files.vignettes.sha256' is missing", "sha256sum FILE"]),
+        (CSV | {"files": file(url="gone.csv")}, ["files.vignettes.url", "'gone.csv'", "no such file in"]),
         (CSV | {"template": "x"}, ["template", "not for 'source: csv'"]),
         (CSV | {"files": file(sha256="12")}, ["files.vignettes.sha256", "64 hexadecimal"]),
         (CSV | {"files": file(url="ftp://x/y.csv")}, ["files.vignettes.url", "http or https"]),
@@ -245,9 +248,19 @@ def test_a_csv_dataset_tells_its_size_but_not_its_levels(tmp_path):
     dataset = load_dataset(write(tmp_path, **CSV))
     assert dataset.n_flows() == 3
     assert dataset.factors == {"sender": ()}
-    assert dataset.files["vignettes"].url == str(tmp_path / "x.csv")
+    assert dataset.inputs() == {"dataset": [str(tmp_path / "doors.yaml")], "own": []}
     with pytest.raises(ConfigError, match="null_principle"):
         dataset.n_flows(null_principle=True)
+
+
+def test_ones_own_file_needs_neither_digest_nor_rows_and_is_an_input(tmp_path):
+    (tmp_path / "x.csv").touch()
+    dataset = load_dataset(write(tmp_path, **CSV | {"files": file(url="x.csv", sha256=None), "rows": None}))
+    assert dataset.n_flows() is None
+    assert dataset.inputs() == {
+        "dataset": [str(tmp_path / "doors.yaml")],
+        "own": [str(tmp_path / "x.csv")],
+    }
 
 
 def test_reserved_names_cover_every_table_keyed_by_flow():

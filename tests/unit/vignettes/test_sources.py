@@ -152,7 +152,8 @@ def csv_dataset(folder: Path, content: str, **changes: object):
         "rows": 3,
     } | changes
     path = folder / "mine.yaml"
-    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    stated = {key: value for key, value in document.items() if value is not None}
+    path.write_text(yaml.safe_dump(stated, sort_keys=False), encoding="utf-8")
     return load_dataset(path)
 
 
@@ -168,6 +169,20 @@ def test_a_csv_file_becomes_flows_in_its_own_order(tmp_path):
     assert frame["access"].tolist() == ["null", "(empty)", "NA"]
     assert frame["expected"].isna().all()
     tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
+
+
+def test_ones_own_file_is_read_as_it_is_and_checked_only_where_a_digest_is_stated(tmp_path):
+    (tmp_path / "x.csv").write_text(ROWS, encoding="utf-8")
+    dataset = csv_dataset(tmp_path, ROWS, files={"vignettes": {"url": "x.csv"}}, rows=None)
+    (tmp_path / "x.csv").write_text(ROWS + "C asks,C,,\n", encoding="utf-8")
+    assert read_vignettes(dataset, tmp_path / "cache")["vignette"].tolist()[-1] == "C asks"
+    (tmp_path / "x.csv").write_text(ROWS.splitlines()[0] + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"x\.csv: has no rows"):
+        read_vignettes(dataset, tmp_path / "cache")
+    stated = csv_dataset(tmp_path, ROWS, rows=None)
+    (tmp_path / "x.csv").write_text(ROWS + "C asks,C,,\n", encoding="utf-8")
+    with pytest.raises(DataError, match="correct the path or the sha256"):
+        read_vignettes(stated, tmp_path / "cache")
 
 
 def test_expected_values_of_a_csv_file(tmp_path):

@@ -1,7 +1,7 @@
 """Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE ...``.
 
 A module of its own and no Snakemake script: a touched script would ask every model again. ``--tuning JSON``
-holds what changes no response (``spec.make_tuning``), ``--checkpoint FILE`` is the record of
+holds what changes no response (``study.spec.make_tuning``), ``--checkpoint FILE`` is the record of
 ``cinorms.inference.checkpoints``. Keys come from the environment alone.
 """
 
@@ -27,11 +27,13 @@ from cinorms import __version__
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.inference import checkpoints
-from cinorms.inference.collected import Replies
-from cinorms.inference.engines.base import Engine, make_engine
-from cinorms.inference.engines.processes import end_with_parent
+from cinorms.inference.collected_replies import CollectedReplies
+from cinorms.inference.engine import Engine
+from cinorms.inference.engine_kind import make_engine
 from cinorms.inference.journal import Journal
+from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
 from cinorms.prompts.orders import as_categorical
 
 #: Packages whose versions a run record states, where they are installed.
@@ -46,9 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tuning", default="{}")
     parser.add_argument("--checkpoint")
     given = parser.parse_args(arguments)
-    spec, tuning = json.loads(given.spec), json.loads(given.tuning)
+    spec, tuning = Spec.from_plain(json.loads(given.spec)), json.loads(given.tuning)
     if given.checkpoint:  # which weights they are was only known when they were fetched
-        spec["revision"] = json.loads(Path(given.checkpoint).read_bytes())["revision"]
+        spec = spec.with_identity(revision=json.loads(Path(given.checkpoint).read_bytes())["revision"])
     key = os.environ.get(tuning.get("key_variable") or "")
     start_logging(given.log, [*([key] if key else []), *checkpoints.tokens()])
     signal.signal(signal.SIGTERM, _stop)
@@ -58,31 +60,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     responses = ask_and_write(spec, tuning, key, vignettes, variants, Path(given.out))
     seconds = time.monotonic() - started
     n = len(responses)
-    print(f"{spec['model']}: {n:,} responses in {seconds:.1f} s ({n / seconds:,.0f}/s)")
+    print(f"{spec.model}: {n:,} responses in {seconds:.1f} s ({n / seconds:,.0f}/s)")
 
 
 def ask_and_write(
-    spec: Mapping[str, Any],
+    spec: Spec,
     tuning: Mapping[str, Any],
     key: str | None,
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
     out: Path,
 ) -> pd.DataFrame:
-    """Ask a shard and write its responses to ``out``, with a journal beside it where the engine needs one."""
-    # What a study spends is counted in one place, beside the arms' folders.
-    tuning = {
-        **tuning,
-        "spending": str(out.parents[2] / ".spending"),
-        "job": ".".join(out.with_suffix("").parts[-3:]),
-    }
-    engine = make_engine(spec, tuning, key, Journal.at(out.parent, spec).folder)
-    journal = Journal.open(out.parent, spec) if engine.journalled else None
+    """Ask a shard and write its responses to ``out``; ``tuning`` names the folder of journals, if any."""
+    journals = Path(tuning["journal"]) if "journal" in tuning else None
+    engine = make_engine(spec, tuning, key, Journal.at(journals, spec).folder if journals else None)
+    journal = Journal.open(journals, spec) if journals else None
     return write_shard(spec, vignettes, variants, out, engine, journal)
 
 
 def write_shard(
-    spec: Mapping[str, Any],
+    spec: Spec,
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
     out: Path,
@@ -94,7 +91,7 @@ def write_shard(
     places = list(zip(questions.variants["template_no"], questions.variants["order_no"], strict=True))
     with journal.hold([(int(t), int(o)) for t, o in places]) if journal else nullcontext():
         record = journal.start_run(run_facts(spec)) if journal else None
-        status, replies = "failed", Replies(questions)
+        status, replies = "failed", CollectedReplies(questions)
         try:
             responses = ask_questions(questions, engine, journal, replies)
             tables.write(responses, out, tables.RESPONSES, response_facts(questions))
@@ -106,7 +103,7 @@ def write_shard(
 
 
 def ask_shard(
-    spec: Mapping[str, Any],
+    spec: Spec,
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
     engine: Engine | None = None,
@@ -114,12 +111,13 @@ def ask_shard(
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return the responses table of the shard that ``spec`` describes, and the facts to keep with it."""
     questions = Questions.of(spec, vignettes, variants)
-    responses = ask_questions(questions, engine or make_engine(spec), journal, Replies(questions))
+    engine = engine or make_engine(spec, {}, None, None)
+    responses = ask_questions(questions, engine, journal, CollectedReplies(questions))
     return responses, response_facts(questions)
 
 
 def ask_questions(
-    questions: Questions, engine: Engine, journal: Journal | None, replies: Replies
+    questions: Questions, engine: Engine, journal: Journal | None, replies: CollectedReplies
 ) -> pd.DataFrame:
     """Return the responses to ``questions``: what the journal has, and what ``engine`` says to the others."""
     if journal:
@@ -148,7 +146,8 @@ def response_facts(questions: Questions) -> dict[str, str]:
     Nothing that differs between two runs: the file is the same however often its job was killed.
     """
     spec = questions.spec
-    facts = {"spec": json.dumps(spec, sort_keys=True), "cinorms": __version__, "engine": spec["engine"]}
+    facts = {"spec": json.dumps(spec.as_plain(), sort_keys=True)}
+    facts |= {"cinorms": __version__, "engine": spec.engine}
     if not len(questions.grid):
         return facts
     example = json.dumps(questions.chat(0), ensure_ascii=False)
@@ -159,7 +158,7 @@ def response_facts(questions: Questions) -> dict[str, str]:
     }
 
 
-def run_facts(spec: Mapping[str, Any]) -> dict[str, Any]:
+def run_facts(spec: Spec) -> dict[str, Any]:
     """Return what a run record states of any engine."""
     versions = {"cinorms": __version__, "python": platform.python_version()}
     for package in PACKAGES:
@@ -167,7 +166,8 @@ def run_facts(spec: Mapping[str, Any]) -> dict[str, Any]:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return {"engine": spec["engine"], "spec": dict(spec), "versions": versions, "system": platform.platform()}
+    facts = {"engine": spec.engine, "spec": spec.as_plain()}
+    return {**facts, "versions": versions, "system": platform.platform()}
 
 
 def _stop(number: int, frame: object) -> None:

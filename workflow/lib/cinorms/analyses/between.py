@@ -1,16 +1,37 @@
-"""Kinds that compare models, or one model's arms: tests, pairs, contrasts, agreement."""
+"""Differences between models, or between one model's arms: tests, pairs, the checks that choose them, contrasts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import pandas as pd
+from pydantic import Field
 
-from cinorms.analyses.pairing import groups_of, labels_of, pairs_of, side_by_side
-from cinorms.analyses.shared import Entry, chosen_each, named, stack
-from cinorms.entries.kinds import Selected
+from cinorms.analyses.columns import (
+    ARM,
+    CONF_HIGH,
+    CONF_LOW,
+    LOG10_P,
+    P_TEXT,
+    PAIR,
+    PAIR_NAMES,
+    REASON,
+    STATISTIC,
+    STATUS,
+    STD_ERR,
+    P,
+    names,
+)
+from cinorms.analyses.options import Compares, Resamples
+from cinorms.analyses.pairing import groups_of, labels_of, nothing_to_compare, pairs_of, side_by_side
+from cinorms.analyses.shared import chosen_each, named, stack
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats import agreement, hypotheses, pvalues
+from cinorms.stats import hypotheses, pvalues
+from cinorms.study.entry_place import EntryPlace
 
 _RANK, _NORMAL = ("friedman", "wilcoxon_pairs"), ("repeated_measures_anova", "paired_t")
 #: The effect size of each test.
@@ -22,14 +43,47 @@ _EFFECTS = {
 }
 
 
-def model_tests(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
-    """Return one test over all models of each group: Friedman, or the analysis of variance.
+class NormalityOptions(Compares, OfNorms):
+    """Options of kind ``normality``."""
 
-    Columns: arm, compared (the models), test, n (flows for which all hold a norm), models, statistic, df,
-    df_error, epsilon, p, log10_p, p_text, effect (which), effect_size, status, reason, chosen_because.
-    """
+
+class ModelTestsOptions(NormalityOptions):
+    """Options of kind ``model_tests``."""
+
+    test: Literal["chosen", "rank", "normal"] = Field(
+        "chosen",
+        description="chosen: by the normality of the differences; rank: Friedman and Wilcoxon; normal: ANOVA and t.",
+    )
+
+
+class ModelPairsOptions(ModelTestsOptions):
+    """Options of kind ``model_pairs``."""
+
+    zero_method: Literal["wilcox", "pratt", "zsplit"] = Field(
+        "wilcox",
+        description="What becomes of flows without a difference. wilcox: left out (the papers); pratt: ranked, then "
+        "left out; zsplit: shared.",
+    )
+
+
+class ModelContrastsOptions(Resamples, Compares):
+    """Options of kind ``model_contrasts``."""
+
+    def check(self, place: EntryPlace) -> None:
+        """Refuse to compare paraphrasers, whose wordings differ."""
+        super().check(place)
+        if "paraphraser" in (self.factor or "").split("+"):
+            raise place.error(
+                "factor",
+                "'paraphraser' was given; model_contrasts compares within wordings, and two paraphrasers share none; "
+                "use the kind model_pairs",
+            )
+
+
+def model_tests(
+    selected: Sequence[Selected], entry: Entry[ModelTestsOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return one test over all models of each group: Friedman, or the analysis of variance."""
     selected = chosen_each(selected, entry, vignettes)
     parts = []
     for group in groups_of(selected, entry):
@@ -37,69 +91,38 @@ def model_tests(
         test, why = _chosen_test(paired, entry, 0)
         table = _with_effect(getattr(hypotheses, test)(paired), test)
         arms = ", ".join(dict.fromkeys(selected[i].arm for i in group))
-        names = {"arm": arms, "compared": ", ".join(labels_of(selected, group)), "test": test}
-        parts.append(named(table.assign(chosen_because=why), names))
-    columns = [
-        "arm",
-        "compared",
-        "test",
-        "n",
-        "models",
-        "statistic",
-        "df",
-        "df_error",
-        "epsilon",
-        "p",
-        "log10_p",
-    ]
-    columns += ["p_text", "effect", "effect_size", "status", "reason", "chosen_because"]
-    return _nothing_to_compare(stack(parts), columns)
+        who = {"arm": arms, "compared": ", ".join(labels_of(selected, group)), "test": test}
+        parts.append(named(table.assign(chosen_because=why), who))
+    return nothing_to_compare(stack(parts), names(*_TESTS))
 
 
 def model_pairs(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[ModelPairsOptions], vignettes: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Return the test of each pair: Wilcoxon's signed ranks, or the paired t-test.
 
-    Columns: factor (where the entry has one), arm_a, model_a, arm_b, model_b, level_a, level_b, test, n,
-    then as `hypotheses.wilcoxon_pairs` or `paired_t`, effect, effect_size. The corrections are over all rows
-    that give a p-value.
+    The corrections are over all rows that give a p-value.
     """
     selected = chosen_each(selected, entry, vignettes)
-    zero_method = entry.get("zero_method", "wilcox")
     parts = []
     for pair in pairs_of(selected, entry):
         paired = side_by_side(selected, entry, [pair.a, pair.b])
         test, why = _chosen_test(paired, entry, 1)
         found = (
-            hypotheses.wilcoxon_pairs(paired, zero_method)
+            hypotheses.wilcoxon_pairs(paired, entry.options.zero_method)
             if test == "wilcoxon_pairs"
             else hypotheses.paired_t(paired)
         )
         table = _with_effect(found.drop(columns=["model_a", "model_b"]), test).assign(chosen_because=why)
-        parts.append(named(table, pair.names(selected, entry.get("factor")) | {"test": test}))
-    columns = [
-        "arm_a",
-        "model_a",
-        "arm_b",
-        "model_b",
-        "test",
-        "n",
-        "log10_p",
-        "effect",
-        "effect_size",
-        "status",
-    ]
-    return _corrected(_nothing_to_compare(stack(parts), [*columns, "reason"]))
+        parts.append(named(table, pair.names(selected, entry.options.factor) | {"test": test}))
+    columns = [*PAIR_NAMES, "test", "n", "log10_p", "effect", "effect_size", "status", "reason"]
+    return _corrected(nothing_to_compare(stack(parts), columns))
 
 
 def normality(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[NormalityOptions], vignettes: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return, for each group, the normality check of every pair and the tests that it leads to.
-
-    Columns: arm, model_a, model_b, then as `hypotheses.choose_tests`; overall, pairwise, chosen_because.
-    """
+    """Return, for each group, the normality check of every pair and the tests that it leads to."""
     selected = chosen_each(selected, entry, vignettes)
     parts = []
     for group in groups_of(selected, entry):
@@ -108,20 +131,18 @@ def normality(
         checks = choice.checks.assign(overall=choice.overall, pairwise=choice.pairwise)
         parts.append(named(checks.assign(chosen_because=choice.reason), {"arm": arms}))
     columns = ["arm", "model_a", "model_b", "n", "test", "statistic", "log10_p", "status", "reason"]
-    return _nothing_to_compare(stack(parts), columns)
+    return nothing_to_compare(stack(parts), columns)
 
 
 def model_contrasts(
     selected: Sequence[Selected],
-    entry: Entry,
+    entry: Entry[ModelContrastsOptions],
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
     """Return each pair's difference in mean level, with interval and test that hold the wording's noise.
 
-    Columns: factor (where the entry has one), arm_a, model_a, arm_b, model_b, level_a, level_b, then as
-    `permutation.compare`; conf_low and conf_high are its interval. Templates are what is drawn and swapped.
-    The corrections are over all rows that give a p-value.
+    Templates are what is drawn and swapped. The corrections are over all rows that give a p-value.
     """
     from cinorms.stats import permutation
 
@@ -132,71 +153,21 @@ def model_contrasts(
     for pair in pairs:
         table = permutation.compare(
             {"a": levels[pair.a], "b": levels[pair.b]},
-            entry["seed"],
-            entry.get("resample", "both"),
+            entry.seed,
+            entry.options.resample,
             prompts[selected[pair.a].arm].set_index("variant")["template_no"],
         )
         table = table.drop(columns=["model_a", "model_b"])
         table = table.rename(columns={"low": "conf_low", "high": "conf_high"})
-        parts.append(named(table, pair.names(selected, entry.get("factor"))))
-    columns = [
-        "arm_a",
-        "model_a",
-        "arm_b",
-        "model_b",
-        "n_flows",
-        "n_units",
-        "estimate",
-        "std_err",
-        "conf_low",
-    ]
-    columns += ["conf_high", "log10_p", "p_smallest", "status", "reason"]
-    return _corrected(_nothing_to_compare(stack(parts), columns))
+        parts.append(named(table, pair.names(selected, entry.options.factor)))
+    columns = [*PAIR_NAMES, "n_flows", "n_units", "estimate", "std_err", "conf_low", "conf_high"]
+    columns += ["log10_p", "p_smallest", "status", "reason"]
+    return _corrected(nothing_to_compare(stack(parts), columns))
 
 
-def agreement_pairs(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
-    """Return how far each pair holds the same norms: names as of `model_pairs`, then `agreement.pairs`."""
-    selected = chosen_each(selected, entry, vignettes)
-    parts = []
-    for pair in pairs_of(selected, entry):
-        values = side_by_side(selected, entry, [pair.a, pair.b]).astype("Float64").astype("float64")
-        table = agreement.pairs(values).drop(columns=["model_a", "model_b"])
-        parts.append(named(table, pair.names(selected, entry.get("factor"))))
-    columns = [
-        "arm_a",
-        "model_a",
-        "arm_b",
-        "model_b",
-        "n_flows",
-        "agreement",
-        "kappa_linear",
-        "kappa_quadratic",
-    ]
-    return _nothing_to_compare(stack(parts), [*columns, "mean_difference", "status"])
-
-
-def agreement_sets(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
-    """Return on how many flows each set of models holds the same norm; the set "all" without sets.
-
-    Columns: arm, then as `agreement.common`.
-    """
-    selected = chosen_each(selected, entry, vignettes)
-    parts = []
-    for arm in dict.fromkeys(one.arm for one in selected):
-        group = [i for i, one in enumerate(selected) if one.arm == arm]
-        values = side_by_side(selected, entry, group).astype("Float64").astype("float64")
-        sets = entry.get("sets") or {"all": list(values.columns)}
-        parts.append(named(agreement.common(values, sets), {"arm": arm}))
-    return stack(parts)
-
-
-def _chosen_test(paired: pd.DataFrame, entry: Entry, which: int) -> tuple[str, str]:
+def _chosen_test(paired: pd.DataFrame, entry: Entry[ModelTestsOptions], which: int) -> tuple[str, str]:
     """Return the overall (0) or pairwise (1) test that the entry asks for, or that fits the data, and why."""
-    asked = entry.get("test", "chosen")
+    asked = entry.options.test
     if asked != "chosen":
         return (_RANK if asked == "rank" else _NORMAL)[which], f"The study asks for it (test: {asked})."
     choice = hypotheses.choose_tests(paired)
@@ -208,18 +179,146 @@ def _with_effect(table: pd.DataFrame, test: str) -> pd.DataFrame:
     return table.rename(columns={name: "effect_size"}).assign(effect=name)
 
 
-def _nothing_to_compare(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """Return the table with ``columns`` in front; one row that says so where there is nothing to compare."""
-    if table.empty:
-        none = "no two of the selected models differ only in what is compared"
-        table = pd.DataFrame([{"log10_p": float("nan"), "status": "one_model", "reason": none}])
-    if not set(columns) <= set(table.columns):
-        table = table.reindex(columns=list(dict.fromkeys([*columns, *table.columns])))
-    return table
-
-
 def _corrected(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with its p-values corrected over all its rows, not over each part."""
     of_parts = [c for c in table.columns if c in ("p", "p_text") or str(c).endswith(pvalues.METHODS)]
     table = table.drop(columns=of_parts).astype({"log10_p": "float64"})
     return pvalues.add_columns(table, corrections=True)
+
+
+_CHOSEN_BECAUSE = Column("chosen_because", "Why this test: the normality checks, or the study's choice.")
+_CORRECTED = (
+    Column("p_bonferroni", "p-value after Bonferroni, over all rows of the table that have one."),
+    Column("log10_p_bonferroni", "Logarithm of p_bonferroni to base 10."),
+    Column("p_holm", "p-value after Holm, over all rows of the table that have one."),
+    Column("log10_p_holm", "Logarithm of p_holm to base 10."),
+    Column("p_bh", "p-value after Benjamini and Hochberg, over all rows of the table that have one."),
+    Column("log10_p_bh", "Logarithm of p_bh to base 10."),
+)
+_TESTS = (
+    Column("arm", "Name of the arm, or names of the arms that are compared."),
+    Column("compared", "The models that are compared, with their arms where these differ."),
+    Column("test", "friedman or repeated_measures_anova."),
+    Column("n", "Flows for which all of the models hold a norm."),
+    Column("models", "Number of models that are compared."),
+    STATISTIC,
+    Column("df", "Degrees of freedom."),
+    Column("df_error", "Degrees of freedom of the error, before epsilon; analysis of variance only."),
+    Column("epsilon", "Greenhouse and Geisser's epsilon; analysis of variance only."),
+    P,
+    LOG10_P,
+    P_TEXT,
+    Column("effect", "Which effect size: kendall_w or partial_eta_squared."),
+    Column("effect_size", "The effect size."),
+    STATUS,
+    REASON,
+    _CHOSEN_BECAUSE,
+)
+_PAIRS = (
+    *PAIR,
+    Column("test", "wilcoxon_pairs or paired_t."),
+    Column("n", "Flows for which both sides hold a norm."),
+    Column("n_zero", "Flows without a difference; Wilcoxon only."),
+    Column("n_ties", "Differences other than zero whose size is not unique; Wilcoxon only."),
+    Column("mean_difference", "Mean of the first side less the second, in levels; paired t only."),
+    Column("std_err", "Standard error of mean_difference; paired t only."),
+    Column("statistic", "The smaller rank sum, or t."),
+    Column("z", "The statistic as a standard normal, above 0 where the first side is higher; Wilcoxon only."),
+    Column("df", "Degrees of freedom; paired t only."),
+    P,
+    LOG10_P,
+    P_TEXT,
+    *_CORRECTED,
+    Column("effect", "Which effect size: rank_biserial or cohen_d."),
+    Column("effect_size", "The effect size, above 0 where the first side is higher."),
+    Column("median_difference", "Median of the first side less the second, zeros included; Wilcoxon only."),
+    STATUS,
+    REASON,
+    _CHOSEN_BECAUSE,
+)
+_NORMALITY = (
+    ARM,
+    Column("model_a", "Name of the first model, with its arm where these differ."),
+    Column("model_b", "Name of the second model, with its arm where these differ."),
+    Column("n", "Flows for which both hold a norm."),
+    Column("test", "Shapiro-Wilk, or D'Agostino-Pearson above 5,000 flows."),
+    STATISTIC,
+    P,
+    LOG10_P,
+    P_TEXT,
+    *_CORRECTED,
+    STATUS,
+    REASON,
+    Column("overall", "Test over all models of the group that the checks lead to."),
+    Column("pairwise", "Test of a pair of models that the checks lead to."),
+    _CHOSEN_BECAUSE,
+)
+_CONTRASTS = (
+    *PAIR,
+    Column("n_flows", "Flows that both sides answered."),
+    Column("n_units", "Templates in which both sides answered: what is drawn and swapped."),
+    Column("estimate", "Mean level of the first side less that of the second."),
+    STD_ERR,
+    CONF_LOW,
+    CONF_HIGH,
+    P,
+    LOG10_P,
+    P_TEXT,
+    *_CORRECTED,
+    Column("p_smallest", "The smallest p-value that so few templates can give."),
+    STATUS,
+    REASON,
+)
+
+KINDS = (
+    Kind(
+        name="model_tests",
+        about="One test over all models of a group: Friedman with Kendall's W, or analysis of variance.",
+        options=ModelTestsOptions,
+        function=model_tests,
+        reads="norms",
+        also=("vignettes",),
+        section="models",
+        columns=_TESTS,
+        shown=("arm", "compared", "test", "n", "statistic", "df", "p", "effect", "effect_size", "status"),
+    ),
+    Kind(
+        name="model_pairs",
+        about="A test of each pair of models with corrections and effect sizes: Wilcoxon's signed ranks, or paired t.",
+        options=ModelPairsOptions,
+        function=model_pairs,
+        reads="norms",
+        also=("vignettes",),
+        section="models",
+        columns=_PAIRS,
+        shown=(
+            *PAIR_NAMES,
+            *("test", "n", "statistic", "p", "p_bonferroni", "p_holm", "p_bh", "effect_size", "status"),
+        ),
+    ),
+    Kind(
+        name="normality",
+        about="The normality checks that choose the tests between models.",
+        options=NormalityOptions,
+        function=normality,
+        reads="norms",
+        also=("vignettes",),
+        section="models",
+        columns=_NORMALITY,
+    ),
+    Kind(
+        name="model_contrasts",
+        about="The difference in mean level of each pair of models, with a permutation test and a bootstrap interval "
+        "that hold the noise of the wording.",
+        options=ModelContrastsOptions,
+        function=model_contrasts,
+        reads="answers",
+        also=("vignettes", "prompts"),
+        section="models",
+        columns=_CONTRASTS,
+        shown=(
+            *PAIR_NAMES,
+            *("n_flows", "n_units", "estimate", "std_err", "conf_low", "conf_high", "p", "p_holm", "status"),
+        ),
+    ),
+)

@@ -1,4 +1,4 @@
-"""Kinds ``calibration`` and ``calibration_coefficients``: what was planted against what was recovered."""
+"""Calibration: what was planted in respondents, compared with what is recovered from their answers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cinorms.analyses.columns import BASELINE, CONF_HIGH, CONF_LOW, FACTOR, LEVEL, STD_ERR, WHO, names
 from cinorms.analyses.factors import add_factors, usual_factors
-from cinorms.analyses.shared import Entry, chosen, for_each, held
-from cinorms.entries.kinds import Selected
+from cinorms.analyses.options import Baselines
+from cinorms.analyses.shared import chosen, for_each, held
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import OfNorms
 from cinorms.stats.clm import ClmFit, fit_clm
-from cinorms.vignettes.factors import JOINT, text
+from cinorms.vignettes.factors import JOINT
 
 Planted = Mapping[tuple[str, str], pd.DataFrame]
 Coefficients = Mapping[tuple[str, str], Mapping[str, Any]]
@@ -21,21 +25,18 @@ Coefficients = Mapping[tuple[str, str], Mapping[str, Any]]
 SOURCES = ("planted", "recovered")
 
 
+class CalibrationOptions(Baselines, OfNorms):
+    """Options of both kinds."""
+
+
 def calibration(
     selected: Sequence[Selected],
-    entry: Entry,
+    entry: Entry[CalibrationOptions],
     vignettes: Mapping[str, pd.DataFrame],
     planted: Planted,
     coefficients: Coefficients,
 ) -> pd.DataFrame:
-    """Return, per planted respondent, how much of what was planted comes back.
-
-    Columns: arm, model, flows, kept (norms recovered), same (of them equal to the planted one), share_same,
-    mean_difference (recovered less planted, levels), and for the regressions of `calibration_coefficients`
-    terms (with an interval), inside, coverage (the share of 95% intervals that hold the planted coefficient),
-    of the norms recovered and, as ``*_planted``, of the norms that were planted; status (``ok``, ``no_norms``
-    (recovered), ``none_planted``: a control that holds none, ``not_planted``: a model was asked).
-    """
+    """Return, per planted respondent, how much of what was planted is recovered."""
 
     def make(one: Selected) -> pd.DataFrame:
         both = _both(one, entry, vignettes, planted)
@@ -48,10 +49,10 @@ def calibration(
             row |= {"same": same, "share_same": same / len(pair), "mean_difference": difference.mean()}
         terms = _terms(one, entry, both, vignettes[one.arm], coefficients)
         for source, suffix in (("recovered", ""), ("planted", "_planted")):
-            of = terms[(terms["source"] == source) & terms["inside"].notna()]
-            row[f"terms{suffix}"] = len(of)
-            row[f"inside{suffix}"] = int(of["inside"].sum())
-            row[f"coverage{suffix}"] = float(of["inside"].mean()) if len(of) else np.nan
+            tested = terms[(terms["source"] == source) & terms["inside"].notna()]
+            row[f"terms{suffix}"] = len(tested)
+            row[f"inside{suffix}"] = int(tested["inside"].sum())
+            row[f"coverage{suffix}"] = float(tested["inside"].mean()) if len(tested) else np.nan
         return pd.DataFrame([row | {"status": _status(one, both, planted)}])
 
     return for_each(selected, make)
@@ -59,17 +60,12 @@ def calibration(
 
 def calibration_coefficients(
     selected: Sequence[Selected],
-    entry: Entry,
+    entry: Entry[CalibrationOptions],
     vignettes: Mapping[str, pd.DataFrame],
     planted: Planted,
     coefficients: Coefficients,
 ) -> pd.DataFrame:
-    """Return every planted coefficient beside its estimate, from the norms planted and from those recovered.
-
-    Columns: arm, model, source (``planted``, ``recovered``), factor, level, baseline, planted, estimate,
-    std_err, conf_low, conf_high, difference (estimate - planted, logits), inside (whether the interval holds
-    it), status (of the term; of the fit or as of `calibration` where there is no term).
-    """
+    """Return every planted coefficient with its estimates, from the norms planted and from those recovered."""
 
     def make(one: Selected) -> pd.DataFrame:
         both = _both(one, entry, vignettes, planted)
@@ -82,7 +78,7 @@ def calibration_coefficients(
 
 
 def _both(
-    one: Selected, entry: Entry, vignettes: Mapping[str, pd.DataFrame], planted: Planted
+    one: Selected, entry: Entry[CalibrationOptions], vignettes: Mapping[str, pd.DataFrame], planted: Planted
 ) -> pd.DataFrame:
     """Return flow, the factors, and the norms planted and recovered (missing where there is none)."""
     norms = chosen(one.frame, entry, vignettes[one.arm])
@@ -91,7 +87,7 @@ def _both(
     if (one.arm, one.model) in planted:
         levels = planted[one.arm, one.model].set_index("flow")["level"]
         frame["planted"] = levels.reindex(frame["flow"]).array
-    return add_factors(frame, vignettes[one.arm], usual_factors(vignettes[one.arm], entry["design"][one.arm]))
+    return add_factors(frame, vignettes[one.arm], usual_factors(vignettes[one.arm], entry.design[one.arm]))
 
 
 def _status(one: Selected, both: pd.DataFrame, planted: Planted) -> str:
@@ -103,13 +99,17 @@ def _status(one: Selected, both: pd.DataFrame, planted: Planted) -> str:
 
 
 def _terms(
-    one: Selected, entry: Entry, both: pd.DataFrame, vignettes: pd.DataFrame, coefficients: Coefficients
+    one: Selected,
+    entry: Entry[CalibrationOptions],
+    both: pd.DataFrame,
+    vignettes: pd.DataFrame,
+    coefficients: Coefficients,
 ) -> pd.DataFrame:
     """Return the terms of both regressions beside what was planted; no rows where no coefficient was."""
     facts = coefficients.get((one.arm, one.model), {}).get("coefficients", [])
     truth = {(row["factor"], row["level"]): float(row["coefficient"]) for row in facts}
-    factors = usual_factors(vignettes, entry["design"][one.arm])
-    asked = {name: text(level) for name, level in entry.get("baselines", {}).items()}
+    factors = usual_factors(vignettes, entry.design[one.arm])
+    asked = entry.options.stated_baselines()
     parts = []
     for source in SOURCES if truth else ():
         used = set(factors) & set(asked)
@@ -117,19 +117,8 @@ def _terms(
             f: asked[f] for f in used if asked[f] in set(both.loc[both[source].notna(), f].astype(str))
         }
         parts.append(_beside(fit_clm(both, source, factors, baselines), truth).assign(source=source))
-    columns = [
-        "source",
-        "factor",
-        "level",
-        "baseline",
-        "planted",
-        "estimate",
-        "std_err",
-        "conf_low",
-        "conf_high",
-    ]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-    return table.reindex(columns=[*columns, "difference", "inside", "status"])
+    return table.reindex(columns=list(names(*_COEFFICIENTS)))
 
 
 def _beside(fit: ClmFit, truth: Mapping[tuple[str, str], float]) -> pd.DataFrame:
@@ -147,3 +136,60 @@ def _beside(fit: ClmFit, truth: Mapping[tuple[str, str], float]) -> pd.DataFrame
     return table.assign(
         difference=table["estimate"] - table["planted"], inside=within.astype("boolean").where(has_interval)
     )
+
+
+_COEFFICIENTS = (
+    Column("source", "Whether the estimate is from the norms planted, or from those recovered."),
+    FACTOR,
+    LEVEL,
+    BASELINE,
+    Column("planted", "The planted coefficient of the level less that of the baseline, in logits."),
+    Column("estimate", "Its estimate."),
+    STD_ERR,
+    CONF_LOW,
+    CONF_HIGH,
+    Column("difference", "The estimate less what was planted, in logits."),
+    Column("inside", "Whether the interval holds the planted coefficient."),
+    Column("status", "Of the term; where there is no term, of the fit or as in a table of kind calibration."),
+)
+
+KINDS = (
+    Kind(
+        name="calibration",
+        about="Norms and coefficients planted against those recovered, per planted respondent.",
+        options=CalibrationOptions,
+        function=calibration,
+        reads="norms",
+        also=("vignettes", "planted", "coefficients"),
+        section="calibration",
+        columns=(
+            *WHO,
+            Column("flows", "Flows that the respondent answered."),
+            Column("kept", "Norms that are recovered."),
+            Column("same", "Of these, those that are the same as the planted norm."),
+            Column("share_same", "Those that are the same, as a share of the flows with both norms."),
+            Column("mean_difference", "Mean of the recovered norm less the planted one, in levels."),
+            Column("terms", "Coefficients that have an interval from the norms recovered."),
+            Column("inside", "Of these, those whose interval holds the planted coefficient."),
+            Column("coverage", "Those inside as a share of terms."),
+            Column("terms_planted", "Coefficients that have an interval from the norms planted."),
+            Column("inside_planted", "Of these, those whose interval holds the planted coefficient."),
+            Column("coverage_planted", "Those inside as a share of terms_planted."),
+            Column(
+                "status",
+                "ok, no_norms (none is recovered), none_planted (a control that holds none) or not_planted (a model "
+                "was asked).",
+            ),
+        ),
+    ),
+    Kind(
+        name="calibration_coefficients",
+        about="Every planted coefficient beside its estimates.",
+        options=CalibrationOptions,
+        function=calibration_coefficients,
+        reads="norms",
+        also=("vignettes", "planted", "coefficients"),
+        section="calibration",
+        columns=(*WHO, *_COEFFICIENTS),
+    ),
+)

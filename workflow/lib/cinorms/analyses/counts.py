@@ -6,24 +6,46 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from pydantic import Field
 
+from cinorms.analyses.columns import T_MAJ, T_VAL, WHO
+from cinorms.analyses.shared import grid, thresholds
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.scales import LEVELS, SCALES
-from cinorms.entries.kinds import Selected
-from cinorms.norms.assessment import status_column
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfArms
+from cinorms.norms import assessment
+
+#: Columns of `answer_counts`.
+ANSWER_COUNTS = (
+    *WHO,
+    Column("outcome", "The words of the option, or the status of an answer without a level."),
+    Column("level", "Level of the option; missing for a status."),
+    Column("status", "ok for a level, else why the answers have none."),
+    Column("count", "Answers."),
+    Column("share", "Share of all answers of the model in the arm."),
+)
 
 
-def answer_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.DataFrame:
+class CountsOptions(OfArms):
+    """Options of both kinds."""
+
+    models: LeftOut[Names] = Field(
+        None, description="Models to count, in this order; all of the arms' where left out."
+    )
+
+
+def answer_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
     """Return one row per arm, model and outcome: each level of the scale, then each status without a level.
 
-    Columns: arm, model, outcome (the option's words, or the status), level (missing for a status), status,
-    count, share (of all answers of the model in the arm). Counts add up to the number of answers: raises
-    ``DataError`` for an answer that none of them covers.
+    Counts add up to the number of answers: raises ``DataError`` for an answer that none of them covers.
     """
     rows: list[tuple[Any, ...]] = []
     for arm, model, answers in selected:
-        scale = SCALES[entry["scales"][arm]]
+        scale = SCALES[entry.scales[arm]]
         total = len(answers)
         levels = answers.loc[answers["status"] == "ok", "level"].value_counts()
         statuses = answers["status"].value_counts()
@@ -50,25 +72,50 @@ def _check_all_counted(arm: str, model: str, answers: pd.DataFrame, levels: pd.S
         )
 
 
-def norm_counts(selected: Sequence[Selected], entry: dict[str, Any]) -> pd.DataFrame:
-    """Return one row per arm, model, t_val, t_maj and status: the number and the share of flows.
-
-    ``used`` marks the thresholds that the study's figures and analyses use.
-    """
+def norm_counts(selected: Sequence[Selected], entry: Entry[CountsOptions]) -> pd.DataFrame:
+    """Return one row per arm, model, t_val, t_maj and status: the number and the share of flows."""
     rows = []
     for arm, model, norms in selected:
-        for t_val in entry["t_vals"]:
-            for t_maj in entry["t_majs"]:
-                counts = norms[status_column(t_val, t_maj)].value_counts()
-                used = t_val == entry["t_val"][model] and t_maj == entry["t_maj"]
-                for status in tables.NORM_STATUSES:
-                    count = int(counts.get(status, 0))
-                    rows.append(
-                        (arm, model, t_val, str(t_maj), used, status, count, _share(count, len(norms)))
-                    )
+        for under in grid(entry):
+            counts = assessment.status(norms, under).value_counts()
+            used = under == thresholds(entry, model)
+            for status in tables.NORM_STATUSES:
+                count = int(counts.get(status, 0))
+                share = _share(count, len(norms))
+                rows.append((arm, model, under.t_val, str(under.t_maj), used, status, count, share))
     columns = ["arm", "model", "t_val", "t_maj", "used", "status", "flows", "share"]
     return pd.DataFrame(rows, columns=columns).astype({"share": "Float64"})
 
 
 def _share(count: int, total: int) -> float | Any:
     return count / total if total else pd.NA
+
+
+KINDS = (
+    Kind(
+        name="answer_counts",
+        about="Answers per model by level and by status, before any filtering.",
+        options=CountsOptions,
+        function=answer_counts,
+        reads="answers",
+        section="answers",
+        columns=ANSWER_COUNTS,
+    ),
+    Kind(
+        name="norm_counts",
+        about="Flows per model that are kept or discarded under every pair of thresholds of the study.",
+        options=CountsOptions,
+        function=norm_counts,
+        reads="norms",
+        section="answers",
+        columns=(
+            *WHO,
+            T_VAL,
+            T_MAJ,
+            Column("used", "Whether the figures and analyses of the study use this pair of thresholds."),
+            Column("status", "kept, or why the flow has no norm."),
+            Column("flows", "Flows with this status."),
+            Column("share", "Share of all flows of the model in the arm."),
+        ),
+    ),
+)

@@ -7,58 +7,80 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
-from cinorms.analyses.shared import Entry, chosen_each, for_each, stack, thresholds
+from cinorms.analyses.columns import REASON, STATUS, WHO
+from cinorms.analyses.options import Expects
+from cinorms.analyses.shared import chosen_each, for_each, stack, thresholds
 from cinorms.core import scales
-from cinorms.entries.kinds import Selected
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfFlows
 from cinorms.norms import distances, privacy_bias
+from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes import expectations
+from cinorms.vignettes.factors import Design
 
 _METRICS = ("mean_signed", "std_signed", "mean_absolute")
 
 Vignettes = Mapping[str, pd.DataFrame]
 
 
-def bias_of_flows(
-    selected: Sequence[Selected], entry: Entry, vignettes: Vignettes, expected: Path | None
-) -> pd.DataFrame:
-    """Return one row per flow and model: the factors, the value, what is expected, and the delta.
+class DeltaOptions(Expects):
+    """Options of the measures of slices."""
 
-    Columns: arm, model, flow, the dataset's factors, value, status, expected, expected_source, delta,
-    delta_absolute, delta_category, delta_status (`delta.bias_table`).
-    """
-    table = for_each(
-        chosen_each(selected, entry, vignettes), lambda one: _bias(one, entry, vignettes[one.arm], expected)
+    by: LeftOut[Names] = Field(
+        None,
+        description="Factors of the dataset: a slice for each combination of their levels. All flows together where "
+        "left out.",
     )
-    factors = [f for arm in entry["arms"] for f in entry["design"][arm]["factors"]]
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the factors of the slices."""
+        for arm in self.arms:
+            place.check_names("by", self.by or (), place.study.design(arm).factors, f"factor of arm {arm!r}")
+        super().check(place)
+
+
+def bias_of_flows(
+    selected: Sequence[Selected], entry: Entry[Expects], vignettes: Vignettes, expected: Path | None
+) -> pd.DataFrame:
+    """Return one row per flow and model: the factors, the value, what is expected, and the delta."""
+    table = for_each(
+        chosen_each(selected, entry, vignettes), lambda one: _stated(one, entry, vignettes[one.arm], expected)
+    )
+    factors = [factor for arm in entry.arms for factor in entry.design[arm].factors]
     return table.astype(dict.fromkeys(factors, "str"))
 
 
 def delta(
-    selected: Sequence[Selected], entry: Entry, vignettes: Vignettes, expected: Path | None
+    selected: Sequence[Selected], entry: Entry[DeltaOptions], vignettes: Vignettes, expected: Path | None
 ) -> pd.DataFrame:
-    """Return every metric of every slice that ``by`` makes, or of all flows: a row each (`delta.delta_table`).
+    """Return every metric of every slice that ``by`` makes, or of all flows: a row each (`distances.delta_table`)."""
+    embedding = entry.options.embedding
 
-    Columns: arm, model, those of ``by``, metric, value, unit, n, n_missing, status, reason.
-    """
+    def make(one: Selected) -> pd.DataFrame:
+        table = _stated(one, entry, vignettes[one.arm], expected)
+        return distances.delta_table(table, entry.options.by, _points(entry.design[one.arm], embedding))
 
-    def of_model(one: Selected) -> pd.DataFrame:
-        table = _bias(one, entry, vignettes[one.arm], expected)
-        return distances.delta_table(table, entry.get("by"), _points(entry, one.arm))
-
-    return for_each(chosen_each(selected, entry, vignettes), of_model)
+    return for_each(chosen_each(selected, entry, vignettes), make)
 
 
-def mean_delta(selected: Sequence[Selected], entry: Entry, vignettes: Vignettes) -> pd.DataFrame:
+def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: Vignettes) -> pd.DataFrame:
     """Return the mean signed delta of every model over the flows with an expected value.
 
     The delta of a flow is the mean of all its valid answers less the expected value, both in the units of the
     dataset's ``expected_range`` (levels where it has none); no threshold is applied.
-    Columns: arm, model, mean_signed, std_signed, mean_absolute, n (flows it is of), n_missing, from_zero
-    (rank of the arm's models by how near their mean is to 0, nearest first), status, reason.
     """
-    means = {**entry, "of": "means", "t_val": dict.fromkeys(entry["t_val"], 0)}
-    table = delta(selected, means, vignettes, None)
+
+    def make(one: Selected) -> pd.DataFrame:
+        points = _points(entry.design[one.arm])
+        values = privacy_bias.mean_values(one.frame)
+        table = _bias(one, values, entry.design[one.arm], vignettes[one.arm], None, points)
+        return distances.delta_table(table, embedding=points)
+
+    table = for_each(chosen_each(selected, entry, vignettes), make)
     found = table[table["metric"].isin(_METRICS)].set_index(["arm", "model", "metric"])["value"]
     wide = found.unstack("metric")  # noqa: PD010 (keys are unique)
     first = table[table["metric"] == _METRICS[0]].drop(columns=["metric", "value", "unit"])
@@ -71,34 +93,122 @@ def mean_delta(selected: Sequence[Selected], entry: Entry, vignettes: Vignettes)
     return stack(parts)[["arm", "model", *_METRICS, "n", "n_missing", "from_zero", "status", "reason"]]
 
 
-def _bias(one: Selected, entry: Entry, vignettes: pd.DataFrame, expected: Path | None) -> pd.DataFrame:
-    """Return the flows of one model with value, expected value and delta."""
-    t_val, t_maj = thresholds(entry, one.model)
-    of_means = entry.get("of") == "means"
+def _stated(
+    one: Selected, entry: Entry[Expects], vignettes: pd.DataFrame, expected: Path | None
+) -> pd.DataFrame:
+    """Return the flows of one model with what the entry's options make of value and expected value."""
+    needed = thresholds(entry, one.model)
     values = (
-        privacy_bias.mean_values(one.frame, t_val)
-        if of_means
-        else privacy_bias.norm_values(one.frame, t_val, t_maj)
+        privacy_bias.mean_values(one.frame, needed.t_val)
+        if entry.options.of == "means"
+        else privacy_bias.norm_values(one.frame, needed)
     )
-    design = entry["design"][one.arm]
+    design = entry.design[one.arm]
+    return _bias(one, values, design, vignettes, expected, _points(design, entry.options.embedding))
+
+
+def _bias(
+    one: Selected,
+    values: pd.DataFrame,
+    design: Design,
+    vignettes: pd.DataFrame,
+    expected: Path | None,
+    points: Sequence[float],
+) -> pd.DataFrame:
+    """Return the flows of one model with value, expected value and delta."""
     asked = vignettes[vignettes["flow"].isin(one.frame["flow"])]
-    bias = privacy_bias.PrivacyBias.from_values(values, asked, design["factors"])
-    between = tuple(design["expected_range"]) if design["expected_range"] else None
+    bias = privacy_bias.PrivacyBias.from_values(values, asked, design.factors)
+    between = design.expected_range
     stated = (
-        expectations.read_expected(expected, vignettes, design["factors"], between)
+        expectations.read_expected(expected, vignettes, design.factors, between)
         if expected
         else expectations.from_vignettes(vignettes, between)
     )
-    return distances.bias_table(bias.to_frame(), stated, _points(entry, one.arm))
+    return distances.bias_table(bias.to_frame(), stated, points)
 
 
-def _points(entry: Entry, arm: str) -> tuple[float, ...]:
-    """Return the numbers for the five levels: the entry's, else evenly over the dataset's range, else -2..2."""
-    between = entry["design"][arm]["expected_range"]
-    if entry.get("embedding"):
-        return tuple(entry["embedding"])
+def _points(design: Design, embedding: Sequence[float] | None = None) -> tuple[float, ...]:
+    """Return the numbers for the five levels: those stated, else evenly over the dataset's range, else -2..2."""
+    if embedding:
+        return tuple(embedding)
+    between = design.expected_range
     return (
         tuple(np.linspace(between[0], between[1], len(scales.LEVELS)))
         if between
         else tuple(map(float, scales.LEVELS))
     )
+
+
+_SLICE = Column("<factor>", "Level of a factor that the slice is of (by); none where all flows are together.")
+_PAIRS = Column("n", "Flows with a value and an expected value.")
+_OTHERS = Column("n_missing", "The other flows.")
+
+KINDS = (
+    Kind(
+        name="privacy_bias",
+        about="What each model holds for every flow, beside what is expected, and the delta (PETS section 3.1).",
+        options=Expects,
+        function=bias_of_flows,
+        reads="norms",
+        also=("vignettes", "expected"),
+        section="answers",
+        columns=(
+            *WHO,
+            Column("flow", "Number of the flow."),
+            Column("<factor>", "Level of each factor of the dataset."),
+            Column(
+                "value",
+                "What the model holds, in the numbers that stand for the five levels; missing for none.",
+            ),
+            Column("status", "kept, or why there is no value."),
+            Column("expected", "The expected value, in the same numbers."),
+            Column("expected_source", "Where the expected value comes from."),
+            Column("delta", "value less expected: above 0 where the model accepts more than is expected."),
+            Column("delta_absolute", "The delta without its sign."),
+            Column("delta_category", "0 where value and expected are the same, else 1."),
+            Column("delta_status", "ok, or why there is no delta."),
+        ),
+    ),
+    Kind(
+        name="delta",
+        about="Every measure of the distance from what is expected, for each slice (PETS section 3.1).",
+        options=DeltaOptions,
+        function=delta,
+        reads="norms",
+        also=("vignettes", "expected"),
+        section="delta",
+        columns=(
+            *WHO,
+            _SLICE,
+            Column("metric", "Name of the measure, such as mean_signed or kl_divergence."),
+            Column("value", "The measure; missing where the status is not ok."),
+            Column("unit", "Unit of the measure: levels or points, their squares, a share, or bits."),
+            _PAIRS,
+            _OTHERS,
+            STATUS,
+            REASON._replace(about="What is missing, in words; empty where nothing is."),
+        ),
+    ),
+    Kind(
+        name="mean_delta",
+        about="How far the mean answers of each model lie from the expected values (PETS section 5.3).",
+        options=OfFlows,
+        function=mean_delta,
+        reads="norms",
+        also=("vignettes",),
+        section="delta",
+        columns=(
+            *WHO,
+            Column("mean_signed", "Mean delta: mean answer less expected value, in the dataset's units."),
+            Column("std_signed", "Standard deviation of the delta over flows."),
+            Column("mean_absolute", "Mean of the delta without its sign."),
+            _PAIRS,
+            _OTHERS,
+            Column(
+                "from_zero", "Rank among the arm's models by how near the mean is to 0; 1 is the nearest."
+            ),
+            STATUS,
+            REASON._replace(about="What is missing, in words; empty where nothing is."),
+        ),
+    ),
+)

@@ -6,38 +6,83 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
+from cinorms.analyses.columns import BASELINE, FACTOR, INTERVAL, LEVEL, REASON, STATUS, WHO, names
 from cinorms.analyses.factors import add_factors, templates_of, usual_factors
-from cinorms.analyses.shared import Entry, chosen_each, for_each
-from cinorms.entries.kinds import Selected
+from cinorms.analyses.options import Baselines, Factors, Resamples
+from cinorms.analyses.shared import chosen_each, for_each
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import OfFlows
 from cinorms.norms.assessment import valid_levels
 from cinorms.stats import marginal_means
-from cinorms.vignettes.factors import JOINT, text
+from cinorms.vignettes.factors import JOINT
+
+_INCOMPLETE = Column(
+    "status",
+    "ok, incomplete where a combination of the other factors has no value, or why there is no number.",
+)
+_N_CELLS = Column("n", "Combinations of the other factors in which the level has a value.")
+_MEAN = Column("mean", "Mean level of the scale over these combinations, each counted once.")
+_OF_MEANS = (
+    FACTOR,
+    LEVEL,
+    _N_CELLS,
+    Column("n_missing", "Combinations of the other factors in which the level has no value."),
+    _MEAN,
+    *INTERVAL,
+    _INCOMPLETE,
+    REASON,
+)
+_N_PAIRS = Column("n", "Combinations of the other factors in which level and baseline both have a value.")
+_EFFECT = Column("estimate", "Mean difference of level and baseline over these combinations, in levels.")
+_OF_EFFECTS = (
+    FACTOR,
+    LEVEL,
+    BASELINE,
+    _N_PAIRS,
+    Column("n_missing", "Combinations of the other factors in which the level or the baseline has no value."),
+    _EFFECT,
+    *INTERVAL,
+    _INCOMPLETE,
+    REASON,
+)
+_TEXTS = names(FACTOR, LEVEL, BASELINE)
+
+
+class MeansOptions(Resamples, Factors, OfFlows):
+    """Options of marginal means."""
+
+    draws: int = Field(2000, ge=100, description="Draws of the bootstrap.")
+
+
+class EffectsOptions(Baselines, MeansOptions):
+    """Options of average marginal component effects."""
 
 
 def level_means(
     selected: Sequence[Selected],
-    entry: Entry,
+    entry: Entry[MeansOptions],
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Return the marginal mean of every level, per model; columns as `marginal_means.marginal_means`.
+    """Return the marginal mean of every level, per model: `marginal_means.marginal_means`.
 
     The intervals draw combinations of the other factors and templates.
     """
 
     def make(one: Selected) -> pd.DataFrame:
-        design = entry["design"][one.arm]
         values = _values(one, entry, vignettes[one.arm], prompts[one.arm])
         if values.empty:
-            return _nothing("no_flows", "no flow has the selected levels")
+            return _nothing(_OF_MEANS, "no_flows", "no flow has the selected levels")
         return marginal_means.marginal_means(
             values,
             _factors(entry, one.arm, vignettes[one.arm]),
-            entry["seed"],
-            design["linked"],
-            entry.get("resample", "both"),
-            entry.get("draws", 2000),
+            entry.seed,
+            entry.design[one.arm].linked,
+            entry.options.resample,
+            entry.options.draws,
         )
 
     return for_each(chosen_each(selected, entry, vignettes), make)
@@ -45,44 +90,45 @@ def level_means(
 
 def level_effects(
     selected: Sequence[Selected],
-    entry: Entry,
+    entry: Entry[EffectsOptions],
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Return the average marginal component effect of every level; columns as `marginal_means.amce`."""
+    """Return the average marginal component effect of every level, per model: `marginal_means.amce`."""
+    baselines = entry.options.stated_baselines()
 
     def make(one: Selected) -> pd.DataFrame:
-        design = entry["design"][one.arm]
         values = _values(one, entry, vignettes[one.arm], prompts[one.arm])
         if values.empty:
-            return _nothing("no_flows", "no flow has the selected levels")
-        baselines = {factor: text(level) for factor, level in entry.get("baselines", {}).items()}
+            return _nothing(_OF_EFFECTS, "no_flows", "no flow has the selected levels")
         for factor, level in baselines.items():
             if level not in _levels(values, factor):
-                return _nothing("no_baseline", f"no flow has the baseline {factor} = {level}")
+                return _nothing(_OF_EFFECTS, "no_baseline", f"no flow has the baseline {factor} = {level}")
         return marginal_means.amce(
             values,
             _factors(entry, one.arm, vignettes[one.arm]),
             baselines,
-            entry["seed"],
-            design["linked"],
-            entry.get("resample", "both"),
-            entry.get("draws", 2000),
+            entry.seed,
+            entry.design[one.arm].linked,
+            entry.options.resample,
+            entry.options.draws,
         )
 
     return for_each(chosen_each(selected, entry, vignettes), make)
 
 
-def _factors(entry: Entry, arm: str, vignettes: pd.DataFrame) -> list[str]:
+def _factors(entry: Entry[MeansOptions], arm: str, vignettes: pd.DataFrame) -> list[str]:
     """Return the factors asked for, those linked with one of them added; all that vary without any."""
-    design = entry["design"][arm]
-    asked = {part for name in entry["factors"] for part in name.split(JOINT)} if "factors" in entry else set()
-    asked = asked or {part for name in usual_factors(vignettes, design) for part in name.split(JOINT)}
-    linked = [name for group in design["linked"] if asked & set(group) for name in group]
-    return [name for name in design["factors"] if name in {*asked, *linked}]
+    design = entry.design[arm]
+    stated = entry.options.factors or usual_factors(vignettes, design)
+    asked = {part for name in stated for part in name.split(JOINT)}
+    linked = [name for group in design.linked if asked & set(group) for name in group]
+    return [name for name in design.factors if name in {*asked, *linked}]
 
 
-def _values(one: Selected, entry: Entry, vignettes: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+def _values(
+    one: Selected, entry: Entry[MeansOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
+) -> pd.DataFrame:
     answers = one.frame
     rows = pd.DataFrame(
         {"flow": answers["flow"], "variant": templates_of(answers, prompts), "value": valid_levels(answers)}
@@ -94,10 +140,33 @@ def _levels(values: pd.DataFrame, factor: str) -> set[str]:
     return set(values[factor.split(JOINT)].drop_duplicates().astype(str).agg(JOINT.join, axis=1))
 
 
-def _nothing(status: str, reason: str) -> pd.DataFrame:
+def _nothing(columns: Sequence[Column], status: str, reason: str) -> pd.DataFrame:
     """Return one row without numbers, for a table that would have none."""
-    texts = dict.fromkeys(["factor", "level", "baseline"])
-    numbers = dict.fromkeys(
-        ["n", "n_missing", "mean", "estimate", "std_err", "conf_low", "conf_high"], np.nan
-    )
-    return pd.DataFrame([texts | numbers | {"status": status, "reason": reason}])
+    row = {name: None if name in _TEXTS else np.nan for name in names(*columns)}
+    return pd.DataFrame([row | {"status": status, "reason": reason}])
+
+
+KINDS = (
+    Kind(
+        name="marginal_means",
+        about="The mean level at each level of each factor, by the design alone.",
+        options=MeansOptions,
+        function=level_means,
+        reads="answers",
+        also=("vignettes", "prompts"),
+        section="factors",
+        columns=(*WHO, *_OF_MEANS),
+        shown=names(*WHO, FACTOR, LEVEL, _N_CELLS, _MEAN, *INTERVAL, STATUS),
+    ),
+    Kind(
+        name="amce",
+        about="The average marginal component effect of each level of each factor against its baseline.",
+        options=EffectsOptions,
+        function=level_effects,
+        reads="answers",
+        also=("vignettes", "prompts"),
+        section="factors",
+        columns=(*WHO, *_OF_EFFECTS),
+        shown=names(*WHO, FACTOR, LEVEL, BASELINE, _N_PAIRS, _EFFECT, *INTERVAL, STATUS),
+    ),
+)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import DataError
-from cinorms.vignettes.factors import JOINT, default_factors, text
+from cinorms.entries.entry import Entry
+from cinorms.vignettes.factors import JOINT, Design, default_factors, text
 
 
-def usual_factors(vignettes: pd.DataFrame, design: Mapping[str, Any]) -> list[str]:
+def usual_factors(vignettes: pd.DataFrame, design: Design) -> list[str]:
     """Return the factors that an analysis takes where it names none: those of the dataset that vary."""
     factors = default_factors(design)
     varied = [name for name in factors if len(vignettes[name.split(JOINT)].drop_duplicates()) > 1]
@@ -33,10 +34,10 @@ def add_factors(frame: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[
 
 
 def add_attributes(
-    frame: pd.DataFrame, factors: Sequence[str], arm: str, model: str, entry: Mapping[str, Any]
+    frame: pd.DataFrame, factors: Sequence[str], arm: str, model: str, entry: Entry[Any]
 ) -> pd.DataFrame:
     """Return ``frame`` with a column for each factor that is the model, the arm or their attribute."""
-    known = {**entry["conditions"][arm], **entry["attributes"][model], "model": model, "arm": arm}
+    known = {**entry.conditions[arm], **entry.attributes[model], "model": model, "arm": arm}
     return frame.assign(**{name: text(known[name]) for name in factors if name in known})
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.analyses.shared import Entry, thresholds
-from cinorms.entries.kinds import Selected
+from cinorms.analyses.options import Compares
+from cinorms.analyses.shared import thresholds
+from cinorms.entries.entry import Entry, Selected
 from cinorms.stats import hypotheses
 from cinorms.study.attributes import ARM_ATTRIBUTES, HELD_ATTRIBUTES
 
@@ -33,35 +34,37 @@ class Pair:
         return {"factor": factor} | names | {"level_a": self.level_a, "level_b": self.level_b}
 
 
-def pairs_of(selected: Sequence[Selected], entry: Entry) -> list[Pair]:
+def pairs_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[Pair]:
     """Return the pairs that an entry compares: all of each arm, or those that differ in its ``factor``."""
-    if "factor" not in entry:
+    if entry.options.factor is None:
         every = itertools.combinations(range(len(selected)), 2)
         return [Pair(a, b) for a, b in every if selected[a].arm == selected[b].arm]
-    attributes = _attributes(selected, entry)
-    found = hypotheses.factor_pairs(attributes, entry["factor"])
+    attributes = _attributes(selected, entry, entry.options.factor.split("+"))
+    found = hypotheses.factor_pairs(attributes, entry.options.factor)
     return [
         Pair(int(a), int(b), str(level_a), str(level_b))
         for a, level_a, b, level_b in found[["model_a", "level_a", "model_b", "level_b"]].to_numpy()
     ]
 
 
-def groups_of(selected: Sequence[Selected], entry: Entry) -> list[list[int]]:
+def groups_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[list[int]]:
     """Return the groups that a test over several models is made for.
 
     Without a ``factor`` the models of each arm; with one, what its pairs link: under ``temperature`` a model
     at every temperature, under ``capacity`` the sizes of a model that is otherwise the same.
     """
-    if "factor" not in entry:
+    if entry.options.factor is None:
         arms = dict.fromkeys(one.arm for one in selected)
         return [[i for i, one in enumerate(selected) if one.arm == arm] for arm in arms]
     group = {i: i for i in range(len(selected))}
     linked: set[int] = set()
     for pair in pairs_of(selected, entry):
         old, new = sorted((group[pair.a], group[pair.b]), reverse=True)
-        group = {i: new if of == old else of for i, of in group.items()}
+        group = {i: new if found == old else found for i, found in group.items()}
         linked |= {pair.a, pair.b}
-    return [[i for i in sorted(linked) if group[i] == of] for of in sorted({group[i] for i in linked})]
+    return [
+        [i for i in sorted(linked) if group[i] == number] for number in sorted({group[i] for i in linked})
+    ]
 
 
 def labels_of(selected: Sequence[Selected], group: Sequence[int]) -> list[str]:
@@ -70,17 +73,29 @@ def labels_of(selected: Sequence[Selected], group: Sequence[int]) -> list[str]:
     return [f"{selected[i].model} ({selected[i].arm})" if several else selected[i].model for i in group]
 
 
-def side_by_side(selected: Sequence[Selected], entry: Entry, group: Sequence[int]) -> pd.DataFrame:
+def side_by_side(selected: Sequence[Selected], entry: Entry[Any], group: Sequence[int]) -> pd.DataFrame:
     """Return the kept norms of the group, one column each, flows as rows."""
     names = labels_of(selected, group)
     frames = {name: selected[i].frame for name, i in zip(names, group, strict=True)}
-    t_val = {name: thresholds(entry, selected[i].model)[0] for name, i in zip(names, group, strict=True)}
-    return hypotheses.pair_norms(frames, t_val, entry["t_maj"])
+    needed = {name: thresholds(entry, selected[i].model) for name, i in zip(names, group, strict=True)}
+    return hypotheses.pair_norms(frames, needed)
 
 
-def _attributes(selected: Sequence[Selected], entry: Entry) -> pd.DataFrame:
+def nothing_to_compare(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the table, as one row that says so where there is nothing to compare.
+
+    Where one of ``columns`` is missing they are put in front.
+    """
+    if table.empty:
+        none = "no two of the selected models differ only in what is compared"
+        table = pd.DataFrame([{"status": "one_model", "reason": none}])
+    if not set(columns) <= set(table.columns):
+        table = table.reindex(columns=list(dict.fromkeys([*columns, *table.columns])))
+    return table
+
+
+def _attributes(selected: Sequence[Selected], entry: Entry[Compares], varied: Sequence[str]) -> pd.DataFrame:
     """Return one row per table: what its model and arm are, in all that must agree and what is varied."""
-    varied = entry["factor"].split("+")
     across = [name for name in varied if name in ARM_ATTRIBUTES]
     held = [*ARM_ATTRIBUTES]
     if len(across) < len(varied):
@@ -90,7 +105,7 @@ def _attributes(selected: Sequence[Selected], entry: Entry) -> pd.DataFrame:
     if len(across) == len(varied):
         held.append("model")
     rows = [
-        entry["conditions"][one.arm] | entry["attributes"][one.model] | {"arm": one.arm, "model": one.model}
+        {**entry.conditions[one.arm], **entry.attributes[one.model]} | {"arm": one.arm, "model": one.model}
         for one in selected
     ]
     columns = list(dict.fromkeys([*held, *varied]))

@@ -6,36 +6,43 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from cinorms.analyses.columns import ESTIMATE, FACTOR, LEVEL, STATUS, WHO
 from cinorms.analyses.factors import add_factors, usual_factors
-from cinorms.analyses.shared import Entry, chosen_each, for_each, named, stack
-from cinorms.entries.kinds import Selected
+from cinorms.analyses.options import Factors
+from cinorms.analyses.shared import chosen_each, for_each, named, stack
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import OfArms, OfFlows
 from cinorms.stats import missing, reliability
 
 
+class BoundsOptions(Factors, OfFlows):
+    """Options of worst-case bounds."""
+
+
 def reliability_of_models(
-    selected: Sequence[Selected], entry: Entry, norms: Sequence[Selected], prompts: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected],
+    entry: Entry[OfArms],
+    norms: Sequence[Selected],
+    prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
     """Return `reliability.panel` of every model: alpha, split halves, shares of variance, orders."""
-    of = {(one.arm, one.model): one.frame for one in norms}
+    norms_of = {(one.arm, one.model): one.frame for one in norms}
     return for_each(
         selected,
-        lambda one: reliability.panel(one.frame, of[one.arm, one.model], prompts[one.arm], entry["seed"]),
+        lambda one: reliability.panel(one.frame, norms_of[one.arm, one.model], prompts[one.arm], entry.seed),
     )
 
 
-def position_effects(selected: Sequence[Selected], entry: Entry) -> pd.DataFrame:
+def position_effects(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
     """Return `reliability.position_effects` of every model."""
     return for_each(selected, lambda one: reliability.position_effects(one.frame))
 
 
 def missing_answers(
-    selected: Sequence[Selected], entry: Entry, prompts: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[OfArms], prompts: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return how many answers are missing, by status, template, order and variant.
-
-    Columns: arm, model, by (``status``, ``template_no``, ``order_no``, ``variant``), level (which), n
-    (missing answers), of (answers asked), share (n / of).
-    """
+    """Return how many answers are missing, by status, template, order and variant."""
 
     def make(one: Selected) -> pd.DataFrame:
         status = missing.by_status(one.frame).rename(columns={"status": "level"})
@@ -51,18 +58,102 @@ def missing_answers(
 
 
 def missing_bounds(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[BoundsOptions], vignettes: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return worst-case bounds on the mean level, over all flows and at each level of each factor.
-
-    Columns: arm, model, factor (``all``: over all flows), level, then as `missing.mean_bounds`.
-    """
+    """Return worst-case bounds on the mean level, over all flows and at each level of each factor."""
 
     def make(one: Selected) -> pd.DataFrame:
-        factors = entry.get("factors") or usual_factors(vignettes[one.arm], entry["design"][one.arm])
+        factors = entry.options.factors or usual_factors(vignettes[one.arm], entry.design[one.arm])
         frame = add_factors(one.frame, vignettes[one.arm], factors)
         parts = [named(missing.mean_bounds(frame), {"factor": "all"})]
         parts += [named(missing.mean_bounds(frame, frame[name]), {"factor": name}) for name in factors]
         return stack(parts).rename(columns={"group": "level"})
 
     return for_each(chosen_each(selected, entry, vignettes), make)
+
+
+KINDS = (
+    Kind(
+        name="reliability",
+        about="How far a model's answers agree with themselves across wordings.",
+        options=OfArms,
+        function=reliability_of_models,
+        reads="answers",
+        also=("norms", "prompts"),
+        section="reliability",
+        columns=(
+            *WHO,
+            Column(
+                "measure",
+                "alpha (Krippendorff's), split_half, spearman_brown, valid (share of valid answers), a source's share "
+                "of the variance, or how often the orders of one template give different levels or signs.",
+            ),
+            ESTIMATE,
+            Column("n", "Flows that the estimate is about; for the orders, flows times templates."),
+            STATUS,
+        ),
+    ),
+    Kind(
+        name="position_effects",
+        about="How often the option at each shown position was chosen, against what the levels alone would give.",
+        options=OfArms,
+        function=position_effects,
+        reads="answers",
+        section="sensitivity",
+        columns=(
+            *WHO,
+            Column("position", "Position at which an option was shown; 1 is the first."),
+            Column("chosen", "Answers that chose the option at this position."),
+            Column("share", "Share of the valid answers whose order is known."),
+            Column(
+                "expected",
+                "The share if each flow's answers were dealt at random to the orders it was asked in.",
+            ),
+            Column("balanced", "The share under balanced orders without any effect of position: one fifth."),
+            Column("excess", "The share less the expected one."),
+            Column("n", "Valid answers whose order is known."),
+            STATUS,
+        ),
+    ),
+    Kind(
+        name="missing_answers",
+        about="Missing answers by status, template, order and variant.",
+        options=OfArms,
+        function=missing_answers,
+        reads="answers",
+        also=("prompts",),
+        section="answers",
+        columns=(
+            *WHO,
+            Column("by", "What the answers are divided by: status, template_no, order_no or variant."),
+            Column("level", "Which status, template, order or variant."),
+            Column("n", "Missing answers."),
+            Column("of", "Answers that were asked for."),
+            Column("share", "Share of the answers asked for that is missing."),
+        ),
+    ),
+    Kind(
+        name="missing_bounds",
+        about="Worst-case bounds on every mean level if answers are not missing at random.",
+        options=BoundsOptions,
+        function=missing_bounds,
+        reads="norms",
+        also=("vignettes",),
+        section="answers",
+        columns=(
+            *WHO,
+            FACTOR._replace(
+                about="Name of a factor, those of a linked group joined; all for all flows together."
+            ),
+            LEVEL._replace(about="Level of the factor; all for all flows together."),
+            Column("n_flows", "Flows with this level."),
+            Column("mean", "Mean level of their valid answers."),
+            Column("low", "The mean if every missing answer were the lowest level."),
+            Column("high", "The mean if every missing answer were the highest level."),
+            Column("width", "high less low."),
+            Column("n_asked", "Answers that were asked for."),
+            Column("n_valid", "Valid answers."),
+            STATUS,
+        ),
+    ),
+)

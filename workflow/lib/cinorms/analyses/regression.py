@@ -1,40 +1,35 @@
-"""Kinds ``ordinal_regression``, ``proportional_odds`` and ``response_regression``: cumulative link models.
-
-A factor is one of the dataset, ``model``, ``arm``, or an attribute of these; a response also has ``template``
-and ``position``. Naming the model, the arm or one of their attributes makes one regression of several models
-or arms; otherwise each model in each arm has its own.
-"""
+"""Regressions: cumulative link models of the norms, or of every answer, on the factors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
-from cinorms.analyses.factors import (
-    add_attributes,
-    add_factors,
-    position_of_highest,
-    templates_of,
-    usual_factors,
+from cinorms.analyses.columns import (
+    BASELINE,
+    LOG10_P,
+    STATISTIC,
+    STD_ERR,
+    WHO,
+    P,
+    names,
 )
-from cinorms.analyses.names import OTHER_FACTORS, POOLS_ARMS, POOLS_MODELS, RESPONSE_FACTORS
-from cinorms.analyses.shared import Entry, chosen_each, held, named, stack
-from cinorms.entries.kinds import Selected
-from cinorms.norms.assessment import valid_levels
+from cinorms.analyses.options import RESPONSE_FACTORS, RegressionOptions
+from cinorms.analyses.pooling import Task, norm_tasks, response_tasks
+from cinorms.analyses.shared import named, stack
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.stats.clm import COEFFICIENT_COLUMNS, ClmFit, fit_clm, fit_clmm
-from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
-from cinorms.vignettes.factors import text
+from cinorms.study.entry_place import EntryPlace
 
 #: Random intercepts that ``errors`` asks for.
 _INTERCEPTS = {"flow_intercept": ("flow",), "crossed_intercepts": ("flow", "variant")}
-#: What a regression of several models or arms has in the column of the one it is not of.
-POOLED = "pooled"
-
-_NOT_OF_DATASET = frozenset({*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES, *OTHER_FACTORS, *RESPONSE_FACTORS})
 _FIT_COLUMNS = [
     "n",
     "n_missing",
@@ -47,39 +42,78 @@ _FIT_COLUMNS = [
 ]
 
 
-@dataclass(frozen=True)
-class Task:
-    """One regression: whose it is, its rows (``value`` missing without an answer), its factors."""
+class NormRegressionOptions(RegressionOptions, OfNorms):
+    """Options of a regression of the norms."""
 
-    arm: str
-    model: str
-    frame: pd.DataFrame
-    factors: list[str]
+
+class OrdinalRegressionOptions(NormRegressionOptions):
+    """Options of kind ``ordinal_regression``."""
+
+    estimator: Literal["newton", "statsmodels", "penalised"] = Field(
+        "newton",
+        description="newton: the maximum; statsmodels: stops where the papers' software does; penalised: finite under "
+        "separation too.",
+    )
+
+    @property
+    def estimation(self) -> str:
+        """How it is estimated, as the table names it."""
+        return self.estimator
+
+
+class ResponseRegressionOptions(RegressionOptions, OfFlows):
+    """Options of kind ``response_regression``."""
+
+    factors: LeftOut[Names] = Field(
+        None,
+        description="Factors of the dataset, template, position, model, arm, or an attribute of these (capacity, "
+        "temperature, ...); the dataset's with template and position where left out.",
+    )
+    errors: Literal["clustered", "flow_intercept", "crossed_intercepts"] = Field(
+        "clustered",
+        description="clustered: robust against what the answers of a flow share; flow_intercept: a mixed model with a "
+        "random intercept for each flow; crossed_intercepts: with one for each flow and one for each variant (both "
+        "slow: minutes).",
+    )
+
+    @property
+    def estimation(self) -> str:
+        """How it is estimated, as the table names it."""
+        return self.errors
+
+    def allowed_factors(self, place: EntryPlace, arm: str) -> list[str]:
+        """Return the factors that can be named for ``arm``."""
+        return [*super().allowed_factors(place, arm), *RESPONSE_FACTORS]
+
+    def factors_used(self, place: EntryPlace, arm: str) -> Iterable[str]:
+        """Return the factors that the regression is of, where it names some, or else those that it can be of."""
+        return [*super().factors_used(place, arm), *(() if self.factors else RESPONSE_FACTORS)]
+
+    def levels(self, place: EntryPlace, factor: str) -> list[str]:
+        """Return the levels of a factor, also of template and position."""
+        if factor == "template":
+            return [str(i) for i in range(max(place.study.templates(arm) for arm in self.arms))]
+        return [str(i) for i in range(1, 6)] if factor == "position" else super().levels(place, factor)
 
 
 def ordinal_regression(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected],
+    entry: Entry[OrdinalRegressionOptions],
+    vignettes: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
     """Return the regression of the norms held on the factors: a row per term, then a row per threshold.
 
-    Columns: arm, model, term (the factor, or "threshold"), level, baseline, then as ``ClmFit.coefficients``;
-    then, the same in every row of a fit: link, estimator, n, n_missing (flows without a norm), n_clusters,
-    log_likelihood, aic, mcfadden_r2, sd_flow, sd_variant, fit_status, fit_reason. A fit that cannot be made is rows
-    without numbers, one at least.
+    A fit that cannot be made is rows without numbers, one at least.
     """
-    return stack([_table(task, _fit(task, entry), entry) for task in _norm_tasks(selected, entry, vignettes)])
+    return stack([_table(task, _fit(task, entry), entry) for task in norm_tasks(selected, entry, vignettes)])
 
 
 def proportional_odds(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[NormRegressionOptions], vignettes: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return the score test of proportional odds for each regression that ``ordinal_regression`` would make.
-
-    Columns: arm, model, n, term (the factor; missing: overall), level (missing: the whole factor), statistic,
-    df, p, log10_p, status; the status of the fit where there is none.
-    """
+    """Return the score test of proportional odds for each regression that ``ordinal_regression`` would make."""
     parts = []
-    for task in _norm_tasks(selected, entry, vignettes):
+    for task in norm_tasks(selected, entry, vignettes):
         fit = _fit(task, entry)
         if isinstance(fit, ClmFit) and fit.solved is not None:
             table = fit.proportional_odds_test().rename(columns={"factor": "term"})
@@ -100,7 +134,7 @@ def proportional_odds(
 
 def response_regression(
     selected: Sequence[Selected],
-    entry: Entry,
+    entry: Entry[ResponseRegressionOptions],
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
@@ -110,110 +144,39 @@ def response_regression(
     ``errors: flow_intercept`` it is the mixed model with a random intercept for the flow, with
     ``crossed_intercepts`` with one for the flow and one for the variant (then neither template nor position is
     among the factors where none are named); else (``clustered``) the standard errors are robust against what
-    the answers of one flow share. Columns as of ``ordinal_regression``; ``sd_flow`` and ``sd_variant`` are the
-    standard deviations of the random intercepts, ``n_clusters`` counts flows.
+    the answers of one flow share.
     """
-    selected = chosen_each(selected, entry, vignettes)
     # What a template or an order does is in the variant's intercept.
-    further = () if entry.get("errors") == "crossed_intercepts" else RESPONSE_FACTORS
-    tasks = _tasks(selected, entry, vignettes, further, lambda one: _responses(one, prompts[one.arm]))
+    further = () if entry.options.errors == "crossed_intercepts" else RESPONSE_FACTORS
+    tasks = response_tasks(selected, entry, vignettes, prompts, further)
     return stack([_table(task, _fit(task, entry, cluster="flow"), entry) for task in tasks])
 
 
-def _norm_tasks(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
-) -> list[Task]:
-    selected = chosen_each(selected, entry, vignettes)
-    return _tasks(selected, entry, vignettes, (), lambda one: held(one.frame, entry, one.model))
-
-
-def _responses(one: Selected, prompts: pd.DataFrame) -> pd.DataFrame:
-    answers = one.frame
-    return pd.DataFrame(
-        {
-            "flow": answers["flow"],
-            "variant": answers["variant"],
-            "value": valid_levels(answers),
-            "template": templates_of(answers, prompts),
-            "position": position_of_highest(answers["order"]),
-        }
-    )
-
-
-def _tasks(
-    selected: Sequence[Selected],
-    entry: Entry,
-    vignettes: Mapping[str, pd.DataFrame],
-    further: Sequence[str],
-    rows_of: Any,
-) -> list[Task]:
-    """Return the regressions of an entry, in the order of its arms and models."""
-    groups: dict[tuple[str, str], list[pd.DataFrame]] = {}
-    factors_of: dict[tuple[str, str], list[str]] = {}
-    for one in selected:
-        usual = usual_factors(vignettes[one.arm], entry["design"][one.arm])
-        factors = entry.get("factors") or [*usual, *further]
-        arm = POOLED if POOLS_ARMS & set(factors) else one.arm
-        model = POOLED if POOLS_MODELS & set(factors) else one.model
-        frame = add_factors(
-            rows_of(one), vignettes[one.arm], [f for f in factors if f not in _NOT_OF_DATASET]
-        )
-        groups.setdefault((arm, model), []).append(add_attributes(frame, factors, one.arm, one.model, entry))
-        factors_of[arm, model] = list(factors)
-    return [
-        Task(arm, model, _joined(frames), factors_of[arm, model]) for (arm, model), frames in groups.items()
-    ]
-
-
-def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    if len(frames) == 1:
-        return frames[0]
-    whole = pd.concat([frame.astype({"value": "Float64"}) for frame in frames], ignore_index=True)
-    for name in set(MODEL_ATTRIBUTES + ARM_ATTRIBUTES + OTHER_FACTORS) & set(whole.columns):
-        whole[name] = pd.Categorical(
-            whole[name], categories=pd.Index(sorted(whole[name].unique(), key=_natural))
-        )
-    return whole
-
-
-def _natural(level: str) -> tuple[float, str]:
-    """Sort numbers by size and before words."""
-    try:
-        return float(level), level
-    except ValueError:
-        return float("inf"), level
-
-
-def _fit(task: Task, entry: Entry, cluster: str | None = None) -> Any:
+def _fit(task: Task, entry: Entry[RegressionOptions], cluster: str | None = None) -> Any:
     """Return the fit, or a pair (status, reason) where the entry asks for what the rows do not have."""
     used = task.frame[task.frame["value"].notna()]
-    baselines = {f: text(level) for f, level in entry.get("baselines", {}).items() if f in task.factors}
+    options = entry.options
+    baselines = {f: level for f, level in options.stated_baselines().items() if f in task.factors}
     for factor, level in baselines.items():
         if len(used) and level not in set(used[factor].astype(str)):
             return "no_baseline", f"no row with an answer has the baseline {factor} = {level}"
     if cluster and len(used) > 0 and used[cluster].nunique() < 2:
         return "one_flow", "all answers are about one flow"
-    link = entry.get("link", "logit")
-    if entry.get("errors") in _INTERCEPTS:
-        groups = _INTERCEPTS[entry["errors"]]
+    groups = _INTERCEPTS.get(options.estimation)
+    if groups:
         few = [name for name in groups if len(used) and used[name].nunique() < 2]
         if few:
             return "one_group", f"all answers are of one {few[0]}"
-        return fit_clmm(task.frame, "value", task.factors, groups, baselines, link)
-    estimator = entry.get("estimator", "newton")
-    return fit_clm(task.frame, "value", task.factors, baselines, link, estimator, cluster=cluster)
+        return fit_clmm(task.frame, "value", task.factors, groups, baselines, options.link)
+    estimator = "newton" if cluster else options.estimation
+    return fit_clm(task.frame, "value", task.factors, baselines, options.link, estimator, cluster=cluster)
 
 
-def _table(task: Task, fit: Any, entry: Entry) -> pd.DataFrame:
+def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFrame:
     """Return the rows of one fit: its terms, its thresholds, and in each the facts of the fit."""
-    names = {"arm": task.arm, "model": task.model}
+    who = {"arm": task.arm, "model": task.model}
     columns = ["term", *COEFFICIENT_COLUMNS[1:]]
-    facts: dict[str, Any] = {
-        "link": entry.get("link", "logit"),
-        "estimator": entry.get(
-            "errors", "clustered" if "template" in task.frame else entry.get("estimator", "newton")
-        ),
-    }
+    facts: dict[str, Any] = {"link": entry.options.link, "estimator": entry.options.estimation}
     if isinstance(fit, tuple):
         blank = pd.DataFrame([dict.fromkeys(columns)]).assign(status="not_estimated")
         facts |= dict.fromkeys(_FIT_COLUMNS) | {"fit_status": fit[0], "fit_reason": fit[1]}
@@ -221,7 +184,7 @@ def _table(task: Task, fit: Any, entry: Entry) -> pd.DataFrame:
             "n": int(task.frame["value"].notna().sum()),
             "n_missing": int(task.frame["value"].isna().sum()),
         }
-        return named(_typed(blank.assign(**facts)), names)
+        return named(_typed(blank.assign(**facts)), who)
     terms = fit.coefficients.rename(columns={"factor": "term"})
     cuts = fit.thresholds.rename(columns={"threshold": "level"}).assign(term="threshold")
     table = pd.concat([part for part in (terms, cuts) if len(part)] or [terms], ignore_index=True)
@@ -239,7 +202,7 @@ def _table(task: Task, fit: Any, entry: Entry) -> pd.DataFrame:
         "fit_status": fit.status,
         "fit_reason": fit.reason,
     }
-    return named(_typed(table.assign(**facts)), names)
+    return named(_typed(table.assign(**facts)), who)
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
@@ -248,3 +211,78 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
     types = dict.fromkeys(floats, "float64") | dict.fromkeys(_FIT_COLUMNS[:3], "Int64")
     texts = dict.fromkeys(["term", "level", "baseline", "status", "fit_status", "fit_reason"], "str")
     return table.astype(types | texts)
+
+
+_COLUMNS = (
+    *WHO,
+    Column("term", "Factor, or threshold for a threshold between two levels of the scale."),
+    Column("level", "Level of the factor, or the two levels of the scale that the threshold separates."),
+    BASELINE,
+    Column("estimate", "Change from the baseline to the level, or the threshold, on the scale of the link."),
+    STD_ERR,
+    STATISTIC,
+    P,
+    LOG10_P,
+    Column("odds_ratio", "exp(estimate); for the link logit only."),
+    Column("conf_low", "Lower end of the 95% interval of the estimate."),
+    Column("conf_high", "Upper end of the 95% interval of the estimate."),
+    Column("status", "ok, penalised (finite only because of the penalty), or why the term has no numbers."),
+    Column("link", "Link of the cumulative model."),
+    Column("estimator", "How the model was estimated: the estimator, or for responses the kind of errors."),
+    Column("n", "Norms, or valid answers, that were used."),
+    Column("n_missing", "Flows without a norm, or answers that are not valid."),
+    Column("n_clusters", "Flows whose answers share an error; missing for norms."),
+    Column("log_likelihood", "Log-likelihood of the fit."),
+    Column("aic", "Akaike's information criterion."),
+    Column("mcfadden_r2", "McFadden's R squared; missing for mixed models."),
+    Column("sd_flow", "Standard deviation of the flows' random intercepts; missing without them."),
+    Column("sd_variant", "Standard deviation of the variants' random intercepts; missing without them."),
+    Column("fit_status", "ok, separated (some terms have no finite estimate), or why there is no fit."),
+    Column("fit_reason", "The status of the fit in words; empty where it is ok."),
+)
+_SHOWN = (*names(*WHO), "term", "level", "baseline", "estimate", "std_err", "statistic", "p", "status")
+
+KINDS = (
+    Kind(
+        name="ordinal_regression",
+        about="Cumulative link model of the norms on factors: coefficients, then thresholds.",
+        options=OrdinalRegressionOptions,
+        function=ordinal_regression,
+        reads="norms",
+        also=("vignettes",),
+        section="factors",
+        columns=_COLUMNS,
+        shown=_SHOWN,
+    ),
+    Kind(
+        name="proportional_odds",
+        about="Score test of proportional odds for the same regression.",
+        options=NormRegressionOptions,
+        function=proportional_odds,
+        reads="norms",
+        also=("vignettes",),
+        section="factors",
+        columns=(
+            *WHO,
+            Column("n", "Norms that were used."),
+            Column("term", "Factor; missing for the test of all of them together."),
+            Column("level", "Level of the factor; missing for the test of the whole factor."),
+            Column("statistic", "The score statistic, chi-square."),
+            Column("df", "Its degrees of freedom."),
+            P,
+            LOG10_P,
+            Column("status", "ok, or why there is no test: the status of the fit where there is no fit."),
+        ),
+    ),
+    Kind(
+        name="response_regression",
+        about="Cumulative link model of every valid answer on factors, template and position.",
+        options=ResponseRegressionOptions,
+        function=response_regression,
+        reads="answers",
+        also=("vignettes", "prompts"),
+        section="factors",
+        columns=_COLUMNS,
+        shown=_SHOWN,
+    ),
+)

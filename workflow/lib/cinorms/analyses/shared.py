@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Majority
-
-Entry = Mapping[str, Any]
+from cinorms.norms.assessment import Thresholds
+from cinorms.vignettes.factors import has_levels
 
 
 def for_each(selected: Iterable[Selected], make: Callable[[Selected], pd.DataFrame]) -> pd.DataFrame:
@@ -33,29 +33,32 @@ def stack(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(some or parts[:1], ignore_index=True) if parts else pd.DataFrame()
 
 
-def thresholds(entry: Entry, model: str) -> tuple[int, Majority]:
-    """Return the t_val and t_maj under which an entry takes a model's norms."""
-    return entry["t_val"][model], entry["t_maj"]
+def thresholds(entry: Entry[Any], model: str) -> Thresholds:
+    """Return the thresholds under which an entry takes a model's norms."""
+    return Thresholds(entry.t_val[model], entry.t_maj, entry.consensus)
 
 
-def chosen(frame: pd.DataFrame, entry: Entry, vignettes: pd.DataFrame) -> pd.DataFrame:
+def grid(entry: Entry[Any]) -> list[Thresholds]:
+    """Return all thresholds of the study, under which kinds about thresholds judge every flow."""
+    return assessment.grid(entry.t_vals, entry.t_majs, entry.consensus)
+
+
+def chosen(frame: pd.DataFrame, entry: Entry[OfFlows], vignettes: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of ``frame`` whose flow has one of the levels that the entry's ``select`` names."""
-    if not entry.get("select"):
+    if not entry.options.select:
         return frame
-    keep = pd.Series(True, index=vignettes.index)
-    for factor, levels in entry["select"].items():
-        keep &= vignettes[factor].astype(str).isin([str(level) for level in levels])
-    return frame[frame["flow"].isin(vignettes.loc[keep, "flow"])].reset_index(drop=True)
+    flows = vignettes.loc[has_levels(vignettes, entry.options.select), "flow"]
+    return frame[frame["flow"].isin(flows)].reset_index(drop=True)
 
 
 def chosen_each(
-    selected: Sequence[Selected], entry: Entry, vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: Mapping[str, pd.DataFrame]
 ) -> list[Selected]:
     """Return the selected tables with the flows that the entry's ``select`` names."""
     return [one._replace(frame=chosen(one.frame, entry, vignettes[one.arm])) for one in selected]
 
 
-def held(norms: pd.DataFrame, entry: Entry, model: str) -> pd.DataFrame:
+def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
     """Return flow and value of every flow, the value missing where the model holds no norm."""
-    kept = assessment.status(norms, *thresholds(entry, model)) == "kept"
+    kept = assessment.status(norms, thresholds(entry, model)) == "kept"
     return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
-from cinorms.analyses.shared import Entry, chosen, chosen_each, for_each, held
-from cinorms.entries.kinds import Selected
+from cinorms.analyses.columns import INTERVAL, STATUS, WHO
+from cinorms.analyses.shared import chosen, chosen_each, for_each, held
+from cinorms.core.schema import Distinct, Number
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import OfArms, OfNorms
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import bootstrap, budget, reliability
 
@@ -17,25 +23,44 @@ KS = (1, 2, 3, 5, 9, 15, 22, 33, 55)
 #: A norm that comes out the same in fewer draws of the wordings is called unstable.
 STABLE = 0.95
 
+Counts = Annotated[Distinct[Annotated[int, Field(ge=1)]], Field(min_length=1)]
+
+
+class StabilityOptions(OfNorms):
+    """Options of norms under other wordings."""
+
+    draws: int = Field(1000, ge=100, description="Draws of the bootstrap.")
+
+
+class NeededOptions(OfArms):
+    """Options of how many variants are needed."""
+
+    target_se: Annotated[Distinct[Annotated[Number, Field(gt=0)]], Field(min_length=1)] = Field(
+        (0.1, 0.2, 0.3), description="Standard errors of a flow's mean to reach, in levels."
+    )
+
+
+class GridOptions(OfArms):
+    """Options of numbers of templates and orders."""
+
+    templates: Counts = Field((1, 3, 5, 11, 22), description="Numbers of templates to try.")
+    orders: Counts = Field((1, 3, 5), description="Numbers of orders per template to try.")
+
 
 def norm_intervals(
     selected: Sequence[Selected],
-    entry: Entry,
+    entry: Entry[StabilityOptions],
     norms: Sequence[Selected],
     vignettes: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Return an interval of the mean level and the stability of the norm for every flow.
-
-    Columns: arm, model, flow, value (missing: no norm is held), norm_status, then as
-    `bootstrap.flow_intervals`.
-    """
-    of = {(one.arm, one.model): one.frame for one in norms}
+    """Return an interval of the mean level and the stability of the norm for every flow."""
+    norms_of = {(one.arm, one.model): one.frame for one in norms}
 
     def make(one: Selected) -> pd.DataFrame:
-        frame = chosen(of[one.arm, one.model], entry, vignettes[one.arm])
+        frame = chosen(norms_of[one.arm, one.model], entry, vignettes[one.arm])
         values = held(frame, entry, one.model)
         values["norm_status"] = np.where(values["value"].notna(), "kept", "none")
-        found = bootstrap.flow_intervals(level_matrix(one.frame), entry["seed"], entry.get("draws", 1000))
+        found = bootstrap.flow_intervals(level_matrix(one.frame), entry.seed, entry.options.draws)
         found = found.rename(columns={"low": "conf_low", "high": "conf_high"})
         return values.merge(found, on="flow", validate="one_to_one")
 
@@ -44,15 +69,11 @@ def norm_intervals(
 
 def stability(
     selected: Sequence[Selected],
-    entry: Entry,
+    entry: Entry[StabilityOptions],
     norms: Sequence[Selected],
     vignettes: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Return, per model, how many of its norms would come out the same in other wordings.
-
-    Columns: arm, model, flows, norms, mean_stability, share_stable (of the norms with a stability of at least
-    0.95), mean_width (of the flows' intervals, levels), status (``ok``, ``no_norms``, ``one_variant``).
-    """
+    """Return, per model, how many of its norms would come out the same in other wordings."""
     whole = norm_intervals(selected, entry, norms, vignettes)
 
     def make(one: Selected) -> pd.DataFrame:
@@ -71,37 +92,28 @@ def stability(
     return for_each(selected, make)
 
 
-def budget_curve(selected: Sequence[Selected], entry: Entry) -> pd.DataFrame:
-    """Return the predicted and the observed error of a flow's mean over k variants against that over all.
-
-    Columns: arm, model, k, of (variants asked), n_flows, predicted, observed (root mean square, levels),
-    predicted_any (against all variants that could be written), status.
-    """
+def budget_curve(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
+    """Return the predicted and the observed error of a flow's mean over k variants against that over all."""
 
     def make(one: Selected) -> pd.DataFrame:
         levels = level_matrix(one.frame)
-        of = levels.shape[1]
-        ks = [k for k in KS if k < of] or [1]
-        table = budget.predicted(levels, ks, of).rename(columns={"rmse": "predicted"})
-        table["observed"] = budget.observed(levels, ks, entry["seed"])["rmse"]
+        asked = levels.shape[1]
+        ks = [k for k in KS if k < asked] or [1]
+        table = budget.predicted(levels, ks, asked).rename(columns={"rmse": "predicted"})
+        table["observed"] = budget.observed(levels, ks, entry.seed)["rmse"]
         table["predicted_any"] = budget.predicted(levels, ks)["rmse"]
-        table.insert(1, "of", of)
+        table.insert(1, "of", asked)
         return table[["k", "of", "n_flows", "predicted", "observed", "predicted_any", "status"]]
 
     return for_each(selected, make)
 
 
-def budget_needed(selected: Sequence[Selected], entry: Entry) -> pd.DataFrame:
-    """Return how many variants give a flow's mean each target standard error.
-
-    Columns: arm, model, target_se (levels), then as `budget.needed`.
-    """
+def budget_needed(selected: Sequence[Selected], entry: Entry[NeededOptions]) -> pd.DataFrame:
+    """Return how many variants give a flow's mean each target standard error."""
 
     def make(one: Selected) -> pd.DataFrame:
         levels = level_matrix(one.frame)
-        parts = [
-            budget.needed(levels, se).assign(target_se=se) for se in entry.get("target_se", [0.1, 0.2, 0.3])
-        ]
+        parts = [budget.needed(levels, se).assign(target_se=se) for se in entry.options.target_se]
         table = pd.concat(parts, ignore_index=True)
         return table[["target_se", *[c for c in table if c != "target_se"]]]
 
@@ -109,14 +121,122 @@ def budget_needed(selected: Sequence[Selected], entry: Entry) -> pd.DataFrame:
 
 
 def budget_design(
-    selected: Sequence[Selected], entry: Entry, prompts: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[GridOptions], prompts: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Return the standard error of a flow's mean by numbers of templates and orders: `budget.design_grid`."""
 
     def make(one: Selected) -> pd.DataFrame:
         shares = reliability.variance_shares(level_matrix(one.frame), prompts[one.arm])
-        return budget.design_grid(
-            shares, entry.get("templates", [1, 3, 5, 11, 22]), entry.get("orders", [1, 3, 5])
-        )
+        return budget.design_grid(shares, entry.options.templates, entry.options.orders)
 
     return for_each(selected, make)
+
+
+KINDS = (
+    Kind(
+        name="norm_intervals",
+        about="Interval of the mean and stability of the norm of every flow under other wordings.",
+        options=StabilityOptions,
+        function=norm_intervals,
+        reads="answers",
+        also=("norms", "vignettes"),
+        section="sensitivity",
+        columns=(
+            *WHO,
+            Column("flow", "Number of the flow."),
+            Column("value", "The norm that is held, -2 to 2; missing where none is."),
+            Column("norm_status", "kept where a norm is held, else none."),
+            Column("estimate", "Mean level of the flow's valid answers."),
+            *INTERVAL,
+            Column(
+                "stability",
+                "Share of the draws in which the most frequent level is the same; missing for a tie.",
+            ),
+            Column("n_valid", "Valid answers of the flow."),
+            STATUS,
+        ),
+    ),
+    Kind(
+        name="stability",
+        about="How many of a model's norms would come out the same in other wordings.",
+        options=StabilityOptions,
+        function=stability,
+        reads="answers",
+        also=("norms", "vignettes"),
+        section="sensitivity",
+        columns=(
+            *WHO,
+            Column("flows", "Flows that were asked."),
+            Column("norms", "Flows that hold a norm."),
+            Column(
+                "mean_stability", "Mean over the norms of the share of draws in which they come out the same."
+            ),
+            Column(
+                "share_stable",
+                f"Share of the norms that come out the same in at least {STABLE:.0%} of the draws.",
+            ),
+            Column("mean_width", "Mean width of the 95% intervals of these flows' means, in levels."),
+            STATUS,
+        ),
+    ),
+    Kind(
+        name="budget",
+        about="Predicted and observed error of a flow's mean over k variants.",
+        options=OfArms,
+        function=budget_curve,
+        reads="answers",
+        section="reliability",
+        columns=(
+            *WHO,
+            Column("k", "Number of variants drawn at random."),
+            Column("of", "Variants that were asked."),
+            Column("n_flows", "Flows with at least two valid answers, which the errors are about."),
+            Column(
+                "predicted",
+                "Predicted root mean square difference from the mean over all variants asked.",
+            ),
+            Column("observed", "The same as found by drawing variants, in levels."),
+            Column(
+                "predicted_any", "Predicted difference from the mean over all variants that could be written."
+            ),
+            STATUS,
+        ),
+    ),
+    Kind(
+        name="budget_needed",
+        about="Variants needed for a target standard error of a flow's mean.",
+        options=NeededOptions,
+        function=budget_needed,
+        reads="answers",
+        section="reliability",
+        columns=(
+            *WHO,
+            Column("target_se", "Standard error of a flow's mean to reach, in levels."),
+            Column("flows", "Which flow: the typical one (root mean square), or a percentile of the spread."),
+            Column("spread", "Standard deviation of the flow's answers over variants, in levels."),
+            Column("valid", "Valid answers that are needed."),
+            Column(
+                "ask", "Variants to ask for that many valid answers, with the share of valid answers found."
+            ),
+            STATUS,
+        ),
+    ),
+    Kind(
+        name="budget_design",
+        about="Standard error of a flow's mean for numbers of templates and orders.",
+        options=GridOptions,
+        function=budget_design,
+        reads="answers",
+        also=("prompts",),
+        section="reliability",
+        columns=(
+            *WHO,
+            Column("templates", "Number of templates."),
+            Column("orders", "Number of orders per template."),
+            Column("variants", "Templates times orders."),
+            Column("relative", "Standard error for comparing flows of one study, in levels."),
+            Column("absolute", "Standard error of a flow's level on the scale, in levels."),
+            STATUS,
+        ),
+    ),
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import os
 import re
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pandas as pd
 
 from cinorms.answers.reading.reader import EXACT_RULES, Reading, check_offer, fixed_wording, read_text
 from cinorms.core.errors import DataError
+from cinorms.core.files import replacing
 from cinorms.core.scales import LEVELS, Scale
 from cinorms.core.tables import ANSWER_STATUSES
 
@@ -296,13 +296,12 @@ def undo_defusing(text: str) -> str:
 
 def write_review(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a review list as CSV that a spreadsheet opens safely; the file appears whole or not at all."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
     # The mark at the beginning of the file tells spreadsheets that it is UTF-8.
-    with part.open("w", newline="", encoding="utf-8-sig", errors="backslashreplace") as handle:
+    with (
+        replacing(path) as part,
+        part.open("w", newline="", encoding="utf-8-sig", errors="backslashreplace") as handle,
+    ):
         writer = csv.writer(handle, quoting=csv.QUOTE_ALL, lineterminator="\n")
         writer.writerow(REVIEW_COLUMNS)
         safe = frame.assign(text=frame["text"].map(defuse), level=frame["level"].astype("string").fillna(""))
         writer.writerows(safe[REVIEW_COLUMNS].itertuples(index=False))
-    os.replace(part, path)

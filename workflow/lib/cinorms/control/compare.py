@@ -11,6 +11,7 @@ import pandas as pd
 from cinorms.control.corpus import is_held_out, plant_exactly, probabilities
 from cinorms.core.errors import EngineError
 from cinorms.inference.engines.vllm.option_trie import split_mass
+from cinorms.norms.assessment import Thresholds, status
 
 #: Share of the flows whose norm must be the planted one.
 LEAST_AGREEMENT = 0.95
@@ -23,7 +24,7 @@ def compare(
     vignettes: pd.DataFrame,
     factors: Sequence[str],
     planted_norms: Mapping[str, Any],
-    kept: str,
+    thresholds: Thresholds,
     seed: int,
 ) -> pd.DataFrame:
     """Return one row per part of the flows of ``arm`` (all, shown in training, held out).
@@ -31,11 +32,11 @@ def compare(
     Columns: arm, flows, n_flows, n_kept, agreement (share of *all* flows whose norm was kept and is the
     planted one), p_off_by and outside (for a readout of options: how far the normalised probabilities of
     the options are from the planted ones on average, and the mean mass outside the options; else missing).
-    ``kept`` names the status column of ``norms``.
+    ``thresholds`` say which norms are kept.
     """
     planted = plant_exactly(vignettes, factors, planted_norms, seed)
     both = norms.merge(planted, on="flow", validate="one_to_one")
-    is_kept = (both[kept] == "kept").to_numpy()
+    is_kept = (status(both, thresholds) == "kept").to_numpy()
     right = is_kept & (both["value"] == both["level"]).fillna(False).to_numpy(dtype=bool)
     held_out = is_held_out(both["flow"].to_numpy(), seed)
     off, outside = _options(responses, planted, planted_norms)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import os
 import sys
-import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
 from cinorms.core.errors import DataError
+from cinorms.core.files import replacing
 
 TIMEOUT_SECONDS = 30
 CHUNK_BYTES = 1 << 16
@@ -74,18 +73,9 @@ def _how_to_mirror(mirror: str | Path | None, mirror_paths: Sequence[str]) -> st
 
 
 def _download(url: str, sha256: str, target: Path, how_to_mirror: str) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # A name of its own for each process: two jobs may fetch the same file at the same time.
-    handle, part_name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    os.close(handle)
-    part = Path(part_name)
-    try:
+    with replacing(target) as part:
         _stream(url, part, how_to_mirror)
         _checked_download(url, part, sha256)
-        part.chmod(0o644)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _stream(url: str, part: Path, how_to_mirror: str) -> None:

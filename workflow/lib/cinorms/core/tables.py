@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ import pyarrow.parquet as pq
 from pandas.api.types import union_categoricals
 
 from cinorms.core.errors import DataError
+from cinorms.core.files import replacing
 
 #: What an answer can be. Only ``ok`` carries a level and votes.
 ANSWER_STATUSES = (
@@ -43,7 +41,7 @@ NULLABLE_INTS = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int3
 class Contract:
     """Columns with their types, the key that must be unique, and a version that a change must raise.
 
-    ``extra`` is the type of further columns (factors of a dataset, statuses under thresholds);
+    ``extra`` is the type of further columns (factors of a dataset);
     ``None`` forbids them. ``nullable`` names the columns in which a missing value has a meaning.
     """
 
@@ -125,7 +123,7 @@ ANSWERS = Contract(
 )
 NORMS = Contract(
     "norms",
-    1,
+    2,
     ("flow",),
     {
         "flow": pa.int32(),
@@ -144,7 +142,6 @@ NORMS = Contract(
         "entropy": pa.float64(),
     },
     nullable=frozenset({"value", "share", "mean", "variance", "entropy"}),
-    extra=CATEGORY,
 )
 PLANTED = Contract(
     "planted",
@@ -184,7 +181,7 @@ def write(
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise DataError(f"table {contract.name}: {' '.join(map(str, error.args))}") from None
     table = table.replace_schema_metadata(schema.metadata)
-    with _whole(path) as part:
+    with replacing(path) as part:
         pq.write_table(table, part, compression="zstd", version="2.6")
 
 
@@ -239,18 +236,5 @@ def _as_category(column: pd.Series) -> pd.Series:
 def write_tidy(frame: pd.DataFrame, parquet: str | Path, csv: str | Path) -> None:
     """Write an analysis' table twice: Parquet for programs, CSV for people; each whole or not at all."""
     for path, save in ((parquet, frame.to_parquet), (csv, frame.to_csv)):
-        with _whole(path) as part:
+        with replacing(path) as part:
             save(part, index=False)
-
-
-@contextmanager
-def _whole(path: str | Path) -> Iterator[Path]:
-    """Give a place to write to, which becomes ``path`` if all goes well and is removed if not."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    try:
-        yield part
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from yaml.constructor import SafeConstructor
 from cinorms.core.errors import ConfigError, nearest
 from cinorms.core.errors import listing as listing  # part of what this module offers
 
-KINDS = {
+TYPES = {
     "string": "text",
     "integer": "a whole number",
     "number": "a number",
@@ -76,13 +76,14 @@ class _FastLoader(_UniqueKeys, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  
     """Reads YAML in C, ten times as fast: Snakemake reads the study and its schemas anew in every job."""
 
 
-def check(document: Any, schema_path: str | Path, file: str, prefix: str = "") -> None:
-    """Raise a ``ConfigError`` for the first thing in ``document`` that ``schema_path`` does not allow.
+def check(document: Any, schema: Mapping[str, Any] | Path, file: str, prefix: str = "") -> None:
+    """Raise a ``ConfigError`` for the first thing in ``document`` that ``schema``, or the one in a file, refuses.
 
     ``file`` names where the document comes from and ``prefix`` the key it stands under, for the message.
     """
     _check_keys_are_text(document, file, prefix)
-    errors = sorted(_validator(str(schema_path)).iter_errors(document), key=_order)
+    stated = load_schema(schema) if isinstance(schema, Path) else schema
+    errors = sorted(_validator()(stated).iter_errors(document), key=_order)
     if errors:
         raise ConfigError(f"{file}: {_message(errors[0], prefix)}")
 
@@ -110,7 +111,8 @@ def load_schema(path: Path) -> Any:
 
 
 @cache
-def _validator(schema_path: str) -> Any:
+def _validator() -> Any:
+    """Return a class of validators that takes whole and finite numbers as Python does."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
@@ -120,9 +122,8 @@ def _validator(schema_path: str) -> Any:
     def is_number(_: object, value: object) -> bool:  # YAML has .nan, which no bound refuses, and .inf
         return is_whole(_, value) or (isinstance(value, float) and math.isfinite(value))
 
-    schema = load_schema(Path(schema_path))
     types = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": is_whole, "number": is_number})
-    return extend(Draft202012Validator, type_checker=types)(schema)  # type: ignore[no-untyped-call]
+    return extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
 
 
 def _check_keys_are_text(document: Any, file: str, key: str) -> None:
@@ -161,7 +162,7 @@ def _where(error: Any, prefix: str) -> str:
 
 def _kind(schema_type: str | list[str]) -> str:
     names = [schema_type] if isinstance(schema_type, str) else schema_type
-    return " or ".join(KINDS[name] for name in names)
+    return " or ".join(TYPES[name] for name in names)
 
 
 def _message(error: Any, prefix: str) -> str:
@@ -184,7 +185,7 @@ def _message(error: Any, prefix: str) -> str:
         case "const":
             return f"{key}: {given} is not allowed; only {_shown(error.validator_value)} is"
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
-            return f"{key}: {given} was given; allowed: {_bounds(error.schema)}"
+            return f"{key}: {given} was given; allowed: {bounds(error.schema)}"
         case "pattern":
             return f"{key}: {given} is not allowed; {error.schema.get('description', error.validator_value)}"
         case "minItems" | "minProperties" | "minLength":
@@ -214,8 +215,8 @@ def _of_alternatives(error: Any, prefix: str) -> str:
 def _alternative(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(map(_plain, schema["enum"]))
-    bounds = _bounds(schema)
-    return f"{_kind(schema['type'])} ({bounds})" if bounds else _kind(schema["type"])
+    limits = bounds(schema)
+    return f"{_kind(schema['type'])} ({limits})" if limits else _kind(schema["type"])
 
 
 def _plain(value: object) -> str:
@@ -229,7 +230,8 @@ def _unknown_key(error: Any, where: str) -> str:
     return f"{full}: there is no such key here; {listing(extra, known)}"
 
 
-def _bounds(schema: dict[str, Any]) -> str:
+def bounds(schema: Mapping[str, Any]) -> str:
+    """Return the bounds of a number in words; nothing where it has none."""
     words = {
         "minimum": "at least",
         "exclusiveMinimum": "more than",

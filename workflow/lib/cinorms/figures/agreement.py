@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from cinorms.analyses.shared import chosen_each, held
-from cinorms.entries.kinds import Selected
+from cinorms.core.labels import model_labels
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfNorms
+from cinorms.figures.options import FigureOptions, OfOneDataset
 from cinorms.figures.texts import widest, wrap
 from cinorms.figures.theme import (
     SHARE_COLOURS,
@@ -18,7 +22,7 @@ from cinorms.figures.theme import (
     base_theme,
     empty,
     finish,
-    is_dark,
+    inks_on_shares,
     selection_said,
     thresholds_said,
 )
@@ -30,7 +34,15 @@ PANELS = {"agreement": "share of flows with the same norm", "kappa_quadratic": "
 CELL, LABELS = 0.62, 1.35
 
 
-def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
+class AgreementOptions(FigureOptions, OfOneDataset, OfNorms):
+    """Options of the matrices."""
+
+    arms: Names = Field(description="Arms of one dataset; of several, every model of each is compared.")
+
+
+def draw(
+    selected: Sequence[Selected], entry: Entry[AgreementOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> Drawn:
     """Return two model by model matrices, agreement and kappa, with the number of flows in each cell."""
     from plotnine import (
         aes,
@@ -49,7 +61,7 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
         theme,
     )
 
-    names = _names(selected)
+    names = model_labels((one.arm, one.model) for one in selected)
     if len(names) < 2:
         return empty(entry, f"agreement needs two models; {names[0] if names else 'none'} alone is there.")
     frame = matrix(chosen_each(selected, entry, vignettes), entry)
@@ -86,13 +98,9 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     )
 
 
-def matrix(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row per panel and ordered pair of models.
-
-    Columns: model_a, model_b, panel, value (missing if undefined), n_flows, label, count, ink.
-    The diagonal has no value: a model agrees with itself.
-    """
-    names = _names(selected)
+def matrix(selected: Sequence[Selected], entry: Entry[AgreementOptions]) -> pd.DataFrame:
+    """Return one row per panel and ordered pair of models; the diagonal has none: a model agrees with itself."""
+    names = model_labels((one.arm, one.model) for one in selected)
     columns = [
         held(one.frame, entry, one.model).set_index("flow")["value"].astype("Float64") for one in selected
     ]
@@ -108,16 +116,31 @@ def matrix(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFra
     frame = pd.concat(parts, ignore_index=True)
     share = frame["panel"] == PANELS["agreement"]
     texts = [f"{v:.0%}" if s else f"{v:.2f}" for v, s in zip(frame["value"].fillna(0), share, strict=True)]
-    dark = frame["value"].fillna(0).clip(0, 1) > 0.75
     return frame.assign(
         label=np.where(frame["value"].isna(), "-", texts),
         count=[f"{n:,}" for n in frame["n_flows"]],
-        ink=np.where(dark & is_dark(SHARE_COLOURS[-1]), "white", "#222222"),
+        ink=inks_on_shares(frame["value"]),
         panel=pd.Categorical(frame["panel"], categories=list(PANELS.values()), ordered=True),
         value=frame["value"].clip(0, 1),
     )
 
 
-def _names(selected: Sequence[Selected]) -> list[str]:
-    arms = {one.arm for one in selected}
-    return [one.model if len(arms) == 1 else f"{one.model}, {one.arm}" for one in selected]
+KINDS = (
+    Kind(
+        name="agreement",
+        about="Matrices of agreement and kappa of every two models.",
+        options=AgreementOptions,
+        function=draw,
+        reads="norms",
+        also=("vignettes",),
+        section="agreement",
+        columns=(
+            Column("model_a", "Model of the row, with its arm where there are several."),
+            Column("model_b", "Model of the column, with its arm where there are several."),
+            Column("n_flows", "Flows for which both models hold a norm."),
+            Column("value", "What the panel shows, none below 0 (missing where it is not defined)."),
+            Column("panel", "Which of the two matrices."),
+            Column("count", "The number of flows as text."),
+        ),
+    ),
+)

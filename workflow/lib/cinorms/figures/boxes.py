@@ -9,11 +9,24 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.entries.kind import Column
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import GROUP_COLOURS, INK, TEXT_SIZE
 
 #: The percentiles that a box shows, in the order of its columns.
 PERCENTILES = {"low": 5, "lower": 25, "median": 50, "upper": 75, "high": 95}
+#: Columns of a box, as `place` and `summary` name them.
+COLUMNS = (
+    Column("row", "Name of the model."),
+    Column("group", "What is compared: the arm, or its condition."),
+    Column("n", "Numbers in the box."),
+    Column("low", "5th percentile."),
+    Column("lower", "Lower quartile."),
+    Column("median", "Median."),
+    Column("upper", "Upper quartile."),
+    Column("high", "95th percentile."),
+    Column("mean", "Mean."),
+)
 EXPLAINED = "Box: quartiles and median; whiskers: 5th to 95th percentile; diamond: mean."
 VIOLIN_EXPLAINED = (
     f"Outline: density of the flows (Gaussian kernel, as wide at its peak everywhere). {EXPLAINED}"
@@ -56,12 +69,12 @@ def outlines(values: pd.DataFrame, placed: pd.DataFrame, keys: Sequence[str]) ->
     bandwidth is Silverman's, 0.9 min(standard deviation, interquartile range / 1.34) n^(-1/5).
     """
     parts = []
-    of = {
+    numbers_of = {
         key: part["value"].to_numpy(dtype=np.float64)
         for key, part in values.groupby(list(keys), observed=True)
     }
     for piece, row in enumerate(placed.to_dict("records")):
-        numbers = of.get(tuple(row[key] for key in keys), np.array([]))
+        numbers = numbers_of.get(tuple(row[key] for key in keys), np.array([]))
         if len(np.unique(numbers)) < 3:
             continue
         x = np.linspace(numbers.min(), numbers.max(), _GRID)

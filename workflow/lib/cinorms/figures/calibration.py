@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from cinorms.analyses.shared import chosen_each, held
+from cinorms.core.labels import NO_NORM, model_labels
 from cinorms.core.scales import LEVELS, SCALES
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfNorms
+from cinorms.figures.options import FigureOptions
 from cinorms.figures.texts import widest, wrap
 from cinorms.figures.theme import (
     INK,
@@ -20,18 +24,24 @@ from cinorms.figures.theme import (
     base_theme,
     empty,
     finish,
+    inks_on_shares,
     selection_said,
     thresholds_said,
 )
 
-NO_NORM = "no norm"
 #: Side of a cell in inches.
 CELL = 0.5
 
 
+class CalibrationOptions(FigureOptions, OfNorms):
+    """Options of the matrices."""
+
+    arms: Names = Field(description="Arms whose norms are compared, with a panel per respondent each.")
+
+
 def draw(
     selected: Sequence[Selected],
-    entry: dict[str, Any],
+    entry: Entry[CalibrationOptions],
     vignettes: Mapping[str, pd.DataFrame],
     planted: Mapping[tuple[str, str], pd.DataFrame],
 ) -> Drawn:
@@ -56,7 +66,7 @@ def draw(
     frame = recovered(chosen_each(selected, entry, vignettes), entry, planted)
     if frame.empty:
         return empty(entry, "nothing was planted here: no respondent that holds norms is among the models.")
-    options = [*SCALES[entry["scales"][selected[0].arm]].options]
+    options = [*SCALES[entry.scales[selected[0].arm]].options]
     across = min(4, frame["panel"].nunique())
     down = -(-frame["panel"].nunique() // across)
     labels = {option: wrap(option, 1.2, TEXT_SIZE - 1) for option in [*options, NO_NORM]}
@@ -97,20 +107,20 @@ def draw(
 
 
 def recovered(
-    selected: Sequence[Selected], entry: Mapping[str, Any], planted: Mapping[tuple[str, str], pd.DataFrame]
+    selected: Sequence[Selected],
+    entry: Entry[CalibrationOptions],
+    planted: Mapping[tuple[str, str], pd.DataFrame],
 ) -> pd.DataFrame:
     """Return a row per respondent, planted level and recovered level (or none).
 
-    Columns: panel, planted, recovered, flows, of (flows planted at the level), share (missing if there are
-    none), label, ink. Respondents that hold no norms (controls) and models have no rows.
+    Respondents that hold no norms (controls) and models have no rows.
     """
-    arms = {one.arm for one in selected}
     parts = []
-    for one in selected:
+    for name, one in zip(model_labels((one.arm, one.model) for one in selected), selected, strict=True):
         truth = planted.get((one.arm, one.model))
         if truth is None or truth["level"].isna().all() or one.frame.empty:
             continue
-        options = [*SCALES[entry["scales"][one.arm]].options]
+        options = [*SCALES[entry.scales[one.arm]].options]
         norms = held(one.frame, entry, one.model)
         level = (
             truth.set_index("flow")["level"]
@@ -123,11 +133,10 @@ def recovered(
         counts = np.zeros((len(options) + 1, len(options)), dtype=int)
         np.add.at(counts, (row[~np.isnan(level)], column), 1)
         across, down = np.meshgrid(options, [NO_NORM, *options])
-        name = one.model if len(arms) == 1 else f"{one.model}, {one.arm}"
-        of = np.broadcast_to(counts.sum(axis=0), counts.shape)
+        in_all = np.broadcast_to(counts.sum(axis=0), counts.shape)
         parts.append(
             pd.DataFrame({"panel": name, "planted": across.ravel(), "recovered": down.ravel()}).assign(
-                flows=counts.ravel(), of=of.ravel()
+                flows=counts.ravel(), of=in_all.ravel()
             )
         )
     if not parts:
@@ -137,16 +146,37 @@ def recovered(
     return frame.assign(
         share=share,
         label=["-" if np.isnan(s) else f"{s:.0%}" if s else "" for s in share],
-        ink=np.where(share.fillna(0) > 0.75, "white", INK),
+        ink=inks_on_shares(share),
         panel=pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
     )
 
 
 def _same(frame: pd.DataFrame) -> str:
-    said = []
-    for name, of in frame.groupby("panel", observed=True, sort=False):
-        kept = of.loc[of["recovered"] != NO_NORM, "flows"].sum()
-        same = of.loc[of["recovered"] == of["planted"], "flows"].sum()
+    parts = []
+    for name, part in frame.groupby("panel", observed=True, sort=False):
+        kept = part.loc[part["recovered"] != NO_NORM, "flows"].sum()
+        same = part.loc[part["recovered"] == part["planted"], "flows"].sum()
         share = f"{same / kept:.0%}" if kept else "none"
-        said.append(f"{name} n = {of['flows'].sum():,} flows, {kept:,} norms, {share} as planted")
-    return f"{'; '.join(said)}."
+        parts.append(f"{name} n = {part['flows'].sum():,} flows, {kept:,} norms, {share} as planted")
+    return f"{'; '.join(parts)}."
+
+
+KINDS = (
+    Kind(
+        name="calibration",
+        about="Norms recovered from planted respondents against those that were planted.",
+        options=CalibrationOptions,
+        function=draw,
+        reads="norms",
+        also=("vignettes", "planted"),
+        section="calibration",
+        columns=(
+            Column("panel", "Name of the respondent, with its arm where there are several."),
+            Column("planted", "Level that was planted."),
+            Column("recovered", "Level of the norm that was recovered, or no norm."),
+            Column("flows", "Flows planted at the one level and recovered at the other."),
+            Column("of", "Flows planted at the level."),
+            Column("share", "flows / of (missing where nothing was planted at the level)."),
+        ),
+    ),
+)

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
-from cinorms.entries.kinds import Selected
+from cinorms.analyses.columns import BASELINE, CONF_HIGH, CONF_LOW, ESTIMATE, LEVEL, STATUS
+from cinorms.core.labels import POOLED, model_labels
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfArms
+from cinorms.figures.options import FigureOptions
 from cinorms.figures.texts import height_of, widest, wrap
 from cinorms.figures.theme import (
     GROUP_COLOURS,
@@ -21,10 +28,14 @@ from cinorms.figures.theme import (
     empty,
     finish,
 )
+from cinorms.study.entry_place import EntryPlace
+from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
     from plotnine import ggplot
 
+#: Kinds of analyses whose table has terms.
+TABLES = ("ordinal_regression", "response_regression", "calibration_coefficients")
 #: How a term without numbers is marked.
 MARKS = {
     "separated": "separated: no finite value",
@@ -32,13 +43,43 @@ MARKS = {
     "constant_factor": "one level only",
     "not_estimated": "not estimated",
 }
-#: What a regression of several models or arms has in the column of the one it is not of.
-POOLED = "pooled"
 #: Room for the labels of levels and for headings in inches; height of one model's line.
 LABELS, HEADINGS, LINE_HEIGHT = 3.0, 5.4, 0.13
 
 
-def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
+class CoefficientsOptions(FigureOptions, OfArms):
+    """Options of the forest plot."""
+
+    arms: Names = Field(description="Arms whose terms are shown.")
+    models: LeftOut[Names] = Field(
+        None, description="Models whose terms are shown; all of the table where left out."
+    )
+    first: LeftOut[int] = Field(
+        None, ge=1, description="Take only the first so many of the models, however many there are."
+    )
+    table: str = Field(description=f"Name of an analysis of kind {', '.join(TABLES[:-1])} or {TABLES[-1]}.")
+    factors: LeftOut[Names] = Field(
+        None, description="Factors of the regression to show; all where left out."
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the analysis, and in it the arms, the models and the factors."""
+        super().check(place)
+        study = place.study
+        analyses = study.settings.analyses
+        fitting = [name for name, stated in analyses.items() if stated["kind"] in TABLES]
+        if self.table not in fitting:
+            raise place.unknown("table", self.table, fitting, "analysis with terms", hint=True)
+        stated, analysis = analyses[self.table], f"of analysis {self.table!r}"
+        place.check_names("arms", self.arms, stated["arms"], f"arm {analysis}")
+        place.check_names(
+            "models", self.models or (), stated.get("models", study.all_models()), f"model {analysis}"
+        )
+        usual = [name for arm in stated["arms"] for name in nameable_factors(study.design(arm))]
+        place.check_names("factors", self.factors or (), stated.get("factors", usual), f"factor {analysis}")
+
+
+def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> Drawn:
     """Return a forest plot of the table: a block per factor, a line per level, a mark per model."""
     from plotnine import (
         element_blank,
@@ -53,7 +94,7 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
 
     frame = terms(selected[0].frame, entry)
     if frame.empty or not frame["estimate"].notna().any():
-        return empty(entry, f"no term of the table '{entry['table']}' has an estimate.")
+        return empty(entry, f"no term of the table '{entry.options.table}' has an estimate.")
     fits = list(frame["fit"].cat.categories)
     lines = _lines(frame)
     y = frame.merge(lines, on=["term", "level"])["y"].to_numpy()
@@ -112,23 +153,20 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
     return plot
 
 
-def terms(table: pd.DataFrame, entry: dict[str, Any]) -> pd.DataFrame:
+def terms(table: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> pd.DataFrame:
     """Return the rows of the regression's table that are shown, in its order.
 
-    Columns: fit (model, with its arm where there are several), term, level, baseline, estimate, conf_low,
-    conf_high, planted (where the table has it), n, status. Thresholds are left out, and of a table with both
-    the terms fitted to planted norms.
+    Thresholds are left out, and of a table with both the terms fitted to planted norms.
     """
     frame = table.rename(columns={"factor": "term"})
     frame = frame[frame["term"].notna() & (frame["term"] != "threshold") & frame["level"].notna()]
     if "source" in frame:
         frame = frame[frame["source"] == "recovered"]
-    frame = frame[frame["arm"].isin([*entry["arms"], POOLED])]
-    frame = frame[frame["model"].isin([*(model for _, model in entry["selected"]), POOLED])]
-    if entry.get("factors"):
-        frame = frame[frame["term"].isin(entry["factors"])]
-    several = len(frame["arm"].unique()) > 1
-    fits = frame["model"] + ", " + frame["arm"] if several else frame["model"]
+    frame = frame[frame["arm"].isin([*entry.arms, POOLED])]
+    frame = frame[frame["model"].isin([*(model for _, model in entry.selected), POOLED])]
+    if entry.options.factors:
+        frame = frame[frame["term"].isin(entry.options.factors)]
+    fits = model_labels(zip(frame["arm"], frame["model"], strict=True))
     known = ["term", "level", "baseline", "estimate", "conf_low", "conf_high", "planted", "n", "status"]
     frame = frame.reindex(columns=known).assign(
         fit=pd.Categorical(fits, categories=list(dict.fromkeys(fits)))
@@ -144,13 +182,13 @@ def _lines(frame: pd.DataFrame) -> pd.DataFrame:
     the top, negative.
     """
     rows: list[dict[str, Any]] = []
-    for term, of in frame.groupby("term", sort=False):
-        baseline = " / ".join(dict.fromkeys(of["baseline"].dropna().astype(str)))
+    for term, part in frame.groupby("term", sort=False):
+        baseline = " / ".join(dict.fromkeys(part["baseline"].dropna().astype(str)))
         title = wrap(f"{str(term).replace('_', ' ')} (baseline: {baseline})", HEADINGS, TEXT_SIZE, bold=True)
         rows.append({"term": term, "level": "", "title": title, "label": ""})
         rows += [
             {"term": term, "level": level, "title": "", "label": wrap(str(level), LABELS, TEXT_SIZE)}
-            for level in dict.fromkeys(of["level"])
+            for level in dict.fromkeys(part["level"])
         ]
     least = LINE_HEIGHT * (len(frame["fit"].cat.categories) + 0.6)
     heights = np.array(
@@ -171,12 +209,36 @@ def _counted(frame: pd.DataFrame) -> str:
     return f"n = norms or answers fitted: {each}; {terms_each}" if each else f"n = {terms_each}"
 
 
-def _more(frame: pd.DataFrame, entry: dict[str, Any]) -> list[str]:
+def _more(frame: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> list[str]:
     counts = frame.loc[frame["status"] != "ok", "status"].value_counts()
     without = ", ".join(f"{n} {MARKS.get(str(s), str(s))}" for s, n in counts.items())
     planted = "Upright mark: the coefficient that was planted." if frame["planted"].notna().any() else ""
     return [
-        f"Terms of the table '{entry['table']}', on the scale of the link (logits where it is the logit).",
+        f"Terms of the table '{entry.options.table}', on the scale of the link (logits where it is the logit).",
         f"Not plain: {without}." if without else "Every term has a finite estimate.",
         planted,
     ]
+
+
+KINDS = (
+    Kind(
+        name="coefficients",
+        about="Terms of an ordinal regression with their intervals, models side by side.",
+        options=CoefficientsOptions,
+        function=draw,
+        reads="table",
+        section="factors",
+        columns=(
+            Column("term", "Factor of the regression."),
+            LEVEL,
+            BASELINE,
+            ESTIMATE,
+            CONF_LOW,
+            CONF_HIGH,
+            Column("planted", "The coefficient that was planted (missing where the table has none)."),
+            Column("n", "Norms or answers fitted."),
+            STATUS,
+            Column("fit", "Model of the regression, with its arm where there are several, or pooled."),
+        ),
+    ),
+)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from cinorms.analyses.deltas import bias_of_flows
 from cinorms.analyses.factors import add_factors
-from cinorms.entries.kinds import Selected
+from cinorms.analyses.options import Expects
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names
 from cinorms.figures import boxes
+from cinorms.figures.options import FigureOptions, check_factor
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
     INK,
@@ -24,17 +30,37 @@ from cinorms.figures.theme import (
     selection_said,
     thresholds_said,
 )
+from cinorms.study.entry_place import EntryPlace
 
 OVERALL = "all flows"
 #: Beyond so many flows in a box their points would cover it.
 MOST_POINTS = 300
 #: What a delta is of, as the axis and the caption say it.
-_OF = {"norms": ("norm", "norm"), "means": ("mean answer", "mean of all valid answers")}
+_HELD = {"norms": ("norm", "norm"), "means": ("mean answer", "mean of all valid answers")}
+
+
+class DeltaOptions(FigureOptions, Expects):
+    """Options of the boxes or violins."""
+
+    arms: Names = Field(description="Arms that are compared, a box each.")
+    shape: Literal["box", "violin"] = Field(
+        "box", description="box: quartiles; violin: their density as well."
+    )
+    by: LeftOut[str] = Field(
+        None,
+        description="A factor of the dataset that gets a panel for each level, beside the one of all flows.",
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the factor in the dataset of every arm."""
+        super().check(place)
+        for arm in self.arms if self.by else ():
+            check_factor(place, "by", arm, str(self.by))
 
 
 def draw(
     selected: Sequence[Selected],
-    entry: dict[str, Any],
+    entry: Entry[DeltaOptions],
     vignettes: Mapping[str, pd.DataFrame],
     expected: Path | None,
 ) -> Drawn:
@@ -43,7 +69,7 @@ def draw(
 
     frame = deltas(selected, entry, vignettes, expected)
     if frame.empty:
-        return empty(entry, f"no flow has both a {_OF[_of(entry)][0]} and an expected value.")
+        return empty(entry, f"no flow has both a {_HELD[entry.options.of][0]} and an expected value.")
     rows = list(dict.fromkeys(one.model for one in selected))
     groups = list(dict.fromkeys(one.arm for one in selected))
     frame = frame.rename(columns={"model": "row", "arm": "group", "delta": "value"})
@@ -52,11 +78,11 @@ def draw(
     frame = frame.assign(panel=frame["panel"].cat.rename_categories(titles))
     placed = boxes.place(_boxes(frame, rows, groups), rows, groups)
     violins = (
-        boxes.outlines(frame, placed, ["row", "group", "panel"]) if entry.get("shape") == "violin" else None
+        boxes.outlines(frame, placed, ["row", "group", "panel"]) if entry.options.shape == "violin" else None
     )
     unit = _unit(entry)
-    axis = f"{_OF[_of(entry)][0]} less expected value ({unit.split()[0]}; above 0: more acceptable)"
-    plot = ggplot() + base_theme() + labs(x=axis, y="")
+    axis = f"{_HELD[entry.options.of][0]} less expected value ({unit.split()[0]}; above 0: more acceptable)"
+    plot = ggplot(placed) + base_theme() + labs(x=axis, y="")
     for layer in boxes.layers(placed, rows, groups, zero=True, violins=violins):
         plot += layer
     points = _points(frame, rows, groups)
@@ -69,48 +95,50 @@ def draw(
     return finish(plot, entry, size, _said(placed, entry, len(groups) > 1), *_more(entry, unit))
 
 
-def _of(entry: Mapping[str, Any]) -> str:
-    return str(entry.get("of", "norms"))
+def _range(entry: Entry[DeltaOptions]) -> tuple[float, float] | None:
+    """Return the range of the points that the deltas of the first arm are counted in; None: of levels."""
+    points = entry.options.embedding
+    return entry.design[entry.arms[0]].expected_range or ((points[0], points[-1]) if points else None)
 
 
-def _unit(entry: Mapping[str, Any]) -> str:
+def _unit(entry: Entry[DeltaOptions]) -> str:
     """Return what the deltas of the first arm are counted in."""
-    between = entry["design"][entry["arms"][0]]["expected_range"]
+    between = _range(entry)
     return f"points from {between[0]:g} to {between[1]:g}" if between else "levels from -2 to 2"
 
 
-def _said(placed: pd.DataFrame, entry: Mapping[str, Any], arms: bool) -> str:
+def _said(placed: pd.DataFrame, entry: Entry[DeltaOptions], arms: bool) -> str:
     whole = placed[placed["panel"] == placed["panel"].cat.categories[0]]
-    digits = ".1f" if entry["design"][entry["arms"][0]]["expected_range"] else ".2f"
+    digits = ".1f" if _range(entry) else ".2f"
     means = ", ".join(
         f"{row}{f' ({group})' if arms else ''} {mean:+{digits}} (n = {n:,})" if n else f"{row} none"
         for row, group, mean, n in whole[["row", "group", "mean", "n"]].itertuples(index=False)
     )
-    shape = boxes.VIOLIN_EXPLAINED if entry.get("shape") == "violin" else boxes.EXPLAINED
+    shape = boxes.VIOLIN_EXPLAINED if entry.options.shape == "violin" else boxes.EXPLAINED
     return f"Mean delta and flows: {means}. {shape}"
 
 
-def _more(entry: Mapping[str, Any], unit: str) -> tuple[str, ...]:
-    what = _OF[_of(entry)][1]
-    t_vals = sorted(set(entry["t_val"].values()))
+def _more(entry: Entry[DeltaOptions], unit: str) -> tuple[str, ...]:
+    what = _HELD[entry.options.of][1]
+    t_vals = sorted(set(entry.t_val.values()))
     enough = (
         f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers." if any(t_vals) else ""
     )
     return (
         f"Delta is the {what} less the expected value of the same flow, both in {unit}. Flows without a "
-        f"{_OF[_of(entry)][0]} or without an expected value are left out.",
-        thresholds_said(entry) if _of(entry) == "norms" else enough,
+        f"{_HELD[entry.options.of][0]} or without an expected value are left out.",
+        thresholds_said(entry) if entry.options.of == "norms" else enough,
         selection_said(entry),
     )
 
 
 def deltas(
     selected: Sequence[Selected],
-    entry: Mapping[str, Any],
+    entry: Entry[DeltaOptions],
     vignettes: Mapping[str, pd.DataFrame],
     expected: Path | None = None,
 ) -> pd.DataFrame:
-    """Return one row per flow that has a value and an expected value: arm, model, flow, delta, panel.
+    """Return one row per flow that has a value and an expected value.
 
     With ``by`` each flow comes twice, under "all flows" and under its level of that factor.
     """
@@ -118,9 +146,10 @@ def deltas(
     frame = table.loc[table["delta_status"] == "ok", ["arm", "model", "flow", "delta"]]
     frame = frame.assign(delta=frame["delta"].astype(np.float64))
     parts = [frame.assign(panel=OVERALL)]
-    for arm, of in frame.groupby("arm", sort=False) if "by" in entry else ():
-        levels = add_factors(of, vignettes[str(arm)], [entry["by"]])[entry["by"]]
-        parts.append(of.assign(panel=levels.astype(str)))
+    by = entry.options.by
+    for arm, part in frame.groupby("arm", sort=False) if by else ():
+        levels = add_factors(part, vignettes[str(arm)], [str(by)])[by]
+        parts.append(part.assign(panel=levels.astype(str)))
     whole = pd.concat(parts, ignore_index=True)
     order = list(dict.fromkeys([OVERALL, *whole["panel"]]))
     return whole.assign(panel=pd.Categorical(whole["panel"], categories=order, ordered=True))
@@ -147,3 +176,20 @@ def _boxes(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> p
 def _jitter(flows: pd.Series[int]) -> np.ndarray[Any, Any]:
     """Return a shift between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio."""
     return np.asarray((flows.to_numpy() * 0.618034) % 1 * 0.8 - 0.4)
+
+
+KINDS = (
+    Kind(
+        name="delta",
+        about="Norm or mean answer less expected value, per model and by factor.",
+        options=DeltaOptions,
+        function=draw,
+        reads="norms",
+        also=("vignettes", "expected"),
+        section="delta",
+        columns=(
+            Column("panel", "all flows, or the level of the factor that ``by`` names."),
+            *boxes.COLUMNS,
+        ),
+    ),
+)

@@ -4,17 +4,38 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
+from pydantic import Field
 
-from cinorms.analyses.counts import answer_counts
+from cinorms.analyses.counts import ANSWER_COUNTS, answer_counts
 from cinorms.core.scales import LEVELS
-from cinorms.entries.kinds import Selected
-from cinorms.figures.theme import LEVEL_COLOURS, STATUS_COLOURS, STATUS_LABELS, Drawn, base_theme, note
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfArms
+from cinorms.figures.options import FigureOptions
+from cinorms.figures.theme import (
+    LEVEL_COLOURS,
+    STATUS_COLOURS,
+    STATUS_LABELS,
+    Drawn,
+    base_theme,
+    ink_on,
+    note,
+)
 
 
-def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
+class DistributionOptions(FigureOptions, OfArms):
+    """Options of the stacked bars."""
+
+    arms: Names = Field(description="Arms whose answers are shown, one panel each.")
+    models: LeftOut[Names] = Field(
+        None, description="Models to show, in this order; all of the arms' where left out."
+    )
+
+
+def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> Drawn:
     """Return one stacked bar per model and arm: unacceptable left, acceptable right, invalid last."""
     from plotnine import (
         aes,
@@ -57,15 +78,15 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any]) -> Drawn:
         + labs(
             x="",
             y="share of all answers",
-            title=entry.get("title", ""),
-            caption=note(entry["planted"], _numbers(totals)),
+            title=entry.options.title,
+            caption=note(entry.planted, _numbers(totals)),
         )
         + base_theme()
-        + theme(figure_size=_size(entry, len(models), len(arms)))
+        + theme(figure_size=_size(entry.options, len(models), len(arms)))
     )
     if len(arms) > 1:
         plot += facet_wrap("arm", ncol=1)
-    width, height = _size(entry, len(models), len(arms))
+    width, height = _size(entry.options, len(models), len(arms))
     return Drawn(plot, width, height, caption)
 
 
@@ -95,17 +116,12 @@ def segments(counts: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(
         middle=bars.cumsum() - frame["share"] / 2,
         label=[f"{s:.0%}" if s >= 0.04 else "" for s in frame["share"]],
-        ink=["white" if _is_dark(c) else "#222222" for c in frame["colour"]],
+        ink=[ink_on(c) for c in frame["colour"]],
     )
 
 
-def _is_dark(colour: str) -> bool:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 140
-
-
-def _size(entry: dict[str, Any], models: int, arms: int) -> tuple[float, float]:
-    return entry.get("width", 9.0), entry.get("height", 1.9 + arms * (0.3 + 0.42 * models))
+def _size(options: DistributionOptions, models: int, arms: int) -> tuple[float, float]:
+    return options.width or 9.0, options.height or 1.9 + arms * (0.3 + 0.42 * models)
 
 
 def _numbers(totals: pd.Series) -> str:
@@ -114,21 +130,34 @@ def _numbers(totals: pd.Series) -> str:
     return f"n = {each} answers per model, {int(totals.sum()):,} in all. Nothing was filtered."
 
 
-def _caption(counts: pd.DataFrame, totals: pd.Series, entry: dict[str, Any]) -> str:
+def _caption(counts: pd.DataFrame, totals: pd.Series, entry: Entry[DistributionOptions]) -> str:
     of_model = counts["count"].groupby(counts["model"], sort=False).sum()
     without_level = (
         counts["count"].where(counts["status"] != "ok", 0).groupby(counts["model"], sort=False).sum()
     )
     invalid = (without_level / of_model).dropna()  # over all arms; nothing for a model without answers
     worst = invalid.idxmax() if len(invalid) else ""
-    said = (
+    most = (
         f" The most invalid answers came from {worst}: {invalid.max():.1%}."
         if worst and invalid.max()
         else ""
     )
     return note(
-        entry["planted"],
+        entry.planted,
         "Share of each answer and of each kind of invalid answer, per model, before any filtering. "
         + _numbers(totals)
-        + said,
+        + most,
     )
+
+
+KINDS = (
+    Kind(
+        name="distribution",
+        about="Stacked share of each answer level and each invalid status per model, before any filtering.",
+        options=DistributionOptions,
+        function=draw,
+        reads="answers",
+        section="answers",
+        columns=(*ANSWER_COUNTS, Column("segment", "What the bar's segment is called in the legend.")),
+    ),
+)

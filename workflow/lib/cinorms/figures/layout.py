@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -23,11 +23,6 @@ STRETCH = 1.4
 SPACE = 0.06
 #: What title, legend and note take of the height.
 AROUND = 1.3
-
-
-#: Where the parameters of contextual integrity stand unless the entry says otherwise: outer factor first.
-ROWS = ("sender", "transmission_principle")
-COLUMNS = ("recipient", "information_type")
 
 
 @dataclass(frozen=True)
@@ -103,21 +98,8 @@ class Layout:
         return x, y
 
 
-def placed(entry: Mapping[str, Any], factors: Sequence[str]) -> dict[str, list[str]]:
-    """Return the factors in ``rows``, ``columns`` and ``pages``, as the entry says or by default."""
-    pages = [entry["pages"]] if "pages" in entry else []
-    usual = {"rows": ROWS, "columns": COLUMNS}
-    taken = {*pages, *(f for side in usual for f in entry.get(side, []))}
-    sides = {
-        side: list(entry.get(side) or [f for f in usual[side] if f in factors and f not in taken])
-        for side in usual
-    }
-    return {**sides, "pages": pages}
-
-
-def lay_out(rows: Side, columns: Side, key_height: float, entry: Mapping[str, Any]) -> Layout:
-    """Return the layout with the largest cells that fit the entry's ``width`` and ``height``, or A3."""
-    given = (entry.get("width"), entry.get("height"))
+def lay_out(rows: Side, columns: Side, key_height: float, given: tuple[float | None, float | None]) -> Layout:
+    """Return the layout with the largest cells that fit the width and height that are ``given``, or A3."""
     papers = [(given[0] or w, given[1] or h) for w, h in (A3, A3[::-1])]
     tried = [_fit(rows, columns, paper, key_height, text) for paper, text in product(papers, _texts())]
     fitting = [one for one in tried if one.text * LINE / 72 <= min(one.cell) * 1.02]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
+from pydantic import Field
 
 from cinorms.analyses.shared import chosen_each, thresholds
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import boxes
+from cinorms.figures.options import FigureOptions
 from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_said, thresholds_said
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
@@ -21,7 +24,15 @@ PANELS = {
 }
 
 
-def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
+class MinorityOptions(FigureOptions, OfNorms):
+    """Options of the boxes."""
+
+    arms: Names = Field(description="Arms that are compared, a box each.")
+
+
+def draw(
+    selected: Sequence[Selected], entry: Entry[MinorityOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> Drawn:
     """Return a box per model in two panels: distance of minority answers from the norm, their variance."""
     from plotnine import facet_wrap, ggplot, labs, theme
 
@@ -34,10 +45,10 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     plot = ggplot() + base_theme() + labs(x="", y="") + facet_wrap("panel", nrow=1, scales="free_x")
     for layer in boxes.layers(placed, rows, groups):
         plot += layer
-    of = frame[frame["panel"] == "deviation"]
+    shown = frame[frame["panel"] == "deviation"]
     counts = ", ".join(
         f"{row}{' ' + group if len(groups) > 1 else ''} {n:,} of {kept:,}"
-        for row, group, n, kept in zip(of["row"], of["group"], of["n"], of["kept"], strict=True)
+        for row, group, n, kept in zip(shown["row"], shown["group"], shown["n"], shown["kept"], strict=True)
     )
     size = (9.5, 2.2 + boxes.height(len(rows), len(groups)))
     return finish(
@@ -52,13 +63,31 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     )
 
 
-def deviations(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
+def deviations(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -> pd.DataFrame:
     """Return a row per arm, model and panel: row (model), group (arm), panel, kept (flows), n and its box."""
     rows = []
     for one in selected:
-        kept = one.frame[assessment.status(one.frame, *thresholds(entry, one.model)) == "kept"]
+        kept = one.frame[assessment.status(one.frame, thresholds(entry, one.model)) == "kept"]
         found = survivorship.minority(kept)
         for panel in PANELS:
             numbers = boxes.summary(found[panel].to_numpy(dtype="float64"))
             rows.append({"row": one.model, "group": one.arm, "panel": panel, "kept": len(kept), **numbers})
     return pd.DataFrame(rows)
+
+
+KINDS = (
+    Kind(
+        name="minority",
+        about="Deviation of the answers outside a norm from it, and their variance.",
+        options=MinorityOptions,
+        function=draw,
+        reads="norms",
+        also=("vignettes",),
+        section="sensitivity",
+        columns=(
+            *boxes.COLUMNS,
+            Column("panel", "Which of the two numbers."),
+            Column("kept", "Flows with a norm."),
+        ),
+    ),
+)

@@ -6,23 +6,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from pydantic import Field
 
+from cinorms.analyses.columns import MODEL
 from cinorms.analyses.shared import chosen_each, thresholds
 from cinorms.core import tables
+from cinorms.core.labels import NORM_LABELS
 from cinorms.core.scales import LEVELS, SCALES
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfNorms
+from cinorms.figures.options import FigureOptions
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
-    INK,
     LEVEL_COLOURS,
     NORM_COLOURS,
-    NORM_LABELS,
     TEXT_SIZE,
     Drawn,
     base_theme,
     empty,
     finish,
-    is_dark,
+    ink_on,
     selection_said,
     thresholds_said,
 )
@@ -32,7 +36,15 @@ from cinorms.norms import assessment
 _LABELLED = 0.04
 
 
-def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
+class NormDistributionOptions(FigureOptions, OfNorms):
+    """Options of the stacked bars."""
+
+    arms: Names = Field(description="Arms whose norms are shown, one panel each.")
+
+
+def draw(
+    selected: Sequence[Selected], entry: Entry[NormDistributionOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> Drawn:
     """Return a stacked bar per model: norms from the lowest level to the highest, then flows without one."""
     from plotnine import (
         aes,
@@ -95,16 +107,12 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     )
 
 
-def bars(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row per arm, model and segment, in drawing order.
-
-    Columns: panel (arm), model, segment (the level's words, or why there is no norm), flows, of (all flows),
-    share, start and end (on the bar), label, colour, ink.
-    """
+def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:
+    """Return one row per arm, model and segment, in drawing order, with its start and end on the bar."""
     rows: list[dict[str, Any]] = []
     for one in selected:
-        options = SCALES[entry["scales"][one.arm]].options
-        status = assessment.status(one.frame, *thresholds(entry, one.model)).astype(str)
+        options = SCALES[entry.scales[one.arm]].options
+        status = assessment.status(one.frame, thresholds(entry, one.model)).astype(str)
         held = one.frame["value"].where(status == "kept").value_counts()
         gone = status.value_counts()
         counts = [(o, int(held.get(v, 0)), LEVEL_COLOURS[v]) for o, v in zip(options, LEVELS, strict=True)]
@@ -130,7 +138,28 @@ def bars(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame
     return frame.assign(
         share=share,
         label=[f"{s:.0%}" for s in share],
-        ink=["white" if is_dark(c) else INK for c in frame["colour"]],
+        ink=[ink_on(c) for c in frame["colour"]],
         panel=pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
         segment=pd.Categorical(frame["segment"], categories=[*levels, *NORM_LABELS.values()], ordered=True),
     )
+
+
+KINDS = (
+    Kind(
+        name="norm_distribution",
+        about="Stacked share of the norms at each level and of the flows without a norm, per model.",
+        options=NormDistributionOptions,
+        function=draw,
+        reads="norms",
+        also=("vignettes",),
+        section="answers",
+        columns=(
+            Column("panel", "Name of the arm."),
+            MODEL,
+            Column("segment", "The words of the level, or why there is no norm."),
+            Column("flows", "Flows of the segment."),
+            Column("of", "All flows of the model in the arm."),
+            Column("share", "flows / of."),
+        ),
+    ),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,23 +12,25 @@ import pandas as pd
 from cinorms.analyses.factors import add_factors
 from cinorms.analyses.shared import chosen, thresholds
 from cinorms.core.errors import ConfigError
+from cinorms.core.labels import NO_NORM, NORM_LABELS, model_labels
 from cinorms.core.scales import LEVELS, SCALES, Scale
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
 from cinorms.figures.cells import SHAPES, centres, corners, geom_cells
-from cinorms.figures.layout import AROUND, SPACE, Layout, Side, lay_out, placed
+from cinorms.figures.layout import AROUND, SPACE, Layout, Side, lay_out
+from cinorms.figures.places import NormsOptions
 from cinorms.figures.texts import LINE, width_of
 from cinorms.figures.theme import (
     INK,
     LEVEL_COLOURS,
     MARGIN,
     NO_NORM_COLOUR,
-    NORM_LABELS,
     TEXT_SIZE,
     Drawn,
     base_theme,
     empty,
     finish,
-    is_dark,
+    ink_on,
     selection_said,
     thresholds_said,
 )
@@ -36,7 +39,6 @@ from cinorms.norms import assessment
 if TYPE_CHECKING:
     from plotnine import ggplot
 
-NO_NORM = "no norm"
 TIE = "tie"
 #: Height of a line of the key and of the shape in it, in inches.
 KEY_LINE, KEY_SHAPE = 0.26, 0.19
@@ -45,22 +47,22 @@ LEAST_WIDTH = 7.5
 
 
 def cells(
-    selected: Sequence[Selected], entry: Mapping[str, Any], vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Return one row per flow and model: what is shown there and why.
 
     Columns: part (place in the key), arm, model, flow, the factors placed, value (missing where there is no
-    norm), status (of `norms.status`), tie (the most frequent levels were tied), shown (the level's words or
-    "no norm"). Raises `ConfigError` where two flows of a model come to one cell.
+    norm), status (of `assessment.status`), tie (the most frequent levels were tied), shown (the level's words
+    or "no norm"). Raises `ConfigError` where two flows of a model come to one cell.
     """
-    at = placed(entry, entry["design"][selected[0].arm]["factors"])
+    at = entry.options.placed(entry.design[selected[0].arm].factors)
     factors = [factor for side in at.values() for factor in side]
     parts = []
     for number, one in enumerate(selected):
         norms = chosen(one.frame, entry, vignettes[one.arm])
-        status = assessment.status(norms, *thresholds(entry, one.model)).astype(str)
+        status = assessment.status(norms, thresholds(entry, one.model)).astype(str)
         value = norms["value"].where(status == "kept")
-        scale = SCALES[entry["scales"][one.arm]]
+        scale = SCALES[entry.scales[one.arm]]
         frame = pd.DataFrame({"part": number, "arm": one.arm, "model": one.model, "flow": norms["flow"]})
         frame = frame.assign(value=value, status=status, tie=norms["tie"] & (norms["n_valid"] > 0))
         parts.append(add_factors(frame.assign(shown=_shown(value, scale)), vignettes[one.arm], factors))
@@ -73,25 +75,27 @@ def cells(
     return whole.astype(kinds)
 
 
-def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
+def draw(
+    selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> Drawn:
     """Return the heatmap: a cell per flow, a part of it per model; a page for each level of ``pages``."""
     if len(selected) not in SHAPES:
         raise ConfigError(
-            f"figures.{entry['name']}: {len(selected)} models (in all arms together) were given; a cell has "
+            f"figures.{entry.name}: {len(selected)} models (in all arms together) were given; a cell has "
             "room for 1, 2 or 4: name them under 'models'"
         )
     frame = cells(selected, entry, vignettes)
     if frame.empty:
         return empty(entry, "no flow has the levels selected.")
-    at = placed(entry, entry["design"][selected[0].arm]["factors"])
-    names = key_names(selected)
+    at = entry.options.placed(entry.design[selected[0].arm].factors)
+    names = model_labels((one.arm, one.model) for one in selected)
     rows, columns = _side(frame, at["rows"]), _side(frame, at["columns"])
-    layout = lay_out(rows, columns, KEY_LINE * len(names), entry)
+    layout = lay_out(rows, columns, KEY_LINE * len(names), (entry.options.width, entry.options.height))
     key = _key_lines(names, layout)
-    scale = SCALES[entry["scales"][selected[0].arm]]
+    scale = SCALES[entry.scales[selected[0].arm]]
     pages = [("", frame)]
     if at["pages"]:
-        pages = [(str(level), of) for level, of in frame.groupby(at["pages"][0], observed=True)]
+        pages = [(str(level), part) for level, part in frame.groupby(at["pages"][0], observed=True)]
     size = _size(layout, len(key), [*scale.options, NO_NORM])
     more = (
         f"All {len(pages)} pages, one for each {at['pages'][0].replace('_', ' ')}: {_counts(frame, names)} "
@@ -103,19 +107,14 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
         selection_said(entry),
     )
     drawn = []
-    for level, of in pages:
-        titled = {**entry, "title": ": ".join(part for part in (entry.get("title", ""), level) if part)}
-        page = _page(of, layout, at, key, scale, len(selected))
-        drawn.append(finish(page, titled, size, f"{_where(at)} {_counts(of, names)}", *more))
+    for level, part in pages:
+        title = ": ".join(words for words in (entry.options.title, level) if words)
+        titled = replace(entry, options=entry.options.model_copy(update={"title": title}))
+        page = _page(part, layout, at, key, scale, len(selected))
+        drawn.append(finish(page, titled, size, f"{_where(at)} {_counts(part, names)}", *more))
     return Drawn(
         drawn[0].plot, drawn[0].width, drawn[0].height, drawn[0].caption, tuple(d.plot for d in drawn[1:])
     )
-
-
-def key_names(selected: Sequence[Selected]) -> list[str]:
-    """Return the name of each part of a cell: the model, with its arm where there are several."""
-    arms = {one.arm for one in selected}
-    return [one.model if len(arms) == 1 else f"{one.model}, {one.arm}" for one in selected]
 
 
 def _shown(value: pd.Series[Any], scale: Scale) -> pd.Categorical[Any]:
@@ -126,13 +125,13 @@ def _shown(value: pd.Series[Any], scale: Scale) -> pd.Categorical[Any]:
 
 
 def _crowded(
-    entry: Mapping[str, Any], vignettes: pd.DataFrame, flows: pd.Series[int], factors: Sequence[str]
+    entry: Entry[NormsOptions], vignettes: pd.DataFrame, flows: pd.Series[int], factors: Sequence[str]
 ) -> str:
     asked = vignettes[vignettes["flow"].isin(flows)]
-    free = [f for f in entry["design"][entry["selected"][0][0]]["factors"] if f not in factors]
+    free = [f for f in entry.design[entry.selected[0][0]].factors if f not in factors]
     loose = [f for f in free if len(asked[f].unique()) > 1]
     return (
-        f"figures.{entry['name']}: several flows come to one cell; factors {loose} have no place: name them "
+        f"figures.{entry.name}: several flows come to one cell; factors {loose} have no place: name them "
         "under rows, columns or pages, or choose one level of each under select"
     )
 
@@ -184,7 +183,7 @@ def _page(
     )
     options = [*scale.options, NO_NORM]
     colours = dict(zip(options, [*LEVEL_COLOURS.values(), NO_NORM_COLOUR], strict=True))
-    inks = {option: "white" if is_dark(colour) else INK for option, colour in colours.items()}
+    inks = {option: ink_on(colour) for option, colour in colours.items()}
     ties = ties.assign(ink=frame["shown"].astype(str).map(inks).to_numpy())[frame["tie"].to_numpy(dtype=bool)]
     (left, right), (low, high) = _bounds(layout, len(key))
     plot = ggplot(shapes, aes("x", "y")) + geom_cells(aes(group="group", fill="shown"))
@@ -346,3 +345,20 @@ def _reasons(frame: pd.DataFrame) -> str:
     reasons = ", ".join(f"{NORM_LABELS[str(s)]} {int(n):,}" for s, n in gone.items())
     everyone = " No model holds any norm here." if len(frame) == gone.sum() else ""
     return f"Without a norm: {reasons} (of {len(frame):,}).{everyone}"
+
+
+KINDS = (
+    Kind(
+        name="norms",
+        about="A heatmap of the norms over the factors of a dataset; one, two or four models in a cell.",
+        options=NormsOptions,
+        function=draw,
+        reads="norms",
+        also=("vignettes",),
+        section="answers",
+        columns=(
+            Column("group", "Number of the part of a cell, a row for each of its corners."),
+            Column("shown", "What the part shows: the words of the level, or no norm."),
+        ),
+    ),
+)

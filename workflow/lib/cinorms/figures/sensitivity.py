@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
+from pydantic import Field
 
-from cinorms.analyses.shared import chosen_each
-from cinorms.entries.kinds import Selected
+from cinorms.analyses.shared import chosen_each, grid
+from cinorms.core.labels import model_labels
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfFlows
+from cinorms.figures.options import FigureOptions
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
     GROUP_COLOURS,
@@ -26,7 +30,15 @@ from cinorms.stats import survivorship
 PANEL = (2.25, 1.9)
 
 
-def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping[str, pd.DataFrame]) -> Drawn:
+class SensitivityOptions(FigureOptions, OfFlows):
+    """Options of the lines."""
+
+    arms: Names = Field(description="Arms whose norms are counted, with a panel per model each.")
+
+
+def draw(
+    selected: Sequence[Selected], entry: Entry[SensitivityOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> Drawn:
     """Return a panel per model: share of flows kept over t_maj, a line for each t_val."""
     from plotnine import (
         aes,
@@ -78,21 +90,19 @@ def draw(selected: Sequence[Selected], entry: dict[str, Any], vignettes: Mapping
     )
 
 
-def kept_shares(selected: Sequence[Selected], entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row per model, t_val and t_maj: panel, line, majority, flows, kept, share (kept / flows)."""
-    arms = {one.arm for one in selected}
+def kept_shares(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> pd.DataFrame:
+    """Return one row per model, t_val and t_maj with the flows kept."""
     parts = []
-    for one in selected:
+    for name, one in zip(model_labels((one.arm, one.model) for one in selected), selected, strict=True):
         if one.frame.empty:
             continue
         asked = int(one.frame["n_asked"].max())
-        t_vals = [t for t in entry["t_vals"] if t <= asked]
-        table = survivorship.discarded(one.frame, t_vals, entry["t_majs"])
-        parts.append(table.assign(panel=one.model if len(arms) == 1 else f"{one.model}, {one.arm}"))
+        table = survivorship.discarded(one.frame, [under for under in grid(entry) if under.t_val <= asked])
+        parts.append(table.assign(panel=name))
     if not parts:
         return pd.DataFrame()
     frame = pd.concat(parts, ignore_index=True)
-    majorities = {str(t): t if t == "plurality" else f"{t:.0%}" for t in entry["t_majs"]}
+    majorities = {str(t): t if t == "plurality" else f"{t:.0%}" for t in entry.t_majs}
     lines = {t: f"at least {t}" for t in sorted(set(frame["t_val"]))}
     return pd.DataFrame(
         {
@@ -115,3 +125,24 @@ def _extremes(frame: pd.DataFrame) -> str:
         f"The fewest flows are kept by {model} with {least['line']} valid answers and {least['majority']}: "
         f"{least['kept']:,} of {least['flows']:,}."
     )
+
+
+KINDS = (
+    Kind(
+        name="sensitivity",
+        about="Share of flows that keep a norm as T_maj and T_val rise, per model.",
+        options=SensitivityOptions,
+        function=draw,
+        reads="norms",
+        also=("vignettes",),
+        section="sensitivity",
+        columns=(
+            Column("panel", "Name of the model, with its arm where there are several."),
+            Column("line", "Valid answers that a flow needs for a norm."),
+            Column("majority", "Share of the valid answers that must agree, or plurality."),
+            Column("flows", "Flows that were asked."),
+            Column("kept", "Flows that keep a norm."),
+            Column("share", "kept / flows."),
+        ),
+    ),
+)

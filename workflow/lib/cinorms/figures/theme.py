@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from cinorms.core.files import replacing
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.scales import LEVELS
-from cinorms.entries.kinds import PLANTED_MARK
+from cinorms.entries.entry import Entry
+from cinorms.entries.options import OfFlows
+from cinorms.figures.options import FigureOptions
 from cinorms.figures.texts import wrap
 
 if TYPE_CHECKING:
@@ -36,14 +40,15 @@ STATUS_COLOURS = {
     "invalid": "#8c8c8c",
 }
 STATUS_LABELS = {"needs_context": "asks for context", "invalid": "invalid (reason not published)"}
-#: Why a flow has no norm, as a caption says it; and its grey in a bar of norms.
-NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
+#: The grey of a flow without a norm in a bar of norms, by reason.
 NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
 #: Colours of groups that are compared (arms, thresholds), with the marker that says the same in grey.
 GROUP_COLOURS = ("#1f4e79", "#e69f00", "#7fb7a3", "#a8326e", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a")
 GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: From none to all of something, light to dark.
 SHARE_COLOURS = ("#f7f7f7", "#c9dbe8", "#7ba6c6", "#2f6690")
+#: Text on shares up to this is dark.
+LIGHT_SHARES = 0.75
 INK = "#222222"
 
 #: Dots per inch of a PNG.
@@ -100,26 +105,28 @@ def note(planted: bool, *parts: str) -> str:
     return "\n".join([*(part for part in parts if part), *([PLANTED_MARK] if planted else [])])
 
 
-def finish(plot: ggplot, entry: Mapping[str, Any], size: tuple[float, float], said: str, *more: str) -> Drawn:
-    """Return the figure with theme, title and note; ``said`` stands under it, ``more`` in the caption only.
+def finish(
+    plot: ggplot, entry: Entry[FigureOptions], size: tuple[float, float], under: str, *more: str
+) -> Drawn:
+    """Return the figure with theme, title and note; ``under`` appears under it, ``more`` in the caption only.
 
-    ``size`` is what the entry's ``width`` and ``height`` replace, in inches.
+    ``size`` in inches is used where the entry states no ``width`` or ``height``.
     """
     from plotnine import labs, theme
 
-    width, height = entry.get("width", size[0]), entry.get("height", size[1])
+    width, height = entry.options.width or size[0], entry.options.height or size[1]
     inside = width - 2 * MARGIN
-    title = wrap(entry.get("title", ""), inside, TITLE_SIZE, bold=True)
-    under = wrap(note(entry["planted"], said), inside, NOTE_SIZE)
-    plot += [labs(title=title, caption=under), theme(figure_size=(width, height))]
-    return Drawn(plot, width, height, note(entry["planted"], said, *more))
+    title = wrap(entry.options.title, inside, TITLE_SIZE, bold=True)
+    caption = wrap(note(entry.planted, under), inside, NOTE_SIZE)
+    plot += [labs(title=title, caption=caption), theme(figure_size=(width, height))]
+    return Drawn(plot, width, height, note(entry.planted, under, *more))
 
 
-def empty(entry: Mapping[str, Any], reason: str) -> Drawn:
+def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     """Return a figure that shows nothing but why there is nothing to show."""
     from plotnine import aes, element_blank, geom_text, ggplot, labs, theme
 
-    width = entry.get("width", 6.0)
+    width = entry.options.width or 6.0
     text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
     plot = ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), aes("x", "y", label="label"))
     plot += [geom_text(size=11, color=INK), labs(x="", y=""), base_theme()]
@@ -127,14 +134,14 @@ def empty(entry: Mapping[str, Any], reason: str) -> Drawn:
     return finish(plot, entry, (6.0, 2.5), "n = 0.", f"Nothing to show: {reason}")
 
 
-def thresholds_said(entry: Mapping[str, Any]) -> str:
+def thresholds_said(entry: Entry[Any]) -> str:
     """Return in words which norms were kept: every model's t_val, and the t_maj."""
-    t_vals = {model: entry["t_val"][model] for _, model in entry["selected"]}
+    t_vals = {model: entry.t_val[model] for _, model in entry.selected}
     usual = max(set(t_vals.values()), key=list(t_vals.values()).count, default=0)
     others = [f"{t} for {model}" for model, t in t_vals.items() if t != usual]
     enough = f"at least {usual} valid answers" if usual > 1 else "at least one valid answer"
     least = enough + (f" ({', '.join(others)})" if others else "")
-    t_maj = entry["t_maj"]
+    t_maj = entry.t_maj
     agree = (
         "the most frequent level"
         if t_maj == "plurality"
@@ -143,9 +150,9 @@ def thresholds_said(entry: Mapping[str, Any]) -> str:
     return f"Norms: {least}, {agree}."
 
 
-def selection_said(entry: Mapping[str, Any]) -> str:
+def selection_said(entry: Entry[OfFlows]) -> str:
     """Return in words which flows were chosen."""
-    select = entry.get("select") or {}
+    select = entry.options.select or {}
     if not select:
         return ""
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
@@ -153,9 +160,22 @@ def selection_said(entry: Mapping[str, Any]) -> str:
 
 
 def is_dark(colour: str) -> bool:
-    """Tell whether white text reads better on ``colour`` than black."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 140
+    """Tell whether white has more contrast than black on ``colour`` (WCAG 2): small numbers stand on it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    # Contrast to white is 1.05 / (luminance + 0.05), to black (luminance + 0.05) / 0.05.
+    return (luminance + 0.05) ** 2 < 1.05 * 0.05
+
+
+def ink_on(colour: str) -> str:
+    """Return the colour of a figure's text on ``colour``."""
+    return "white" if is_dark(colour) else INK
+
+
+def inks_on_shares(shares: pd.Series[float]) -> npt.NDArray[np.str_]:
+    """Return the colour of text on each of ``shares`` as `SHARE_COLOURS` show them."""
+    return np.where(shares.fillna(0) > LIGHT_SHARES, "white", INK)
 
 
 #: Columns that say where and in which colour something is drawn, not what.
@@ -181,19 +201,16 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     # Text stays text in SVG and PDF (searchable, editable), and equal figures are equal files.
     mpl.rcParams.update({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "cinorms"})
     first = _figure(drawn, drawn.plot)
-    for path, facts in ((Path(png), {"Software": None}), (Path(svg), {"Date": None})):
-        part = path.with_name(f"{path.stem}.part{path.suffix}")
-        first.savefig(part, dpi=DPI, metadata=facts)
-        os.replace(part, path)
-    part = Path(pdf).with_name(f"{Path(pdf).stem}.part.pdf")
-    with PdfPages(part, metadata={"CreationDate": None}) as document:
+    for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
+        with replacing(path) as part:
+            first.savefig(part, format=kind, dpi=DPI, metadata=facts)
+    with replacing(pdf) as part, PdfPages(part, metadata={"CreationDate": None}) as document:
         document.savefig(first)
         plt.close(first)
         for page in drawn.further:
             figure = _figure(drawn, page)
             document.savefig(figure)
             plt.close(figure)
-    os.replace(part, pdf)
     # In short lines, as Snakemake's report shows them as they are.
     lines = [fill(line, CAPTION_WIDTH) for line in drawn.caption.split("\n")]
     Path(caption).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pydantic import Field
 
 from cinorms.analyses.shared import chosen_each
 from cinorms.core.errors import DataError
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Kind
+from cinorms.entries.options import Names, OfFlows
 from cinorms.figures import boxes
+from cinorms.figures.options import FigureOptions
 from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_said
 from cinorms.norms.assessment import level_matrix
 from cinorms.vignettes.factors import text
@@ -27,16 +31,29 @@ SAID = {
 UNITS = "variance of the answers (levels squared; a level is one step of the scale from -2 to 2)"
 
 
+class VarianceOptions(FigureOptions, OfFlows):
+    """Options of the boxes."""
+
+    arms: Names = Field(description="Arms that are compared, a box each.")
+    over: Literal["variants", "templates", "orders"] = Field(
+        "variants",
+        description="variants: all that a flow was asked in; templates: within one order; orders: within one template.",
+    )
+    by: Literal["arm", "temperature", "paraphraser", "order", "readout", "wrapper", "layout"] = Field(
+        "arm", description="What the arms are called by: arm (their names), or a condition."
+    )
+
+
 def draw(
     selected: Sequence[Selected],
-    entry: dict[str, Any],
+    entry: Entry[VarianceOptions],
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
 ) -> Drawn:
     """Return a row of boxes per model, a box for each of what is compared (arms by default)."""
     from plotnine import ggplot, labs
 
-    over = entry.get("over", "variants")
+    over = entry.options.over
     frame = spreads(chosen_each(selected, entry, vignettes), entry, prompts)
     if not len(frame) or not frame["n"].any():
         return empty(entry, f"the {SAID[over]}, needs two of them; no flow has two.")
@@ -47,7 +64,7 @@ def draw(
     low, high = int(frame["n"].min()), int(frame["n"].max())
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
-    said = f"n = {each} {what} per box, each with at least two valid answers. {boxes.EXPLAINED}"
+    under = f"n = {each} {what} per box, each with at least two valid answers. {boxes.EXPLAINED}"
     size = (8.5, 1.7 + boxes.height(len(rows), len(groups)))
     means = ", ".join(
         f"{row} {group} {mean:.2f}"
@@ -57,7 +74,7 @@ def draw(
         plot,
         entry,
         size,
-        said,
+        under,
         f"{SAID[over][0].upper()}{SAID[over][1:]}, divided by their number. Invalid answers have none.",
         f"Means: {means}.",
         selection_said(entry),
@@ -65,11 +82,11 @@ def draw(
 
 
 def spreads(
-    selected: Sequence[Selected], entry: Mapping[str, Any], prompts: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return one row per arm and model: row (model), group, n and the numbers of its box."""
+    """Return one row per arm and model with the numbers of its box."""
     groups = group_names(entry)
-    over = entry.get("over", "variants")
+    over = entry.options.over
     rows = [
         {
             "row": one.model,
@@ -90,21 +107,23 @@ def variances(answers: pd.DataFrame, prompts: pd.DataFrame, over: str) -> npt.ND
     fixed = FIXED[over]
     if fixed is None:
         return _row_variances(levels.to_numpy())
-    of = prompts.set_index("variant")[fixed].reindex(levels.columns)
-    if of.isna().any():
-        raise DataError(f"variant {of.index[of.isna()][0]} is not in the arm's prompts; make both again")
+    numbers = prompts.set_index("variant")[fixed].reindex(levels.columns)
+    if numbers.isna().any():
+        raise DataError(
+            f"variant {numbers.index[numbers.isna()][0]} is not in the arm's prompts; make both again"
+        )
     parts = [
-        _row_variances(levels.loc[:, (of == number).to_numpy()].to_numpy()) for number in sorted(set(of))
+        _row_variances(levels.loc[:, (numbers == one).to_numpy()].to_numpy()) for one in sorted(set(numbers))
     ]
     return np.concatenate(parts) if parts else np.array([])
 
 
-def group_names(entry: Mapping[str, Any]) -> dict[str, str]:
+def group_names(entry: Entry[VarianceOptions]) -> dict[str, str]:
     """Return what each arm is called: by the condition that ``by`` names, and its name where two share it."""
-    by, arms = entry.get("by", "arm"), list(entry["arms"])
+    by, arms = entry.options.by, entry.arms
     if by == "arm":
         return {arm: arm for arm in arms}
-    names = {arm: f"{by} {text(entry['conditions'][arm][by])}" for arm in arms}
+    names = {arm: f"{by} {text(entry.conditions[arm][by])}" for arm in arms}
     return names if len(set(names.values())) == len(arms) else {arm: f"{names[arm]} ({arm})" for arm in arms}
 
 
@@ -115,3 +134,17 @@ def _row_variances(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = (total**2).sum(axis=1) / n - (total.sum(axis=1) / n) ** 2
     return np.where(n >= 2, np.maximum(variance, 0), np.nan)
+
+
+KINDS = (
+    Kind(
+        name="variance",
+        about="Spread of the answers to one flow over prompt variants, per model and arm.",
+        options=VarianceOptions,
+        function=draw,
+        reads="answers",
+        also=("vignettes", "prompts"),
+        section="sensitivity",
+        columns=boxes.COLUMNS,
+    ),
+)

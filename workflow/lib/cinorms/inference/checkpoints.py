@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.files import replacing
 
 #: Files of a repository that a checkpoint in safetensors needs; PyTorch's old format only where there is no
 #: other.
@@ -208,8 +209,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder = find(given.source, revision, given.model)
     record = {"model": given.model, "source": given.source, "revision": revision}
     for path in (lock, out):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        with replacing(path) as part:
+            part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"{given.model}: {given.source} at {revision} is in {folder}")
 
 

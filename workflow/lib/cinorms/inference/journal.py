@@ -34,6 +34,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinorms.core.errors import JournalError
+from cinorms.core.files import write_whole
+from cinorms.inference.spec import Spec
 
 #: What of a spec does not change the response to one prompt: the orders and texts are in the prompts' hashes,
 #: and only planted respondents, which have no journal, look at the factors.
@@ -68,9 +70,9 @@ PATIENCE = 120.0
 _ORDERS = 128
 
 
-def settings_of(spec: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(spec: Spec) -> dict[str, Any]:
     """Return what of ``spec`` can change the response to one prompt; 0.0 and 0 are the same setting."""
-    return {name: _plain(value) for name, value in spec.items() if name not in NOT_SETTINGS}
+    return {name: _plain(value) for name, value in spec.as_plain().items() if name not in NOT_SETTINGS}
 
 
 @dataclass
@@ -83,19 +85,18 @@ class Journal:
     others: list[str] = field(default_factory=list)
 
     @classmethod
-    def at(cls, responses: Path, spec: Mapping[str, Any]) -> Journal:
-        """Return the journal of ``spec`` in the folder ``responses`` of its model, there or not."""
+    def at(cls, root: Path, spec: Spec) -> Journal:
+        """Return the journal of ``spec`` in ``root``, the folder of its model's journals, there or not."""
         key = hashlib.sha256(json.dumps(settings_of(spec), sort_keys=True).encode()).hexdigest()[:16]
-        return cls(responses / ".journal" / key, spec["shard"])
+        return cls(root / key, spec.shard)
 
     @classmethod
-    def open(cls, responses: Path, spec: Mapping[str, Any]) -> Journal:
-        """Open, or begin, the journal of ``spec`` in the folder ``responses`` of its model.
+    def open(cls, root: Path, spec: Spec) -> Journal:
+        """Open, or begin, the journal of ``spec`` in ``root``, the folder of its model's journals.
 
         Raises ``JournalError`` where nothing can be written: before anything is asked.
         """
-        journal = cls.at(responses, spec)
-        settings, root = settings_of(spec), journal.folder.parent
+        journal, settings = cls.at(root, spec), settings_of(spec)
         text = json.dumps(settings, sort_keys=True, indent=1, ensure_ascii=False)
         with explained(journal.folder):
             for name in ("parts", "runs"):
@@ -264,29 +265,6 @@ class Journal:
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-
-
-def write_whole(path: Path, data: bytes, mark: str = "any") -> None:
-    """Write ``data`` so that ``path`` is the old or the new file, whole and on the disk, whatever happens."""
-    part = path.with_name(f".{time.time_ns()}.{os.getpid()}.{mark}.tmp")
-    try:
-        with part.open("wb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(part, path)
-    except OSError:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that has no fsync for folders
-            raise
-    finally:
-        os.close(folder)
 
 
 @contextmanager

@@ -16,45 +16,45 @@ from cinorms import __version__
 from cinorms.core import tables
 from cinorms.inference.engines.openai.spending import spent_in
 from cinorms.inference.journal import Journal
+from cinorms.inference.spec import Spec
 
 #: What a run record holds for those who run jobs, and not for those who read results.
 PRIVATE = frozenset({"host", "process", "spec"})
 
 
-def gather(study: str, asked: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the provenance of a study.
+def gather(study: str, asked: Sequence[Mapping[str, Any]], spending: str) -> dict[str, Any]:
+    """Return the provenance of a study, whose jobs count in the folder ``spending`` what they spend.
 
-    ``asked`` has one entry per model and arm, with ``arm``, ``model`` and the files of its ``responses``, one
-    per shard. Nothing in it depends on when this is called.
+    ``asked`` has one entry per model and arm: ``arm``, ``model``, whether it is ``planted``, the files of its
+    ``responses``, one per shard, and the folder of its ``journals``, or None. Nothing in the provenance depends on
+    when this is called.
     """
-    models = [_model(entry["arm"], entry["model"], [Path(p) for p in entry["responses"]]) for entry in asked]
-    folders = {Path(path).parents[2] for entry in asked for path in entry["responses"]}
-    known = [spent for folder in sorted(folders) if (spent := spent_in(folder / ".spending")) is not None]
+    models = [_model(entry, [Path(path) for path in entry["responses"]]) for entry in asked]
     return {
         "study": study,
         "cinorms": __version__,
         "usd": _sum(model["usd"] for model in models),
-        "usd_taken_from_the_cap": _sum(known),
+        "usd_taken_from_the_cap": spent_in(Path(spending)),
         "asked": models,
     }
 
 
-def _model(arm: str, model: str, files: Sequence[Path]) -> dict[str, Any]:
+def _model(asked: Mapping[str, Any], files: Sequence[Path]) -> dict[str, Any]:
     """Return what is known of one model in one arm: its files, and what its journal says."""
     facts = [tables.facts(path) for path in files]
-    specs = [json.loads(fact["spec"]) for fact in facts]
+    specs = [Spec.from_plain(json.loads(fact["spec"])) for fact in facts]
     frames = [tables.read(path, tables.RESPONSES, ["finish_reason"]) for path in files]
     finish = sum(
         (frame["finish_reason"].value_counts() for frame in frames[1:]),
         frames[0]["finish_reason"].value_counts(),
     )
-    journals = [Journal.at(path.parent, spec) for path, spec in zip(files, specs, strict=True)]
+    journal = Journal.at(Path(asked["journals"]), specs[0]) if asked["journals"] else None
     return {
-        "arm": arm,
-        "model": model,
-        "engine": specs[0]["engine"],
-        "planted": specs[0]["engine"] == "planted",
-        "spec": {name: value for name, value in specs[0].items() if name != "shard"},
+        "arm": asked["arm"],
+        "model": asked["model"],
+        "engine": specs[0].engine,
+        "planted": asked["planted"],
+        "spec": {name: value for name, value in specs[0].as_plain().items() if name != "shard"},
         "example_prompt": facts[0].get("example_prompt"),
         "example_prompt_sha256": facts[0].get("example_prompt_sha256"),
         "files": [
@@ -63,18 +63,18 @@ def _model(arm: str, model: str, files: Sequence[Path]) -> dict[str, Any]:
         ],
         "responses": int(sum(len(frame) for frame in frames)),
         "finish_reasons": {str(name): int(n) for name, n in finish.items() if n},
-        **_journal(journals[0]),
+        **_journal(journal),
     }
 
 
-def _file(path: Path, spec: Mapping[str, Any], fact: Mapping[str, str], n: int) -> dict[str, Any]:
+def _file(path: Path, spec: Spec, fact: Mapping[str, str], n: int) -> dict[str, Any]:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return {"shard": spec["shard"], "responses": n, "sha256": digest, "cinorms": fact["cinorms"]}
+    return {"shard": spec.shard, "responses": n, "sha256": digest, "cinorms": fact["cinorms"]}
 
 
-def _journal(journal: Journal) -> dict[str, Any]:
+def _journal(journal: Journal | None) -> dict[str, Any]:
     """Return what the journal of a model says; all of it, also what this study no longer asks."""
-    if not journal.folder.exists():
+    if journal is None or not journal.folder.exists():
         return {"usd": None, "runs": []}
     kept = journal.read()
     created = pc.min_max(kept["created"]).as_py()

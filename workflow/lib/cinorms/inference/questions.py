@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from cinorms.inference.shards import take_shard
+from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import ask_grid, messages, select_flows
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -25,18 +25,18 @@ class Questions:
     ``grid`` has the columns flow, row (position in ``variants``) and order_code; see ``prompts.ask_grid``.
     """
 
-    spec: Mapping[str, Any]
+    spec: Spec
     flows: pd.DataFrame
     variants: pd.DataFrame
     grid: pd.DataFrame
 
     @classmethod
-    def of(cls, spec: Mapping[str, Any], vignettes: pd.DataFrame, variants: pd.DataFrame) -> Questions:
+    def of(cls, spec: Spec, vignettes: pd.DataFrame, variants: pd.DataFrame) -> Questions:
         """Return the questions of the shard that ``spec`` describes."""
-        flows = select_flows(vignettes, spec["select"])
-        asked = variants[variants["template_no"] < spec["n_templates"]].reset_index(drop=True)
-        asked = take_shard(asked, spec["shard"])
-        return cls(spec, flows, asked, ask_grid(flows["flow"], asked, spec["order_method"], spec["seed"]))
+        flows = select_flows(vignettes, spec.select)
+        asked = variants[variants["template_no"] < spec.n_templates].reset_index(drop=True)
+        asked = take_shard(asked, spec.shard)
+        return cls(spec, flows, asked, ask_grid(flows["flow"], asked, spec.order_method, spec.seed))
 
     def chat(self, at: int) -> list[dict[str, str]]:
         """Return the messages of the question in row ``at`` of the grid."""
@@ -45,9 +45,9 @@ class Questions:
             self._templates[self._rows[at]],
             self._vignettes[self.flow_places[at]],
             int(self._orders[at]),
-            spec["scale"],
-            spec["layout"],
-            spec["system"],
+            spec.scale,
+            spec.layout,
+            spec.system,
         )
 
     def name(self, at: int) -> str:

@@ -1,14 +1,15 @@
 """The multi-prompt assessment: from the answers of one model to one norm per flow, or why there is none.
 
 Each flow was asked in many variants. Its valid answers vote; invalid answers never do, and the order
-of the rows never matters.
+of the rows never matters. The norms table keeps the counts; whether a flow holds a norm under some thresholds
+is judged from them where it is asked, so that other thresholds never need another assessment.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +27,28 @@ _LEVELS = np.array(scales.LEVELS, dtype=np.float64)
 _N_LEVELS = len(scales.LEVELS)
 
 
-def status_column(t_val: int, t_maj: Majority) -> str:
-    """Return the name of the column with the status under one pair of thresholds, e.g. ``status_10_0.5``."""
-    return f"status_{t_val}_{t_maj if t_maj == 'plurality' else format(t_maj, 'g')}"
+class Thresholds(NamedTuple):
+    """What a flow needs to hold a norm.
+
+    Attributes
+    ----------
+    t_val
+        Fewest valid answers (a flow needs one in any case).
+    t_maj
+        Majority: a share of the valid answers in (0, 1], or ``"plurality"`` for none.
+    consensus
+        How the majority is counted, and the one that the norms were assessed under (`assess`).
+
+    """
+
+    t_val: int
+    t_maj: Majority
+    consensus: Consensus
+
+
+def grid(t_vals: Iterable[int], t_majs: Iterable[Majority], consensus: Consensus) -> list[Thresholds]:
+    """Return the thresholds of every pair, those of one t_val together."""
+    return [Thresholds(v, m, consensus) for v, m in itertools.product(t_vals, t_majs)]
 
 
 def valid_levels(answers: pd.DataFrame) -> Floats:
@@ -51,32 +71,25 @@ def level_matrix(answers: pd.DataFrame) -> pd.DataFrame:
     return frame.set_index(["flow", "variant"])["level"].unstack("variant")  # noqa: PD010 (keys are unique)
 
 
-def assess(
-    answers: pd.DataFrame, t_val: Sequence[int], t_maj: Sequence[Majority], consensus: Consensus
-) -> pd.DataFrame:
+def assess(answers: pd.DataFrame, consensus: Consensus) -> pd.DataFrame:
     """Return the norms table (`tables.NORMS`): one row per flow that was asked.
 
     Parameters
     ----------
     answers
         Answers table of one model and arm.
-    t_val
-        Valid thresholds: a flow passes if ``n_valid >= t_val`` (and has a valid answer at all).
-    t_maj
-        Majority thresholds: a share of the valid answers in (0, 1], or ``"plurality"`` for none.
     consensus
-        ``strict``: a norm needs a single most frequent level with ``share >= t_maj``; a tie is a tie.
-        ``papers``: as in the published tables, ``count >= round_half_even(t_maj * n_valid)``, and a tie
-        goes to the level answered first with the variants sorted as strings.
+        ``strict``: a norm is a single most frequent level; a tie is a tie. ``papers``: as in the published
+        tables, a tie goes to the level answered first with the variants sorted as strings.
 
     ``share`` is the count of the most frequent level over ``n_valid``; ``mean``, ``variance`` (divided by
     ``n_valid``) and ``entropy`` (bits, 0 to log2(5)) describe the valid answers. ``value`` is missing if
     there is no valid answer or, under ``strict``, a tie.
 
-    Raises `ConfigError` for an impossible threshold or consensus, `DataError` as `valid_levels`.
+    Raises `ConfigError` for an unknown consensus, `DataError` as `valid_levels`.
 
     """
-    _check(t_val, t_maj, consensus)
+    _check_consensus(consensus)
     level = valid_levels(answers)
     flows, row = np.unique(answers["flow"].to_numpy(), return_inverse=True)
     ok = ~np.isnan(level)
@@ -95,10 +108,7 @@ def assess(
     norms["n_valid"] = n_valid.astype(np.int16)
     norms[tables.COUNT_COLUMNS] = counts.astype(np.int16)
     norms["value"] = pd.arrays.IntegerArray((mode + scales.LEVELS[0]).astype(np.int8), missing)
-    norms = norms.assign(share=divide(top, n_valid), tie=tie, **describe(counts))
-    for v, m in itertools.product(t_val, t_maj):
-        norms[status_column(v, m)] = _status(n_valid, top, tie, v, m, consensus)
-    return norms
+    return norms.assign(share=divide(top, n_valid), tie=tie, **describe(counts))
 
 
 def describe(counts: Ints) -> dict[str, Floats]:
@@ -114,35 +124,56 @@ def describe(counts: Ints) -> dict[str, Floats]:
     }
 
 
-def kept(norms: pd.DataFrame, t_val: int, t_maj: Majority) -> pd.DataFrame:
-    """Return flow and value of the norms that hold under one pair of thresholds.
+def kept(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:
+    """Return flow and value of the norms that hold under ``thresholds``; raises as `status`."""
+    return norms.loc[status(norms, thresholds) == "kept", ["flow", "value"]].reset_index(drop=True)
 
-    Raises `ConfigError` if the norms were not assessed under this pair.
+
+def status(norms: pd.DataFrame, thresholds: Thresholds) -> pd.Series[str]:
+    """Return why each flow holds a norm or not: the first reason that applies, of `tables.NORM_STATUSES`.
+
+    ``below_t_val``: fewer than ``t_val`` valid answers, or none. ``tie`` (``strict`` only): several levels are the
+    most frequent. ``no_majority``: ``share < t_maj`` (``strict``), or the most frequent level's
+    ``count < round_half_even(t_maj * n_valid)`` (``papers``).
+
+    Raises `ConfigError` for impossible thresholds, `DataError` for norms that another consensus left without values.
     """
-    return norms.loc[status(norms, t_val, t_maj) == "kept", ["flow", "value"]].reset_index(drop=True)
-
-
-def status(norms: pd.DataFrame, t_val: int, t_maj: Majority) -> pd.Series[str]:
-    """Return the status of each flow under one pair of thresholds; `ConfigError` if it was not assessed."""
-    name = status_column(t_val, t_maj)
-    if name not in norms:
-        known = [str(c).removeprefix("status_") for c in norms if str(c).startswith("status_")]
-        raise ConfigError(
-            f"thresholds {t_val}, {t_maj}: the norms were assessed under {known} (t_val_t_maj) only; "
-            "add the pair to t_val and t_maj of the study"
+    _check(thresholds)
+    t_val, t_maj, consensus = thresholds
+    n_valid = norms["n_valid"].to_numpy(dtype=np.intp)
+    tie = norms["tie"].to_numpy(dtype=np.bool_)
+    top = norms[tables.COUNT_COLUMNS].to_numpy(dtype=np.intp).max(axis=1, initial=0)
+    if t_maj == "plurality":
+        agreed = np.ones(len(norms), dtype=bool)
+    elif consensus == "papers":
+        agreed = top >= np.rint(t_maj * n_valid)  # rint rounds half to even, as Python's round
+    else:
+        agreed = divide(top, n_valid) >= t_maj
+    kept, below, no_majority, tied = range(4)
+    code = np.where(agreed, kept, no_majority)
+    if consensus == "strict":
+        code = np.where(tie, tied, code)
+    elif (norms["value"].isna().to_numpy() & (n_valid > 0)).any():
+        raise DataError(
+            "norms: ties without a value, as consensus 'strict' leaves them; assess with 'papers'"
         )
-    return norms[name]
+    code = np.where((n_valid < t_val) | (n_valid == 0), below, code)
+    dtype = pd.CategoricalDtype(list(tables.NORM_STATUSES))
+    return pd.Series(pd.Categorical.from_codes(code, dtype=dtype), index=norms.index, name="status")
 
 
-def _check(t_val: Sequence[int], t_maj: Sequence[Majority], consensus: str) -> None:
+def _check(thresholds: Thresholds) -> None:
+    v, m, consensus = thresholds
+    _check_consensus(consensus)
+    if isinstance(v, bool) or v != int(v) or v < 0:
+        raise ConfigError(f"t_val {v}: give whole numbers of valid answers, 0 or more")
+    if m != "plurality" and not (isinstance(m, (int, float)) and 0 < m <= 1):
+        raise ConfigError(f"t_maj {m}: give 'plurality' or a share above 0 and up to 1, such as 0.67")
+
+
+def _check_consensus(consensus: str) -> None:
     if consensus not in ("strict", "papers"):
         raise ConfigError(f"consensus '{consensus}': choose 'strict' or 'papers'")
-    for v in t_val:
-        if isinstance(v, bool) or v != int(v) or v < 0:
-            raise ConfigError(f"t_val {v}: give whole numbers of valid answers, 0 or more")
-    for m in t_maj:
-        if m != "plurality" and not (isinstance(m, (int, float)) and 0 < m <= 1):
-            raise ConfigError(f"t_maj {m}: give 'plurality' or a share above 0 and up to 1, such as 0.67")
 
 
 def divide(numerator: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
@@ -166,21 +197,3 @@ def _first_mode(counts: Ints, top: Ints, cell: Ints, rank: Ints) -> Ints:
     np.minimum.at(first, cell, rank)
     first = np.where(counts == top[:, None], first.reshape(counts.shape), np.iinfo(np.int64).max)
     return np.asarray(first.argmin(axis=1))
-
-
-def _status(
-    n_valid: Ints, top: Ints, tie: npt.NDArray[np.bool_], t_val: int, t_maj: Majority, consensus: Consensus
-) -> pd.Categorical[int]:
-    """Return why each flow is kept or not; the first reason that applies, in the order of `NORM_STATUSES`."""
-    if t_maj == "plurality":
-        agreed = np.ones(len(top), dtype=bool)
-    elif consensus == "papers":
-        agreed = top >= np.rint(t_maj * n_valid)  # rint rounds half to even, as Python's round
-    else:
-        agreed = divide(top, n_valid) >= t_maj
-    kept, below, no_majority, tied = range(4)
-    code = np.where(agreed, kept, no_majority)
-    if consensus == "strict":
-        code = np.where(tie, tied, code)
-    code = np.where((n_valid < t_val) | (n_valid == 0), below, code)
-    return pd.Categorical.from_codes(code, dtype=pd.CategoricalDtype(list(tables.NORM_STATUSES)))

@@ -13,7 +13,7 @@ import pandas as pd
 from cinorms.core import tables, validation
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Majority
+from cinorms.norms.assessment import Thresholds
 
 Floats = npt.NDArray[np.float64]
 Texts = npt.NDArray[np.object_]
@@ -50,13 +50,13 @@ class PrivacyBias:
 
     @classmethod
     def from_norms(
-        cls, norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], t_val: int, t_maj: Majority
+        cls, norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
     ) -> PrivacyBias:
-        """Return the norms (`tables.NORMS`) that hold under ``t_val`` and ``t_maj``, as -2..2.
+        """Return the norms (`tables.NORMS`) that hold under ``thresholds``, as -2..2.
 
         Raises as `norm_values` and `from_values`.
         """
-        return cls.from_values(norm_values(norms, t_val, t_maj), vignettes, factors)
+        return cls.from_values(norm_values(norms, thresholds), vignettes, factors)
 
     @classmethod
     def from_values(
@@ -184,12 +184,12 @@ class PrivacyBias:
         )
 
 
-def norm_values(norms: pd.DataFrame, t_val: int, t_maj: Majority) -> pd.DataFrame:
-    """Return flow, value (-2..2, missing unless ``kept``) and status under one pair of thresholds.
+def norm_values(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:
+    """Return flow, value (-2..2, missing unless ``kept``) and status under ``thresholds``.
 
-    Raises `ConfigError` if the norms were not assessed under this pair.
+    Raises as `assessment.status`.
     """
-    status = assessment.status(norms, t_val, t_maj)
+    status = assessment.status(norms, thresholds)
     value = norms["value"].astype("Float64").where(status == "kept")
     return pd.DataFrame({"flow": norms["flow"], "value": value, "status": status.astype(object)})
 
@@ -209,4 +209,4 @@ def mean_values(norms: pd.DataFrame, t_val: int = 0) -> pd.DataFrame:
 
 def mean_over_variants(answers: pd.DataFrame, t_val: int = 0) -> pd.DataFrame:
     """Return `mean_values` of the answers (`tables.ANSWERS`) of one model and arm."""
-    return mean_values(assessment.assess(answers, [t_val], ["plurality"], "strict"), t_val)
+    return mean_values(assessment.assess(answers, "strict"), t_val)

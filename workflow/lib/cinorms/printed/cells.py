@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from cinorms.entries.kinds import PLANTED_MARK
-from cinorms.replication.comparison import rounded, rounded_once
+from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.rounding import rounded, scientific
+from cinorms.stats.pvalues import stars
 
 #: What stands where there is no number.
 NONE = "--"
-#: Stars of a p-value below each bound, and the note that says so.
-STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+#: The note that explains the stars of p-values.
 STARS_SAID = "*** p < 0.001, ** p < 0.01, * p < 0.05."
 
 
@@ -49,15 +48,17 @@ class Group:
 class Printed:
     """A table as it is printed: lines of headings, groups of rows, notes below.
 
-    The first ``n_texts`` columns hold texts, the others numbers. ``grouped`` names what the groups are.
+    ``texts`` are the places of columns that hold texts; the others hold numbers. ``grouped`` names what the
+    groups are. LaTeX breaks long notes into lines unless ``wrap_notes`` is false.
     """
 
     title: str
     header: tuple[tuple[Cell, ...], ...]
     groups: tuple[Group, ...]
     notes: tuple[str, ...] = ()
-    n_texts: int = 1
+    texts: Collection[int] = (0,)
     grouped: str = "group"
+    wrap_notes: bool = True
 
     @property
     def width(self) -> int:
@@ -91,23 +92,16 @@ def p_starred(log10_p: Any) -> Cell:
     """Return a p-value as "1.5e-3" with its stars."""
     if pd.isna(log10_p):
         return Cell(NONE)
-    mantissa, power = _scientific(float(log10_p), 1)
-    stars = next((marks for bound, marks in STARS if log10_p < math.log10(bound)), "")
-    return Cell(f"{mantissa}e{power}", stars=stars)
+    mantissa, power = scientific(float(log10_p), 1)
+    return Cell(f"{mantissa}e{power}", stars=stars(log10_p))
 
 
 def p_times(log10_p: Any) -> Cell:
     """Return a p-value as 1.65 times a power of ten."""
     if pd.isna(log10_p):
         return Cell(NONE)
-    mantissa, power = _scientific(float(log10_p), 2)
+    mantissa, power = scientific(float(log10_p), 2)
     return Cell(mantissa, times=power or None)
-
-
-def _scientific(log10: float, places: int) -> tuple[str, int]:
-    power = math.floor(log10)
-    mantissa = rounded_once(10 ** (log10 - power), places)
-    return (rounded_once(1.0, places), power + 1) if float(mantissa) >= 10 else (mantissa, power)
 
 
 def threshold(t_maj: Any) -> str:
@@ -115,10 +109,9 @@ def threshold(t_maj: Any) -> str:
     return "plurality" if str(t_maj) == "plurality" else f"≥ {100 * float(t_maj):g}%"
 
 
-def together(frames: Sequence[pd.DataFrame], entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows of all tables, of the entry's models in its order where it names some."""
+def together(frames: Sequence[pd.DataFrame], models: Sequence[str] | None) -> pd.DataFrame:
+    """Return the rows of all tables, of ``models`` in their order where there are some."""
     whole = pd.concat(frames, ignore_index=True)
-    models = entry.get("models")
     if not models or "model" not in whole:
         return whole
     order = {model: i for i, model in enumerate(models)}

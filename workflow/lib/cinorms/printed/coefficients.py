@@ -7,7 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.entries.kinds import Selected
+from cinorms.core.labels import model_labels
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Kind
 from cinorms.printed.cells import (
     NONE,
     STARS_SAID,
@@ -20,6 +22,7 @@ from cinorms.printed.cells import (
     planted_note,
     together,
 )
+from cinorms.printed.options import FromAnalyses
 
 #: The term of the cutpoints between values, which the paper does not print.
 THRESHOLD = "threshold"
@@ -33,21 +36,27 @@ _REASONS = {
 }
 
 
-def coefficients(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Printed:
+class CoefficientsOptions(FromAnalyses):
+    """Options of the table of coefficients."""
+
+    made_from = ("ordinal_regression", "response_regression")
+
+
+def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> Printed:
     """Return a group per factor, with its baseline; a row per level; four columns per model.
 
     In each group come the levels above the baseline of the first model first, then those below it; in
     both the largest coefficient first, as in the paper.
     """
     frames = [one.frame for one in selected]
-    frame = together(frames, entry)
+    frame = together(frames, entry.options.models)
     frame = frame[frame["term"] != THRESHOLD]
-    frame = frame.assign(fit=_fits(frame))
+    frame = frame.assign(fit=model_labels(zip(frame["arm"], frame["model"], strict=True)))
     fits = list(dict.fromkeys(frame["fit"]))
     missing = sorted(set(frame["status"]) - {"ok"})
     reasons = "; ".join(f"{status.replace('_', ' ')}: {_REASONS.get(status, status)}" for status in missing)
     return Printed(
-        title=entry.get("title", ""),
+        title=entry.options.title,
         header=(
             (Cell(""), *(Cell(fit, span=len(_COLUMNS)) for fit in fits)),
             heading("Parameters", *_COLUMNS * len(fits)),
@@ -60,13 +69,6 @@ def coefficients(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Prin
         ),
         grouped="factor",
     )
-
-
-def _fits(frame: pd.DataFrame) -> pd.Series[str]:
-    """Return the name of the regression that each row is of: its model, with its arm where there are several."""
-    if len(frame["arm"].unique()) <= 1:
-        return frame["model"].astype(str)
-    return frame["model"].astype(str) + ", " + frame["arm"].astype(str)
 
 
 def _group(term: Any, frame: pd.DataFrame, fits: Sequence[str]) -> Group:
@@ -103,3 +105,14 @@ def _numbers(level: Any, at: Mapping[Any, Mapping[Any, Any]], fits: Sequence[str
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+KINDS = (
+    Kind(
+        name="coefficients",
+        about="Terms of ordinal regressions with stars, models side by side (PETS Table 4).",
+        options=CoefficientsOptions,
+        function=coefficients,
+        reads="tables",
+    ),
+)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
+from pydantic import Field
 
-from cinorms.entries.kinds import Selected
+from cinorms.core.schema import Distinct, LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Kind
+from cinorms.entries.options import TMaj, TVal
 from cinorms.printed.cells import (
     NONE,
     Cell,
@@ -22,18 +26,72 @@ from cinorms.printed.cells import (
     threshold,
     together,
 )
+from cinorms.printed.options import FromAnalyses, check_thresholds
+from cinorms.study.entry_place import EntryPlace
+
+_TVals = Annotated[Distinct[TVal], Field(min_length=1)]
+_Step = Annotated[Distinct[TMaj], Field(min_length=2, max_length=2)]
 
 
-def discarded(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Printed:
+class DiscardedOptions(FromAnalyses):
+    """Options of the table of discarded flows."""
+
+    made_from = ("discarded",)
+
+    t_val: LeftOut[_TVals] = Field(
+        None,
+        description="The T_val to print, of those under norms; every one that leaves a flow where left out.",
+    )
+    t_val_for: LeftOut[
+        dict[str, Annotated[_TVals, Field(description="The T_val to print for this model.")]]
+    ] = Field(None, description="T_val of single models, in place of t_val.")
+    t_maj: LeftOut[Annotated[Distinct[TMaj], Field(min_length=1)]] = Field(
+        None, description="The T_maj to print, of those under norms; all where left out."
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the models with a T_val of their own, and the thresholds."""
+        super().check(place)
+        for_models = self.t_val_for or {}
+        place.check_names("models", for_models, self.known_models(place), "model of these analyses")
+        check_thresholds(place, "t_val", self.t_val or (), t_maj=False)
+        for model, t_vals in for_models.items():
+            check_thresholds(place, f"t_val_for.{model}", t_vals, t_maj=False)
+        check_thresholds(place, "t_maj", self.t_maj or (), t_maj=True)
+
+
+class LostOptions(FromAnalyses):
+    """Options of the table of lost norms."""
+
+    made_from = ("lost",)
+
+    steps: LeftOut[Annotated[tuple[_Step, ...], Field(min_length=1)]] = Field(
+        None,
+        description="Pairs of T_maj, of those under norms, the lower one first (plurality is the lowest); every pair "
+        "where left out.",
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the thresholds, and whether the lower one of each pair comes first."""
+        super().check(place)
+        t_majs = list(place.study.thresholds()[1])
+        for step in self.steps or ():
+            check_thresholds(place, "steps", step, t_maj=True)
+            if t_majs.index(step[0]) > t_majs.index(step[1]):
+                given, right = list(step), list(step[::-1])
+                raise place.error("steps", f"{given} was given; the lower threshold comes first: {right}")
+
+
+def discarded(selected: Sequence[Selected], entry: Entry[DiscardedOptions]) -> Printed:
     """Return a row per model and T_val: flows below it, and flows below each T_maj of those left."""
     frames = [one.frame for one in selected]
-    frame = together(frames, entry)
-    t_majs = [str(t) for t in entry.get("t_maj") or frame["t_maj"].unique()]
+    frame = together(frames, entry.options.models)
+    t_majs = [str(t) for t in entry.options.t_maj or frame["t_maj"].unique()]
     return Printed(
-        title=entry.get("title", ""),
+        title=entry.options.title,
         header=(heading("Models", "T_val", "≥ T_val", *(f"T_maj {threshold(t)}" for t in t_majs)),),
         groups=tuple(
-            Group(name, blank_again(_rows_of(of, entry, t_majs))) for name, of in _arms(frame).items()
+            Group(name, blank_again(_rows_of(of, entry.options, t_majs))) for name, of in _arms(frame).items()
         ),
         notes=(
             "Flows discarded, of all flows and then of those with enough valid answers.",
@@ -43,11 +101,11 @@ def discarded(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Printed
     )
 
 
-def _rows_of(frame: pd.DataFrame, entry: Mapping[str, Any], t_majs: Sequence[str]) -> list[list[Cell]]:
+def _rows_of(frame: pd.DataFrame, options: DiscardedOptions, t_majs: Sequence[str]) -> list[list[Cell]]:
     rows = []
     for model, of in frame.groupby("model", sort=False):
         # A T_val above what the model was asked leaves no flow: it says nothing about the model.
-        t_vals = entry.get("t_val_for", {}).get(model) or entry.get("t_val")
+        t_vals = (options.t_val_for or {}).get(str(model)) or options.t_val
         for t_val in t_vals or sorted(of.loc[of["of"] > 0, "t_val"].unique()):
             at = of[of["t_val"] == t_val].set_index("t_maj")
             first = at.iloc[0]
@@ -58,15 +116,15 @@ def _rows_of(frame: pd.DataFrame, entry: Mapping[str, Any], t_majs: Sequence[str
     return rows
 
 
-def lost(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Printed:
+def lost(selected: Sequence[Selected], entry: Entry[LostOptions]) -> Printed:
     """Return a row per model: the share of norms lost from each T_maj to a higher one."""
     frames = [one.frame for one in selected]
-    frame = together(frames, entry)
+    frame = together(frames, entry.options.models)
     known = list(dict.fromkeys([*frame["from"], *frame["to"]]))
-    steps = [(str(a), str(b)) for a, b in entry.get("steps") or combinations(known, 2)]
+    steps = [(str(a), str(b)) for a, b in entry.options.steps or combinations(known, 2)]
     t_vals = frame.groupby("model", sort=False)["t_val"].first()
     return Printed(
-        title=entry.get("title", ""),
+        title=entry.options.title,
         header=(heading("Models", *(f"{threshold(a)} → {threshold(b)}" for a, b in steps)),),
         groups=tuple(Group(name, _lost_rows(of, steps)) for name, of in _arms(frame).items()),
         notes=(
@@ -103,3 +161,21 @@ def _arms(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of each arm by the heading above them; one arm needs none."""
     found = {str(arm): of for arm, of in frame.groupby("arm", sort=False)}
     return found if len(found) > 1 else {"": frame}
+
+
+KINDS = (
+    Kind(
+        name="discarded",
+        about="Flows discarded per model under each T_val and T_maj (PETS Table 2).",
+        options=DiscardedOptions,
+        function=discarded,
+        reads="tables",
+    ),
+    Kind(
+        name="lost",
+        about="Share of norms lost from one T_maj to a higher one (PETS Table 3).",
+        options=LostOptions,
+        function=lost,
+        reads="tables",
+    ),
+)

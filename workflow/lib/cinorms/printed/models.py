@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from cinorms.entries.kinds import PLANTED_MARK, Selected
+from pydantic import Field
+
+from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Kind
+from cinorms.entries.options import Names
 from cinorms.printed.cells import Cell, Group, Printed, heading
+from cinorms.printed.options import PrintedOptions
 
 _NOT_KNOWN = "NA"
 
 
-def models(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Printed:
-    """Return a row per model of ``entry["registry"]``."""
+class ModelsOptions(PrintedOptions):
+    """Options of the table of models."""
+
+    models: LeftOut[Names] = Field(
+        None, description="Models, in this order; all of the study's where left out."
+    )
+
+
+def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed:
+    """Return a row per model of ``entry.registry``."""
     rows = tuple(
         (
             Cell(name),
             Cell(str(of["family"])),
             Cell(_NOT_KNOWN if of["capacity"] is None else f"{of['capacity']:g}B"),
             Cell(optimisation(of["alignment"], of["quantisation"])),
-            Cell(_source(of)),
+            Cell(of["origin"]),
         )
-        for name, of in entry["registry"].items()
+        for name, of in entry.registry.items()
     )
     return Printed(
-        title=entry.get("title", ""),
+        title=entry.options.title,
         header=(heading("Model", "Family", "Capacity", "Optimisation", "Source"),),
         groups=(Group("", rows),),
         notes=("Capacity: parameters in billions; NA: not published.",)
-        + ((PLANTED_MARK,) if any(of["engine"] == "planted" for of in entry["registry"].values()) else ()),
-        n_texts=5,
+        + ((PLANTED_MARK,) if any(of["planted"] for of in entry.registry.values()) else ()),
+        texts=range(5),
     )
 
 
@@ -39,11 +53,13 @@ def optimisation(alignment: str | None, quantisation: str | None) -> str:
     return " + ".join(str(part).upper() for part in done) or "Base"
 
 
-def _source(of: Mapping[str, Any]) -> str:
-    if of["engine"] == "planted":
-        return "planted respondent"
-    if of["engine"] == "openai":
-        return "OpenAI" if of["base_url"] is None else str(of["base_url"])
-    revision = f", revision {of['revision']}" if of["revision"] else ""
-    # An id on the hub is owner/name; anything else is a folder.
-    return ("Hugging Face: " if of["source"].count("/") == 1 else "") + str(of["source"]) + revision
+KINDS = (
+    Kind(
+        name="models",
+        about="The models with family, capacity, optimisation and source, as config/models.yaml has them "
+        "(Table 1 of both papers).",
+        options=ModelsOptions,
+        function=models,
+        reads="registry",
+    ),
+)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
 import pandas as pd
+from pydantic import Field
 
-from cinorms.entries.kinds import Selected
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Kind
 from cinorms.printed.cells import NONE, Cell, Group, Printed, heading, p_times, planted_note
+from cinorms.printed.options import FromAnalyses
+from cinorms.study.entry_place import EntryPlace
 
 _TESTS = {"wilcoxon_pairs": "Wilcoxon's signed ranks", "paired_t": "paired t-test"}
 _CORRECTIONS = {
@@ -19,19 +23,40 @@ _CORRECTIONS = {
 }
 
 
-def pairs(selected: Sequence[Selected], entry: Mapping[str, Any]) -> Printed:
+class PairsOptions(FromAnalyses):
+    """Options of the square of p-values."""
+
+    made_from = ("model_pairs",)
+
+    correction: Literal["none", "bonferroni", "holm", "bh"] = Field(
+        "none", description="How p-values are corrected for the number of tests; the paper's are not."
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Refuse pairs that differ in an attribute: they are not all pairs of some models."""
+        super().check(place)
+        analyses = place.study.settings.analyses
+        if any("factor" in analyses[source] for source in self.sources):
+            raise place.error(
+                "from",
+                f"{', '.join(self.sources)} was given; a square needs the pairs of all models, allowed: analyses "
+                "without the key 'factor'",
+            )
+
+
+def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
     """Return a row and a column per model, a group of rows per arm; a dash on the diagonal."""
     frames = [one.frame for one in selected]
     whole = pd.concat(frames, ignore_index=True)
     # Pairs of one arm: those of one model in two arms are no square.
     frame = whole[whole["arm_a"] == whole["arm_b"]]
-    correction = entry.get("correction", "none")
+    correction = entry.options.correction
     column = "log10_p" if correction == "none" else f"log10_p_{correction}"
-    models = entry.get("models") or list(dict.fromkeys([*frame["model_a"], *frame["model_b"]]))
+    models = list(entry.options.models or ()) or list(dict.fromkeys([*frame["model_a"], *frame["model_b"]]))
     arms = list(dict.fromkeys(frame["arm_a"]))
     tests = ", ".join(_TESTS.get(str(test), str(test)) for test in dict.fromkeys(frame["test"]))
     return Printed(
-        title=entry.get("title", ""),
+        title=entry.options.title,
         header=(heading("", *models[:-1]),),
         groups=tuple(
             Group(str(arm) if len(arms) > 1 else "", _square(frame[frame["arm_a"] == arm], models, column))
@@ -70,3 +95,14 @@ def _missing(frame: pd.DataFrame) -> tuple[str, ...]:
         for a, b, status in without[["model_a", "model_b", "status"]].to_numpy()
     ]
     return (f"{NONE}: {'; '.join(dict.fromkeys(reasons))}.",) if reasons else ()
+
+
+KINDS = (
+    Kind(
+        name="pairs",
+        about="p-values of every two models as the lower half of a square, for each arm (LLM-CI Tables 2 to 4).",
+        options=PairsOptions,
+        function=pairs,
+        reads="tables",
+    ),
+)

@@ -12,6 +12,7 @@ import pandas as pd
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.scales import SCALES
 from cinorms.prompts.orders import options_shown, order_codes
+from cinorms.vignettes.factors import has_levels
 
 #: The papers' literal wrappers, flaws included (docs/method/prompts/variants.md, "Wrappers"): ``llama3`` writes the
 #: begin-of-text token that an engine adds again and leaves the assistant's turn unopened; ``tulu`` lacks
@@ -50,13 +51,12 @@ def select_flows(vignettes: pd.DataFrame, select: Mapping[str, Sequence[str]]) -
     Raises ``ConfigError`` for a level that no flow has (of a dataset that is a file, settings cannot know the
     levels), and where no flow is left.
     """
-    keep = np.ones(len(vignettes), dtype=bool)
     for factor, levels in select.items():
         known = list(vignettes[factor].unique())
         for level in levels:
             if level not in known:
                 raise ConfigError(f"select.{factor}: level {level!r} is not known; {listing(level, known)}")
-        keep &= vignettes[factor].isin(list(levels)).to_numpy()
+    keep = has_levels(vignettes, select)
     if select and not keep.any():
         raise ConfigError(f"select: no flow has all of {', '.join(select)} at the levels named")
     return vignettes.loc[keep].reset_index(drop=True)

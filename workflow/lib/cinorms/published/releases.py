@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from cinorms.core import validation
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.core.fetch import fetch
 from cinorms.published import frames
-from cinorms.vignettes.designs import SourceFile
+from cinorms.vignettes.source_files import SourceFile, get, own_files, read_source
 
 SCHEMA = Path(__file__).parents[3] / "schemas" / "published.schema.yaml"
 
@@ -36,11 +34,12 @@ class Frame:
 
 @dataclass(frozen=True)
 class Release:
-    """What a paper's authors published; ``numbers`` are the files with the paper's printed numbers.
+    """What a paper's authors published; ``file`` says so, ``numbers`` are the files with the printed numbers.
 
     ``reaches`` holds, by item and cell, how far a number computed by an optimiser moves with the machine.
     """
 
+    file: Path
     name: str
     title: str
     paper: str
@@ -51,6 +50,10 @@ class Release:
     numbers: tuple[Path, ...]
     remarks: tuple[dict[str, str], ...]
     reaches: dict[tuple[str, str], float]
+
+    def inputs(self, frame: str) -> dict[str, list[str]]:
+        """Return what a rule that reads ``frame`` must name: the release's file, and the frame's if it is one's own."""
+        return {"release": [str(self.file)], "own": own_files([self.files[self.frames[frame].file]])}
 
 
 def load_release(path: str | Path) -> Release:
@@ -71,22 +74,18 @@ def load_release(path: str | Path) -> Release:
         if not file.is_file():
             raise ConfigError(f"{path}: numbers: there is no file {file}")
     return Release(
+        file=path,
         name=path.stem,
         title=document["title"],
         paper=document["paper"],
         origin=dict(document["origin"]),
-        files={name: _source_file(path, file) for name, file in document["files"].items()},
+        files={name: read_source(path, f"files.{name}", file) for name, file in document["files"].items()},
         frames={name: Frame(**frame) for name, frame in document["frames"].items()},
         models=dict(document["models"]),
         numbers=numbers,
         remarks=tuple(document.get("remarks", [])),
         reaches={(one["item"], one["cell"]): float(one["by"]) for one in document.get("reach", [])},
     )
-
-
-def _source_file(path: Path, file: Mapping[str, Any]) -> SourceFile:
-    url = file["url"] if "://" in file["url"] else str(path.parent / file["url"])
-    return SourceFile(url, file["sha256"], tuple(file.get("mirror", ())))
 
 
 def import_answers(
@@ -107,7 +106,7 @@ def import_answers(
     """
     source = release.frames[frame]
     file = release.files[source.file]
-    table = frames.read_frame(fetch(file.url, file.sha256, cache_dir, mirror, file.mirror))
+    table = frames.read_frame(get(file, cache_dir, mirror))
     if source.prompt_set in set(table.get("paraphrasing", ())):
         table = table[table["paraphrasing"] == source.prompt_set].reset_index(drop=True)
     for model in models:

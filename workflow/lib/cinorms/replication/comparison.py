@@ -1,7 +1,7 @@
 """Replication: the numbers that a paper prints beside those computed here, and whether they are the same.
 
 A number matches if it is the printed one once it is written with the printed digits. Where two roundings
-are possible, `rounded` says which: values are first written with four decimals, then rounded half up.
+are possible, `core.rounding.rounded` says which: values are first written with four decimals, then rounded half up.
 A number from an optimiser moves a little with the machine it runs on. Where that can change a printed digit,
 the release states by how much (the reach of that one number), and a match that needs it is ``within reach``.
 """
@@ -10,22 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import DataError, listing, nearest
+from cinorms.core.rounding import rounded, scientific
+from cinorms.stats import pvalues
 
 #: How a number is shown in print: as it is, as a percentage, from its decimal logarithm, as stars.
 SHOWN = ("", "percent", "power of ten", "stars")
-
-#: Decimals that a number is written with before it is rounded to fewer.
-# ASSUME: the authors rounded numbers that their software showed with four decimals, as statsmodels'
-# `summary2` does: 0.17497 then reads 0.1750 and is printed 0.18. Of all numbers compared this one alone tells
-# the rule from rounding once; rounding by way of three decimals contradicts three numbers of Table 4.
-FIRST_DECIMALS = 4
 
 #: Below it a double is 0, and is printed so.
 SMALLEST_LOG10 = math.log10(5e-324)
@@ -34,7 +30,6 @@ SMALLEST_LOG10 = math.log10(5e-324)
 MATCHES = ("yes", "within reach", "no", "not counted")
 MATCHED = ("yes", "within reach")
 
-_STARS = ((math.log10(0.001), "***"), (math.log10(0.01), "**"), (math.log10(0.05), "*"))
 _MINUS = " minus "
 
 
@@ -116,19 +111,6 @@ def mismatch_text(comparison: pd.DataFrame) -> str:
     )
 
 
-def rounded(value: float, decimals: int) -> str:
-    """Return ``value`` with so many decimals, half up (away from 0) of what four decimals show of it."""
-    number = Decimal(repr(float(value)))
-    if decimals < FIRST_DECIMALS:
-        number = _half_up(number, FIRST_DECIMALS)
-    return _plain(_half_up(number, decimals))
-
-
-def rounded_once(value: float, decimals: int) -> str:
-    """Return ``value`` with so many decimals, half up (away from 0)."""
-    return _plain(_half_up(Decimal(repr(float(value))), decimals))
-
-
 def agrees(value: float, printed: str, shown: str = "") -> bool:
     """Tell whether ``value`` is the printed number, within the printed bound, or of the printed sign."""
     if printed in ("positive", "negative"):
@@ -166,14 +148,6 @@ def _check_reaches(reaches: Mapping[tuple[str, str], float], printed: pd.DataFra
             )
 
 
-def _half_up(number: Decimal, decimals: int) -> Decimal:
-    return number.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
-
-
-def _plain(number: Decimal) -> str:
-    return format(abs(number) if number == 0 else number, "f")
-
-
 def _decimals(printed: str) -> int:
     return len(printed.partition("e")[0].partition(".")[2])
 
@@ -181,7 +155,7 @@ def _decimals(printed: str) -> int:
 def _as_printed(value: float, printed: str, shown: str) -> str:
     """Return ``value`` in the form of ``printed``, a number or stars."""
     if shown == "stars":
-        return next((stars for limit, stars in _STARS if value < limit), "none")
+        return pvalues.stars(value) or "none"
     if shown == "power of ten":
         if value < SMALLEST_LOG10:
             return "0"
@@ -190,10 +164,7 @@ def _as_printed(value: float, printed: str, shown: str) -> str:
 
 
 def _scientific(log10: float, decimals: int) -> str:
-    exponent = math.floor(log10)
-    mantissa = rounded_once(10 ** (log10 - exponent), decimals)
-    if Decimal(mantissa) >= 10:
-        exponent, mantissa = exponent + 1, rounded_once(1.0, decimals)
+    mantissa, exponent = scientific(log10, decimals)
     return f"{mantissa}e{exponent}"
 
 

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 
 from cinorms import __version__
+from cinorms.core.rounding import rounded_once
+from cinorms.core.templates import environment
 from cinorms.published.releases import Release
-from cinorms.replication.comparison import MATCHED, mismatches, rounded_once, summary
+from cinorms.replication.comparison import MATCHED, mismatches, summary
 
 #: An item with this ending is no list of its own: it stands beside the item that it is called after.
 BESIDE = ", maximum likelihood"
@@ -18,35 +20,32 @@ BESIDE = ", maximum likelihood"
 
 def render(release: Release, comparison: pd.DataFrame, models: Sequence[str]) -> str:
     """Return the page as one HTML text that needs no network. Everything that comes from data is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("cinorms", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     counted = summary(comparison)
-    return environment.get_template("replication.html").render(
-        release=release,
-        models=[(name, release.models[name]) for name in models if name in release.models],
-        summary=counted.to_dict("records"),
-        matched=int(counted["matched"].sum()),
-        total=int(counted["total"].sum()),
-        missed=mismatches(comparison).to_dict("records"),
-        twice=rounded_twice(comparison).to_dict("records"),
-        reached=comparison[comparison["match"] == "within reach"].to_dict("records"),
-        besides=[_besides(name, group) for name, group in _items(comparison) if name.endswith(BESIDE)],
-        items=[
-            _item(name, group, comparison) for name, group in _items(comparison) if not name.endswith(BESIDE)
-        ],
-        version=__version__,
+    return (
+        environment("replication")
+        .get_template("replication.html")
+        .render(
+            release=release,
+            models=[(name, release.models[name]) for name in models if name in release.models],
+            summary=counted.to_dict("records"),
+            matched=int(counted["matched"].sum()),
+            total=int(counted["total"].sum()),
+            missed=mismatches(comparison).to_dict("records"),
+            twice=rounded_twice(comparison).to_dict("records"),
+            reached=comparison[comparison["match"] == "within reach"].to_dict("records"),
+            besides=[_besides(name, group) for name, group in _items(comparison) if name.endswith(BESIDE)],
+            items=[
+                _item(name, group, comparison)
+                for name, group in _items(comparison)
+                if not name.endswith(BESIDE)
+            ],
+            version=__version__,
+        )
     )
 
 
 def rounded_twice(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that match only because four decimals are rounded first (`replication.rounded`)."""
+    """Return the cells that match only because four decimals are rounded first (`rounding.rounded`)."""
     plain = comparison["printed"].str.fullmatch(r"-?\d+\.\d+") & comparison["match"].eq("yes")
     rows = comparison[plain]
     once = [

@@ -26,7 +26,7 @@ ACCEPTS = 3
 
 
 @dataclass(frozen=True)
-class Codes:
+class AnswerCodes:
     """Codes of a model's answers in an arm: ``answers[i, j]`` is that to ``flows[i]`` in variant ``j``.
 
     ``shown`` holds the order of the options in that prompt, as a position in `orders.ORDERS`.
@@ -53,7 +53,7 @@ class Codes:
         return dict(sorted(((s, k) for s, k in found.items() if k), key=lambda item: -item[1]))
 
 
-def encode(answers: pd.DataFrame, prompts: pd.DataFrame) -> Codes:
+def encode(answers: pd.DataFrame, prompts: pd.DataFrame) -> AnswerCodes:
     """Return the codes of an answers table; the columns are the variants in the order of ``prompts``."""
     flows, row = np.unique(answers["flow"].to_numpy(np.int64), return_inverse=True)
     column = pd.Index(prompts["variant"].astype(str)).get_indexer(pd.Index(answers["variant"].astype(str)))
@@ -67,10 +67,10 @@ def encode(answers: pd.DataFrame, prompts: pd.DataFrame) -> Codes:
     found[row, column] = code.astype(np.uint8)
     known = {order: i for i, order in enumerate(orders.ORDERS)}
     shown[row, column] = _mapped(answers["order"], known)
-    return Codes(flows, found, shown)
+    return AnswerCodes(flows, found, shown)
 
 
-def tally(codes: Codes, groups: Mapping[str, Ints]) -> tuple[Ints, Ints]:
+def tally(codes: AnswerCodes, groups: Mapping[str, Ints]) -> tuple[Ints, Ints]:
     """Return accepting and valid answers per group (rows) and variant (columns).
 
     ``groups`` has the flows of each group; those that were not asked do not count.

@@ -9,8 +9,10 @@ from typing import Any
 import pandas as pd
 
 from cinorms import __version__
-from cinorms.entries.kinds import PLANTED_MARK
-from cinorms.report.results import Material
+from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.templates import environment
+from cinorms.norms import assessment
+from cinorms.report.results import Results
 from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
 
 #: Flows that a card names as the ones accepted most and least.
@@ -30,9 +32,9 @@ LIMITS = (
 _SPECIAL = re.compile(r"([\\`*_{}\[\]!|~&$])")
 
 
-def make_card(material: Material, model: str) -> dict[str, Any]:
+def make_card(results: Results, model: str) -> dict[str, Any]:
     """Return the card of ``model`` as plain data: the JSON file, and what the Markdown one is written from."""
-    study = material.study
+    study = results.study
     return {
         "card": "cinorms norm card",
         "version": 1,
@@ -48,18 +50,18 @@ def make_card(material: Material, model: str) -> dict[str, Any]:
             "t_maj": study["t_maj"],
             "consensus": study["consensus"],
         },
-        "arms": [_arm(material, arm, model) for arm, of in material.norms if of == model],
+        "arms": [_arm(results, arm, model) for arm, of in results.norms if of == model],
         "limits": list(LIMITS),
     }
 
 
-def _arm(material: Material, arm: str, model: str) -> dict[str, Any]:
-    said, codes, norms = material.study["arms"][arm], material.codes[arm, model], material.norms[arm, model]
-    held, status = material.held(arm, model), material.status(arm, model)
+def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
+    said, codes, norms = results.study["arms"][arm], results.codes[arm, model], results.norms[arm, model]
+    held, status = results.held(arm, model), results.status(arm, model)
     kept = (status == "kept").to_numpy()
     return {
         "arm": arm,
-        "dataset": material.study["datasets"][said["dataset"]]["title"],
+        "dataset": results.study["datasets"][said["dataset"]]["title"],
         "prompts": said["prompts"],
         "variants": int((norms["n_asked"]).max()),
         "orders": said["orders"]["method"],
@@ -71,20 +73,20 @@ def _arm(material: Material, arm: str, model: str) -> dict[str, Any]:
         "flows": len(norms),
         "norms": {name: int(n) for name, n in status.value_counts().items()},
         "levels": {str(level): int((held == level).sum()) for level in range(-2, 3)},
-        "by_factor": _by_factor(material, arm, held),
-        "most_accepted": _extremes(material, arm, model, kept, best=True),
-        "least_accepted": _extremes(material, arm, model, kept, best=False),
-        "sensitivity": _sensitivity(material, norms, kept),
-        "delta": _delta(material, arm, model),
+        "by_factor": _by_factor(results, arm, held),
+        "most_accepted": _extremes(results, arm, model, kept, best=True),
+        "least_accepted": _extremes(results, arm, model, kept, best=False),
+        "sensitivity": _sensitivity(results, norms, kept),
+        "delta": _delta(results, arm, model),
     }
 
 
-def _by_factor(material: Material, arm: str, held: pd.Series[Any]) -> list[dict[str, Any]]:
+def _by_factor(results: Results, arm: str, held: pd.Series[Any]) -> list[dict[str, Any]]:
     """Return for every level of every factor how many norms there are, and how many accept or reject."""
-    flows = material.flows(arm)
-    asked = flows[flows["flow"].isin(pd.concat([material.norms[p]["flow"] for p in material.pairs(arm)]))]
+    flows = results.flows(arm)
+    asked = flows[flows["flow"].isin(pd.concat([results.norms[p]["flow"] for p in results.pairs(arm)]))]
     rows = []
-    for factor in material.factors(arm):
+    for factor in results.factors(arm):
         for level, part in asked.groupby(factor, observed=True):
             value = held[held.index.isin(part["flow"])]
             rows.append(
@@ -95,12 +97,12 @@ def _by_factor(material: Material, arm: str, held: pd.Series[Any]) -> list[dict[
     return rows
 
 
-def _extremes(material: Material, arm: str, model: str, kept: Any, best: bool) -> list[dict[str, Any]]:
+def _extremes(results: Results, arm: str, model: str, kept: Any, best: bool) -> list[dict[str, Any]]:
     """Return the flows with the highest (or lowest) norm, the surest of them first."""
-    norms = material.norms[arm, model].loc[kept, ["flow", "value", "share", "n_valid"]]
+    norms = results.norms[arm, model].loc[kept, ["flow", "value", "share", "n_valid"]]
     norms = norms.assign(value=norms["value"].astype("int64"))
     order = norms.sort_values(["value", "share", "flow"], ascending=[not best, False, True])
-    named = order.head(NAMED_FLOWS).merge(material.flows(arm)[["flow", "vignette"]], on="flow")
+    named = order.head(NAMED_FLOWS).merge(results.flows(arm)[["flow", "vignette"]], on="flow")
     return [
         {
             "flow": int(row["flow"]),
@@ -113,14 +115,13 @@ def _extremes(material: Material, arm: str, model: str, kept: Any, best: bool) -
     ]
 
 
-def _sensitivity(material: Material, norms: pd.DataFrame, kept: Any) -> dict[str, Any]:
+def _sensitivity(results: Results, norms: pd.DataFrame, kept: Any) -> dict[str, Any]:
     """Return how firmly norms are held, and how many would be left under every pair of thresholds."""
     pairs = {}
-    for t_val in material.study["grid"][0]:
-        for t_maj in material.study["grid"][1]:
-            name = f"status_{t_val}_{t_maj if t_maj == 'plurality' else format(t_maj, 'g')}"
-            if name in norms:
-                pairs[name.removeprefix("status_")] = int((norms[name] == "kept").sum())
+    t_vals, t_majs = results.study["grid"]
+    for under in assessment.grid(t_vals, t_majs, results.study["consensus"]):
+        t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
+        pairs[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
     firm = norms.loc[kept, "share"]
     return {
         "mean_share": round(float(firm.mean()), 4) if len(firm) else None,
@@ -129,15 +130,15 @@ def _sensitivity(material: Material, norms: pd.DataFrame, kept: Any) -> dict[str
     }
 
 
-def _delta(material: Material, arm: str, model: str) -> dict[str, Any] | None:
+def _delta(results: Results, arm: str, model: str) -> dict[str, Any] | None:
     """Return how far the model's mean answers are from expected values, where an analysis of the study says it."""
-    for name, entry in material.study["analyses"].items():
+    for name, entry in results.study["analyses"].items():
         if entry["kind"] == "mean_delta" and arm in entry["arms"]:
-            table = pd.read_parquet(material.folder / f"tables/{name}.parquet")
+            table = pd.read_csv(results.tables[name], dtype=str, keep_default_na=False)
             row = table[(table["arm"] == arm) & (table["model"] == model)]
             if len(row):
                 first = row.iloc[0]
-                numbers = {k: float(first[k]) for k in ("mean_signed", "mean_absolute") if pd.notna(first[k])}
+                numbers = {k: float(first[k]) for k in ("mean_signed", "mean_absolute") if first[k]}
                 return numbers | {"flows": int(first["n"]), "status": str(first["status"])}
     return None
 
@@ -158,20 +159,16 @@ def card_json(card: dict[str, Any]) -> str:
 
 def card_markdown(card: dict[str, Any]) -> str:
     """Return the card as Markdown. Everything that comes from data, models or settings is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("cinorms", "templates"),
+    made = environment(
+        "report",
         autoescape=False,
         # What a macro of the template itself has made is marked safe there, its values were escaped.
         finalize=lambda value: value if isinstance(value, Markup) else escape(value),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )
     needs = card["norm_needs"]
-    return environment.get_template("card.md").render(
+    return made.get_template("card.md").render(
         card=card,
         mark=PLANTED_MARK,
         needs=thresholds(needs["t_val"], needs["t_maj"]),

@@ -15,31 +15,31 @@ from cinorms.core import scales, tables
 from cinorms.prompts.orders import ORDERS
 from cinorms.report import words
 from cinorms.report.answer_codes import INVALID, NOTHING
-from cinorms.report.results import Material, Pair
+from cinorms.report.results import Pair, Results
 
 #: Packed answers and orders of a page, in bytes; what goes beyond stays in the study's tables.
 MOST_BYTES = 5_000_000
 
 
-def explorer_data(material: Material, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
+def explorer_data(results: Results, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
     """Return what the explorer needs, as plain data. Every ``pack`` is base64 of gzip.
 
     Answers take one byte each. Where all answers together are more than ``most_bytes``, those of the arms
     that come last are left out, and the page says where they are.
     """
-    study = material.study
-    arms = list(dict.fromkeys(arm for arm, _ in material.norms))
+    study = results.study
+    arms = list(dict.fromkeys(arm for arm, _ in results.norms))
     room = _Room(most_bytes)
     return {
         "study": study["name"],
-        "main": material.main_arm(),
+        "main": results.main_arm(),
         "t_maj": study["t_maj"],
         "consensus": study["consensus"],
         "orders": list(ORDERS),
         "invalid": [words.STATUSES[status] for status in INVALID],
         "norm_statuses": [words.NORM_STATUSES[status] for status in tables.NORM_STATUSES],
-        "datasets": {name: _dataset(material, name) for name in material.vignettes},
-        "arms": [_arm(material, arm, room) for arm in arms],
+        "datasets": {name: _dataset(results, name) for name in results.vignettes},
+        "arms": [_arm(results, arm, room) for arm in arms],
     }
 
 
@@ -66,8 +66,8 @@ def _numbers(values: npt.NDArray[Any], kind: str) -> bytes:
     return np.ascontiguousarray(values).astype(kind).tobytes()
 
 
-def _dataset(material: Material, name: str) -> dict[str, Any]:
-    said, frame = material.study["datasets"][name], material.vignettes[name]
+def _dataset(results: Results, name: str) -> dict[str, Any]:
+    said, frame = results.study["datasets"][name], results.vignettes[name]
     factors = [factor for factor in said["factors"] if factor in frame]
     expected = frame["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
     return {
@@ -89,14 +89,14 @@ def _factor(name: str, column: pd.Series[Any]) -> dict[str, Any]:
     return {"name": name, "label": words.plain(name), "levels": levels}
 
 
-def _arm(material: Material, arm: str, room: _Room) -> dict[str, Any]:
-    said, prompts = material.study["arms"][arm], material.prompts[arm]
-    pairs = material.pairs(arm)
-    flows = np.unique(np.concatenate([material.norms[pair]["flow"].to_numpy(np.int64) for pair in pairs]))
-    frame = material.flows(arm)
+def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
+    said, prompts = results.study["arms"][arm], results.prompts[arm]
+    pairs = results.pairs(arm)
+    flows = np.unique(np.concatenate([results.norms[pair]["flow"].to_numpy(np.int64) for pair in pairs]))
+    frame = results.flows(arm)
     templates = prompts.drop_duplicates("template_no").set_index("template_no")["template"]
     # Models of an arm are shown the same orders, but for what was published of them.
-    shown = [pack(_aligned(material, pair, flows, "shown")) for pair in pairs]
+    shown = [pack(_aligned(results, pair, flows, "shown")) for pair in pairs]
     kept = {packed: room.take(packed) for packed in dict.fromkeys(shown)}
     orders = list(kept)
     return {
@@ -109,35 +109,35 @@ def _arm(material: Material, arm: str, room: _Room) -> dict[str, Any]:
         "rows": pack(_numbers(pd.Index(frame["flow"]).get_indexer(pd.Index(flows)), "<i4")),
         "orders": [kept[packed] for packed in orders],
         "models": [
-            _model(material, pair, flows, room) | {"orders": orders.index(packed)}
+            _model(results, pair, flows, room) | {"orders": orders.index(packed)}
             for pair, packed in zip(pairs, shown, strict=True)
         ],
     }
 
 
-def _model(material: Material, pair: Pair, flows: npt.NDArray[np.int64], room: _Room) -> dict[str, Any]:
+def _model(results: Results, pair: Pair, flows: npt.NDArray[np.int64], room: _Room) -> dict[str, Any]:
     arm, model = pair
-    norms = material.norms[pair].set_index("flow").reindex(flows)
-    status = material.status(arm, model).set_axis(material.norms[pair]["flow"]).reindex(flows)
+    norms = results.norms[pair].set_index("flow").reindex(flows)
+    status = results.status(arm, model).set_axis(results.norms[pair]["flow"]).reindex(flows)
     codes = pd.Categorical(status, categories=list(tables.NORM_STATUSES)).codes
     value = norms["value"].astype("Float64").to_numpy(dtype=np.float64, na_value=127)
     counts = norms[["n_asked", *tables.COUNT_COLUMNS]].fillna(0).to_numpy().T
     packed = _numbers(counts, "<u2") + _numbers(value, "i1") + _numbers(codes, "i1")
     return {
         "name": model,
-        "t_val": material.study["t_val"][model],
-        "layout": material.study["arms"][arm]["layouts"][model],
+        "t_val": results.study["t_val"][model],
+        "layout": results.study["arms"][arm]["layouts"][model],
         "norms": pack(packed),
-        "answers": room.take(pack(_aligned(material, pair, flows, "answers"))),
+        "answers": room.take(pack(_aligned(results, pair, flows, "answers"))),
     }
 
 
-def _aligned(material: Material, pair: Pair, flows: npt.NDArray[np.int64], what: str) -> bytes:
+def _aligned(results: Results, pair: Pair, flows: npt.NDArray[np.int64], what: str) -> bytes:
     """Return a model's codes, variant by variant, for the flows of its arm.
 
     Neighbours are answers to similar flows in one wording, which packs better than answers to one flow.
     """
-    codes = material.codes[pair]
+    codes = results.codes[pair]
     whole = np.full((len(flows), codes.answers.shape[1]), NOTHING, dtype=np.uint8)
     whole[np.searchsorted(flows, codes.flows)] = getattr(codes, what)
     return np.ascontiguousarray(whole.T).tobytes()

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import scales, tables
+from cinorms.core.labels import NORM_LABELS
 from cinorms.report.answer_codes import tally
-from cinorms.report.results import Material
+from cinorms.report.results import Results
 from cinorms.report.words import STATUSES, count, link, listed, plain, share
 
 #: Valid answers that a level of a factor needs to be named as the one accepted most or least.
@@ -33,27 +34,27 @@ class Finding:
     see: str = ""
 
 
-def findings(material: Material) -> list[Finding]:
+def findings(results: Results) -> list[Finding]:
     """Return the findings of a study, of its main arm where nothing else is said."""
-    found = [_acceptance(material), _disagreement(material), _certainty(material), _delta(material)]
+    found = [_acceptance(results), _disagreement(results), _certainty(results), _delta(results)]
     return [finding for finding in found if finding is not None]
 
 
 # --- What is accepted
 
 
-def _acceptance(material: Material) -> Finding:
-    arm = material.main_arm()
+def _acceptance(results: Results) -> Finding:
+    arm = results.main_arm()
     title = "What is accepted"
-    levels = [level for level in _levels(material, arm) if level["valid"] >= ENOUGH]
+    levels = [level for level in _levels(results, arm) if level["valid"] >= ENOUGH]
     if len(levels) < 2:
         return Finding(
             "acceptance", title, "none", f"No two levels of a factor have {ENOUGH} valid answers to compare."
         )
     most, least = max(levels, key=_by_share), min(levels, key=_by_share)
-    models = [model for _, model in material.pairs(arm)]
+    models = [model for _, model in results.pairs(arm)]
     who = models[0] if len(models) == 1 else f"the {len(models)} models together"
-    options = material.study["arms"][arm]["options"]
+    options = results.study["arms"][arm]["options"]
     text = (
         f"Of all factors, {_level(most)} is accepted most: {_accepted(most)} of the valid answers that {who} "
         f"gave about it are ‘{options[3]}’ or ‘{options[4]}’. {_capital(_level(least))} is accepted least, "
@@ -63,18 +64,18 @@ def _acceptance(material: Material) -> Finding:
     return Finding("acceptance", title, _percent(most), text, link(arm, models[:4], rows=most["factor"]), see)
 
 
-def _levels(material: Material, arm: str) -> list[dict[str, Any]]:
+def _levels(results: Results, arm: str) -> list[dict[str, Any]]:
     """Return for every level of every factor how many valid answers there are, and how many accept."""
-    flows = material.flows(arm)
+    flows = results.flows(arm)
     names, groups = [], {}
-    for factor in material.factors(arm):
+    for factor in results.factors(arm):
         for level, part in flows.groupby(factor, observed=True):
             names.append({"factor": factor, "level": str(level)})
             groups[f"{factor}\t{level}"] = part["flow"].to_numpy(np.int64)
-    tallies = [tally(material.codes[pair], groups) for pair in material.pairs(arm)]
+    tallies = [tally(results.codes[pair], groups) for pair in results.pairs(arm)]
     accepts = np.sum([accepting for accepting, _ in tallies], axis=0)
     valid = np.sum([answered for _, answered in tallies], axis=0)
-    seed = material.study["seed"]
+    seed = results.study["seed"]
     return [
         {**name, "accepts": accepts[i], "answers": valid[i], "valid": int(valid[i].sum()), "seed": seed}
         for i, name in enumerate(names)
@@ -127,10 +128,10 @@ def interval(accepts: Any, answers: Any, seed: int) -> tuple[float, float] | Non
 # --- Where models disagree
 
 
-def _disagreement(material: Material) -> Finding:
-    arm = material.main_arm()
+def _disagreement(results: Results) -> Finding:
+    arm = results.main_arm()
     title = "Where the models disagree"
-    held = {model: material.held(arm, model) for _, model in material.pairs(arm)}
+    held = {model: results.held(arm, model) for _, model in results.pairs(arm)}
     if len(held) < 2:
         return Finding(
             "disagreement", title, "none", "One model was asked: there is no other to compare it with."
@@ -144,7 +145,7 @@ def _disagreement(material: Material) -> Finding:
     spread = both.max(axis=1) - both.min(axis=1)
     opposed = (both.max(axis=1) > 0) & (both.min(axis=1) < 0)
     text = (
-        f"On {count(len(both))} of {count(len(material.norms[material.pairs(arm)[0]]))} flows at least two of "
+        f"On {count(len(both))} of {count(len(results.norms[results.pairs(arm)[0]]))} flows at least two of "
         f"the {len(held)} models hold a norm. On {count(int((spread > 0).sum()))} of these "
         f"({share(int((spread > 0).sum()), len(both))}) the norms differ, and on {count(int(opposed.sum()))} "
         f"({share(int(opposed.sum()), len(both))}) one model accepts what another one rejects."
@@ -177,21 +178,21 @@ def _furthest(values: pd.DataFrame) -> tuple[str, str, str]:
 # --- How sure that is
 
 
-def _certainty(material: Material) -> Finding:
-    arm = material.main_arm()
+def _certainty(results: Results) -> Finding:
+    arm = results.main_arm()
     title = "How sure that is"
     sure = {}
-    for _, model in material.pairs(arm):
-        kept = (material.status(arm, model) == "kept").to_numpy()
+    for _, model in results.pairs(arm):
+        kept = (results.status(arm, model) == "kept").to_numpy()
         if kept.any():
-            sure[model] = float(material.norms[arm, model].loc[kept, "share"].mean())
+            sure[model] = float(results.norms[arm, model].loc[kept, "share"].mean())
     if not sure:
         return Finding(
             "certainty", title, "none", "No model holds a norm under the thresholds of this study."
         )
     first, last = max(sure, key=lambda m: sure[m]), min(sure, key=lambda m: sure[m])
     number = share(sure[last], 1)
-    n = len(material.prompts[arm])
+    n = len(results.prompts[arm])
     if len(sure) == 1:
         text = f"Where {last} holds a norm, on average {number} of its valid answers are that level."
     else:
@@ -216,18 +217,18 @@ def _certainty(material: Material) -> Finding:
 # --- How far from what is expected
 
 
-def _delta(material: Material) -> Finding | None:
+def _delta(results: Results) -> Finding | None:
     """Return how far mean answers are from expected values, where an analysis of the study says it."""
-    for name, entry in material.study["analyses"].items():
+    for name, entry in results.study["analyses"].items():
         if entry["kind"] != "mean_delta":
             continue
-        table = pd.read_csv(material.folder / f"tables/{name}.csv")
+        table = pd.read_csv(results.tables[name])
         table = table[table["status"] == "ok"]
         if table.empty:
             continue
         distance = table["mean_signed"].abs().to_numpy()
         near, far = table.iloc[int(distance.argmin())], table.iloc[int(distance.argmax())]
-        dataset = material.study["datasets"][material.study["arms"][str(far["arm"])]["dataset"]]
+        dataset = results.study["datasets"][results.study["arms"][str(far["arm"])]["dataset"]]
         low, high = dataset["expected_range"] or scales.LEVELS[:: len(scales.LEVELS) - 1]
         text = (
             f"{dataset['title']} states expected values from {low:g} to {high:g}. The mean answers of {near['model']} "
@@ -254,19 +255,19 @@ def _signed(row: Any) -> str:
 # --- What was discarded
 
 
-def discarded(material: Material) -> Finding:
+def discarded(results: Results) -> Finding:
     """Return what has no norm, why, and what that means for everything else on the page."""
-    arm = material.main_arm()
-    statuses = pd.concat([material.status(*pair) for pair in material.pairs(arm)])
+    arm = results.main_arm()
+    statuses = pd.concat([results.status(*pair) for pair in results.pairs(arm)])
     n = {str(status): int(number) for status, number in statuses.value_counts().items()}
     of = len(statuses)
     gone = of - n.get("kept", 0)
-    models = {m: float((material.status(arm, m) != "kept").mean()) for _, m in material.pairs(arm)}
+    models = {m: float((results.status(arm, m) != "kept").mean()) for _, m in results.pairs(arm)}
     worst = max(models, key=lambda m: models[m])
-    text = " ".join(_discarded_said(material, arm, n, of, gone))
+    text = " ".join(_discarded_said(results, arm, n, of, gone))
     if len(models) > 1 and gone:
         text += f" Most are {worst}’s: it holds no norm on {share(models[worst], 1)} of its flows."
-    text += " ".join(["", *_association(material, arm)])
+    text += " ".join(["", *_association(results, arm)])
     shown = link(arm, [worst], held="none") if gone else ""
     return Finding(
         "discarded",
@@ -278,8 +279,8 @@ def discarded(material: Material) -> Finding:
     )
 
 
-def _discarded_said(material: Material, arm: str, n: dict[str, int], of: int, gone: int) -> Iterator[str]:
-    codes = [material.codes[pair] for pair in material.pairs(arm)]
+def _discarded_said(results: Results, arm: str, n: dict[str, int], of: int, gone: int) -> Iterator[str]:
+    codes = [results.codes[pair] for pair in results.pairs(arm)]
     asked, valid = sum(c.n_asked for c in codes), sum(c.n_valid for c in codes)
     kinds: dict[str, int] = {}
     for status, number in itertools.chain.from_iterable(c.invalid().items() for c in codes):
@@ -292,20 +293,19 @@ def _discarded_said(material: Material, arm: str, n: dict[str, int], of: int, go
     if not gone:
         yield "Every flow has a norm: the consistency filter discarded nothing."
         return
-    reasons = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
-    parts = [f"{reasons[s]} {count(n[s])}" for s in tables.NORM_STATUSES[1:] if n.get(s)]
+    parts = [f"{NORM_LABELS[s]} {count(n[s])}" for s in tables.NORM_STATUSES[1:] if n.get(s)]
     yield (
         f"{count(gone)} of {count(of)} pairs of model and flow ({share(gone, of)}) have no norm: {', '.join(parts)}."
         " That is no neutral norm: this page says nothing about what the model holds there."
     )
 
 
-def _association(material: Material, arm: str) -> Iterator[str]:
+def _association(results: Results, arm: str) -> Iterator[str]:
     """Yield whether discarding goes with a factor, where an analysis of the study tested it."""
-    for name, entry in material.study["analyses"].items():
+    for name, entry in results.study["analyses"].items():
         if entry["kind"] != "discarded_association":
             continue
-        table = pd.read_csv(material.folder / f"tables/{name}.csv")
+        table = pd.read_csv(results.tables[name])
         table = table[(table["arm"] == arm) & (table["status"] == "ok") & (table["p"] < 0.05)]
         if table.empty:
             continue

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
-from cinorms.report.results import Material
+from cinorms.report.results import Results
 from cinorms.report.words import count, listed, share, thresholds
 
 #: What stands for an engine where none was asked.
@@ -21,14 +21,14 @@ ENGINES = {"model": "not recorded", "published": "published answers", "raw_csv":
 PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "matplotlib", "plotnine")
 
 
-def summary(material: Material) -> list[tuple[str, str]]:
+def summary(results: Results) -> list[tuple[str, str]]:
     """Return what was asked of which models and when, as pairs of a heading and a sentence."""
-    study = material.study
+    study = results.study
     said = [("Models", listed(list(study["models"])))]
-    for arm in dict.fromkeys(arm for arm, _ in material.norms):
-        said.append((f"Asked in arm {arm}", _arm(material, arm)))
-    asked = sum(codes.n_asked for codes in material.codes.values())
-    valid = sum(codes.n_valid for codes in material.codes.values())
+    for arm in dict.fromkeys(arm for arm, _ in results.norms):
+        said.append((f"Asked in arm {arm}", _arm(results, arm)))
+    asked = sum(codes.n_asked for codes in results.codes.values())
+    valid = sum(codes.n_valid for codes in results.codes.values())
     said.append(
         (
             "Answers",
@@ -40,13 +40,13 @@ def summary(material: Material) -> list[tuple[str, str]]:
     needed = thresholds(usual, study["t_maj"])
     others = [f"{t} for {model}" for model, t in study["t_val"].items() if t != usual]
     said.append(("A norm needs", needed + (f" (valid answers: {', '.join(others)})" if others else "")))
-    return [*said, ("When", _when(material))]
+    return [*said, ("When", _when(results))]
 
 
-def _arm(material: Material, arm: str) -> str:
-    said, prompts = material.study["arms"][arm], material.prompts[arm]
-    dataset = material.study["datasets"][said["dataset"]]
-    flows = len(material.norms[material.pairs(arm)[0]])
+def _arm(results: Results, arm: str) -> str:
+    said, prompts = results.study["arms"][arm], results.prompts[arm]
+    dataset = results.study["datasets"][said["dataset"]]
+    flows = len(results.norms[results.pairs(arm)[0]])
     n_orders = prompts["order_no"].nunique()
     return (
         f"{count(flows)} flows of {dataset['title']}, each in up to {len(prompts)} variants: "
@@ -55,40 +55,39 @@ def _arm(material: Material, arm: str) -> str:
     )
 
 
-def _when(material: Material) -> str:
+def _when(results: Results) -> str:
     """Return when the models answered, or why there is no such time."""
-    asked = material.provenance["asked"]
+    asked = results.provenance["asked"]
     moments = [one[key] for one in asked for key in ("first_reply", "last_reply") if one.get(key)]
     parts = []
     if moments:
         first, last = min(moments)[:10], max(moments)[:10]
         parts.append(first if first == last else f"{first} to {last}")
-    if material.study["planted"]:
+    if results.study["planted"]:
         parts.append("planted respondents answer whenever they are asked: no time is kept")
-    published = {a["origin"] for a in material.study["arms"].values() if a["source"] == "published"}
+    published = {a["origin"] for a in results.study["arms"].values() if a["source"] == "published"}
     parts += [f"answers published by {origin}" for origin in sorted(published)]
-    if any(arm["source"] == "raw_csv" for arm in material.study["arms"].values()):
+    if any(arm["source"] == "raw_csv" for arm in results.study["arms"].values()):
         parts.append("answers from files of responses, which do not say when")
     return "; ".join(parts) or "no time was kept"
 
 
-def models(material: Material) -> list[dict[str, str]]:
+def models(results: Results) -> list[dict[str, str]]:
     """Return for every model and arm what is known of how it was reached; what is known of none is left out."""
-    asked = {(one["arm"], one["model"]): one for one in material.provenance["asked"]}
+    asked = {(one["arm"], one["model"]): one for one in results.provenance["asked"]}
     rows = [
-        _model(pair, material.study["models"][pair[1]], asked.get(pair, {}), material)
-        for pair in material.norms
+        _model(pair, results.study["models"][pair[1]], asked.get(pair, {}), results) for pair in results.norms
     ]
     known = [name for name in rows[0] if any(row[name] for row in rows)]
     return [{name: row[name] for name in known} for row in rows]
 
 
 def _model(
-    pair: tuple[str, str], entry: Mapping[str, Any], record: Mapping[str, Any], material: Material
+    pair: tuple[str, str], entry: Mapping[str, Any], record: Mapping[str, Any], results: Results
 ) -> dict[str, str]:
-    spec, codes = record.get("spec", {}), material.codes[pair]
+    spec, codes = record.get("spec", {}), results.codes[pair]
     runs = record.get("runs", [])
-    source = material.study["arms"][pair[0]]["source"]
+    source = results.study["arms"][pair[0]]["source"]
     return {
         "arm": pair[0],
         "model": pair[1],
@@ -144,13 +143,10 @@ def software() -> list[tuple[str, str]]:
     return found
 
 
-def hashes(material: Material) -> list[tuple[str, str]]:
+def hashes(results: Results) -> list[tuple[str, str]]:
     """Return the SHA-256 of what was asked, and of every file of responses."""
-    folder = material.folder
-    paths = [folder / f"vignettes/{name}.parquet" for name in material.vignettes]
-    paths += [folder / f"prompts/{arm}.parquet" for arm in material.prompts]
-    made = [(path.relative_to(folder).as_posix(), _sha256(path)) for path in paths]
-    for one in material.provenance["asked"]:
+    made = [(name, _sha256(path)) for name, path in results.asked.items()]
+    for one in results.provenance["asked"]:
         for file in one["files"]:
             made.append((f"responses/{one['arm']}/{one['model']}/{file['shard']}.parquet", file["sha256"]))
     return made
@@ -160,15 +156,15 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def citations(material: Material) -> list[str]:
+def citations(results: Results) -> list[str]:
     """Return what the datasets, prompts and published answers of the study ask to be cited as."""
-    study = material.study
+    study = results.study
     said = [dataset["citation"] for dataset in study["datasets"].values()]
     for arm in study["arms"].values():
         said += [arm["prompts_citation"], arm["origin"]]
     return list(dict.fromkeys(text for text in said if text))
 
 
-def settings_text(material: Material) -> str:
+def settings_text(results: Results) -> str:
     """Return the settings of the study, defaults included, as text."""
-    return json.dumps(material.study["settings"], indent=2, ensure_ascii=False)
+    return json.dumps(results.study["settings"], indent=2, ensure_ascii=False)

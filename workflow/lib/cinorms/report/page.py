@@ -5,18 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
-from cinorms.entries.kinds import PLANTED_MARK
-from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR
+from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.templates import environment
+from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, is_dark
 from cinorms.report import method
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings
-from cinorms.report.results import Material
+from cinorms.report.results import Results
 from cinorms.report.sections import printed, sections
 from cinorms.report.words import STATUSES
 
@@ -24,41 +24,36 @@ from cinorms.report.words import STATUSES
 SCRIPTS = ("dom", "codec", "data", "state", "slice", "controls", "heatmap", "flows", "cell", "main")
 
 
-def render(material: Material, command: str) -> str:
+def render(results: Results, command: str) -> str:
     """Return the page. Everything that comes from data, models or settings is escaped.
 
     ``command`` makes the file again that is put after it.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("cinorms", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     style, script = _style(), _script()
-    return environment.get_template("report.html").render(
-        study=material.study,
-        mark=PLANTED_MARK,
-        style=style,
-        script=script,
-        policy=policy(style, script),
-        data=embedded(explorer_data(material)),
-        summary=method.summary(material),
-        findings=findings(material),
-        discarded=discarded(material),
-        sections=sections(material, command),
-        printed=printed(material),
-        texts=_unread(material),
-        models=method.models(material),
-        software=method.software(),
-        hashes=method.hashes(material),
-        citations=method.citations(material),
-        settings=method.settings_text(material),
-        cards=_cards(material),
-        version=__version__,
+    return (
+        environment("report")
+        .get_template("report.html")
+        .render(
+            study=results.study,
+            mark=PLANTED_MARK,
+            style=style,
+            script=script,
+            policy=policy(style, script),
+            data=embedded(explorer_data(results)),
+            summary=method.summary(results),
+            findings=findings(results),
+            discarded=discarded(results),
+            sections=sections(results, command),
+            printed=printed(results),
+            texts=_unread(results),
+            models=method.models(results),
+            software=method.software(),
+            hashes=method.hashes(results),
+            citations=method.citations(results),
+            settings=method.settings_text(results),
+            cards=_cards(results),
+            version=__version__,
+        )
     )
 
 
@@ -92,16 +87,8 @@ def _style() -> str:
 
 
 def _colours(colour: str) -> str:
-    return f"{{ background: {colour}; color: {ink_on(colour)}; }}"
-
-
-def ink_on(colour: str) -> str:
-    """Return black or white, whichever has more contrast on ``colour``: small numbers stand on it."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    # Contrast to white is 1.05 / (luminance + 0.05), to black (luminance + 0.05) / 0.05.
-    return "#ffffff" if (luminance + 0.05) ** 2 < 1.05 * 0.05 else "#000000"
+    ink = "#ffffff" if is_dark(colour) else "#000000"
+    return f"{{ background: {colour}; color: {ink}; }}"
 
 
 def _script() -> str:
@@ -110,10 +97,10 @@ def _script() -> str:
 
 
 def _template(name: str) -> str:
-    return (files("cinorms") / "templates" / name).read_text(encoding="utf-8")
+    return (files("cinorms.report") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _unread(material: Material) -> list[dict[str, str]]:
+def _unread(results: Results) -> list[dict[str, str]]:
     """Return the most frequent texts that are no valid answer, of every model."""
     return [
         {
@@ -123,26 +110,24 @@ def _unread(material: Material) -> list[dict[str, str]]:
             "count": row["count"],
             "status": STATUSES[row["status"]],
         }
-        for (arm, model), texts in material.reviews.items()
+        for (arm, model), texts in results.reviews.items()
         for row in texts.to_dict("records")
     ]
 
 
-def _cards(material: Material) -> list[dict[str, Any]]:
+def _cards(results: Results) -> list[dict[str, Any]]:
     """Return the norm cards, each inside the page."""
-    found = []
-    for model in material.study["models"]:
-        files = [_card_file(material.folder, f"{model}.{ending}") for ending in ("md", "json")]
-        found.append({"model": model, "files": [file for file in files if file]})
-    return found
+    return [
+        {
+            "model": model,
+            "files": [_card_file(card.md, "text/markdown"), _card_file(card.json, "application/json")],
+        }
+        for model, card in results.cards.items()
+    ]
 
 
-def _card_file(folder: Path, name: str) -> Mapping[str, str] | None:
-    path = folder / "cards" / name
-    if not path.exists():
-        return None
-    kind = "text/markdown" if name.endswith(".md") else "application/json"
+def _card_file(path: Path, kind: str) -> dict[str, str]:
     return {
-        "name": name,
+        "name": path.name,
         "href": f"data:{kind};charset=utf-8;base64,{base64.b64encode(path.read_bytes()).decode()}",
     }

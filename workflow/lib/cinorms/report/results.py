@@ -1,37 +1,70 @@
-"""What the report is made from: a study's tables, read from its folder of results."""
+"""What cards and the page are made from: a study's tables, read from the files that their rules name."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
 from cinorms.core import tables
 from cinorms.norms import assessment
-from cinorms.report.answer_codes import Codes, encode
+from cinorms.norms.assessment import Thresholds
+from cinorms.report.answer_codes import AnswerCodes, encode
 
 Pair = tuple[str, str]
+Paths = Mapping[str, Sequence[str]]
+Key = TypeVar("Key")
 
 #: Texts that no exact rule read: so many of each model's are shown.
 SHOWN_TEXTS = 3
 
 
+class Figure(NamedTuple):
+    """The files of a figure that the page shows: the drawing, its caption, its numbers."""
+
+    svg: Path
+    txt: Path
+    csv: Path
+
+
+class PrintedTable(NamedTuple):
+    """The files of a table set out as in print that the page shows."""
+
+    html: Path
+    csv: Path
+
+
+class Card(NamedTuple):
+    """The files of a model's norm card."""
+
+    md: Path
+    json: Path
+
+
 @dataclass(frozen=True)
-class Material:
-    """Results of a study. ``study`` is `describe`'s; pairs are (arm, model); ``folder`` is results/{study}."""
+class Results:
+    """Results of a study. ``study`` is what `description` says of it; pairs are (arm, model).
+
+    ``tables`` holds the CSV file of each analysis, ``asked`` the files of vignettes and prompts by the name that the
+    page gives them. What only the page shows (`read_page_results`) is empty for a card.
+    """
 
     study: Mapping[str, Any]
-    folder: Path
     norms: dict[Pair, pd.DataFrame]
-    codes: dict[Pair, Codes]
+    codes: dict[Pair, AnswerCodes]
     vignettes: dict[str, pd.DataFrame]
     prompts: dict[str, pd.DataFrame]
     provenance: dict[str, Any]
+    tables: dict[str, Path]
+    asked: dict[str, Path]
     reviews: dict[Pair, pd.DataFrame] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)
+    printed: dict[str, PrintedTable] = field(default_factory=dict)
+    cards: dict[str, Card] = field(default_factory=dict)
 
     def flows(self, arm: str) -> pd.DataFrame:
         """Return the vignettes of the arm's dataset."""
@@ -44,9 +77,9 @@ class Material:
 
     def status(self, arm: str, model: str) -> pd.Series[str]:
         """Return why each flow of a model has a norm or none, under the study's own thresholds."""
-        return assessment.status(
-            self.norms[arm, model], self.study["t_val"][model], self.study["t_maj"]
-        ).astype(str)
+        study = self.study
+        needed = Thresholds(study["t_val"][model], study["t_maj"], study["consensus"])
+        return assessment.status(self.norms[arm, model], needed).astype(str)
 
     def held(self, arm: str, model: str) -> pd.Series[Any]:
         """Return the value of every norm that a model holds; index: flow."""
@@ -63,31 +96,102 @@ class Material:
         return max(arms, key=lambda arm: sum(len(self.norms[pair]) for pair in self.pairs(arm)))
 
 
-def read_material(study: Mapping[str, Any], folder: Path) -> Material:
-    """Read what a study has made below ``folder``."""
-    pairs = [(arm, model) for arm, settings in study["arms"].items() for model in settings["models"]]
-    arms = list(dict.fromkeys(arm for arm, _ in pairs))
-    prompts = {arm: tables.read(folder / f"prompts/{arm}.parquet", tables.PROMPTS) for arm in arms}
-    return Material(
+def card_inputs_of(study: Mapping[str, Any], folder: str) -> dict[str, list[str]]:
+    """Return the files below ``folder`` that a card is made from, by what they hold.
+
+    ``study`` is what `description` says of it; `read_results` relies on the order of the files, which is the study's.
+    """
+    pairs, arms, datasets = _pairs(study), _arms(study), _datasets(study)
+    return {
+        "norms": [f"{folder}/norms/{arm}/{model}.parquet" for arm, model in pairs],
+        "answers": [f"{folder}/answers/{arm}/{model}.parquet" for arm, model in pairs],
+        "vignettes": [f"{folder}/vignettes/{name}.parquet" for name in datasets],
+        "prompts": [f"{folder}/prompts/{arm}.parquet" for arm in arms],
+        "tables": [f"{folder}/tables/{name}.csv" for name in study["analyses"]],
+        "provenance": [f"{folder}/provenance.json"],
+    }
+
+
+def page_inputs_of(study: Mapping[str, Any], folder: str) -> dict[str, list[str]]:
+    """Return `card_inputs_of` and the files that the page alone is made from."""
+    return card_inputs_of(study, folder) | {
+        "reviews": [f"{folder}/answers/{arm}/{model}.review.csv" for arm, model in _read_here(study)],
+        "figures": _each(f"{folder}/figures", study["figures"], Figure._fields),
+        "printed": _each(f"{folder}/printed", study["printed"], PrintedTable._fields),
+        "cards": _each(f"{folder}/cards", study["models"], Card._fields),
+    }
+
+
+def read_results(study: Mapping[str, Any], paths: Paths) -> Results:
+    """Read what a card is made from; ``paths`` are `card_inputs_of` the study."""
+    pairs, arms, datasets = _pairs(study), _arms(study), _datasets(study)
+    vignettes, prompts = _by(datasets, paths["vignettes"]), _by(arms, paths["prompts"])
+    norms, answers = _by(pairs, paths["norms"]), _by(pairs, paths["answers"])
+    variants = {arm: tables.read(path, tables.PROMPTS) for arm, path in prompts.items()}
+    (provenance,) = paths["provenance"]
+    asked = {f"vignettes/{name}.parquet": path for name, path in vignettes.items()}
+    return Results(
         study=study,
-        folder=folder,
-        norms={(a, m): tables.read(folder / f"norms/{a}/{m}.parquet", tables.NORMS) for a, m in pairs},
-        codes={(a, m): _codes(folder / f"answers/{a}/{m}.parquet", prompts[a]) for a, m in pairs},
-        vignettes={
-            name: tables.read(folder / f"vignettes/{name}.parquet", tables.VIGNETTES)
-            for name in dict.fromkeys(study["arms"][arm]["dataset"] for arm in arms)
-        },
-        prompts=prompts,
-        provenance=json.loads((folder / "provenance.json").read_text(encoding="utf-8")),
-        reviews={
-            (a, m): _review(folder / f"answers/{a}/{m}.review.csv")
-            for a, m in pairs
-            if study["arms"][a]["source"] != "published"
-        },
+        norms={pair: tables.read(path, tables.NORMS) for pair, path in norms.items()},
+        codes={(arm, model): _codes(path, variants[arm]) for (arm, model), path in answers.items()},
+        vignettes={name: tables.read(path, tables.VIGNETTES) for name, path in vignettes.items()},
+        prompts=variants,
+        provenance=json.loads(Path(provenance).read_text(encoding="utf-8")),
+        tables=_by(study["analyses"], paths["tables"]),
+        asked=asked | {f"prompts/{arm}.parquet": path for arm, path in prompts.items()},
     )
 
 
-def _codes(path: Path, prompts: pd.DataFrame) -> Codes:
+def read_page_results(study: Mapping[str, Any], paths: Paths) -> Results:
+    """Read what the page is made from; ``paths`` are `page_inputs_of` the study."""
+    return replace(
+        read_results(study, paths),
+        reviews={pair: _review(path) for pair, path in _by(_read_here(study), paths["reviews"]).items()},
+        figures={name: Figure(*of) for name, of in _by_each(study["figures"], paths["figures"]).items()},
+        printed={
+            name: PrintedTable(*of) for name, of in _by_each(study["printed"], paths["printed"]).items()
+        },
+        cards={name: Card(*of) for name, of in _by_each(study["models"], paths["cards"]).items()},
+    )
+
+
+def _pairs(study: Mapping[str, Any]) -> list[Pair]:
+    return [(arm, model) for arm, settings in study["arms"].items() for model in settings["models"]]
+
+
+def _read_here(study: Mapping[str, Any]) -> list[Pair]:
+    """Return the pairs whose answers were read out of responses, which leaves texts that a person should read."""
+    return [(arm, model) for arm, model in _pairs(study) if study["arms"][arm]["source"] != "published"]
+
+
+def _arms(study: Mapping[str, Any]) -> list[str]:
+    """Return the arms in which a model is asked."""
+    return list(dict.fromkeys(arm for arm, _ in _pairs(study)))
+
+
+def _datasets(study: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys(study["arms"][arm]["dataset"] for arm in _arms(study)))
+
+
+def _by(keys: Iterable[Key], paths: Sequence[str]) -> dict[Key, Path]:
+    return dict(zip(keys, map(Path, paths), strict=True))
+
+
+def _each(folder: str, names: Iterable[str], endings: Iterable[str]) -> list[str]:
+    """Return the files of each name, one for every ending."""
+    endings = list(endings)
+    return [f"{folder}/{name}.{ending}" for name in names for ending in endings]
+
+
+def _by_each(names: Iterable[str], paths: Sequence[str]) -> dict[str, list[Path]]:
+    """Return the files of each name, of equally many to each, as `_each` listed them."""
+    keys = list(names)
+    n = len(paths) // max(len(keys), 1)
+    parts = [[Path(path) for path in paths[i * n : (i + 1) * n]] for i in range(len(keys))]
+    return dict(zip(keys, parts, strict=True))
+
+
+def _codes(path: Path, prompts: pd.DataFrame) -> AnswerCodes:
     return encode(tables.read(path, tables.ANSWERS, ["flow", "variant", "order", "level", "status"]), prompts)
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from cinorms.report.results import Material
+from cinorms.report.results import Figure, Results
 from cinorms.report.words import link, number, plain
 
 #: Rows of a table that the page shows, and the largest CSV file that it carries.
@@ -26,13 +26,11 @@ MOST_FIGURES = 5_000_000
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, the question it answers, and the kinds of figures and analyses that belong there."""
+    """A heading and the question it answers. A kind names the section that its figures or tables belong to."""
 
     name: str
     title: str
     question: str
-    figures: tuple[str, ...]
-    analyses: tuple[str, ...]
 
 
 SECTIONS = (
@@ -40,107 +38,76 @@ SECTIONS = (
         "answers",
         "Answers and norms",
         "What was answered, and what is held consistently enough to be called a norm?",
-        ("distribution", "norm_distribution", "norms"),
-        ("answer_counts", "norm_counts", "privacy_bias", "missing_answers", "missing_bounds"),
     ),
     Section(
         "sensitivity",
         "Sensitivity to prompts",
         "How much hangs on the wording, on the order of the options, and on the thresholds?",
-        ("variance", "minority", "sensitivity"),
-        (
-            "position_effects",
-            "minority",
-            "stability",
-            "norm_intervals",
-            "discarded",
-            "discarded_levels",
-            "discarded_association",
-            "lost",
-        ),
     ),
     Section(
         "factors",
         "What the norms depend on",
         "Which sender, recipient, information or condition makes a flow more or less acceptable?",
-        ("coefficients",),
-        ("ordinal_regression", "proportional_odds", "response_regression", "marginal_means", "amce"),
     ),
     Section(
         "models",
         "Differences between models",
         "Do the models hold different norms, and do size, alignment or quantisation matter?",
-        (),
-        ("model_tests", "model_pairs", "model_contrasts", "normality"),
     ),
-    Section(
-        "agreement",
-        "Agreement of models",
-        "On how much of what they hold do the models agree?",
-        ("agreement",),
-        ("agreement_pairs", "agreement_sets"),
-    ),
+    Section("agreement", "Agreement of models", "On how much of what they hold do the models agree?"),
     Section(
         "delta",
         "Distance from expected values",
         "How far are the norms from what a survey, a law or a policy expects?",
-        ("delta",),
-        ("mean_delta", "delta"),
     ),
     Section(
         "calibration",
         "Calibration",
         "Of what was planted in respondents with known norms, how much is recovered?",
-        ("calibration",),
-        ("calibration", "calibration_coefficients"),
     ),
     Section(
         "reliability",
         "Reliability and number of prompts",
         "Do a model's answers agree with themselves, and how many variants are enough?",
-        (),
-        ("reliability", "budget", "budget_needed", "budget_design"),
     ),
 )
 
 
-def sections(material: Material, command: str) -> list[dict[str, Any]]:
+def sections(results: Results, command: str) -> list[dict[str, Any]]:
     """Return the sections that have a figure or a table; ``command`` makes the file that is put after it."""
-    study, left = material.study, MOST_FIGURES
+    study, left = results.study, MOST_FIGURES
     found = []
     for section in SECTIONS:
         figures = []
         for name, entry in study["figures"].items():
-            if entry["kind"] in section.figures:
-                figures.append(_figure(material.folder, name, entry, command, left))
+            if entry["section"] == section.name:
+                figures.append(_figure(results.figures[name], name, entry, command, left))
                 left -= len(figures[-1]["src"])
         tables = [
-            _table(material.folder, name, entry, command)
+            _table(results.tables[name], name, entry, command)
             for name, entry in study["analyses"].items()
-            if entry["kind"] in section.analyses
+            if entry["section"] == section.name
         ]
         if figures or tables:
             found.append({"section": section, "figures": figures, "tables": tables})
     return found
 
 
-def printed(material: Material) -> list[dict[str, Any]]:
+def printed(results: Results) -> list[dict[str, Any]]:
     """Return the tables that the study sets out as in print. They were escaped when they were written."""
     found = []
-    for name in material.study["printed"]:
-        path = material.folder / "printed" / f"{name}.html"
-        text = path.read_text(encoding="utf-8")
+    for name, files in results.printed.items():
+        text = files.html.read_text(encoding="utf-8")
         table = text[text.index("<table") : text.index("</table>") + len("</table>")]
-        data = _data(path.with_suffix(".csv"), f"../printed/{name}.csv")
+        data = _data(files.csv, f"../printed/{name}.csv")
         found.append({"name": name, "table": table, "data": data, "latex": f"../printed/{name}.tex"})
     return found
 
 
-def _figure(folder: Path, name: str, entry: Mapping[str, Any], command: str, left: int) -> dict[str, Any]:
-    path = folder / "figures" / f"{name}.svg"
-    src = svg_address(path.read_text(encoding="utf-8"))
+def _figure(files: Figure, name: str, entry: Mapping[str, Any], command: str, left: int) -> dict[str, Any]:
+    src = svg_address(files.svg.read_text(encoding="utf-8"))
     # Its lines are broken for a narrower place than the page.
-    caption = " ".join(path.with_suffix(".txt").read_text(encoding="utf-8").split())
+    caption = " ".join(files.txt.read_text(encoding="utf-8").split())
     return {
         "name": name,
         "title": entry["title"] or name,
@@ -148,10 +115,10 @@ def _figure(folder: Path, name: str, entry: Mapping[str, Any], command: str, lef
         "caption": caption,
         "about": entry["about"],
         "pdf": f"../figures/{name}.pdf",
-        "data": _data(path.with_suffix(".csv"), f"../figures/{name}.csv"),
+        "data": _data(files.csv, f"../figures/{name}.csv"),
         # A heatmap is drawn from shapes: its norms are in the explorer, which hands them out as CSV.
         "explore": link(entry["arms"][0], entry["models"][:4]) if entry["kind"] == "norms" else "",
-        "command": f"{command} {folder.as_posix()}/figures/{name}.png",
+        "command": f"{command} {files.svg.with_suffix('.png').as_posix()}",
     }
 
 
@@ -172,8 +139,7 @@ def _shorter(tag: re.Match[str]) -> str:
     return re.sub(r"(\.\d\d)\d+", r"\1", tag[0])
 
 
-def _table(folder: Path, name: str, entry: Mapping[str, Any], command: str) -> dict[str, Any]:
-    path = folder / "tables" / f"{name}.csv"
+def _table(path: Path, name: str, entry: Mapping[str, Any], command: str) -> dict[str, Any]:
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     columns = [c for c in entry["columns"] if c in frame] or [c for c in frame if c != "any_planted"]
     shown = frame[columns].head(SHOWN_ROWS)
@@ -185,7 +151,7 @@ def _table(folder: Path, name: str, entry: Mapping[str, Any], command: str) -> d
         "of": len(frame),
         "open": len(frame) <= OPEN_ROWS,
         "data": _data(path, f"../tables/{name}.csv"),
-        "command": f"{command} {folder.as_posix()}/tables/{name}.csv",
+        "command": f"{command} {path.as_posix()}",
     }
 
 
@@ -198,7 +164,7 @@ def _cell(text: str) -> dict[str, Any]:
 
 def _data(path: Path, beside: str) -> dict[str, str] | None:
     """Return where a reader gets a CSV file: in the page itself, or beside it if it is long; none if it is empty."""
-    raw = path.read_bytes() if path.exists() else b""
+    raw = path.read_bytes()
     if not raw.strip():
         return None
     inside = f"data:text/csv;charset=utf-8;base64,{base64.b64encode(raw).decode()}"

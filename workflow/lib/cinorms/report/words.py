@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+from cinorms.core.labels import NO_NORM, NORM_LABELS
+
 STATUSES = {
     "refusal": "refusal",
     "needs_context": "asks for context",
@@ -18,9 +20,7 @@ STATUSES = {
 }
 NORM_STATUSES = {
     "kept": "norm held",
-    "below_t_val": "no norm: too few valid answers",
-    "no_majority": "no norm: no majority",
-    "tie": "no norm: a tie",
+    **{status: f"{NO_NORM}: {reason}" for status, reason in NORM_LABELS.items()},
 }
 
 

@@ -12,19 +12,19 @@ import pandas as pd
 from cinorms.core import scales
 from cinorms.core.errors import ConfigError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Majority
+from cinorms.norms.assessment import Thresholds
 
 _N_LEVELS = len(scales.LEVELS)
 
 
-def value_matrix(norms: Mapping[str, pd.DataFrame], t_val: int, t_maj: Majority) -> pd.DataFrame:
+def value_matrix(norms: Mapping[str, pd.DataFrame], thresholds: Thresholds) -> pd.DataFrame:
     """Return the kept norms of all models: flows as rows, models as columns, NaN where there is none.
 
     Rows are all flows that any model was asked, so that shares can be taken of them.
     """
     columns = {
         model: frame.set_index("flow")["value"].where(
-            (assessment.status(frame, t_val, t_maj) == "kept").to_numpy()
+            (assessment.status(frame, thresholds) == "kept").to_numpy()
         )
         for model, frame in norms.items()
     }

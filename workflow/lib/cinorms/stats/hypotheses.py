@@ -20,7 +20,7 @@ import pandas as pd
 from cinorms.core import scales, tails
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Majority
+from cinorms.norms.assessment import Thresholds
 from cinorms.stats import pvalues
 
 Floats = npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def pair_norms(
-    norms: Mapping[str, pd.DataFrame], t_val: Mapping[str, int] | int, t_maj: Majority
+    norms: Mapping[str, pd.DataFrame], thresholds: Mapping[str, Thresholds] | Thresholds
 ) -> pd.DataFrame:
     """Return the kept norms side by side: every flow any model was asked, one Int8 column per model.
 
@@ -55,20 +55,18 @@ def pair_norms(
     ----------
     norms
         Norms table (`tables.NORMS`) per model.
-    t_val
-        Valid threshold, for all models or for each.
-    t_maj
-        Majority threshold.
+    thresholds
+        What a norm needs, for all models or for each.
 
-    Raises `ConfigError` if a model has no threshold or was not assessed under it.
+    Raises `ConfigError` if a model has no thresholds, else as `assessment.kept`.
 
     """
     columns = {}
     for model, frame in norms.items():
-        if not isinstance(t_val, int) and model not in t_val:
-            raise ConfigError(f"t_val: model '{model}' has none; give one for each of {list(norms)}")
-        threshold = t_val if isinstance(t_val, int) else t_val[model]
-        held = assessment.kept(frame, threshold, t_maj).set_index("flow")["value"]
+        needed = thresholds if isinstance(thresholds, Thresholds) else thresholds.get(model)
+        if needed is None:
+            raise ConfigError(f"thresholds: model '{model}' has none; give them for each of {list(norms)}")
+        held = assessment.kept(frame, needed).set_index("flow")["value"]
         columns[model] = held.reindex(frame["flow"]).astype("Int8")
     flows = sorted(set().union(*(set(c.index) for c in columns.values())))
     index = pd.Index(flows, name="flow", dtype=np.int64)

@@ -19,6 +19,9 @@ Floats = npt.NDArray[np.float64]
 #: The corrections offered: two for the chance of any false positive, one for the share of false ones.
 METHODS = ("bonferroni", "holm", "bh")
 
+#: Stars of a p-value below each bound.
+STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+
 
 def show(log10_p: float) -> str:
     """Return a p-value as text with two significant digits: ``0.084``, ``4.1e-32``, ``1.7e-1805``."""
@@ -29,6 +32,11 @@ def show(log10_p: float) -> str:
     power = math.floor(log10_p)
     mantissa = round(10.0 ** (log10_p - power), 1)
     return f"{mantissa:.1f}e{power}" if mantissa < 10 else f"1.0e{power + 1}"
+
+
+def stars(log10_p: float) -> str:
+    """Return the stars of a p-value as papers print them; none from 0.05 on."""
+    return next((marks for bound, marks in STARS if log10_p < math.log10(bound)), "")
 
 
 def adjust(log10_p: npt.ArrayLike, method: str) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from cinorms.core import scales, tables
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Majority
+from cinorms.norms.assessment import Consensus, Majority, Thresholds
 
 _LEVELS = np.array(scales.LEVELS, dtype=np.float64)
 
@@ -18,28 +18,31 @@ _LEVELS = np.array(scales.LEVELS, dtype=np.float64)
 MIN_EXPECTED = 5
 
 
-def discarded(norms: pd.DataFrame, t_val: Sequence[int], t_maj: Sequence[Majority]) -> pd.DataFrame:
-    """Return how many flows each pair of thresholds discards (Table 2): one row per pair.
+def discarded(norms: pd.DataFrame, grid: Iterable[Thresholds]) -> pd.DataFrame:
+    """Return how many flows each of the thresholds discards (Table 2), a row each (`assessment.grid`).
 
     Columns: t_val, t_maj (text), flows, below_t_val, of (flows with enough valid answers), no_majority,
     tie, discarded (no_majority + tie), kept, share_discarded (discarded / of), status (``ok``,
     ``no_flows`` if none has enough valid answers).
     """
     rows = []
-    for v in t_val:
-        for m in t_maj:
-            status = assessment.status(norms, v, m)
-            n = {s: int((status == s).sum()) for s in tables.NORM_STATUSES}
-            of, gone = len(norms) - n["below_t_val"], n["no_majority"] + n["tie"]
-            rows.append(
-                {"t_val": v, "t_maj": str(m), "flows": len(norms), "below_t_val": n["below_t_val"], "of": of}
-                | {"no_majority": n["no_majority"], "tie": n["tie"], "discarded": gone, "kept": n["kept"]}
-                | {"share_discarded": gone / of if of else np.nan, "status": "ok" if of else "no_flows"}
-            )
+    for thresholds in grid:
+        status = assessment.status(norms, thresholds)
+        n = {s: int((status == s).sum()) for s in tables.NORM_STATUSES}
+        enough, gone = len(norms) - n["below_t_val"], n["no_majority"] + n["tie"]
+        rows.append(
+            {"t_val": thresholds.t_val, "t_maj": str(thresholds.t_maj), "flows": len(norms)}
+            | {"below_t_val": n["below_t_val"], "of": enough}
+            | {"no_majority": n["no_majority"], "tie": n["tie"], "discarded": gone, "kept": n["kept"]}
+            | {"share_discarded": gone / enough if enough else np.nan}
+            | {"status": "ok" if enough else "no_flows"}
+        )
     return pd.DataFrame(rows)
 
 
-def lost(norms: pd.DataFrame, t_val: int, steps: Sequence[tuple[Majority, Majority]]) -> pd.DataFrame:
+def lost(
+    norms: pd.DataFrame, t_val: int, steps: Sequence[tuple[Majority, Majority]], consensus: Consensus
+) -> pd.DataFrame:
     """Return which share of the norms is lost from one majority threshold to a higher one (Table 3).
 
     Columns: t_val, from, to, flows (all), kept_from, lost (kept under ``from`` but not under ``to``),
@@ -48,8 +51,8 @@ def lost(norms: pd.DataFrame, t_val: int, steps: Sequence[tuple[Majority, Majori
     """
     rows = []
     for lower, higher in steps:
-        before = assessment.kept(norms, t_val, lower).set_index("flow")["value"]
-        after = assessment.kept(norms, t_val, higher).set_index("flow")["value"]
+        before = assessment.kept(norms, Thresholds(t_val, lower, consensus)).set_index("flow")["value"]
+        after = assessment.kept(norms, Thresholds(t_val, higher, consensus)).set_index("flow")["value"]
         gone = int((~before.index.isin(after.index)).sum())
         both = before.index.intersection(after.index)
         rows.append(
@@ -99,14 +102,14 @@ def minority(norms: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_level(
-    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], t_val: int, t_maj: Majority
+    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
 ) -> pd.DataFrame:
     """Return retained and discarded flows at each level of each factor.
 
     Columns: factor, level, flows, kept, discarded, share_discarded. Raises `DataError` if a flow or
     factor is not in the vignettes.
     """
-    frame = _with_factors(norms, vignettes, factors, t_val, t_maj)
+    frame = _with_factors(norms, vignettes, factors, thresholds)
     rows = []
     for factor in factors:
         for level, group in frame.groupby(factor, observed=True, sort=True):
@@ -117,7 +120,7 @@ def by_level(
 
 
 def association(
-    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], t_val: int, t_maj: Majority
+    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
 ) -> pd.DataFrame:
     """Return whether being discarded is associated with each factor: Pearson's chi-square test.
 
@@ -128,7 +131,7 @@ def association(
     """
     from scipy.stats import chi2_contingency
 
-    frame = _with_factors(norms, vignettes, factors, t_val, t_maj)
+    frame = _with_factors(norms, vignettes, factors, thresholds)
     rows = []
     for factor in factors:
         table = pd.crosstab(frame[factor].astype(str), frame["kept"]).to_numpy()
@@ -156,13 +159,13 @@ def _why_no_test(kept: pd.Series, table: np.ndarray) -> str | None:
 
 
 def _with_factors(
-    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], t_val: int, t_maj: Majority
+    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
 ) -> pd.DataFrame:
     """Return the factors of each flow with whether it was kept; insist that all are known."""
     unknown = [f for f in factors if f not in vignettes]
     if unknown:
         raise DataError(f"vignettes: no factors {unknown}; the dataset has {list(vignettes.columns)}")
-    frame = norms[["flow"]].assign(kept=assessment.status(norms, t_val, t_maj) == "kept")
+    frame = norms[["flow"]].assign(kept=assessment.status(norms, thresholds) == "kept")
     frame = frame.merge(
         vignettes[["flow", *factors]], on="flow", how="left", validate="one_to_one", indicator=True
     )

@@ -1,68 +1,54 @@
-"""What the schemas cannot see in an analysis, a figure or a printed table of a study."""
+"""What the options of an analysis, a figure or a printed table cannot see alone: names that only the study knows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from cinorms.analyses.names import check_analysis
 from cinorms.core.validation import check, unknown
-from cinorms.figures.checks import check_figure
-from cinorms.printed.checks import check_printed
-from cinorms.study.checks import check_select, file_of
-from cinorms.study.layers import Layer
+from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.study.arm_checks import check_select
+from cinorms.study.entry_place import EntryPlace
 from cinorms.study.study import Study
 
 
-def check_entries(study: Study, layers: Sequence[Layer]) -> None:
+def check_entries(study: Study) -> None:
     """Check every analysis, figure and printed table of a study."""
-    for section in ("analyses", "figures"):
-        for name, entry in study.settings[section].items():
-            _check_entry(study, section, name, entry, layers)
-    for name, entry in study.settings["printed"].items():
-        _check_printed(study, name, entry, layers)
+    for section in SECTIONS:
+        for name, stated in study.settings.entries(section).items():
+            file = study.settings.stated_in(section, name).file
+            _check_entry(EntryPlace(study, section, name, file, _hint(study, "analyses", section)), stated)
 
 
-def _check_entry(
-    study: Study, section: str, name: str, entry: Mapping[str, Any], layers: Sequence[Layer]
-) -> None:
-    key, file, arms_file = f"{section}.{name}", str(file_of(layers, section)), str(file_of(layers, "arms"))
-    files = [layer.file for layer in layers]
-    replaced = files.index(arms_file) > files.index(file)
-    hint = f"; {arms_file} has arms of its own and needs {section} of its own" if replaced else ""
-    _check_kind(study, section, name, entry, file)
-    for arm in entry["arms"]:
+def _check_entry(place: EntryPlace, stated: Mapping[str, Any]) -> None:
+    known = kinds(place.section)
+    if stated["kind"] not in known:
+        raise place.unknown("kind", stated["kind"], known, "kind")
+    kind = known[stated["kind"]]
+    check(dict(stated), kind.schema, place.file, prefix=place.key())
+    options: Any = kind.read(stated)
+    if hasattr(options, "arms"):
+        _check_arms(place, options)
+    options.check(place)
+
+
+def _check_arms(place: EntryPlace, options: Any) -> None:
+    """Look up the arms, their models, and the levels of their flows."""
+    study = place.study
+    for arm in options.arms:
         if arm not in study.arms:
-            raise unknown(file, f"{key}.arms", arm, study.arms, "arm", hint)
-    asked = {m for arm in entry["arms"] for m in study.models(arm)}
-    for model in entry.get("models", []):
-        if model not in asked:
-            raise unknown(file, f"{key}.models", model, asked, "model of these arms")
-    for arm in entry["arms"]:
-        check_select(study, study.arms[arm]["dataset"], entry.get("select", {}), f"{key}.select", file)
-    if section == "analyses":
-        check_analysis(study, name, entry, file)
-    else:
-        check_figure(study, name, entry, file, _hint_of_analyses(section, layers))
+            hint = _hint(study, "arms", place.section)
+            raise unknown(place.file, place.key("arms"), arm, study.arms, "arm", hint)
+    asked = {model for arm in options.arms for model in study.models(arm)}
+    place.check_names("models", options.models or (), asked, "model of these arms")
+    select = study.settings.stated_in(place.section, place.name, "select")
+    for arm in options.arms:
+        check_select(study, study.arms[arm].dataset, getattr(options, "select", None) or {}, select)
 
 
-def _check_printed(study: Study, name: str, entry: Mapping[str, Any], layers: Sequence[Layer]) -> None:
-    file = str(file_of(layers, "printed"))
-    _check_kind(study, "printed", name, entry, file)
-    check_printed(study, name, entry, file, _hint_of_analyses("printed", layers))
-
-
-def _check_kind(study: Study, section: str, name: str, entry: Mapping[str, Any], file: str) -> None:
-    kinds = study.root.kinds(section)
-    if entry["kind"] not in kinds:
-        raise unknown(file, f"{section}.{name}.kind", entry["kind"], kinds, "kind")
-    check(dict(entry), kinds[entry["kind"]], file, prefix=f"{section}.{name}")
-
-
-def _hint_of_analyses(section: str, layers: Sequence[Layer]) -> str:
-    """Return what to do where a file has analyses of its own, but not what is made of them."""
-    files = [layer.file for layer in layers]
-    analyses, made = str(file_of(layers, "analyses")), str(file_of(layers, section))
-    if files.index(analyses) <= files.index(made):
+def _hint(study: Study, used: str, section: str) -> str:
+    """Return what to do where a file has ``used`` of its own, but not the ``section`` that is made of them."""
+    above, below = study.settings.stated_in(used), study.settings.stated_in(section)
+    if above.layer <= below.layer:
         return ""
-    return f"; {analyses} has analyses of its own and needs {section} of its own"
+    return f"; {above.file} has {used} of its own and needs {section} of its own"

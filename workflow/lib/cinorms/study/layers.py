@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
 #: a whole: a study has its own arms and figures, not the demo's and some more.
@@ -20,15 +20,59 @@ class Layer:
     document: dict[str, Any]
 
 
-def merge(layers: Iterable[Layer]) -> dict[str, Any]:
+class Place(NamedTuple):
+    """Where a setting is stated: the file, the whole key, and the number of the layer (a higher one wins)."""
+
+    file: str
+    key: str
+    layer: int
+
+    @property
+    def named(self) -> tuple[str, str]:
+        """The file and the key, as the messages of ``cinorms.core.validation`` take them."""
+        return self.file, self.key
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.key}"
+
+
+@dataclass(frozen=True)
+class Origins:
+    """The place of every setting of merged layers, by its path of keys."""
+
+    places: Mapping[tuple[str, ...], Place] = field(default_factory=dict)
+
+    def place(self, *path: str) -> Place:
+        """Return where the setting at ``path`` is stated: what is not stated alone is where its section is."""
+        for n in range(len(path), 0, -1):
+            if path[:n] in self.places:
+                found = self.places[path[:n]]
+                return found._replace(key=".".join([found.key, *path[n:]]))
+        return Place("a study", ".".join(path), 0)
+
+
+class Merged(NamedTuple):
+    """What layers state together, and where each states it."""
+
+    document: dict[str, Any]
+    origins: Origins
+
+
+def merge(layers: Iterable[Layer]) -> Merged:
     """Merge layers, the last wins: ``MIXED`` sections key by key, others as a whole; fill in the arms."""
     merged: dict[str, Any] = {}
-    for layer in layers:
+    places: dict[tuple[str, ...], Place] = {}
+    for number, layer in enumerate(layers):
         merged = _overlay(merged, layer.document)
-    if "arms" in merged:
-        defaults = merged.get("arm_defaults", {})
-        merged["arms"] = {name: _overlay(defaults, arm) for name, arm in merged["arms"].items()}
-    return merged
+        for path in _paths(layer.document):
+            places[path] = Place(layer.file, ".".join(path), number)
+    defaults = merged.get("arm_defaults", {})
+    for name, arm in merged.get("arms", {}).items():
+        file, _, number = places["arms",]
+        places |= {("arms", name, key): places["arm_defaults", key] for key in defaults}
+        places |= {("arms", name, key): Place(file, f"arms.{name}.{key}", number) for key in arm}
+        merged["arms"][name] = _overlay(defaults, arm)
+    return Merged(merged, Origins(places))
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,3 +80,11 @@ def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
     for key, value in above.items():
         merged[key] = _overlay(merged[key], value) if key in MIXED and key in merged else copy.deepcopy(value)
     return merged
+
+
+def _paths(document: Mapping[str, Any], *above: str) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each setting that a layer states: single ones of the sections that are merged by key."""
+    for key, value in document.items():
+        yield (*above, key)
+        if key in MIXED:
+            yield from _paths(value, *above, key)

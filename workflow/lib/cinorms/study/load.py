@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import ValidationError
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.schema import schema_of
 from cinorms.core.validation import check
-from cinorms.study.checks import check_complete, check_names
+from cinorms.study.checks import check_names
 from cinorms.study.entry_checks import check_entries
-from cinorms.study.layers import Layer, merge
+from cinorms.study.layers import Layer, Merged, merge
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
+from cinorms.study.settings import StudySettings
 from cinorms.study.study import Study
 
 
@@ -23,10 +28,31 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
 
     """
     for layer in layers:
-        check(layer.document, root.schemas / "study.schema.yaml", layer.file)
-    merged = merge(layers)
-    check_complete(merged, root)
-    study = Study(merged, load_registry(root), root)
-    check_names(study, layers)
-    check_entries(study, layers)
+        check(layer.document, schema_of(StudySettings), layer.file)
+    study = Study(make_settings(merge(layers)), load_registry(root), root)
+    check_names(study)
+    check_entries(study)
     return study
+
+
+def make_settings(merged: Merged) -> StudySettings:
+    """Return merged layers, each checked before, as typed values that know where they are stated.
+
+    Raises
+    ------
+    ConfigError
+        For a setting that no layer states: config/config.yaml is the only place for defaults.
+
+    """
+    try:
+        settings = StudySettings.model_validate(merged.document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] != "missing":
+            raise  # the schema, which follows from the same classes, would have refused it
+        key = ".".join(map(str, first["loc"]))
+        raise ConfigError(
+            f"config/config.yaml: key '{key}' is missing; every default has to stand there"
+        ) from None
+    settings.locate(merged.origins)
+    return settings

@@ -8,6 +8,8 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core.scales import SCALES
+from cinorms.inference.cost import Work
+from cinorms.inference.engine_kind import engine_kind
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.orders import options_shown
 from cinorms.prompts.variants import select_flows
@@ -60,7 +62,7 @@ def estimate(
                 "input_tokens": tokens_in,
                 "output_tokens": tokens_out,
                 "gpus": ask["gpus"],
-                **_cost(ask, tokens_in, tokens_out),
+                **_cost(ask, Work(tokens_in, tokens_out, ask["gpus"], ask["rates"])),
             }
         )
     return pd.DataFrame(rows, columns=COLUMNS).astype({"gpu_minutes": "Float64", "usd": "Float64"})
@@ -84,19 +86,10 @@ def add_precision(
     return plan.assign(se=pd.array(errors, dtype="Float64"), variants_needed=pd.array(needed, dtype="Int64"))
 
 
-def _cost(ask: Mapping[str, Any], tokens_in: int, tokens_out: int) -> dict[str, Any]:
-    rates = ask["rates"]
-    if ask["engine"] == "planted":
-        return {"gpu_minutes": 0.0, "usd": 0.0}
-    minutes = pd.NA
-    if "tokens_per_second" in rates:
-        minutes = ask["gpus"] * tokens_in / rates["tokens_per_second"] / 60
-    usd = pd.NA
-    if {"usd_per_million_input", "usd_per_million_output"} <= rates.keys():
-        usd = (
-            tokens_in * rates["usd_per_million_input"] + tokens_out * rates["usd_per_million_output"]
-        ) / 1e6
-    return {"gpu_minutes": minutes, "usd": usd}
+def _cost(ask: Mapping[str, Any], work: Work) -> dict[str, Any]:
+    cost = engine_kind(ask["engine"]).cost(work)
+    known = {"gpu_minutes": cost.gpu_minutes, "usd": cost.usd}
+    return {name: pd.NA if value is None else value for name, value in known.items()}
 
 
 def as_text(plan: pd.DataFrame) -> str:

@@ -1,50 +1,22 @@
-"""The model registry, config/models.yaml, and the planted norms that its entries name."""
+"""The model registry, config/models.yaml."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check, load_yaml, unknown
+from cinorms.inference.engine_kind import Place
+from cinorms.inference.model_entry import ModelEntry, entries_schema, make_entry
 from cinorms.study.root import Root
 
 
-def load_registry(root: Root) -> dict[str, dict[str, Any]]:
-    """Read and check config/models.yaml."""
+def load_registry(root: Root) -> dict[str, ModelEntry]:
+    """Read and check config/models.yaml; every entry knows the file and the name it has there."""
     path = root.folder / "config" / "models.yaml"
-    registry = load_yaml(path)
-    file = root.shown(path)
-    check(registry, root.schemas / "models.schema.yaml", file)
+    stated, file = load_yaml(path), root.shown(path)
+    check(stated, entries_schema(), file)
+    registry = {name: make_entry(entry, Place(file, name, root)) for name, entry in stated.items()}
+    planted = [name for name, entry in registry.items() if entry.kind.planted]
     for name, entry in registry.items():
-        stand_in = entry.get("stand_in")
-        planted = [m for m, other in registry.items() if other["engine"] == "planted"]
+        stand_in = entry.settings.stand_in
         if stand_in is not None and stand_in not in planted:
             raise unknown(file, f"{name}.stand_in", stand_in, planted, "planted model")
-        norms = entry.get("planted", {}).get("norms")
-        if norms is not None and norms not in root.names("planted"):
-            raise unknown(file, f"{name}.planted.norms", norms, root.names("planted"), "set of planted norms")
-        _check_planted(entry.get("planted", {}), f"{file}: {name}.planted")
-    for norms in {entry.get("planted", {}).get("norms") for entry in registry.values()} - {None}:
-        load_planted(root, norms)
-    return dict(registry)
-
-
-def load_planted(root: Root, name: str) -> dict[str, Any]:
-    """Read and check a file of planted norms."""
-    path = root.names("planted")[name]
-    norms = load_yaml(path)
-    check(norms, root.schemas / "planted.schema.yaml", root.shown(path))
-    if sorted(set(norms["thresholds"])) != norms["thresholds"]:
-        raise ConfigError(
-            f"{root.shown(path)}: thresholds: {norms['thresholds']} was given; each must be above the last"
-        )
-    return dict(norms)
-
-
-def _check_planted(planted: Mapping[str, Any], place: str) -> None:
-    invalid = sum(planted.get("invalid", {}).values())
-    if invalid > 1 + 1e-9:
-        raise ConfigError(f"{place}.invalid: the shares add up to {invalid:g}; allowed: at most 1")
-    if not any(planted.get("position_weights", [1])):
-        raise ConfigError(f"{place}.position_weights: all are 0; at least one must be more")
+    return registry

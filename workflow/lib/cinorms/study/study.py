@@ -2,67 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cinorms.inference.model_entry import ModelEntry
+from cinorms.norms.assessment import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
 from cinorms.published.releases import Release, load_release, raw_file
 from cinorms.study.attributes import MODEL_ATTRIBUTES
 from cinorms.study.root import Root
+from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, load_dataset
+from cinorms.vignettes.factors import Design
 
-#: What a table of the models says of each.
-DESCRIBED = ("family", "capacity", "alignment", "quantisation", "engine", "source", "revision", "base_url")
-
-
-#: GPUs of a model whose registry entry does not say how many.
-GPUS = {"vllm": 1, "openai": 0}
+#: What a table of the models says of each, besides where it comes from.
+DESCRIBED = ("family", "capacity", "alignment", "quantisation")
 
 
 @dataclass(frozen=True)
 class Study:
     """A study whose every name has been looked up. ``settings`` is what was merged, defaults included."""
 
-    settings: dict[str, Any]
-    registry: dict[str, dict[str, Any]]
+    settings: StudySettings
+    registry: dict[str, ModelEntry]
     root: Root
 
     @property
     def name(self) -> str:
         """Name of the study: its folder under results/."""
-        return str(self.settings["study"])
+        return self.settings.study
 
     @property
     def seed(self) -> int:
         """Where every random draw starts."""
-        return int(self.settings["seed"])
+        return self.settings.seed
 
     @property
-    def arms(self) -> dict[str, dict[str, Any]]:
+    def arms(self) -> Mapping[str, Arm]:
         """Arms by name, ``arm_defaults`` filled in."""
-        return dict(self.settings["arms"])
+        return self.settings.arms
 
     def models(self, arm: str) -> list[str]:
         """Return the models asked in ``arm``."""
-        return list(self.arms[arm].get("models", self.settings["models"]))
+        return list(self.arms[arm].models or self.settings.models)
 
     def all_models(self) -> list[str]:
         """Return every model asked in any arm, in the order of the study."""
         named = [m for arm in self.arms for m in self.models(arm)]
-        order = {name: i for i, name in enumerate(self.settings["models"])}
+        order = {name: i for i, name in enumerate(self.settings.models)}
         return sorted(dict.fromkeys(named), key=lambda name: order.get(name, len(order)))
 
     def datasets(self) -> list[str]:
         """Return every dataset that an arm uses."""
-        return list(dict.fromkeys(arm["dataset"] for arm in self.arms.values()))
+        return list(dict.fromkeys(arm.dataset for arm in self.arms.values()))
 
     def null_principle(self, dataset: str) -> bool:
         """Tell whether the flows of ``dataset`` that state no transmission principle are asked."""
-        return bool(self.settings["datasets"].get(dataset, {}).get("null_principle", False))
+        options = self.settings.datasets.get(dataset, DatasetOptions())
+        return options.null_principle
 
     def dataset(self, name: str) -> Dataset:
         """Return the dataset ``name``."""
@@ -78,7 +79,7 @@ class Study:
 
     def arms_from(self, *sources: str) -> list[str]:
         """Return the arms whose answers come from one of ``sources``."""
-        return [name for name, arm in self.arms.items() if arm["source"] in sources]
+        return [name for name, arm in self.arms.items() if arm.source in sources]
 
     def published_models(self) -> list[str]:
         """Return every model of the arms whose answers were published."""
@@ -87,18 +88,19 @@ class Study:
 
     def raw_file(self, arm: str, model: str) -> str:
         """Return the raw CSV file with the responses of ``model`` in ``arm``."""
-        entry = self.registry[model]
-        return raw_file(self.arms[arm]["raw_files"], entry.get("source", model), entry["engine"])
+        entry, path = self.registry[model], self.arms[arm].raw_files
+        assert path is not None, "an arm from raw_csv names its files"
+        return raw_file(path, entry.get("source", model), entry.engine)
 
     def compared(self) -> Release | None:
         """Return the release whose printed numbers are compared with this study's tables, if any."""
-        return self.release(self.settings["compare"]) if self.settings["compare"] else None
+        return self.release(self.settings.compare) if self.settings.compare else None
 
     def awaited(self) -> dict[str, dict[str, Any]]:
         """Return what is to be asked for each prompt set whose paraphrases are not there yet."""
-        planted = self.settings["engine"] == "planted"
+        planted = self.settings.engine == "planted"
         used = {
-            name: self.prompt_set(name) for name in dict.fromkeys(a["prompts"] for a in self.arms.values())
+            name: self.prompt_set(name) for name in dict.fromkeys(arm.prompts for arm in self.arms.values())
         }
         return {n: make_request(s, self.registry, planted) for n, s in used.items() if s.generate}
 
@@ -108,7 +110,7 @@ class Study:
 
         Planted ones that stand in for a paraphraser's are never frozen: they stay with the study's results.
         """
-        if self.settings["engine"] == "planted":
+        if self.settings.engine == "planted":
             return f"results/{self.name}/paraphrases"
         return str(frozen_folder(self.root.folder / "resources" / "prompts"))
 
@@ -121,101 +123,42 @@ class Study:
     def templates(self, arm: str, model: str | None = None) -> int:
         """Return how many templates ``arm`` uses, or asks of one ``model``."""
         settings = self.arms[arm]
-        stated = settings["templates"]
-        count = self.prompt_set(settings["prompts"]).n_templates if stated == "all" else int(stated)
-        return min(count, settings["templates_for"].get(model, count)) if model else count
+        return settings.n_templates(self.prompt_set(settings.prompts).n_templates, model)
 
     def t_val(self, model: str) -> int:
         """Return the number of valid answers that a flow of ``model`` needs."""
-        norms = self.settings["norms"]
-        return int(norms["t_val_for"].get(model, norms["t_val"]))
+        norms = self.settings.norms
+        return norms.t_val_for.get(model, norms.t_val)
 
-    def thresholds(self) -> tuple[list[int], list[float | str]]:
+    def thresholds_of(self, model: str) -> Thresholds:
+        """Return what a flow of ``model`` needs to hold a norm."""
+        norms = self.settings.norms
+        return Thresholds(self.t_val(model), norms.t_maj, norms.consensus)
+
+    def thresholds(self) -> tuple[list[int], list[Majority]]:
         """Return every t_val and every t_maj under which flows are judged, the study's own among them."""
-        norms = self.settings["norms"]
-        t_vals = {norms["t_val"], *norms["t_val_for"].values(), *norms["grid"]["t_val"]}
-        return _sorted(t_vals, [*norms["grid"]["t_maj"], norms["t_maj"]])
-
-    def all_thresholds(self) -> tuple[list[int], list[float | str]]:
-        """Return ``thresholds`` and those that single analyses and figures have instead."""
-        entries = [e for section in ("analyses", "figures") for e in self.settings[section].values()]
-        t_vals, t_majs = self.thresholds()
-        return _sorted(
-            {*t_vals, *(e["t_val"] for e in entries if "t_val" in e)},
-            [*t_majs, *(e["t_maj"] for e in entries if "t_maj" in e)],
-        )
+        norms = self.settings.norms
+        t_vals = {norms.t_val, *norms.t_val_for.values(), *norms.grid.t_val}
+        t_majs = dict.fromkeys([*norms.grid.t_maj, norms.t_maj])
+        return sorted(t_vals), sorted(t_majs, key=lambda t: -1.0 if t == "plurality" else float(t))
 
     def scale(self, arm: str) -> str:
         """Return the name of the answer scale of ``arm``."""
-        return self.dataset(self.arms[arm]["dataset"]).scale
+        return self.dataset(self.arms[arm].dataset).scale
 
-    def entry(self, section: str, name: str) -> dict[str, Any]:
-        """Return an analysis, a figure or a printed table with everything of the study that it depends on.
+    def described(self, models: Sequence[str] | None) -> dict[str, dict[str, Any]]:
+        """Return what a table of the models says of each: of ``models``, or of all where that is None."""
+        return {model: _described(self.registry_entry(model)) for model in models or self.all_models()}
 
-        ``selected`` lists the (arm, model) pairs it is made from: its arms in order, in each the models it
-        names, or all of the study's in the study's order; ``respondents`` those that are planted. A printed
-        table is made from other tables, or from ``registry``, what the registry says of each model.
-        """
-        if section == "printed":
-            return self._printed(name)
-        entry = self.settings[section][name]
-        models = (entry.get("models") or self.all_models())[: entry.get("first")]
-        selected = [[arm, model] for arm in entry["arms"] for model in models if model in self.models(arm)]
-        t_vals, t_majs = self.thresholds()
-        names = list(dict.fromkeys(model for _, model in selected))
-        return {
-            **entry,
-            "section": section,
-            "name": name,
-            "seed": self.seed,
-            "selected": selected,
-            "respondents": [pair for pair in selected if self.registry_entry(pair[1])["engine"] == "planted"],
-            "scales": {arm: self.scale(arm) for arm in entry["arms"]},
-            "design": {arm: self.design(arm) for arm in entry["arms"]},
-            "conditions": {arm: self.conditions(arm) for arm in entry["arms"]},
-            "attributes": {model: self.attributes(model) for model in names},
-            "t_val": {model: entry.get("t_val", self.t_val(model)) for model in names},
-            "t_maj": entry.get("t_maj", self.settings["norms"]["t_maj"]),
-            "t_vals": t_vals,
-            "t_majs": t_majs,
-            "planted": any(self.registry_entry(m)["engine"] == "planted" for _, m in selected),
-        }
-
-    def _printed(self, name: str) -> dict[str, Any]:
-        entry = {**self.settings["printed"][name], "section": "printed", "name": name}
-        if entry["kind"] != "models":
-            return entry
-        asked = {model: self.registry_entry(model) for model in entry.get("models") or self.all_models()}
-        return {**entry, "registry": {m: {k: of.get(k) for k in DESCRIBED} for m, of in asked.items()}}
-
-    def design(self, arm: str) -> dict[str, Any]:
-        """Return the dataset of ``arm``: name, factors, which are linked, range of what is expected."""
-        dataset = self.dataset(self.arms[arm]["dataset"])
+    def design(self, arm: str) -> Design:
+        """Return what an analysis needs to know of the dataset of ``arm``."""
+        dataset = self.dataset(self.arms[arm].dataset)
         linked = dataset.design.linked if dataset.design is not None else ()
-        return {
-            "dataset": dataset.name,
-            "factors": list(dataset.factors),
-            "linked": [list(group) for group in linked],
-            "expected_range": list(dataset.expected_range) if dataset.expected_range else None,
-        }
+        return Design(dataset.name, tuple(dataset.factors), tuple(map(tuple, linked)), dataset.expected_range)
 
     def attributes(self, model: str) -> dict[str, Any]:
         """Return what the registry says of ``model`` that an analysis can name."""
         return {name: self.registry[model].get(name) for name in MODEL_ATTRIBUTES}
-
-    def conditions(self, arm: str) -> dict[str, Any]:
-        """Return the conditions of ``arm`` that an analysis can name."""
-        settings = self.arms[arm]
-        return {
-            "dataset": settings["dataset"],
-            "paraphraser": settings["prompts"],
-            "temperature": settings["temperature"],
-            "order": settings["orders"]["method"],
-            "readout": settings["readout"],
-            "wrapper": settings["wrap"],
-            "layout": settings["layout"],
-            "system": settings["system"] or "none",
-        }
 
     def asked(self) -> list[dict[str, Any]]:
         """Return what the plan needs to know of every model in every arm that asks models."""
@@ -223,36 +166,35 @@ class Study:
             {
                 "arm": arm,
                 "model": model,
-                "engine": (entry := self.registry_entry(model))["engine"],
-                "dataset": settings["dataset"],
-                "select": settings["select"],
-                "system": settings["system"],
+                "engine": (entry := self.registry_entry(model)).engine,
+                "dataset": settings.dataset,
+                "select": settings.plain()["select"],
+                "system": settings.system,
                 "scale": self.scale(arm),
                 "n_templates": self.templates(arm, model),
-                "gpus": 0 if entry["engine"] == "planted" else entry.get("gpus", GPUS[entry["engine"]]),
+                "gpus": entry.gpus,
                 "rates": entry.get("rates", {}),
             }
             for arm, settings in self.arms.items()
-            if settings["source"] == "model"
+            if settings.source == "model"
             for model in self.models(arm)
         ]
 
-    def registry_entry(self, model: str) -> dict[str, Any]:
+    def registry_entry(self, model: str) -> ModelEntry:
         """Return what is asked under the name ``model``: its planted stand-in under ``engine: planted``."""
         entry = self.registry[model]
-        if self.settings["engine"] != "planted" or entry["engine"] == "planted":
+        if self.settings.engine != "planted" or entry.kind.planted:
             return entry
-        stand_in = self.registry[entry["stand_in"]]
-        return {**entry, "engine": "planted", "planted": stand_in["planted"]}
+        return entry.answered_by(self.registry[str(entry.settings.stand_in)])
 
     def is_planted(self) -> bool:
         """Tell whether any answer of the study comes from a planted respondent."""
-        return any(self.registry_entry(m)["engine"] == "planted" for m in self.all_models())
+        return any(self.registry_entry(m).kind.planted for m in self.all_models())
 
 
-def _sorted(t_vals: Iterable[int], t_majs: Iterable[float | str]) -> tuple[list[int], list[float | str]]:
-    by_size = sorted(dict.fromkeys(t_majs), key=lambda t: -1.0 if t == "plurality" else float(t))
-    return sorted(t_vals), by_size
+def _described(entry: ModelEntry) -> dict[str, Any]:
+    described = {name: entry.get(name) for name in DESCRIBED}
+    return {**described, "planted": entry.kind.planted, "origin": entry.kind.origin(entry.stated)}
 
 
 @cache

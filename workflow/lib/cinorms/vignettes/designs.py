@@ -13,6 +13,7 @@ import pandas as pd
 
 from cinorms.core import tables, validation
 from cinorms.core.errors import ConfigError
+from cinorms.vignettes.source_files import SourceFile, own_files, read_source
 
 SCHEMA = Path(__file__).parents[3] / "schemas" / "dataset.schema.yaml"
 
@@ -26,10 +27,10 @@ RESERVED = frozenset(
 #: Keys that a dataset needs, and may have, beyond those that every dataset has; by source.
 _NEEDED = {
     "design": {"factors", "template"},
-    "csv": {"files", "columns", "rows"},
+    "csv": {"files", "columns"},
     "confaide": {"factors", "files", "expected_range"},
 }
-_OPTIONAL = {"design": {"linked", "null_level"}, "csv": {"expected_range"}, "confaide": {"linked"}}
+_OPTIONAL = {"design": {"linked", "null_level"}, "csv": {"rows", "expected_range"}, "confaide": {"linked"}}
 
 #: What a template can be made of. Everything else (attributes, calls, filters, loops) is refused.
 _TEMPLATE_NODES = frozenset(
@@ -74,15 +75,6 @@ class Design:
 
 
 @dataclass(frozen=True)
-class SourceFile:
-    """A file to read or fetch: address or path, its SHA-256, and where a mirror folder may have it."""
-
-    url: str
-    sha256: str
-    mirror: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Columns:
     """Which columns of a CSV file hold the vignette, the factors (by name) and the expected value."""
 
@@ -93,8 +85,9 @@ class Columns:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What a dataset's YAML file says. ``expected_range`` holds the values of the scale's two ends."""
+    """What a dataset's YAML ``file`` says. ``expected_range`` holds the values of the scale's two ends."""
 
+    file: Path
     name: str
     title: str
     context: str
@@ -120,15 +113,22 @@ class Dataset:
         """The factor that the null principle leaves out, where the dataset has one."""
         return self.design.null_level if self.design is not None else None
 
-    def n_flows(self, null_principle: bool = False) -> int:
-        """Return the number of flows without reading the files; raises ``ConfigError`` as ``expand`` does."""
+    def inputs(self) -> dict[str, list[str]]:
+        """Return what a rule that reads the vignettes must name: the dataset's file, and its ``own`` files."""
+        return {"dataset": [str(self.file)], "own": own_files((self.files or {}).values())}
+
+    def n_flows(self, null_principle: bool = False) -> int | None:
+        """Return the number of flows without reading the files, None where only a file can tell.
+
+        Raises ``ConfigError`` as ``expand`` does.
+        """
         if self.design is not None:
             return self.design.n_flows(null_principle)
         if null_principle:
             raise ConfigError(
                 f"{self.name}: null_principle: only a dataset with 'source: design' can have it"
             )
-        return int(self.rows or 0)
+        return self.rows
 
 
 def load_dataset(path: str | Path) -> Dataset:
@@ -154,6 +154,7 @@ def load_dataset(path: str | Path) -> Dataset:
             f"{path}: expected_range: {expected_range} was given; the first must be the lower one"
         )
     return Dataset(
+        file=path,
         name=path.stem,
         title=document["title"],
         context=document["context"],
@@ -161,7 +162,7 @@ def load_dataset(path: str | Path) -> Dataset:
         source=source,
         origin=dict(document["origin"]),
         design=design,
-        files=_read_files(path, document["files"]) if "files" in document else None,
+        files=_read_files(path, document) if "files" in document else None,
         columns=columns,
         rows=document.get("rows"),
         expected_range=tuple(expected_range) if expected_range is not None else None,
@@ -380,18 +381,11 @@ def _check_columns(file: str, columns: Columns, document: dict[str, Any]) -> Non
         raise ConfigError(f"{file}: key 'expected_range' is missing; columns.expected needs it")
 
 
-def _read_files(path: Path, files: dict[str, Any]) -> dict[str, SourceFile]:
-    return {key: _read_file(path, f"files.{key}.url", given) for key, given in files.items()}
-
-
-def _read_file(path: Path, key: str, given: dict[str, Any]) -> SourceFile:
-    url = given["url"]
-    scheme, colon, _ = url.partition("://")
-    if not colon:
-        url = str(path.parent / url)
-    elif scheme.lower() not in ("http", "https"):
+def _read_files(path: Path, document: dict[str, Any]) -> dict[str, SourceFile]:
+    files = {key: read_source(path, f"files.{key}", given) for key, given in document["files"].items()}
+    if document["source"] == "csv" and "rows" not in document and files["vignettes"].path is None:
         raise ConfigError(
-            f"{path}: {key}: {url!r} was given; allowed: an http or https address, or a local path"
+            f"{path}: key 'rows' is missing; a file with an address needs it, so that a study can be planned "
+            "before the file is fetched"
         )
-    mirror = given.get("mirror", [])
-    return SourceFile(url, given["sha256"], (mirror,) if isinstance(mirror, str) else tuple(mirror))
+    return files

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 #: Joins the names and the levels of linked factors.
 JOINT = " + "
 
 
-def default_factors(design: Mapping[str, Any]) -> list[str]:
+@dataclass(frozen=True)
+class Design:
+    """What an analysis needs to know of a dataset: name, factors, which are linked, range of what is expected."""
+
+    dataset: str
+    factors: tuple[str, ...]
+    linked: tuple[tuple[str, ...], ...] = ()
+    expected_range: tuple[float, float] | None = None
+
+
+def default_factors(design: Design) -> list[str]:
     """Return the factors of a dataset, those of a linked group as one ("place + inference")."""
-    group_of = {name: tuple(group) for group in design["linked"] for name in group}
-    return list(dict.fromkeys(JOINT.join(group_of.get(name, (name,))) for name in design["factors"]))
+    group_of = {name: group for group in design.linked for name in group}
+    return list(dict.fromkeys(JOINT.join(group_of.get(name, (name,))) for name in design.factors))
+
+
+def nameable_factors(design: Design) -> list[str]:
+    """Return the factors of a dataset as a study can name them: each alone, those of a linked group also as one."""
+    return list(dict.fromkeys([*design.factors, *default_factors(design)]))
 
 
 def text(level: Any) -> str:
     """Return a level as text; a whole number has no decimals."""
     return f"{level:g}" if isinstance(level, (int, float)) and not isinstance(level, bool) else str(level)
+
+
+def has_levels(vignettes: pd.DataFrame, select: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.bool_]:
+    """Tell which flows have one of the levels named of every factor that ``select`` names."""
+    keep = np.ones(len(vignettes), dtype=bool)
+    for factor, levels in select.items():
+        keep &= vignettes[factor].astype(str).isin([str(level) for level in levels]).to_numpy()
+    return keep

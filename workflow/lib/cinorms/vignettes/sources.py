@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import DataError
-from cinorms.core.fetch import fetch
-from cinorms.vignettes.designs import Columns, Dataset, Design, SourceFile, expand, factor_columns
+from cinorms.vignettes.designs import Columns, Dataset, Design, expand, factor_columns
+from cinorms.vignettes.source_files import get
 
 #: ConfAIde separates instruction and scenario by these two characters, a backslash and an n.
 CONFAIDE_BREAK = "\\n"
@@ -32,7 +32,7 @@ def read_vignettes(
     n_flows = dataset.n_flows(null_principle)
     if dataset.source == "design" and dataset.design is not None:
         return expand(dataset.design, null_principle)
-    files = {key: _get(file, cache_dir, mirror) for key, file in (dataset.files or {}).items()}
+    files = {key: get(file, cache_dir, mirror) for key, file in (dataset.files or {}).items()}
     if dataset.columns is not None:
         frame = _read_csv(files["vignettes"], dataset.columns)
     elif dataset.design is not None:
@@ -40,12 +40,8 @@ def read_vignettes(
     else:
         raise ValueError(f"dataset {dataset.name} has neither columns nor a design")
     _check(frame, files["vignettes"], n_flows, dataset.expected_range)
-    frame.insert(0, "flow", np.arange(n_flows, dtype=np.int32))
+    frame.insert(0, "flow", np.arange(len(frame), dtype=np.int32))
     return frame
-
-
-def _get(file: SourceFile, cache_dir: str | Path, mirror: str | Path | None) -> Path:
-    return fetch(file.url, file.sha256, cache_dir, mirror, file.mirror)
 
 
 def _read_csv(path: Path, columns: Columns) -> pd.DataFrame:
@@ -107,8 +103,12 @@ def _read_confaide(vignettes: Path, labels: Path, design: Design) -> pd.DataFram
     return frame
 
 
-def _check(frame: pd.DataFrame, path: Path, n_flows: int, expected_range: tuple[float, float] | None) -> None:
-    if len(frame) != n_flows:
+def _check(
+    frame: pd.DataFrame, path: Path, n_flows: int | None, expected_range: tuple[float, float] | None
+) -> None:
+    if frame.empty:
+        raise DataError(f"{path}: has no rows; a dataset needs a flow")
+    if n_flows is not None and len(frame) != n_flows:
         raise DataError(f"{path}: has {len(frame)} rows, the dataset's file declares {n_flows}")
     empty = frame["vignette"].str.strip() == ""
     if empty.any():

@@ -8,6 +8,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from rapidfuzz.distance import OSA
+
 from cinorms.core.scales import Scale
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -52,22 +54,6 @@ def vocabulary(scale: Scale) -> frozenset[str]:
     return frozenset(word for words in option_words(scale) for word in words)
 
 
-def edit_distance(a: str, b: str, limit: int) -> int:
-    """Return the optimal string alignment distance of ``a`` and ``b``, at most ``limit + 1``."""
-    if abs(len(a) - len(b)) > limit:
-        return limit + 1
-    before: list[int] = []
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        last, before, row = before, row, [i]
-        for j, y in enumerate(b, 1):
-            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
-            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                best = min(best, last[j - 2] + 1)
-            row.append(best)
-    return min(row[-1], limit + 1)
-
-
 @lru_cache(maxsize=16)
 def speller(scale: Scale) -> Callable[[str], str | None]:
     """Return the function that says which option word of ``scale`` a word is or misspells.
@@ -94,7 +80,7 @@ def speller(scale: Scale) -> Callable[[str], str | None]:
             return UNCLEAR
         if len(word) < 4 or len(word) > 16 or word in _OTHER_WORDS or not may_be(word):
             return None
-        found = sorted((edit_distance(word, v, 4), v) for v in words)
+        found = sorted((OSA.distance(word, v, score_cutoff=4), v) for v in words)
         (best, near), (second, _) = found[0], found[1]
         if best > slips[near]:
             return None

@@ -15,17 +15,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
 from cinorms import __version__
 from cinorms.core.errors import ConfigError
+from cinorms.core.files import replacing
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import SCALES
 from cinorms.core.validation import load_yaml, unknown
 from cinorms.prompts.paraphrase.checks import fault_of, option_fault
-from cinorms.prompts.paraphrase.paraphrasers import Ask, ParaphraseError, Paraphraser, open_paraphraser
+from cinorms.prompts.paraphrase.paraphraser import Ask, ParaphraseError, Paraphraser
+from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
 from cinorms.prompts.prompt_sets import PromptSet, digest, part_path
 
 #: What of a registry entry says who is asked and how it runs.
@@ -66,8 +68,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     freeze(request, paraphraser, Path(given.out))
 
 
+class Registered(Protocol):
+    """A model of the registry, as far as a paraphraser is concerned."""
+
+    @property
+    def key_variable(self) -> str | None:
+        """The environment variable that has to hold the key of the model's endpoint, if it wants one."""
+
+    def get(self, name: str) -> Any:
+        """Return what the model's entry states as ``name``, or None."""
+
+
 def make_request(
-    prompt_set: PromptSet, registry: Mapping[str, Mapping[str, Any]], planted: bool = False
+    prompt_set: PromptSet, registry: Mapping[str, Registered], planted: bool = False
 ) -> dict[str, Any]:
     """Return as plain data what the paraphraser of ``prompt_set`` is to be asked.
 
@@ -86,7 +99,7 @@ def make_request(
     if name == "pegasus":
         entry = {"engine": "pegasus", **asked.checkpoint}
     elif name in registry:
-        entry = {key: registry[name][key] for key in IDENTITY if registry[name].get(key) is not None}
+        entry = {key: value for key in IDENTITY if (value := registry[name].get(key)) is not None}
     else:
         raise unknown(file, "paraphraser", name, [*registry, "pegasus"], "paraphraser")
     who = {"name": name, **entry}
@@ -97,7 +110,7 @@ def make_request(
         "name": prompt_set.name,
         "title": prompt_set.title,
         "paraphraser": who,
-        "key_variable": _key_variable(registry.get(name, {})) if who["engine"] == "openai" else None,
+        "key_variable": None if planted or name not in registry else registry[name].key_variable,
         "request": {
             "paraphraser": name,
             "scale": prompt_set.scale,
@@ -105,11 +118,6 @@ def make_request(
             **wanted,
         },
     }
-
-
-def _key_variable(entry: Mapping[str, Any]) -> str | None:
-    """Return the variable that holds the key: a server of one's own is not given OpenAI's."""
-    return entry.get("key_variable") or (None if entry.get("base_url") else "OPENAI_API_KEY")
 
 
 def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> None:
@@ -201,9 +209,9 @@ def _ask_once(document: dict[str, Any], missing: int, paraphraser: Paraphraser) 
         temperature=wanted["temperature"],
         seed=wanted["seed"] + len(rounds),
     )
-    reply = paraphraser.ask(ask)
+    candidates = paraphraser.ask(ask)
     options = SCALES[wanted["scale"]].options
-    for candidate in reply.candidates:
+    for candidate in candidates.texts:
         if len(templates) == wanted["count"] + 1:
             break
         reason = fault_of(candidate, templates, options)
@@ -217,9 +225,9 @@ def _ask_once(document: dict[str, Any], missing: int, paraphraser: Paraphraser) 
             "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "seed": ask.seed,
             "asked": missing,
-            "returned": len(reply.candidates),
+            "returned": len(candidates.texts),
             "accepted": len(templates) - len(ask.templates),
-            **({"reported": dict(reply.reported)} if reply.reported else {}),
+            **({"reported": dict(candidates.reported)} if candidates.reported else {}),
         }
     )
     document["provenance"]["software"] = _versions(paraphraser.packages)
@@ -264,10 +272,8 @@ def _write(document: dict[str, Any], path: Path) -> None:
     """Write ``document`` whole or not at all."""
     document["provenance"]["templates_sha256"] = digest(document["templates"])
     text = HEAD + yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=2000)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, encoding="utf-8")
-    os.replace(fresh, path)
+    with replacing(path) as fresh:
+        fresh.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

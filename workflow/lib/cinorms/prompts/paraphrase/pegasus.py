@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cinorms.core.errors import ConfigError
-from cinorms.prompts.paraphrase.paraphrasers import Ask, ParaphraseError, Reply
+from cinorms.prompts.paraphrase.paraphraser import Ask, Candidates, ParaphraseError
 
 #: Words that stand for the placeholders while a sentence is reworded: braces are not in PEGASUS' vocabulary,
 #: names are, and are seldom reworded. The first that the template does not hold is used.
@@ -58,7 +58,7 @@ class PegasusParaphraser:
         self._commit = getattr(model.config, "_commit_hash", None)
         self._max_tokens = min(MAX_TOKENS, model.config.max_position_embeddings)
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask: Ask) -> Candidates:
         """Reword each sentence of the original and put the rewordings together at random.
 
         ``2 * ask.wanted + SPARE`` candidates come back, fewer where the sentences give fewer.
@@ -67,7 +67,7 @@ class PegasusParaphraser:
         choices = [self._reword(sentence, ask) for sentence in sentences(hidden)]
         whole = combine(choices, 2 * ask.wanted + SPARE, ask.seed)
         reported = {"device": self._device, **({"commit": self._commit} if self._commit else {})}
-        return Reply(tuple(restore(text, names) for text in whole) or ("",), reported)
+        return Candidates(tuple(restore(text, names) for text in whole) or ("",), reported)
 
     def _reword(self, sentence: str, ask: Ask) -> list[str]:
         """Return distinct rewordings of ``sentence``."""

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.engines.base import Keep
-from cinorms.inference.engines.openai.api import (
+from cinorms.inference.engine import Keep
+from cinorms.inference.engines.openai.batch_notes import Batch, BatchNotes
+from cinorms.inference.engines.openai.endpoint import (
     Endpoint,
     Failure,
     judge,
@@ -24,7 +25,6 @@ from cinorms.inference.engines.openai.api import (
     read_reply,
     refusal,
 )
-from cinorms.inference.engines.openai.batch_notes import Batch, BatchNotes
 from cinorms.inference.engines.openai.spending import CapReached
 from cinorms.inference.questions import Questions
 
@@ -52,8 +52,6 @@ _MARK = "cinorms"
 
 class BatchEngine:
     """Asks a shard in batches; ``poll`` and ``backoff`` are in seconds."""
-
-    journalled = True
 
     def __init__(
         self,
@@ -341,7 +339,7 @@ class BatchEngine:
 
     @property
     def _shard(self) -> str:
-        return str(self._questions.spec["shard"])
+        return self._questions.spec.shard
 
     def _show(self, states: Iterable[Any]) -> None:
         counts = [state.request_counts for state in states if state.request_counts]

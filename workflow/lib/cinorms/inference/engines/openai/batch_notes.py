@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from cinorms.inference.journal import explained, write_whole
+from cinorms.core.files import write_whole
+from cinorms.inference.journal import explained
 
 
 @dataclass

@@ -17,8 +17,8 @@ import pandas as pd
 from tqdm import tqdm
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.engines.base import Keep
-from cinorms.inference.engines.openai.api import (
+from cinorms.inference.engine import Keep
+from cinorms.inference.engines.openai.endpoint import (
     CONCURRENCY,
     Endpoint,
     Failure,
@@ -49,8 +49,6 @@ REFUSALS = 5
 
 class LiveEngine:
     """Asks one request per question; ``backoff`` is the first wait after a failure, in seconds."""
-
-    journalled = True
 
     def __init__(self, endpoint: Endpoint, backoff: float = 1.0, chunk: int = CHUNK) -> None:
         limits = endpoint.limits

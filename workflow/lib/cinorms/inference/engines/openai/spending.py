@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.errors import ConfigError, EngineError
-from cinorms.inference.journal import write_whole
+from cinorms.core.files import write_whole
 
 #: Share of the cap that a job takes at a time.
 SHARE = 0.01

@@ -18,19 +18,18 @@ from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.core.scales import SCALES
 from cinorms.inference import checkpoints
-from cinorms.inference.engines.base import Keep
-from cinorms.inference.engines.processes import ProcessOutput
-from cinorms.inference.engines.progress import Progress
+from cinorms.inference.engine import Keep
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, Request, option_probabilities, spellings
+from cinorms.inference.engines.vllm.progress import Progress
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
+from cinorms.inference.processes import ProcessOutput
 from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
 
 #: Prompts per call: enough to keep a GPU busy, few enough that the front end does not slow down, and what a
 #: killed job loses at most.
 CHUNK = 8_192
-#: Longest prompt and answer together, in tokens, unless the registry says otherwise.
-MAX_MODEL_LEN = 512
 #: Bytes of the key-value cache on a machine without GPU.
 CPU_CACHE = 2**30
 
@@ -40,27 +39,25 @@ Sampling = Any
 class VllmEngine:
     """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len) changes no response."""
 
-    journalled = True
-
-    def __init__(self, spec: Mapping[str, Any], tuning: Mapping[str, Any], chunk: int = CHUNK) -> None:
+    def __init__(self, spec: Spec, tuning: Mapping[str, Any], chunk: int = CHUNK) -> None:
         self.spec = spec
-        self._max_model_len = int(tuning.get("max_model_len") or MAX_MODEL_LEN)
-        self._gpus = max(1, int(tuning.get("gpus") or 1))
+        self._max_model_len = int(tuning["max_model_len"])
+        self._gpus = max(1, int(tuning["gpus"]))
         self._chunk = chunk
         self._facts: dict[str, Any] = {}
         self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
         """Ask the rows ``todo``; see ``engines.Engine``."""
-        model = self.spec["model"]
-        folder = checkpoints.find(self.spec["source"], self.spec.get("revision"), model)
+        model, identity = self.spec.model, self.spec.identity
+        folder = checkpoints.find(identity["source"], identity.get("revision"), model)
         self._facts["checkpoint"] = str(folder)
         # Tokens first: they take seconds, loading the weights takes minutes, and a prompt may be too long.
-        trusted = bool(self.spec.get("trust_remote_code"))
-        tokeniser = Tokeniser.load(folder, self.spec["wrap"], model, trusted)
+        trusted = bool(identity.get("trust_remote_code"))
+        tokeniser = Tokeniser.load(folder, identity["wrap"], model, trusted)
         texts = tokeniser.texts(questions.chat(int(at)) for at in todo)
         prompts = tokeniser.ids(texts)
-        trie = self._trie(tokeniser, texts[0]) if self.spec["readout"] == "options" else None
+        trie = self._trie(tokeniser, texts[0]) if self.spec.readout == "options" else None
         self._check_length(prompts, folder, trie)
         with ProcessOutput() as output:
             try:
@@ -112,7 +109,7 @@ class VllmEngine:
         """Return the model's free text after each prompt."""
         from vllm import SamplingParams
 
-        settings = {"temperature": self.spec["temperature"], "max_tokens": self.spec["max_tokens"]}
+        settings = {"temperature": self.spec.temperature, "max_tokens": self.spec.max_tokens}
         sampling: Sampling = SamplingParams(**settings, detokenize=False)
         if (
             seeds is not None
@@ -155,26 +152,26 @@ class VllmEngine:
 
     def _trie(self, tokeniser: Tokeniser, text: str) -> OptionTrie:
         """Return the trie of the scale's options as they can follow prompts that end like ``text``."""
-        options = SCALES[self.spec["scale"]].options
+        options = SCALES[self.spec.scale].options
         written = {o: [tokeniser.continuation(text, spelling) for spelling in spellings(o)] for o in options}
-        return OptionTrie.of(written, self.spec["model"])
+        return OptionTrie.of(written, self.spec.model)
 
     def _seeds(self, questions: Questions, at: npt.NDArray[np.int64]) -> list[int] | None:
         """Return the seed of each answer: a pure function of (seed, flow, template, order)."""
-        if not self.spec["temperature"]:
+        if not self.spec.temperature:
             return None
         grid, variants = questions.grid.iloc[at], questions.variants.iloc[questions.grid["row"].iloc[at]]
         where = [grid["flow"], variants["template_no"], variants["order_no"]]
-        bits = draw_bits("sampling", self.spec["seed"], *(column.to_numpy() for column in where))
+        bits = draw_bits("sampling", self.spec.seed, *(column.to_numpy() for column in where))
         return [int(bit) for bit in bits >> np.uint64(33)]  # 31 bits: some samplers take no more
 
     def _check_length(self, prompts: Sequence[Ids], folder: Path, trie: OptionTrie | None) -> None:
         """Insist that every prompt and its answer fit: vLLM would cut the answer short without a word."""
         longest = max(len(ids) for ids in prompts)
-        answer = trie.depth if trie else int(self.spec["max_tokens"])
+        answer = trie.depth if trie else self.spec.max_tokens
         limit = read_config(folder).get("max_position_embeddings")
         needed = longest + answer
-        model = f"model {self.spec['model']!r}"
+        model = f"model {self.spec.model!r}"
         place = f"{model}: the longest prompt has {longest} tokens and an answer may have {answer}"
         if limit and needed > limit:
             raise ConfigError(
@@ -198,7 +195,7 @@ class VllmEngine:
         }
         for name, value in variables.items():
             os.environ.setdefault(name, value)
-        LLM, version, on_cpu = import_vllm(self.spec["model"])
+        LLM, version, on_cpu = import_vllm(self.spec.model)
         self._facts["vllm"] = version
         if on_cpu:
             # Three processes and a compiler take longer than a tiny model's whole study.
@@ -212,9 +209,7 @@ class VllmEngine:
         return llm
 
 
-def llm_settings(
-    spec: Mapping[str, Any], folder: Path, max_model_len: int, gpus: int, on_cpu: bool
-) -> dict[str, Any]:
+def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu: bool) -> dict[str, Any]:
     """Return what vLLM is told when it loads the checkpoint of ``spec`` in ``folder``."""
     settings: dict[str, Any] = {"tensor_parallel_size": gpus}
     if on_cpu:
@@ -226,14 +221,14 @@ def llm_settings(
             "kv_cache_memory_bytes": CPU_CACHE,
         }
     return settings | {
-        "dtype": spec.get("dtype", "auto"),
+        "dtype": spec.identity.get("dtype", "auto"),
         "quantization": check_quantisation(
-            read_config(folder), spec.get("quantisation", "none"), spec["model"]
+            read_config(folder), spec.identity.get("quantisation", "none"), spec.model
         ),
         "max_model_len": max_model_len,
         "enable_prefix_caching": True,
-        "seed": spec["seed"],
-        "trust_remote_code": bool(spec.get("trust_remote_code")),
+        "seed": spec.seed,
+        "trust_remote_code": bool(spec.identity.get("trust_remote_code")),
         # A checkpoint's own sampling defaults must not reach the answers unseen.
         "generation_config": "vllm",
         "disable_log_stats": True,

@@ -1,0 +1,149 @@
+"""What the tests of analyses share: flows, answers and norms made here, and the table that a kind makes of them."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.registry import kinds
+from cinorms.norms import assessment
+from cinorms.vignettes.factors import Design
+
+from ...entries import make_entry
+
+LEVELS = {
+    "sender": ["watch", "doll", "robot"],
+    "place": ["school", "home"],
+    "inference": ["religion", "income"],
+    "recipient": ["maker", "police"],
+}
+MODELS = {"small": 7, "large": 13, "large-q": 13}
+EFFECT = {"watch": 0.0, "doll": 0.8, "robot": -0.8, "maker": 0.0, "police": -1.2, "school": 0.0, "home": 0.5}
+
+
+def make_vignettes() -> pd.DataFrame:
+    """Return the flows of a design in which place and inference are linked, and senders come four times."""
+    rows = [
+        (sender, place, inference, recipient)
+        for _ in range(4)
+        for sender in LEVELS["sender"]
+        for place, inference in zip(LEVELS["place"], LEVELS["inference"], strict=True)
+        for recipient in LEVELS["recipient"]
+    ]
+    frame = pd.DataFrame(rows, columns=list(LEVELS)).astype("category")
+    return frame.assign(flow=np.arange(len(frame), dtype=np.int32), vignette="text", expected=0.0)
+
+
+VIGNETTES = make_vignettes()
+VARIANTS = [f"{t}_{o}" for t, o in itertools.product(range(4), range(2))]
+PROMPTS = pd.DataFrame(
+    {
+        "variant": VARIANTS,
+        "template": "text",
+        "prompt_set": "chatgpt",
+        "template_no": [int(v[0]) for v in VARIANTS],
+        "order_no": [int(v[2]) for v in VARIANTS],
+    }
+)
+PLANTED_LEVEL = np.searchsorted(
+    [-1.5, -0.5, 0.5, 1.5],
+    sum(VIGNETTES[f].astype(str).map(EFFECT).astype(float) for f in ("sender", "place", "recipient"))
+    + np.random.default_rng(1).logistic(size=len(VIGNETTES)),
+)
+
+
+def make_answers(seed: int, shift: float = 0.0, valid: float = 0.9) -> pd.DataFrame:
+    """Return answers about every flow in every variant: the planted level, moved by ``shift`` and noise."""
+    rng = np.random.default_rng(seed)
+    flow = np.repeat(VIGNETTES["flow"].to_numpy(), len(VARIANTS))
+    noisy = np.repeat(PLANTED_LEVEL, len(VARIANTS)) + shift + rng.normal(0, 0.5, len(flow))
+    level = np.clip(np.rint(noisy), 0, 4).astype(np.int8) - 2
+    ok = rng.random(len(flow)) < valid
+    return pd.DataFrame(
+        {
+            "flow": flow,
+            "variant": pd.Categorical(np.tile(VARIANTS, len(VIGNETTES))),
+            "order": pd.Categorical(rng.choice(["01234", "43210", "34012"], len(flow))),
+            "level": pd.arrays.IntegerArray(level, ~ok),
+            "status": pd.Categorical(np.where(ok, "ok", "refusal")),
+            "rule": pd.Categorical(["exact"] * len(flow)),
+            "p_options": None,
+        }
+    )
+
+
+ANSWERS = {"small": make_answers(2), "large": make_answers(3, 0.6), "large-q": make_answers(4, 0.4)}
+REFUSED = {model: make_answers(5, valid=0.0) for model in MODELS}
+#: The thresholds of every entry made here.
+USUAL = assessment.Thresholds(3, 0.5, "strict")
+
+
+def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
+    """Return an entry of ``kind`` with ``options``, of these models in the arm main."""
+    attributes = {
+        m: {
+            "family": "f",
+            "capacity": MODELS[m],
+            "alignment": "none",
+            "quantisation": "awq" if "-q" in m else "none",
+        }
+        for m in models
+    }
+    conditions = {"dataset": "d", "paraphraser": "chatgpt", "temperature": 0, "order": "balanced"}
+    conditions |= {"readout": "text", "wrapper": "registry", "layout": "single", "system": "none"}
+    pairs = [("main", m) for m in models]
+    return make_entry(
+        "analyses",
+        kind,
+        options,
+        pairs,
+        t_val=3,
+        seed=7,
+        respondents=tuple(pairs),
+        design={"main": Design("d", tuple(LEVELS), (("place", "inference"),))},
+        conditions={"main": conditions},
+        attributes=attributes,
+        t_vals=(3,),
+        t_majs=("plurality", 0.5),
+        planted=True,
+    )
+
+
+def norms_of(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the norms of a model's answers."""
+    return assessment.assess(answers, "strict")
+
+
+def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:
+    """Return the table of a kind, as make_table.py makes it."""
+    models = list(answers)
+    declared = kinds("analyses")[kind]
+    stages = {
+        "answers": [Selected("main", m, frame) for m, frame in answers.items()],
+        "norms": [Selected("main", m, norms_of(frame)) for m, frame in answers.items()],
+    }
+    rows = [
+        {"factor": f, "level": level, "coefficient": EFFECT.get(level, 0.0)}
+        for f in LEVELS
+        for level in LEVELS[f]
+    ]
+    planted = pd.DataFrame({"flow": VIGNETTES["flow"], "level": pd.array(PLANTED_LEVEL - 2, dtype="Int8")})
+    further: dict[str, Any] = {
+        **stages,
+        "vignettes": {"main": VIGNETTES},
+        "prompts": {"main": PROMPTS},
+        "planted": {("main", m): planted for m in models},
+        "coefficients": {("main", m): {"coefficients": rows} for m in models},
+        "expected": Path(options["expected"]) if "expected" in options else None,
+    }
+    entry = entry_for(kind, models, **options)
+    table = declared.function(
+        stages[declared.reads], entry, **{name: further[name] for name in declared.also}
+    )
+    assert isinstance(table, pd.DataFrame)
+    return table

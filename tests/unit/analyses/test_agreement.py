@@ -1,0 +1,50 @@
+"""Agreement of models: in pairs, and of sets, on the norms that they hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cinorms.norms import assessment
+
+from .made import ANSWERS, USUAL, norms_of, run
+
+
+def held(model: str) -> np.ndarray:
+    """Return the norm of each flow, NaN where the model holds none."""
+    norms = norms_of(ANSWERS[model])
+    kept = assessment.status(norms, USUAL) == "kept"
+    return norms["value"].where(kept).to_numpy(dtype=float, na_value=np.nan)
+
+
+def test_a_pair_agrees_where_both_hold_the_same_norm() -> None:
+    table = run("agreement_pairs").set_index(["model_a", "model_b"])
+    a, b = held("small"), held("large-q")
+    both = ~np.isnan(a) & ~np.isnan(b)
+    row = table.loc[("small", "large-q")]
+    assert len(table) == 3
+    assert row["n_flows"] == both.sum() > 0
+    assert row["agreement"] == pytest.approx((a == b)[both].mean())
+    assert row["mean_difference"] == pytest.approx((a - b)[both].mean())
+
+
+def test_a_factor_compares_the_models_that_differ_in_it_only() -> None:
+    table = run("agreement_pairs", factor="quantisation")
+    assert table[["model_a", "level_a", "model_b", "level_b"]].to_numpy().tolist() == [
+        ["large", "none", "large-q", "awq"]
+    ]
+
+
+def test_one_model_has_nothing_to_compare() -> None:
+    row = run("agreement_pairs", {"small": ANSWERS["small"]}).iloc[0]
+    assert row["status"] == "one_model"
+    assert "no two of the selected models" in row["reason"]
+
+
+def test_sets_are_counted_by_name_and_all_models_without_any() -> None:
+    everyone = run("agreement_sets")
+    assert everyone[["arm", "set", "models"]].to_numpy().tolist() == [["main", "all", 3]]
+    table = run("agreement_sets", sets={"two": ["small", "large"], "one": ["large"]}).set_index("set")
+    same = held("small") == held("large")
+    assert table.loc["two", "n_same"] == same.sum() > everyone["n_same"].iloc[0]
+    assert table["status"].to_dict() == {"two": "ok", "one": "one_model"}

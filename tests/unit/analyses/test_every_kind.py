@@ -1,0 +1,84 @@
+"""Every kind of analysis: the columns it declares, and a status where there is nothing to count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from cinorms.entries.registry import kinds
+
+from .made import ANSWERS, REFUSED, run
+
+KINDS = kinds("analyses")
+#: Kinds whose rows are counts: there is nothing that could fail.
+COUNTS = {"answer_counts", "norm_counts", "missing_answers", "discarded_levels"}
+BETWEEN = {
+    *("model_tests", "model_pairs", "model_contrasts", "normality"),
+    *("agreement_pairs", "agreement_sets"),
+}
+#: Options under which a kind has columns that it does not have without them.
+FURTHER: dict[str, dict[str, Any]] = {
+    "model_tests": {"test": "normal"},
+    "model_pairs": {"test": "normal", "factor": "capacity"},
+    "model_contrasts": {"factor": "capacity"},
+    "agreement_pairs": {"factor": "capacity"},
+    "delta": {"by": ["sender"]},
+}
+
+
+def fitting(kind: str, table: pd.DataFrame) -> set[str]:
+    """Return the declared columns that the table has, ``<x>`` for any further ones; insist that it has no others."""
+    declared = {column.name for column in KINDS[kind].columns}
+    named_by_data = {name for name in declared if name.startswith("<")}
+    further = set(table.columns) - declared
+    assert named_by_data or not further, f"{kind} does not declare {further}"
+    return declared & set(table.columns) | (named_by_data if further else set())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_gives_rows_and_the_columns_that_it_declares(kind: str) -> None:
+    table = run(kind)
+    assert len(table)
+    assert not table.columns.duplicated().any()
+    assert set(KINDS[kind].shown) <= set(table.columns)
+    if kind not in COUNTS:
+        assert table["status"].isin(["ok", "low_expected", "kept"]).any()
+    one = {"small": ANSWERS["small"]}
+    others = [run(kind, **FURTHER.get(kind, {})), run(kind, one), run(kind, REFUSED)]
+    found = set.union(*(fitting(kind, each) for each in (table, *others)))
+    assert found == {column.name for column in KINDS[kind].columns}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind: str) -> None:
+    table = run(kind, REFUSED)
+    assert len(table)
+    if kind in COUNTS | {"discarded", "lost", "reliability", "norm_intervals"}:
+        return  # these count or list: zeros and shares of valid answers are right here
+    if kind == "calibration_coefficients":
+        table = table[table["source"] == "recovered"]  # what was planted is there without any answer
+    assert (table["status"] != "ok").all()
+    for column in {"estimate", "mean", "p", "statistic", "agreement", "share_same"} & set(table.columns):
+        assert table[column].isna().all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_model_is_enough_for_a_table(kind: str) -> None:
+    table = run(kind, {"small": ANSWERS["small"]})
+    assert len(table)
+    if kind in BETWEEN:
+        assert set(table["status"]) <= {"one_model"}
+
+
+@pytest.mark.parametrize("kind", [name for name in KINDS if "vignettes" in KINDS[name].also])
+def test_a_selection_without_flows_gives_no_number_and_no_crash(kind: str) -> None:
+    table = run(kind, select={"sender": ["nobody"]})
+    if kind not in {
+        "discarded_levels",
+        "norm_intervals",
+        "privacy_bias",
+    }:  # a row for each level, or flow, there is
+        assert len(table)
+        assert (table["status"] != "ok").all()

@@ -1,0 +1,107 @@
+"""Files of an entry: found by name, read in the order of the entry, handed to the kind's function."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.core import tables
+from cinorms.entries.entry import Entry
+from cinorms.entries.files import inputs_of, read_further, read_selected
+from cinorms.vignettes.factors import Design
+
+from ...entries import make_entry
+
+PAIRS = [("main", "a"), ("main", "b"), ("hot", "a")]
+
+
+def of_kind(kind: str, **options: Any) -> Entry[Any]:
+    """Return an analysis of two arms, one of whose models is planted."""
+    return make_entry(
+        "analyses",
+        kind,
+        options,
+        PAIRS,
+        respondents=(("main", "b"),),
+        design=dict.fromkeys(("main", "hot"), Design("iot", ("sender",))),
+    )
+
+
+def flows(path: Path) -> str:
+    frame = pd.DataFrame({"flow": np.arange(2, dtype=np.int32), "vignette": ["x", "y"], "expected": np.nan})
+    tables.write(frame, path, tables.VIGNETTES)
+    return str(path)
+
+
+def test_inputs_are_named_by_stage_arm_and_model() -> None:
+    assert inputs_of(of_kind("calibration"), "results/it") == {
+        "frames": [f"results/it/norms/{pair}.parquet" for pair in ("main/a", "main/b", "hot/a")],
+        "vignettes": ["results/it/vignettes/iot.parquet"] * 2,
+        "planted": ["results/it/planted/main/b.parquet"],
+        "coefficients": ["results/it/planted/main/b.json"],
+    }
+    assert inputs_of(of_kind("budget_design"), "results/it") == {
+        "frames": [f"results/it/answers/{pair}.parquet" for pair in ("main/a", "main/b", "hot/a")],
+        "prompts": ["results/it/prompts/main.parquet", "results/it/prompts/hot.parquet"],
+    }
+
+
+def test_a_file_that_an_entry_names_is_an_input() -> None:
+    assert inputs_of(of_kind("delta", expected="law.csv"), "results/it")["expected"] == ["law.csv"]
+    assert inputs_of(of_kind("delta"), "results/it")["expected"] == []
+
+
+def test_what_is_made_from_tables_names_them() -> None:
+    printed = make_entry("printed", "discarded", {"from": ["one", "two"]})
+    assert inputs_of(printed, "results/it") == {
+        "frames": ["results/it/tables/one.parquet", "results/it/tables/two.parquet"]
+    }
+    assert inputs_of(make_entry("printed", "models", {}), "results/it") == {"frames": []}
+
+
+def test_further_tables_are_read_by_arm_and_what_was_planted_by_arm_and_model(tmp_path: Path) -> None:
+    planted = pd.DataFrame({"flow": np.arange(2, dtype=np.int32), "linear": 0.0, "residual": 0.0})
+    planted["level"] = pd.array([1, None], dtype="Int8")
+    tables.write(planted, tmp_path / "planted.parquet", tables.PLANTED)
+    (tmp_path / "planted.json").write_text(json.dumps({"coefficients": [1]}), encoding="utf-8")
+    paths = {
+        "vignettes": [flows(tmp_path / "vignettes.parquet")] * 2,
+        "planted": [str(tmp_path / "planted.parquet")],
+        "coefficients": [str(tmp_path / "planted.json")],
+    }
+    found = read_further(of_kind("calibration"), paths)
+    assert list(found) == ["vignettes", "planted", "coefficients"]
+    assert list(found["vignettes"]) == ["main", "hot"]
+    assert found["planted"]["main", "b"]["level"].tolist() == [1, pd.NA]
+    assert found["coefficients"]["main", "b"] == {"coefficients": [1]}
+
+
+def test_selected_tables_carry_their_arm_and_model(tmp_path: Path) -> None:
+    table = tmp_path / "table.parquet"
+    pd.DataFrame({"x": [1]}).to_parquet(table)
+    found = read_selected(make_entry("printed", "lost", {"from": ["one", "two"]}), [str(table)] * 2)
+    assert [(one.arm, one.model) for one in found] == [("", "one"), ("", "two")]
+
+
+@pytest.mark.parametrize(
+    ("section", "kind", "options"),
+    [
+        ("analyses", "delta", {"select": {"sender": ["a"]}, "t_maj": 0.5, "embedding": [0, 1, 2, 3, 4.5]}),
+        ("analyses", "amce", {"baselines": {"sender": "a"}, "draws": 200}),
+        ("figures", "coefficients", {"table": "it", "first": 2}),
+        ("printed", "lost", {"from": ["it"], "steps": [["plurality", 0.5]]}),
+    ],
+)
+def test_an_entry_survives_the_way_through_a_rules_parameter(
+    section: str, kind: str, options: dict[str, Any]
+) -> None:
+    pairs = PAIRS if section != "printed" else []
+    entry = make_entry(section, kind, options, pairs, t_majs=("plurality", 0.5))
+    plain = entry.plain()
+    assert json.loads(json.dumps(plain)) == plain
+    assert Entry.from_plain(plain) == entry

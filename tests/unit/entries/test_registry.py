@@ -1,0 +1,63 @@
+"""Kinds: one declaration each, complete, from which schema, reference and page are derived."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.report.sections import SECTIONS as PAGE_SECTIONS
+from cinorms.study import reference
+
+ROOT = Path(__file__).parents[3]
+NAMES = [(section, name) for section in SECTIONS for name in kinds(section)]
+
+
+def test_there_are_the_kinds_that_studies_use() -> None:
+    assert len(kinds("analyses")) >= 32
+    assert len(kinds("figures")) >= 10
+    assert len(kinds("printed")) >= 5
+
+
+@pytest.mark.parametrize(("section", "name"), NAMES)
+def test_a_declaration_is_complete(section: str, name: str) -> None:
+    kind = kinds(section)[name]
+    assert list(inspect.signature(kind.function).parameters) == ["selected", "entry", *kind.also]
+    assert kind.module.startswith(f"cinorms.{section}.")
+    assert kind.about.endswith(".")
+    assert set(kind.shown) <= {column.name for column in kind.columns}
+    assert len({column.name for column in kind.columns}) == len(kind.columns)
+    assert all(column.about.endswith((".", ").")) for column in kind.columns)
+    if section == "analyses":
+        assert kind.columns
+    if section != "printed":
+        assert kind.section in {section.name for section in PAGE_SECTIONS}
+
+
+@pytest.mark.parametrize(("section", "name"), NAMES)
+def test_a_schema_is_closed_and_describes_every_key(section: str, name: str) -> None:
+    schema = kinds(section)[name].schema
+    assert schema["properties"]["kind"]["const"] == name
+    assert schema["additionalProperties"] is False
+    for key, field in schema["properties"].items():
+        assert field.get("description"), key
+        assert "null" not in str(field.get("type")), key
+
+
+def test_the_reference_in_the_repository_is_the_one_that_the_declarations_give() -> None:
+    folder = ROOT / "docs" / "reference"
+    for name, text in reference.pages().items():
+        assert (folder / name).read_text(encoding="utf-8") == text, f"{name} is old: make reference"
+    assert {path.name for path in folder.iterdir()} == set(reference.pages())
+
+
+def test_the_reference_has_every_kind_with_its_keys_and_columns() -> None:
+    for section, name in NAMES:
+        page = reference.page(section)
+        kind = kinds(section)[name]
+        part = page[page.index(f"\n## {name}\n") :].split("\n## ")[1]
+        assert kind.about in part
+        assert all(f"`{key}`" in part for key in kind.schema["properties"] if key != "kind")
+        assert all(f"`{column.name}`" in part for column in kind.columns)

@@ -1,0 +1,143 @@
+"""One new file adds a kind of analysis, another a figure: they validate, run, are on the page and in the reference.
+
+Deleting the file removes every trace of the kind.
+"""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+
+import pandas as pd
+
+from .conftest import SMALL, Project
+
+ANALYSIS = '''"""Kind ``loudest``: the flow that most variants agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+from pydantic import Field
+
+from cinorms.analyses.columns import WHO
+from cinorms.analyses.shared import for_each
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import OfArms
+
+
+class LoudestOptions(OfArms):
+    """Options of the kind."""
+
+    rows: int = Field(2, ge=1, le=9, description="How many flows are listed.")
+
+
+def loudest(selected: Sequence[Selected], entry: Entry[LoudestOptions]) -> pd.DataFrame:
+    """Return the flows with the largest share."""
+
+    def make(one: Selected) -> pd.DataFrame:
+        table = one.frame.sort_values(["share", "flow"], ascending=[False, True])
+        return table[["flow", "share"]].head(entry.options.rows)
+
+    return for_each(selected, make)
+
+
+KINDS = (
+    Kind(
+        name="loudest",
+        about="The flows that most variants agree on.",
+        options=LoudestOptions,
+        function=loudest,
+        reads="norms",
+        section="answers",
+        columns=(*WHO, Column("flow", "Number of the flow."), Column("share", "Share of the most frequent level.")),
+    ),
+)
+'''
+
+FIGURE = '''"""Kind ``shares``: a histogram of how far variants agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Kind
+from cinorms.figures.options import FigureOptions
+from cinorms.figures.theme import Drawn
+
+
+def draw(selected: Sequence[Selected], entry: Entry[FigureOptions]) -> Drawn:
+    """Return the histogram."""
+    import plotnine as p9
+
+    frame = pd.concat([one.frame.assign(model=one.model) for one in selected])
+    plot = p9.ggplot(frame, p9.aes("share")) + p9.geom_histogram(bins=10) + p9.facet_wrap("model")
+    return Drawn([plot + p9.theme(figure_size=(5, 3))], "How far the variants agree.")
+
+
+KINDS = (
+    Kind(
+        name="shares",
+        about="How far the variants of a flow agree.",
+        options=FigureOptions,
+        function=draw,
+        reads="norms",
+        section="answers",
+    ),
+)
+'''
+
+
+def reference(project: Project) -> dict[str, str]:
+    """Return the reference that the project's library writes."""
+    command = [sys.executable, "-m", "cinorms.study.reference", "docs"]
+    environment = {"PYTHONPATH": str(project.folder / "workflow/lib")}
+    subprocess.run(command, cwd=project.folder, env=environment, check=True)
+    return {path.name: path.read_text(encoding="utf-8") for path in project.folder.glob("docs/reference/*")}
+
+
+def test_a_kind_is_a_file(project: Project) -> None:
+    library = project.folder / "workflow/lib/cinorms"
+    before = reference(project)
+    (library / "analyses/loudest.py").write_text(ANALYSIS, encoding="utf-8")
+    (library / "figures/shares.py").write_text(FIGURE, encoding="utf-8")
+
+    study = copy.deepcopy(SMALL)
+    study["analyses"]["agreed"] = {"kind": "loudest", "arms": ["main"], "rows": 12}
+    project.write("tiny.yaml", study)
+    printed = project.run("-n", "--configfile", "tiny.yaml", ok=False)
+    assert "tiny.yaml: analyses.agreed.rows: 12 was given; allowed: at least 1, at most 9" in printed
+
+    study["analyses"]["agreed"] = {"kind": "loudest", "arms": ["main"]}
+    study["figures"] = {"how-far": {"kind": "shares", "arms": ["main"], "title": "How far"}}
+    project.write("tiny.yaml", study)
+    project.run("--configfile", "tiny.yaml")
+    table = pd.read_csv(project.folder / "results/tiny/tables/agreed.csv")
+    assert list(table) == ["arm", "model", "flow", "share", "any_planted"]
+    assert table.groupby("model").size().eq(2).all()
+    page = (project.folder / "results/tiny/report/index.html").read_text(encoding="utf-8")
+    assert "The flows that most variants agree on." in page
+    assert "How far the variants of a flow agree." in page
+
+    after = reference(project)
+    assert "How many flows are listed." in after["analyses.md"]
+    assert "Share of the most frequent level." in after["analyses.md"]
+    assert "shares" in after["figures.md"]
+
+    module = library / "analyses/loudest.py"
+    module.write_text(module.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
+    planned = project.run("-n", "--quiet", "rules", "--configfile", "tiny.yaml", "--", "tables")
+    assert "make_table" in planned
+    assert "draw_figure" not in planned
+
+    module.unlink()
+    (library / "figures/shares.py").unlink()
+    assert reference(project) == before
+    printed = project.run("-n", "--configfile", "tiny.yaml", ok=False)
+    assert "analyses.agreed.kind: kind 'loudest' is not known" in printed

@@ -1,0 +1,118 @@
+"""Agreement: how far models, or one model's arms, hold the same norms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import pandas as pd
+from pydantic import Field
+
+from cinorms.analyses.columns import ARM, PAIR, PAIR_NAMES, names
+from cinorms.analyses.options import Compares
+from cinorms.analyses.pairing import nothing_to_compare, pairs_of, side_by_side
+from cinorms.analyses.shared import chosen_each, named, stack
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfNorms
+from cinorms.stats import agreement
+from cinorms.study.entry_place import EntryPlace
+
+Members = Annotated[Names, Field(description="Models of this set.")]
+
+
+class AgreementPairsOptions(Compares, OfNorms):
+    """Options of kind ``agreement_pairs``."""
+
+
+class AgreementSetsOptions(OfNorms):
+    """Options of kind ``agreement_sets``."""
+
+    sets: LeftOut[Annotated[dict[str, Members], Field(min_length=1)]] = Field(
+        None, description="Sets of models, by name; all models of the arm where left out."
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the models of every set."""
+        super().check(place)
+        for label, members in (self.sets or {}).items():
+            place.check_names(f"sets.{label}", members, place.models(self), "model of this analysis")
+
+
+def agreement_pairs(
+    selected: Sequence[Selected], entry: Entry[AgreementPairsOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return how far each pair holds the same norms."""
+    selected = chosen_each(selected, entry, vignettes)
+    parts = []
+    for pair in pairs_of(selected, entry):
+        values = side_by_side(selected, entry, [pair.a, pair.b]).astype("Float64").astype("float64")
+        table = agreement.pairs(values).drop(columns=["model_a", "model_b"])
+        parts.append(named(table, pair.names(selected, entry.options.factor)))
+    columns = [*PAIR_NAMES, *names(*_AGREEMENT)]
+    return nothing_to_compare(stack(parts), columns)
+
+
+def agreement_sets(
+    selected: Sequence[Selected], entry: Entry[AgreementSetsOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return on how many flows each set of models holds the same norm; the set "all" without sets."""
+    selected = chosen_each(selected, entry, vignettes)
+    parts = []
+    for arm in dict.fromkeys(one.arm for one in selected):
+        group = [i for i, one in enumerate(selected) if one.arm == arm]
+        values = side_by_side(selected, entry, group).astype("Float64").astype("float64")
+        sets: Mapping[str, Sequence[str]] = entry.options.sets or {"all": list(values.columns)}
+        parts.append(named(agreement.common(values, sets), {"arm": arm}))
+    return stack(parts)
+
+
+_AGREEMENT = (
+    Column("n_flows", "Flows for which both sides hold a norm."),
+    Column("agreement", "Share of these flows on which both norms are the same."),
+    Column("kappa_linear", "Cohen's kappa with linear weights."),
+    Column("kappa_quadratic", "Cohen's kappa with quadratic weights."),
+    Column("mean_difference", "Mean of the first side less the second, in levels."),
+    Column(
+        "status", "ok, no_flows, no_variance (both hold one and the same level throughout), or one_model."
+    ),
+)
+
+KINDS = (
+    Kind(
+        name="agreement_pairs",
+        about="How far each pair of models holds the same norms.",
+        options=AgreementPairsOptions,
+        function=agreement_pairs,
+        reads="norms",
+        also=("vignettes",),
+        section="agreement",
+        columns=(
+            *PAIR,
+            *_AGREEMENT,
+            Column("reason", "Why there is nothing to compare (only where there is not)."),
+        ),
+    ),
+    Kind(
+        name="agreement_sets",
+        about="On how many flows a set of models holds the same norm.",
+        options=AgreementSetsOptions,
+        function=agreement_sets,
+        reads="norms",
+        also=("vignettes",),
+        section="agreement",
+        columns=(
+            ARM,
+            Column("set", "Name of the set; all without sets."),
+            Column("models", "Models in the set."),
+            Column("flows", "Flows that any model of the arm was asked about."),
+            Column("n_all", "Flows for which every model of the set holds a norm."),
+            Column("n_same", "Of n_all, flows for which it is the same norm."),
+            Column("n_same_sign", "Of n_all, flows for which it is on the same side of neutral, or neutral."),
+            Column("share_same", "n_same as a share of n_all."),
+            Column("share_same_sign", "n_same_sign as a share of n_all."),
+            Column("status", "ok, one_model (the set has one) or no_flows (n_all is 0)."),
+        ),
+    ),
+)

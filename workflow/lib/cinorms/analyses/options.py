@@ -1,0 +1,187 @@
+"""Options that several kinds of analyses share, each with the check of what only the study can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cinorms.core.schema import LeftOut, Number
+from cinorms.entries.options import Names, OfArms, OfFlows, OfNorms, Options
+from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
+from cinorms.study.entry_place import EntryPlace
+from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
+
+#: What else than a factor of the dataset a factor of a regression can be; of a regression of responses, these too.
+OTHER_FACTORS = ("model", "arm")
+RESPONSE_FACTORS = ("template", "position")
+
+Level = Annotated[str | Number, Field(description="Level of this factor.")]
+
+
+class Factors(OfArms):
+    """The factors of the dataset that an analysis is made by."""
+
+    factors: LeftOut[Names] = Field(None, description="Factors of the dataset; all where left out.")
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the factors."""
+        self.check_factors(place)
+        super().check(place)
+
+    def check_factors(self, place: EntryPlace) -> None:
+        """Raise ``ConfigError`` for a factor that cannot be named."""
+        for arm in self.arms:
+            allowed = self.allowed_factors(place, arm)
+            place.check_names("factors", self.factors or (), allowed, f"factor for arm {arm!r}")
+
+    def allowed_factors(self, place: EntryPlace, arm: str) -> list[str]:
+        """Return the factors that can be named for ``arm``."""
+        return nameable_factors(place.study.design(arm))
+
+
+class Baselines(OfArms):
+    """The levels that the others of their factor are compared with."""
+
+    baselines: LeftOut[dict[str, Level]] = Field(
+        None,
+        description="Factor -> the level that its others are compared with; the first level where left out.",
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the factors and their levels."""
+        super().check(place)
+        known = {name for arm in self.arms for name in self.factors_used(place, arm)}
+        for factor, level in (self.baselines or {}).items():
+            if factor not in known:
+                raise place.unknown("baselines", factor, known, "factor of this analysis")
+            levels = self.levels(place, factor)
+            if levels and text(level) not in levels:
+                raise place.unknown(f"baselines.{factor}", text(level), levels, "level")
+
+    def stated_baselines(self) -> dict[str, str]:
+        """Return the level of each factor as text."""
+        return {factor: text(level) for factor, level in (self.baselines or {}).items()}
+
+    def factors_used(self, place: EntryPlace, arm: str) -> Iterable[str]:
+        """Return the factors that the analysis is of, where it names some, or else those that it can be of."""
+        design = place.study.design(arm)
+        return getattr(self, "factors", None) or [*default_factors(design), *design.factors]
+
+    def levels(self, place: EntryPlace, factor: str) -> list[str]:
+        """Return the levels of a factor in all arms; none where they are not known before a file is fetched."""
+        return list(dict.fromkeys(level for arm in self.arms for level in _levels(place, arm, factor)))
+
+
+class RegressionOptions(Baselines, Factors, OfFlows):
+    """Options of a cumulative link model."""
+
+    factors: LeftOut[Names] = Field(
+        None,
+        description="Factors of the dataset, model, arm, or an attribute of these (capacity, temperature, ...), which "
+        "makes one regression of several models or arms; all of the dataset's where left out.",
+    )
+    link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link of the cumulative model.")
+
+    @property
+    def estimation(self) -> str:
+        """How it is estimated, as the table names it."""
+        return "newton"
+
+    def check_factors(self, place: EntryPlace) -> None:
+        """Look up the factors, and refuse an attribute that one of the models does not have."""
+        super().check_factors(place)
+        for factor in self.factors or ():
+            for model in place.models(self) if factor in MODEL_ATTRIBUTES else ():
+                if place.study.attributes(model)[factor] is None:
+                    raise place.error(
+                        "factors",
+                        f"{factor!r} of model {model!r} is not known (models.yaml); name the models to compare under "
+                        f"{place.key('models')}, or leave {factor!r} out",
+                    )
+
+    def allowed_factors(self, place: EntryPlace, arm: str) -> list[str]:
+        """Return the factors that can be named for ``arm``."""
+        further = [*OTHER_FACTORS, *MODEL_ATTRIBUTES, *ARM_ATTRIBUTES]
+        return list(dict.fromkeys([*super().allowed_factors(place, arm), *further]))
+
+    def levels(self, place: EntryPlace, factor: str) -> list[str]:
+        """Return the levels of a factor, also where it is not one of the dataset."""
+        study, models = place.study, place.models(self)
+        if factor == "model":
+            return models
+        if factor == "arm":
+            return list(self.arms)
+        if factor in MODEL_ATTRIBUTES:
+            return list(dict.fromkeys(text(study.attributes(model)[factor]) for model in models))
+        if factor in ARM_ATTRIBUTES:
+            return list(dict.fromkeys(text(study.arms[arm].conditions()[factor]) for arm in self.arms))
+        return super().levels(place, factor)
+
+
+class Compares(OfFlows):
+    """What differs between the models or arms that are compared."""
+
+    factor: LeftOut[str] = Field(
+        None,
+        description="Compare models that differ in this attribute and in no other, e.g. capacity, alignment, "
+        "quantisation, alignment+quantisation, or arms that do: temperature, paraphraser, order; all models of each "
+        "arm where left out.",
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the attribute, or attributes joined by "+"."""
+        super().check(place)
+        known = [*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES]
+        place.check_names("factor", self.factor.split("+") if self.factor else (), known, "attribute")
+
+
+class Resamples(Options):
+    """What the bootstrap draws."""
+
+    resample: Literal["both", "variants"] = Field(
+        "both",
+        description="both: flows and wordings like these; variants: exactly these flows in wordings like these.",
+    )
+
+
+class Expects(OfNorms):
+    """What a model holds, and what is expected."""
+
+    of: Literal["norms", "means"] = Field(
+        "norms",
+        description="What a model holds for a flow: its norm under the thresholds, or the mean of its valid answers.",
+    )
+    expected: LeftOut[str] = Field(
+        None,
+        description="A CSV file of expected values: a column for each factor that matters (an empty cell: any level), "
+        "'expected' and, if wanted, 'note'. The dataset's own where left out.",
+    )
+    embedding: LeftOut[Annotated[tuple[Number, ...], Field(min_length=5, max_length=5)]] = Field(
+        None,
+        description="Five rising numbers that stand for the five levels; where left out, evenly over the dataset's "
+        "expected_range, else -2 to 2.",
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look whether the file of expected values is there, and whether the numbers rise."""
+        super().check(place)
+        place.check_file("expected", self.expected)
+        points = list(self.embedding or ())
+        if points != sorted(set(points)):
+            raise place.error("embedding", f"{points} was given; each number must be above the last")
+
+
+def _levels(place: EntryPlace, arm: str, factor: str) -> Iterable[str]:
+    """Yield the levels of a factor of the arm's dataset, or of several linked ones."""
+    dataset = place.study.dataset(place.study.arms[arm].dataset)
+    parts = factor.split(JOINT)
+    if not set(parts) <= set(dataset.factors):
+        return
+    if dataset.design is not None:
+        columns = [[level.label for level in dataset.design.factors[part]] for part in parts]
+        yield from (JOINT.join(row) for row in zip(*columns, strict=True))
+    null = dataset.null_level
+    if null is not None and null.factor == factor and place.study.null_principle(dataset.name):
+        yield null.label

@@ -1,0 +1,51 @@
+"""Files that appear whole or not at all: written under another name beside their place, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Give a place to write to, which becomes ``path`` if all goes well and is removed if not."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _renamed(path, "any") as part:
+        yield part
+
+
+def write_whole(path: Path, data: bytes, mark: str = "any") -> None:
+    """Write ``data`` so that ``path`` is the old or the new file, whole and on the disk, whatever happens.
+
+    What a killed process leaves behind is called ``.*.{mark}.tmp``.
+    """
+    with _renamed(path, mark) as part, part.open("wb") as handle:
+        handle.write(data)
+        handle.flush()
+        os.fsync(handle.fileno())
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that has no fsync for folders
+            raise
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _renamed(path: Path, mark: str) -> Iterator[Path]:
+    # A name of its own for each writer: two jobs, also of two machines, may write the same file.
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{mark}.tmp")
+    try:
+        yield part
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise

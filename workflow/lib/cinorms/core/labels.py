@@ -1,0 +1,20 @@
+"""Words that tables, figures and pages share: marks, and the names of models and of flows without a norm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+#: What every table, figure and page says that rests on planted respondents.
+PLANTED_MARK = "Planted respondents: no model was asked."
+#: What a regression of several models or arms has in the column of the one it is not of.
+POOLED = "pooled"
+#: A flow on which the model holds no norm, and why.
+NO_NORM = "no norm"
+NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
+
+
+def model_labels(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a label for each (arm, model): the model, with its arm where there are several."""
+    known = list(pairs)
+    several = len({arm for arm, _ in known}) > 1
+    return [f"{model}, {arm}" if several else model for arm, model in known]

@@ -1,0 +1,130 @@
+"""JSON schemas from pydantic classes: a class declares its keys once, and the schema that checks files follows.
+
+How to use it::
+
+    class Orders(Value):
+        '''In which orders the answer options are shown.'''
+
+        method: Literal["balanced", "random", "fixed"] = Field(description="How orders are made.")
+        count: int = Field(ge=1, le=120, description="Orders per template.")
+
+    check(document, schema_of(Orders), file, prefix="arms.main.orders")  # one message for the first mistake
+    Orders.model_validate(document)  # the typed, frozen value
+
+- ``Value`` is the base of all such classes: frozen, no other keys.
+- ``Number`` is a number that stays whole where it is written whole (0 is not turned into 0.0).
+- ``T | None`` allows ``null`` in a file. ``LeftOut[T]`` with the default None is a key that may be left out and
+  may not be ``null``.
+- ``Distinct[T]`` is a list without repeated entries; ``Name`` is a name as studies give them.
+- ``Section`` is a ``Value`` whose keys a file may leave out, because the files below it state them.
+
+``schema_of`` writes the schema in the few shapes that ``cinorms.core.validation.check`` explains well.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+#: What pydantic calls a bound of a union, and what JSON Schema calls it.
+_BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+#: Keywords of a schema that hold schemas: by name, in a list, alone.
+_BY_NAME = ("properties", "patternProperties")
+_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
+_ALONE = ("items", "additionalProperties", "propertyNames", "not", "if", "then", "else")
+
+T = TypeVar("T")
+
+
+class _NotNull:
+    """Takes ``null`` out of the schema of a type that has None for "left out"."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        schema = handler(core)
+        options = [option for option in schema.pop("anyOf") if option != {"type": "null"}]
+        return {**schema, **(options[0] if len(options) == 1 else {"anyOf": options})}
+
+
+Number = int | float
+LeftOut = Annotated[T | None, _NotNull()]
+Distinct = Annotated[tuple[T, ...], Field(json_schema_extra={"uniqueItems": True})]
+Name = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9][a-z0-9_-]*(?!\n)$",
+        description="names have lower-case letters, digits, '-' and '_'",
+    ),
+]
+
+
+class Value(BaseModel):
+    """A frozen value read from a file; keys that it does not declare are refused."""
+
+    # Rust's regular expressions, the default, have no lookahead.
+    model_config = ConfigDict(frozen=True, extra="forbid", regex_engine="python-re")
+
+
+class Section(Value):
+    """A value whose keys a file may leave out, because the files below it state them."""
+
+    model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("required", None))
+
+
+@cache
+def schema_of(cls: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of ``cls``, made once; who asks for it must leave it as it is."""
+    schema = cls.model_json_schema()
+    return {"$schema": DIALECT, **_clean(schema, schema.pop("$defs", {}))}
+
+
+def _clean(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
+    """Return ``schema`` with its references put in, without titles, in the shapes that messages are made for."""
+    if "$ref" in schema:
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return _clean({**defs[schema["$ref"].removeprefix("#/$defs/")], **rest}, defs)
+    kept = {
+        _BOUNDS.get(key, key): _inner(key, value, defs)
+        for key, value in schema.items()
+        if key != "title" and not (key == "default" and value is None)
+    }
+    if "patternProperties" in kept:  # a mapping whose names have a pattern
+        ((pattern, values),) = kept.pop("patternProperties").items()
+        kept["propertyNames"] = {**kept.get("propertyNames", {}), "pattern": pattern}
+        kept["additionalProperties"] = values
+    if "prefixItems" in kept and all(item == kept["prefixItems"][0] for item in kept["prefixItems"]):
+        kept["items"] = kept.pop("prefixItems")[0]
+    if "const" in kept:
+        kept["enum"] = [kept.pop("const")]
+    if "enum" in kept:
+        kept.pop("type", None)  # "is not allowed; allowed: ..." says more than a wrong type
+    return _alternatives(kept) if "anyOf" in kept else kept
+
+
+def _inner(key: str, value: Any, defs: dict[str, Any]) -> Any:
+    if key in _BY_NAME:
+        return {name: _clean(sub, defs) for name, sub in value.items()}
+    if key in _LISTED:
+        return [_clean(sub, defs) for sub in value]
+    return _clean(value, defs) if key in _ALONE and isinstance(value, dict) else value
+
+
+def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return ``schema`` without ``anyOf`` where one type, or one and null, says the same."""
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    options = [option for option in schema["anyOf"] if option != {"type": "null"}]
+    if {"type": "number"} in options:
+        options = [option for option in options if option != {"type": "integer"}]
+    nullable = {"type": "null"} in schema["anyOf"]
+    if len(options) > 1 or "anyOf" in options[0]:
+        listed = options if len(options) > 1 else options[0]["anyOf"]
+        return {"anyOf": [*listed, {"type": "null"}] if nullable else listed, **rest}
+    one = dict(options[0])
+    if nullable and "enum" in one:
+        one["enum"] = [*one["enum"], None]
+    elif nullable:
+        one["type"] = [one["type"], "null"]
+    return {**one, **rest}

@@ -1,0 +1,98 @@
+"""An entry of a study: one analysis, figure or printed table, with everything of the study that it depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import pandas as pd
+
+from cinorms.entries.kind import Kind
+from cinorms.entries.options import Options
+from cinorms.entries.registry import kinds
+from cinorms.norms.assessment import Consensus, Majority
+from cinorms.vignettes.factors import Design
+
+O = TypeVar("O", bound=Options, covariant=True)  # noqa: E741 (the name of a type)
+
+Pair = tuple[str, str]
+
+
+class Selected(NamedTuple):
+    """One model's table in one arm."""
+
+    arm: str
+    model: str
+    frame: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Entry(Generic[O]):
+    """An entry as its kind's function receives it.
+
+    ``selected`` lists the (arm, model) pairs it is made from: its arms in order, in each the models it names, or all
+    of the study's in the study's order; ``respondents`` those of them that are planted. ``t_val``, ``t_maj`` and
+    ``consensus`` are the rules under which it takes norms, ``t_vals`` and ``t_majs`` all those of the study.
+    ``registry`` is what the model registry says of each model, for a kind that reads it.
+    """
+
+    section: str
+    name: str
+    kind: str
+    options: O
+    seed: int = 0
+    selected: tuple[Pair, ...] = ()
+    respondents: tuple[Pair, ...] = ()
+    scales: Mapping[str, str] = field(default_factory=dict)
+    design: Mapping[str, Design] = field(default_factory=dict)
+    conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    t_val: Mapping[str, int] = field(default_factory=dict)
+    t_maj: Majority = "plurality"
+    consensus: Consensus = "strict"
+    t_vals: tuple[int, ...] = ()
+    t_majs: tuple[Majority, ...] = ()
+    planted: bool = False
+    registry: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def declared(self) -> Kind:
+        """The declaration of its kind."""
+        return kinds(self.section)[self.kind]
+
+    @property
+    def arms(self) -> Sequence[str]:
+        """The arms it is made of."""
+        return tuple(getattr(self.options, "arms", ()))
+
+    def plain(self) -> dict[str, Any]:
+        """Return the entry as plain data, for a parameter of a rule: a change of it makes the entry again."""
+        found = {part.name: getattr(self, part.name) for part in fields(self)}
+        found["options"] = self.options.model_dump(mode="json", by_alias=True, exclude_none=True)
+        plain: dict[str, Any] = _plain(found)
+        return plain
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> Entry[Any]:
+        """Return the entry that ``plain`` was made from."""
+        options = kinds(plain["section"])[plain["kind"]].options(**plain["options"])
+        frozen = {name: _frozen(value) for name, value in plain.items() if name != "options"}
+        frozen["design"] = {arm: Design(**_inside(design)) for arm, design in plain["design"].items()}
+        return Entry(**frozen, options=options)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Design):
+        return _plain({part.name: getattr(value, part.name) for part in fields(value)})
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
+
+
+def _inside(plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _frozen(value) for name, value in plain.items()}

@@ -1,0 +1,100 @@
+"""The files that an entry is made from, and how they are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cinorms.core import tables
+from cinorms.entries.entry import Entry, Selected
+
+_CONTRACTS = {
+    "answers": tables.ANSWERS,
+    "norms": tables.NORMS,
+    "vignettes": tables.VIGNETTES,
+    "prompts": tables.PROMPTS,
+    "planted": tables.PLANTED,
+}
+
+
+def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
+    """Return the files that an entry is made from: ``frames``, in the order of ``selected``, and ``also``.
+
+    Vignettes and prompts come in the order of the entry's arms, what was planted in that of ``respondents``.
+    """
+
+    def per_pair(folder: str, pairs: Sequence[tuple[str, str]], suffix: str) -> list[str]:
+        return [f"{results}/{folder}/{arm}/{model}.{suffix}" for arm, model in pairs]
+
+    options: Any = entry.options
+    known: dict[str, Callable[[], list[str]]] = {
+        "answers": lambda: per_pair("answers", entry.selected, "parquet"),
+        "norms": lambda: per_pair("norms", entry.selected, "parquet"),
+        "vignettes": lambda: [f"{results}/vignettes/{entry.design[a].dataset}.parquet" for a in entry.arms],
+        "prompts": lambda: [f"{results}/prompts/{arm}.parquet" for arm in entry.arms],
+        "planted": lambda: per_pair("planted", entry.respondents, "parquet"),
+        "coefficients": lambda: per_pair("planted", entry.respondents, "json"),
+        "table": lambda: [f"{results}/tables/{options.table}.parquet"],
+        "tables": lambda: [f"{results}/tables/{name}.parquet" for name in options.sources],
+        "registry": list,
+        "expected": lambda: [options.expected] if options.expected else [],
+    }
+    kind = entry.declared
+    return {"frames": known[kind.reads](), **{name: known[name]() for name in kind.also}}
+
+
+def make(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> Any:
+    """Return what an entry's kind makes of its files, named as `inputs_of` names them."""
+    selected = read_selected(entry, paths.get("frames", []))
+    return entry.declared.function(selected, entry, **read_further(entry, paths))
+
+
+def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
+    """Read the tables that an entry is made from, ``paths`` in the order of ``entry.selected``.
+
+    A kind that reads a ``table`` has one: that of the analysis it names, whose arms and models are columns. One that
+    reads ``tables`` has one for each analysis that it names; one that reads the registry has none.
+    """
+    reads, options = entry.declared.reads, entry.options
+    if reads in ("answers", "norms"):
+        return _read_pairs(reads, entry, paths)
+    names: dict[str, Callable[[], Sequence[str]]] = {
+        "table": lambda: [options.table],
+        "tables": lambda: options.sources,
+        "registry": list,
+    }
+    found = zip(names[reads](), paths, strict=True)
+    return [Selected("", name, pd.read_parquet(path)) for name, path in found]
+
+
+def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Read what the kind takes besides, from the files that `inputs_of` named."""
+    found: dict[str, Any] = {}
+    for name in entry.declared.also:
+        if name in ("answers", "norms"):
+            found[name] = _read_pairs(name, entry, paths[name])
+        elif name in ("vignettes", "prompts"):
+            frames = {path: tables.read(path, _CONTRACTS[name]) for path in dict.fromkeys(paths[name])}
+            found[name] = {arm: frames[path] for arm, path in zip(entry.arms, paths[name], strict=True)}
+        elif name == "expected":
+            found[name] = Path(paths[name][0]) if paths[name] else None
+        else:
+            pairs = zip(entry.respondents, paths[name], strict=True)
+            found[name] = {pair: _read_planted(name, path) for pair, path in pairs}
+    return found
+
+
+def _read_pairs(stage: str, entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
+    contract = _CONTRACTS[stage]
+    pairs = zip(entry.selected, paths, strict=True)
+    return [Selected(arm, model, tables.read(path, contract)) for (arm, model), path in pairs]
+
+
+def _read_planted(name: str, path: str) -> Any:
+    if name == "planted":
+        return tables.read(path, tables.PLANTED)
+    return json.loads(Path(path).read_text(encoding="utf-8"))

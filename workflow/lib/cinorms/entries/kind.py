@@ -1,0 +1,65 @@
+"""Kinds: one declaration holds all there is to say of a kind of analysis, figure or printed table.
+
+A module of the packages ``analyses``, ``figures`` or ``printed`` declares its kinds in a tuple ``KINDS``; nothing else
+names them. To add a kind is to add a file, and deleting the file removes every trace of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from cinorms.entries.options import Options
+
+#: What a kind is made from. ``answers``, ``norms``: a table per selected model and arm; ``table``, ``tables``: of the
+#: analyses it names; ``registry``: what the model registry says.
+Reads = Literal["answers", "norms", "table", "tables", "registry"]
+#: What else its function takes, by name. ``answers``, ``norms``: as ``reads``; ``vignettes``, ``prompts``: a table per
+#: arm; ``planted``, ``coefficients``: what was planted, per arm and model, of planted respondents only;
+#: ``expected``: path of the CSV file of expected values that the entry names, or None.
+Also = Literal["answers", "norms", "vignettes", "prompts", "planted", "coefficients", "expected"]
+
+
+class Column(NamedTuple):
+    """A column of a table: its name, and one sentence on what it holds.
+
+    A name in angle brackets stands for columns whose names come from the data: ``<factor>``.
+    """
+
+    name: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind. ``function`` is called with the selected tables, the entry, and by name what ``also`` lists.
+
+    ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns, and
+    ``shown`` those that the LaTeX table and the page show (all where empty). ``section``: where the page shows it
+    (``report.sections``).
+    """
+
+    name: str
+    about: str
+    options: type[Options]
+    function: Callable[..., Any]
+    reads: Reads
+    also: tuple[Also, ...] = ()
+    section: str = ""
+    columns: tuple[Column, ...] = ()
+    shown: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """Name of the module that makes it: what it imports is what can change the result."""
+        return self.function.__module__
+
+    def read(self, stated: Mapping[str, Any]) -> Any:
+        """Return the options that an entry of a study states, defaults filled in."""
+        return self.options(**{key: value for key, value in stated.items() if key != "kind"})
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of an entry of this kind."""
+        return self.options.schema_for(self.name, self.about)

@@ -1,0 +1,74 @@
+"""Options: the keys that an entry of a study can have, each with its type, bounds, default and one sentence.
+
+They are the one declaration of an option. The checks and their messages, the defaults, the JSON schema for editors
+and the reference in ``docs/reference`` are derived from them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from cinorms.core.schema import Distinct, LeftOut, Value, schema_of
+
+#: A list of names, at least one, none twice.
+Names = Annotated[Distinct[str], Field(min_length=1)]
+#: Factor -> levels of it to keep.
+Select = dict[str, Annotated[Names, Field(description="Levels of this factor to keep.")]]
+#: A number of valid answers, and a share of them that must agree.
+TVal = Annotated[int, Field(ge=0)]
+TMaj = Annotated[float, Field(gt=0, le=1)] | Literal["plurality"]
+
+
+class Options(Value):
+    """The options of an entry. A field without a value in the study has its default; null is never a value."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    @classmethod
+    def schema_for(cls, kind: str, about: str) -> dict[str, Any]:
+        """Return the JSON schema of an entry of ``kind``."""
+        schema = schema_of(cls)
+        named = {"kind": {"description": "The kind of this entry.", "const": kind}}
+        return {
+            **schema,
+            "description": about,
+            "required": ["kind", *schema.get("required", [])],
+            "properties": {**named, **schema.get("properties", {})},
+        }
+
+    def check(self, place: Any) -> None:
+        """Raise ``ConfigError`` for what only the study can tell: names, levels, files. ``place``: `study.entry_place.EntryPlace`.
+
+        A kind's own options extend it, and call that of the class they extend.
+        """
+
+
+class OfArms(Options):
+    """Options of what is made from the answers or norms of models in arms."""
+
+    arms: Names = Field(description="Arms it is made of.")
+    models: LeftOut[Names] = Field(
+        None, description="Models, in this order; all of the arms' where left out."
+    )
+
+
+class OfFlows(OfArms):
+    """Options of what can be made of some flows only."""
+
+    select: LeftOut[Select] = Field(
+        None, description="Factor -> list of its levels; flows with other levels are left out."
+    )
+
+
+class OfNorms(OfFlows):
+    """Options of what is made from norms under thresholds."""
+
+    t_val: LeftOut[TVal] = Field(
+        None, description="Valid answers that a flow needs, in place of the study's; 0 for none."
+    )
+    t_maj: LeftOut[TMaj] = Field(
+        None,
+        description="Share of the valid answers that must agree, or plurality, in place of the study's.",
+    )

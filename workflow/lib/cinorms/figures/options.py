@@ -1,0 +1,39 @@
+"""Options that several kinds of figures share, each with the check of what only the study can tell."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from cinorms.core.schema import LeftOut, Number
+from cinorms.entries.options import OfArms, Options
+from cinorms.study.entry_place import EntryPlace
+from cinorms.vignettes.factors import nameable_factors
+
+
+class FigureOptions(Options):
+    """Options of every figure."""
+
+    title: str = Field("", description="Title above the figure.")
+    width: LeftOut[Number] = Field(
+        None, ge=2, le=40, description="Width in inches; as much as is needed where left out."
+    )
+    height: LeftOut[Number] = Field(
+        None, ge=2, le=60, description="Height in inches; as much as is needed where left out."
+    )
+
+
+class OfOneDataset(OfArms):
+    """Options of a figure that puts the flows of all its arms together."""
+
+    def check(self, place: EntryPlace) -> None:
+        """Refuse arms of several datasets."""
+        super().check(place)
+        datasets = list(dict.fromkeys(place.study.arms[arm].dataset for arm in self.arms))
+        if len(datasets) > 1:
+            raise place.error("arms", f"arms of one dataset are needed, these have {', '.join(datasets)}")
+
+
+def check_factor(place: EntryPlace, part: str, arm: str, factor: str) -> None:
+    """Raise ``ConfigError`` unless ``factor``, named in ``part`` of the entry, is one of the arm's dataset."""
+    design = place.study.design(arm)
+    place.check_names(part, [factor], nameable_factors(design), f"factor of dataset {design.dataset!r}")

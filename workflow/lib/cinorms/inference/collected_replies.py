@@ -1,0 +1,111 @@
+"""Collected replies: what has been answered of a shard's questions, in the journal or just now, put in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cinorms.core.errors import EngineError
+from cinorms.inference.journal import PART
+from cinorms.inference.questions import Questions
+
+#: The columns of a part that are columns of the responses.
+COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
+
+
+class CollectedReplies:
+    """Collects the replies to ``questions``; the first reply to a question counts."""
+
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
+        self._tables: list[pa.Table] = []
+        self._places: list[npt.NDArray[np.int64]] = []
+        self.answered: npt.NDArray[np.bool_] = np.zeros(len(questions.grid), dtype=bool)
+        self._old = 0
+
+    @property
+    def n_answered(self) -> int:
+        """Number of questions that have a reply."""
+        return int(self.answered.sum())
+
+    def take_old(self, parts: pa.Table) -> None:
+        """Take from the journal every reply to a question whose prompt is still the same."""
+        questions = self._questions
+        rows = pd.Index(questions.variants["variant"])
+        variant = parts["variant"].combine_chunks()
+        row = rows.get_indexer(pd.Index(variant.dictionary.to_pylist()))[variant.indices.to_numpy()]
+        place = pd.Index(questions.flows["flow"]).get_indexer(parts["flow"].to_numpy())
+        at = np.where((row < 0) | (place < 0), -1, place * len(rows) + row)
+        same = at >= 0
+        same[same] = questions.prompts[at[same]] == parts["prompt"].to_numpy()[same]
+        old = np.flatnonzero(same)
+        self._add(parts.take(old), at[old])
+        self._old = self.n_answered
+
+    def take(self, chunk: pd.DataFrame) -> pa.Table:
+        """Take a finished chunk (see ``engine.Keep``) and return it as a part of the journal."""
+        at = chunk["at"].to_numpy(dtype=np.int64)
+        grid = self._questions.grid.iloc[at]
+        variants = pa.array(self._questions.variants["variant"], pa.string())
+        row = pa.array(grid["row"].to_numpy(np.int32))
+        known = {
+            "flow": pa.array(grid["flow"].to_numpy(np.int32)),
+            "variant": pa.DictionaryArray.from_arrays(row, variants),
+            "prompt": pa.array(self._questions.prompts[at]),
+        }
+        columns = [known.get(field.name, _column(chunk, field)) for field in PART]
+        part = pa.Table.from_arrays(columns, schema=PART)
+        self._add(part, at)
+        return part
+
+    def _add(self, part: pa.Table, at: npt.NDArray[np.int64]) -> None:
+        self._tables.append(part.select(COLUMNS))
+        self._places.append(at)
+        self.answered[at] = True
+
+    def frame(self) -> pd.DataFrame:
+        """Return text, finish_reason, tokens and option probabilities for every row of the grid.
+
+        Raises ``EngineError`` where a question has no reply.
+        """
+        without = len(self.answered) - self.n_answered
+        if without:
+            raise EngineError(
+                f"{without:,} of {len(self.answered):,} questions have no reply; run again to ask them"
+            )
+        at = np.concatenate([np.empty(0, dtype=np.int64), *self._places])
+        _, first = np.unique(at, return_index=True)
+        table = pa.concat_tables([PART.empty_table().select(COLUMNS), *self._tables]).unify_dictionaries()
+        table = table.take(first).combine_chunks()
+        frame = pd.DataFrame(index=self._questions.grid.index)
+        for name in ("text", "finish_reason"):
+            # Encoded anew, so that neither the engine's chunks nor what else it said leaves a trace.
+            words = pc.dictionary_encode(pc.cast(table[name], pa.string())).combine_chunks()
+            codes = words.indices.fill_null(-1).to_numpy() if len(words) else np.empty(0, dtype=np.int32)
+            categories = pd.Index(words.dictionary.to_pylist() if len(words) else [], dtype="str")
+            frame[name] = pd.Categorical.from_codes(codes, categories=categories)
+        for name in ("n_prompt_tokens", "n_output_tokens"):
+            frame[name] = table[name].to_pandas(types_mapper={pa.int32(): pd.Int32Dtype()}.get)
+        frame["p_options"] = table["p_options"].to_pandas()
+        return frame
+
+    def counts(self) -> dict[str, Any]:
+        """Return how many questions there are, how many the journal held, and how many have a reply."""
+        return {"questions": len(self.answered), "from_journal": self._old, "answered": self.n_answered}
+
+
+def _column(chunk: pd.DataFrame, field: pa.Field) -> pa.Array:
+    """Return a column of ``chunk`` in the type of the part; nulls where the engine has nothing to say."""
+    if field.name not in chunk:
+        return pa.nulls(len(chunk), field.type)
+    column = chunk[field.name]
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return pa.array(column.array).cast(field.type)
+    if pa.types.is_dictionary(field.type):
+        return pa.array(column, pa.string(), from_pandas=True).dictionary_encode()
+    return pa.array(column, field.type, from_pandas=True)

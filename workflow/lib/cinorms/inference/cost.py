@@ -1,0 +1,40 @@
+"""What it costs to ask: how the plan computes it from an engine's rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one model is asked in one arm: tokens in and out, the GPUs of one copy, and its rates."""
+
+    input_tokens: int
+    output_tokens: int
+    gpus: int
+    rates: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What that costs; None where there is no rate for it, which is not the same as costing nothing."""
+
+    gpu_minutes: float | None
+    usd: float | None
+
+
+def cost_by_rates(work: Work) -> Cost:
+    """Return the cost of ``work`` at the rates of the model's entry."""
+    rates, minutes, usd = work.rates, None, None
+    if "tokens_per_second" in rates:
+        minutes = work.gpus * work.input_tokens / rates["tokens_per_second"] / 60
+    if {"usd_per_million_input", "usd_per_million_output"} <= rates.keys():
+        paid_in = work.input_tokens * rates["usd_per_million_input"]
+        usd = (paid_in + work.output_tokens * rates["usd_per_million_output"]) / 1e6
+    return Cost(minutes, usd)
+
+
+def no_cost(work: Work) -> Cost:
+    """Return the cost of asking no model."""
+    return Cost(0.0, 0.0)

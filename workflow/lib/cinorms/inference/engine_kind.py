@@ -1,0 +1,157 @@
+"""Kinds of engines: each module or folder of ``cinorms.inference.engines`` declares one, as ``ENGINE``.
+
+A folder declares it in its module ``engine``. What a declaration says is all that anything else knows of an
+engine: rules, plan, specs and tables are derived from it. A declaration imports neither the engine's packages
+nor its settings before they are needed: every job imports the declaration of its engine, in an environment
+that has little else.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cinorms.core.errors import ConfigError
+from cinorms.inference.cost import Cost, Work, cost_by_rates
+from cinorms.inference.engine import Engine
+from cinorms.inference.spec import Spec
+
+if TYPE_CHECKING:
+    from cinorms.inference.settings import EntrySettings
+
+
+#: The package whose modules and folders are engines.
+ENGINES = "cinorms.inference.engines"
+
+
+class Files(Protocol):
+    """The project's own files, as an engine may look into them when the registry is read."""
+
+    @property
+    def schemas(self) -> Path:
+        """Folder of the JSON schemas."""
+
+    def names(self, kind: str) -> dict[str, Path]:
+        """Return the files of ``resources/{kind}`` by name."""
+
+    def shown(self, path: Path) -> str:
+        """Return ``path`` as a message should name it."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an entry is: the file that messages name, the model's name, and the project's files."""
+
+    file: str
+    model: str
+    files: Files
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a job receives besides its spec: the study's settings on how to ask, and where its files are."""
+
+    mode: str | None
+    max_cost_usd: float | None
+    #: Where the study's jobs count what they spend, and the name under which this one does.
+    spending: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a job asks a cluster for; ``attempt`` is 1, then 2 and 3 on retries. ``more`` are other resources."""
+
+    memory_mb: Callable[[Any, int], int]
+    minutes: Callable[[Any, int], int]
+    #: GPUs of a job; None where it needs none.
+    gpus: Callable[[Any], int] | None = None
+    more: Mapping[str, int] = field(default_factory=dict)
+
+
+def always(amount: int) -> Callable[[Any, int], int]:
+    """Return a need that no setting and no retry changes."""
+    return lambda settings, attempt: amount
+
+
+def stated(*names: str) -> Callable[[Mapping[str, Any], Place], dict[str, Any]]:
+    """Return an ``identity`` that is the settings ``names``, as far as an entry has them."""
+    return lambda entry, place: {name: entry[name] for name in names if entry.get(name)}
+
+
+def _common_settings() -> type[EntrySettings]:
+    from cinorms.inference.settings import EntrySettings
+
+    return EntrySettings
+
+
+@dataclass(frozen=True)
+class EngineKind:
+    """One way to reach models. Functions of settings get an instance of the class that ``settings`` returns."""
+
+    name: str
+    #: Makes the engine that asks: from the spec, the tuning, the endpoint's key, and the journal's folder for
+    #: an engine that has more to remember than replies. Imports heavy packages.
+    make: Callable[[Spec, Mapping[str, Any], str | None, Path | None], Engine]
+    needs: Needs
+    #: Class of the settings that an entry of the registry can have.
+    settings: Callable[[], type[EntrySettings]] = _common_settings
+    #: What of an entry can change a response, as keys of the spec; it may override keys of all specs. Refuses
+    #: what a schema cannot see.
+    identity: Callable[[Mapping[str, Any], Place], dict[str, Any]] = field(default_factory=stated)
+    #: Whether prompts are wrapped for the model, as the arm or its entry (``wrap``) says.
+    wraps: bool = False
+    #: Whether replies are kept in a journal: not where asking again is cheaper than reading.
+    journalled: bool = True
+    #: How a model is reached and paid; changes no response. Only for engines that are journalled.
+    tuning: Callable[[Any, Job], dict[str, Any]] = lambda settings, job: {}
+    #: Name of its file in ``envs/``, and of a virtual environment that is used without conda.
+    environment: str = "core"
+    virtual_environment: str | None = None
+    #: Whether a checkpoint is fetched before a job starts.
+    checkpoint: bool = False
+    #: Whether respondents with known norms answer, and no model.
+    planted: bool = False
+    cost: Callable[[Work], Cost] = cost_by_rates
+    #: Where a model comes from, for a printed table; receives the entry as it is stated.
+    origin: Callable[[Mapping[str, Any]], str] = lambda entry: str(entry.get("source", entry["engine"]))
+
+
+@cache
+def engine_names() -> tuple[str, ...]:
+    """Return the names of all engines: of the modules and folders in ``cinorms.inference.engines``."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(import_module(ENGINES).__path__)))
+
+
+@cache
+def engine_kind(name: str) -> EngineKind:
+    """Return the engine ``name``; raise ``KeyError`` where there is none."""
+    if name not in engine_names():
+        raise KeyError(name)
+    module = import_module(f"{ENGINES}.{name}")
+    if hasattr(module, "__path__"):
+        module = import_module(f"{module.__name__}.engine")
+    found = module.ENGINE
+    if not isinstance(found, EngineKind) or found.name != name:
+        raise TypeError(f"{module.__name__}: ENGINE must be an EngineKind with the name {name!r}")
+    return found
+
+
+def engine_kinds() -> tuple[EngineKind, ...]:
+    """Return all engines."""
+    return tuple(map(engine_kind, engine_names()))
+
+
+def make_engine(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
+    """Return what asks the model of ``spec``; see ``EngineKind.make``."""
+    if spec.engine not in engine_names():
+        raise ConfigError(
+            f"model {spec.model!r}: this version cannot ask the engine '{spec.engine}' yet; "
+            "--config engine=planted lets planted respondents answer in its place"
+        )
+    return engine_kind(spec.engine).make(spec, tuning, key, folder)

@@ -1,0 +1,95 @@
+"""How a model behind an OpenAI-compatible endpoint is declared: settings, what a job needs, how it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinorms.core.errors import ConfigError
+from cinorms.inference.engine import Engine
+from cinorms.inference.engine_kind import EngineKind, Job, Needs, Place, always, stated
+from cinorms.inference.spec import Spec
+
+if TYPE_CHECKING:
+    from cinorms.inference.engines.openai.settings import OpenAISettings
+    from cinorms.inference.settings import EntrySettings
+
+
+def _settings() -> type[EntrySettings]:
+    from cinorms.inference.engines.openai.settings import OpenAISettings
+
+    return OpenAISettings
+
+
+def _identity(entry: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """Return the settings that can change a response; a reasoning model takes no temperature."""
+    names = ("source", "revision", "dtype", "quantisation", "base_url", "reasoning")
+    found = stated(*names)(entry, place)
+    return {**found, "temperature": None} if found.get("reasoning") else found
+
+
+def _tuning(settings: OpenAISettings, job: Job) -> dict[str, Any]:
+    """Return how the endpoint is reached and paid; ``key_variable`` names a variable and holds no key."""
+    return {
+        "mode": job.mode or settings.mode,
+        "max_cost_usd": job.max_cost_usd,
+        "key_variable": settings.needed_key_variable,
+        "rates": settings.rates.model_dump(exclude_none=True),
+        "limits": settings.limits.model_dump(exclude_none=True),
+        "spending": job.spending,
+        "job": job.name,
+    }
+
+
+def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
+    """Return the engine that asks the endpoint of ``spec`` live or in batches.
+
+    Raises ``ConfigError`` where the key is missing, or the arm asks for what an API cannot do.
+    """
+    place = f"model {spec.model!r}"
+    variable, wrap = tuning.get("key_variable"), spec.identity.get("wrap", "none")
+    if variable and not key:
+        raise ConfigError(
+            f"{place}: the environment variable {variable} is not set; put the endpoint's key into it"
+        )
+    if wrap not in ("none", "chat_template"):
+        raise ConfigError(f"{place}: wrap {wrap!r} was given, but an API wraps prompts itself; allowed: none")
+    if spec.readout != "text":
+        raise ConfigError(
+            f"{place}: readout {spec.readout!r} was given; an API gives text only: use engine vllm"
+        )
+    try:
+        import openai  # noqa: F401
+    except ImportError:
+        raise ConfigError(
+            f"{place}: the package openai is not installed here; run `make` or use envs/openai.yaml"
+        ) from None
+    from cinorms.inference.engines.openai.batch import BatchEngine
+    from cinorms.inference.engines.openai.endpoint import Endpoint
+    from cinorms.inference.engines.openai.live import LiveEngine
+
+    endpoint = Endpoint(spec, tuning, key)
+    if tuning.get("mode", "live") != "batch":
+        return LiveEngine(endpoint)
+    if folder is None:
+        raise ConfigError(f"{place}: mode batch needs a journal")
+    return BatchEngine(endpoint, folder / "batches")
+
+
+def _origin(entry: Mapping[str, Any]) -> str:
+    return "OpenAI" if entry.get("base_url") is None else str(entry["base_url"])
+
+
+ENGINE = EngineKind(
+    name="openai",
+    settings=_settings,
+    make=make_openai,
+    # --resources api_jobs=1: one job at a time, for an account with tight limits
+    needs=Needs(memory_mb=always(2000), minutes=always(1440), more={"api_jobs": 1}),
+    identity=_identity,
+    wraps=True,
+    tuning=_tuning,
+    environment="openai",
+    origin=_origin,
+)

@@ -1,0 +1,75 @@
+"""What an entry of config/models.yaml can hold for a model behind an OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from cinorms.core.schema import LeftOut, Number, Value
+from cinorms.inference.engines.openai.endpoint import CONCURRENCY, TIMEOUT
+from cinorms.inference.settings import ServedSettings
+
+
+class Reasoning(Value):
+    """For a model that reasons before it answers. It is given no temperature."""
+
+    effort: LeftOut[Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]] = Field(
+        default=None, description="How long it reasons; the model's own default where left out."
+    )
+    extra_tokens: int = Field(
+        default=0, ge=0, description="Tokens that reasoning may take, on top of the arm's max_tokens."
+    )
+
+
+class Limits(Value):
+    """What the endpoint bears. Changes no response."""
+
+    concurrency: int = Field(
+        default=CONCURRENCY,
+        ge=1,
+        description="Requests under way at once, at most; 64 where left out. It starts lower and adapts.",
+    )
+    requests_per_minute: LeftOut[Number] = Field(default=None, gt=0, description="Requests per minute.")
+    tokens_per_minute: LeftOut[Number] = Field(
+        default=None, gt=0, description="Tokens per minute, the longest possible answers included."
+    )
+    enqueued_tokens: LeftOut[Number] = Field(
+        default=None,
+        gt=0,
+        description="Input tokens that the account may have in unfinished batches of this model.",
+    )
+    timeout: Number = Field(
+        default=TIMEOUT,
+        gt=0,
+        description="Seconds after which a request is given up and sent again; 120 where left out.",
+    )
+
+
+class OpenAISettings(ServedSettings):
+    """A model behind an endpoint that speaks OpenAI's chat API."""
+
+    base_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^@?\s]+$",
+        description="Address of an OpenAI-compatible endpoint (https://host/v1), without any key; "
+        "null for OpenAI itself.",
+    )
+    key_variable: LeftOut[str] = Field(
+        default=None,
+        pattern=r"^[A-Z][A-Z0-9_]*$",
+        description="Environment variable that holds the endpoint's key; OPENAI_API_KEY where left out, "
+        "none for another base_url.",
+    )
+    mode: Literal["live", "batch"] = Field(
+        default="live",
+        description="How the endpoint is asked: live (where left out), or batch (the Batch API). "
+        "Changes no response.",
+    )
+    reasoning: LeftOut[Reasoning] = Field(default=None, description=str(Reasoning.__doc__))
+    limits: Limits = Field(default=Limits(), description=str(Limits.__doc__))
+
+    @property
+    def needed_key_variable(self) -> str | None:
+        """The environment variable that has to hold the key: a server of one's own is not given OpenAI's."""
+        return self.key_variable or (None if self.base_url else "OPENAI_API_KEY")

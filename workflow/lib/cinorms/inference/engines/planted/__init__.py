@@ -1,0 +1,1 @@
+"""The engine ``planted``: respondents with known norms; no model is asked."""

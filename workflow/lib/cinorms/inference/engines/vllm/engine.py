@@ -1,0 +1,81 @@
+"""How a checkpoint that vLLM loads is declared: its settings, what a job of it needs, how it is asked.
+
+Memory and time are requests: a retry asks for more, and a job that the time limit ends has lost nothing but the
+chunk in hand, for its replies are in the journal. So they are kept small: short jobs start sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinorms.inference.engine import Engine
+from cinorms.inference.engine_kind import EngineKind, Job, Needs, stated
+from cinorms.inference.spec import Spec
+
+if TYPE_CHECKING:
+    from cinorms.inference.engines.vllm.settings import VllmSettings
+    from cinorms.inference.settings import EntrySettings
+
+#: Gigabytes of main memory that Python, CUDA and vLLM take, whatever the model.
+BASE_GB = 12.0
+#: Gigabytes per billion parameters while the weights are read: two bytes each, and a quarter more.
+# ASSUME: true of 16-bit weights; quantised ones take less, and 32-bit ones are rare.
+GB_PER_BILLION = 2.5
+#: Minutes to start vLLM, compile and load.
+BASE_MINUTES = 30.0
+#: Minutes per billion parameters on each GPU; the slowest rate of the registry needs five for a whole arm.
+MINUTES_PER_BILLION = 8.0
+
+
+def memory_mb(settings: VllmSettings, attempt: int) -> int:
+    """Return the megabytes of main memory that the ``attempt``-th job of a model asks for."""
+    return round(1000 * (BASE_GB + GB_PER_BILLION * (settings.capacity or 0.0))) * attempt
+
+
+def minutes(settings: VllmSettings, attempt: int) -> int:
+    """Return the minutes that the ``attempt``-th job of a model asks for."""
+    per_gpu = (settings.capacity or 0.0) / max(settings.gpus, 1)
+    return round(BASE_MINUTES + MINUTES_PER_BILLION * per_gpu) * attempt
+
+
+def _gpus(settings: VllmSettings) -> int:
+    return settings.gpus
+
+
+def _tuning(settings: VllmSettings, job: Job) -> dict[str, Any]:
+    return {"gpus": settings.gpus, "max_model_len": settings.max_model_len}
+
+
+def _settings() -> type[EntrySettings]:
+    from cinorms.inference.engines.vllm.settings import VllmSettings
+
+    return VllmSettings
+
+
+def _make(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
+    from cinorms.inference.engines.vllm.offline import VllmEngine
+
+    return VllmEngine(spec, tuning)
+
+
+def _origin(entry: Mapping[str, Any]) -> str:
+    revision = f", revision {entry['revision']}" if entry.get("revision") else ""
+    # An id on the hub is owner/name; anything else is a folder.
+    return ("Hugging Face: " if entry["source"].count("/") == 1 else "") + str(entry["source"]) + revision
+
+
+ENGINE = EngineKind(
+    name="vllm",
+    settings=_settings,
+    make=_make,
+    needs=Needs(memory_mb=memory_mb, minutes=minutes, gpus=_gpus),
+    identity=stated("source", "revision", "dtype", "quantisation", "trust_remote_code"),
+    wraps=True,
+    tuning=_tuning,
+    environment="vllm",
+    virtual_environment=".venv-vllm",
+    checkpoint=True,
+    origin=_origin,
+)

@@ -1,0 +1,19 @@
+"""What an entry of config/models.yaml can hold for a checkpoint that vLLM loads."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from cinorms.inference.settings import ServedSettings
+
+
+class VllmSettings(ServedSettings):
+    """A checkpoint that vLLM loads."""
+
+    gpus: int = Field(default=1, ge=0, description="GPUs that one copy of the model needs (tensor parallel).")
+    max_model_len: int = Field(default=512, ge=64, description="Longest prompt plus answer, in tokens.")
+    trust_remote_code: bool = Field(
+        default=False,
+        description="Whether code from the model's repository may run. "
+        "Leave it false unless you have read that code.",
+    )

@@ -1,0 +1,101 @@
+"""The entry of a model in config/models.yaml, checked and typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cinorms.core.schema import schema_of
+from cinorms.inference.engine_kind import EngineKind, Place, engine_kind, engine_kinds
+from cinorms.inference.settings import EntrySettings
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One model: what its entry states, and how it is asked."""
+
+    name: str
+    #: The file that the entry is in.
+    file: str
+    kind: EngineKind
+    #: An instance of the class that the engine of the entry declares.
+    settings: EntrySettings
+    #: What of the entry can change a response, as keys of a spec.
+    identity: Mapping[str, Any]
+    #: The entry as it is written.
+    stated: Mapping[str, Any]
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that is asked."""
+        return self.kind.name
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that one copy of the model takes."""
+        return 0 if self.kind.planted else self.settings.gpus
+
+    @property
+    def key_variable(self) -> str | None:
+        """The environment variable that has to hold the key of the model's endpoint, if it wants one."""
+        return self.settings.needed_key_variable
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return what the entry states as ``name``."""
+        return self.stated.get(name, default)
+
+    def answered_by(self, stand_in: ModelEntry) -> ModelEntry:
+        """Return the entry of this model as if ``stand_in`` answered under its name."""
+        return replace(self, kind=stand_in.kind, identity=stand_in.identity)
+
+
+def make_entry(stated: Mapping[str, Any], place: Place) -> ModelEntry:
+    """Return the entry that ``stated`` is, which passes ``entries_schema``.
+
+    Raises ``ConfigError`` for what its engine refuses and a schema cannot see.
+    """
+    kind = engine_kind(stated["engine"])
+    identity = kind.identity(stated, place)
+    settings = kind.settings().model_validate(stated)
+    return ModelEntry(place.model, place.file, kind, settings, identity, stated)
+
+
+def entries_schema() -> dict[str, Any]:
+    """Return the JSON schema of config/models.yaml: the keys of all engines, each only for its own."""
+    common = schema_of(EntrySettings)
+    own = {kind.name: schema_of(kind.settings()) for kind in engine_kinds()}
+    names = {name for schema in own.values() for name in schema["properties"]}
+    known = common["properties"]
+    return {
+        "$schema": common["$schema"],
+        "title": "The model registry",
+        "description": "Models under audit, by name.",
+        "type": "object",
+        "propertyNames": {
+            "description": "a model's name has letters, digits, '.', '-' and '_'",
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        },
+        "additionalProperties": {
+            "description": common["description"],
+            "type": "object",
+            "additionalProperties": False,
+            "required": common["required"],
+            "properties": {
+                **{name: {} for name in sorted(names)},
+                "engine": {**known["engine"], "enum": list(own)},
+            },
+            "allOf": [_of_engine(name, schema, names, common["required"]) for name, schema in own.items()],
+        },
+    }
+
+
+def _of_engine(
+    name: str, schema: Mapping[str, Any], names: Iterable[str], always: Iterable[str]
+) -> dict[str, Any]:
+    """Return what holds where the engine is ``name``: its keys, and none of other engines'."""
+    of_others = {other: {"description": "A key of another engine.", "not": {}} for other in sorted(names)}
+    then: dict[str, Any] = {"properties": {**of_others, **schema["properties"]}}
+    if own := [key for key in schema["required"] if key not in always]:
+        then["required"] = own
+    return {"if": {"required": ["engine"], "properties": {"engine": {"const": name}}}, "then": then}

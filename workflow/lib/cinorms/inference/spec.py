@@ -1,0 +1,55 @@
+"""The spec of an inference job: everything that can change a response, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+#: Raise it by hand when the same spec would give other responses: every model is asked again. Say so in
+#: CHANGELOG.md.
+PROTOCOL = 1
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One shard of a model in an arm, as its job receives it; ``identity`` is what the engine adds.
+
+    As plain data all are keys of one mapping, in which the keys of ``identity`` lie beside the others.
+    """
+
+    protocol: int
+    engine: str
+    model: str
+    shard: str
+    seed: int
+    scale: str
+    factors: list[str]
+    select: Mapping[str, Any]
+    n_templates: int
+    order_method: str
+    #: None: the model takes none.
+    temperature: float | None
+    max_tokens: int
+    readout: str
+    layout: str
+    system: str | None
+    #: Which model this is and how it is spoken to: source, revision, wrap, ..., by the engine's own names.
+    identity: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Spec:
+        """Return the spec that ``plain`` holds; every key that is not of all specs is one of ``identity``."""
+        common = {name: plain[name] for name in _COMMON}
+        return cls(**common, identity={name: plain[name] for name in plain if name not in common})
+
+    def as_plain(self) -> dict[str, Any]:
+        """Return the spec as plain data: what the job is given, and what its file of responses keeps."""
+        return {**{name: getattr(self, name) for name in _COMMON}, **self.identity}
+
+    def with_identity(self, **known: Any) -> Spec:
+        """Return the spec with more of its ``identity`` known."""
+        return replace(self, identity={**self.identity, **known})
+
+
+_COMMON = tuple(each.name for each in fields(Spec) if each.name != "identity")

@@ -1,0 +1,131 @@
+"""What the schemas cannot see in an arm: its dataset, prompt set, source, models and what it selects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.validation import unknown
+from cinorms.published.releases import SEPARATOR
+from cinorms.study.layers import Place
+from cinorms.study.settings import Arm
+from cinorms.study.study import Study
+
+
+def check_arm(study: Study, name: str) -> None:
+    """Look up every name in the arm ``name``, and whether its settings fit together."""
+    arm, models = study.arms[name], study.models(name)
+    _check_prompts(study, name, arm)
+    _check_source(study, name, arm)
+    if not models:
+        raise ConfigError(
+            f"{study.settings.stated_in('models')}: no model is named for arm '{name}'; name some of "
+            "config/models.yaml"
+        )
+    for model in models:
+        if model not in study.registry:
+            raise unknown(*_place_of_models(study, arm).named, model, study.registry, "model")
+    _check_templates_for(study, arm, models)
+    if arm.readout == "options" and arm.temperature != 0:
+        raise ConfigError(
+            f"{arm.stated_in('readout')}: 'options' reads probabilities, not samples; temperature "
+            f"{arm.temperature} was given, allowed: 0"
+        )
+    if arm.orders.method == "fixed" and arm.orders.count > 1 and arm.temperature == 0:
+        raise ConfigError(
+            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} was given; with method 'fixed' and "
+            "temperature 0 every prompt would be asked so many times over; allowed: 1"
+        )
+    check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
+
+
+def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]], place: Place) -> None:
+    """Look up the factors and levels of ``select``, stated in ``place``, in a dataset."""
+    factors, null = study.dataset(dataset).factors, study.dataset(dataset).null_level
+    file, key = place.named
+    for factor, levels in select.items():
+        if factor not in factors:
+            raise unknown(file, key, factor, factors, f"factor of dataset {dataset!r}")
+        known = [*factors[factor]]
+        if not known:
+            continue  # a dataset that is a file does not tell its levels before it is fetched
+        if study.null_principle(dataset) and null and null.factor == factor:
+            known.append(null.label)
+        for level in levels:
+            if level not in known:
+                raise unknown(file, f"{key}.{factor}", level, known, "level")
+
+
+def _check_prompts(study: Study, name: str, arm: Arm) -> None:
+    """Look up the dataset and the prompt set of an arm, and whether they fit each other and the templates."""
+    for setting, given, kind, what in (
+        ("dataset", arm.dataset, "vignettes", "dataset"),
+        ("prompts", arm.prompts, "prompts", "prompt set"),
+    ):
+        if given not in study.root.names(kind):
+            raise unknown(*arm.stated_in(setting).named, given, study.root.names(kind), what)
+    prompt_set, dataset = study.prompt_set(arm.prompts), study.dataset(arm.dataset)
+    if prompt_set.scale != dataset.scale:
+        raise ConfigError(
+            f"{study.settings.stated_in('arms', name)}: prompt set {arm.prompts!r} asks for {prompt_set.scale}, "
+            f"dataset {arm.dataset!r} is judged by {dataset.scale}; give both the same scale"
+        )
+    stated: dict[tuple[str, ...], int] = {
+        ("templates_for", model): count for model, count in arm.templates_for.items()
+    }
+    if arm.templates != "all":
+        stated = {("templates",): arm.templates, **stated}
+    for path, count in stated.items():
+        if count > prompt_set.n_templates:
+            raise ConfigError(
+                f"{arm.stated_in(*path)}: {count} was given; prompt set {arm.prompts!r} has "
+                f"{prompt_set.n_templates} templates"
+            )
+
+
+def _check_source(study: Study, name: str, arm: Arm) -> None:
+    """Look up where the answers of an arm come from, and whether its models are in there."""
+    needed = {"published": "frame", "raw_csv": "raw_files"}.get(arm.source)
+    for setting, given in (("frame", arm.frame), ("raw_files", arm.raw_files)):
+        if setting == needed and not given:
+            raise ConfigError(
+                f"{arm.stated_in('source')}: '{arm.source}' was given; arms.{name} needs the key '{setting}' too"
+            )
+        if setting != needed and given:
+            raise ConfigError(
+                f"{arm.stated_in(setting)}: {given!r} was given; allowed only with another 'source' than "
+                f"'{arm.source}'"
+            )
+    if needed and study.settings.engine == "planted":
+        raise ConfigError(
+            f"{study.settings.stated_in('engine')}: 'planted' was given; the answers of arm '{name}' are there "
+            f"already (source: {arm.source}), allowed: null"
+        )
+    if arm.source == "published" and arm.frame is not None:
+        _check_frame(study, arm, arm.frame)
+
+
+def _check_frame(study: Study, arm: Arm, frame: str) -> None:
+    """Look up a frame of a release, and the models that are asked in it."""
+    frames = {f"{r}{SEPARATOR}{f}" for r in study.root.names("published") for f in study.release(r).frames}
+    if frame not in frames:
+        raise unknown(*arm.stated_in("frame").named, frame, frames, "frame")
+    release = study.release(frame.split(SEPARATOR)[0])
+    for model in study.published_models():
+        if model not in release.models:
+            place = _place_of_models(study, arm)
+            raise unknown(*place.named, model, release.models, "model of this release")
+
+
+def _check_templates_for(study: Study, arm: Arm, models: Sequence[str]) -> None:
+    """Look up the models that are asked a number of templates of their own."""
+    place = arm.stated_in("templates_for")
+    # What stands in arm_defaults is for several arms, which need not all ask the same models.
+    named = models if place.key.startswith("arms.") else [m for arm in study.arms for m in study.models(arm)]
+    for model in arm.templates_for:
+        if model not in named:
+            raise unknown(*place.named, model, set(named), "model of this arm")
+
+
+def _place_of_models(study: Study, arm: Arm) -> Place:
+    return arm.stated_in("models") if arm.models else study.settings.stated_in("models")

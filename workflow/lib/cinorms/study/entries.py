@@ -1,0 +1,45 @@
+"""The entries of a study: each with its kind's options, and everything else of the study that it depends on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cinorms.entries.entry import Entry
+from cinorms.entries.registry import kinds
+from cinorms.study.study import Study
+
+
+def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
+    """Return an analysis, a figure or a printed table of a study."""
+    stated = study.settings.entries(section)[name]
+    kind = kinds(section)[stated["kind"]]
+    options = kind.read(stated)
+    base = {"section": section, "name": name, "kind": kind.name, "options": options}
+    if kind.reads == "registry":
+        return Entry(**base, registry=study.described(options.models))
+    if section == "printed":
+        return Entry(**base)
+    arms = list(options.arms)
+    models = (list(options.models or ()) or study.all_models())[: getattr(options, "first", None)]
+    selected = tuple((arm, model) for arm in arms for model in models if model in study.models(arm))
+    planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
+    names = list(dict.fromkeys(model for _, model in selected))
+    t_val, t_maj = getattr(options, "t_val", None), getattr(options, "t_maj", None)
+    t_vals, t_majs = study.thresholds()
+    norms = study.settings.norms
+    return Entry(
+        **base,
+        seed=study.seed,
+        selected=selected,
+        respondents=tuple(pair for pair in selected if pair[1] in planted),
+        scales={arm: study.scale(arm) for arm in arms},
+        design={arm: study.design(arm) for arm in arms},
+        conditions={arm: study.arms[arm].conditions() for arm in arms},
+        attributes={model: study.attributes(model) for model in names},
+        t_val={model: study.t_val(model) if t_val is None else t_val for model in names},
+        t_maj=norms.t_maj if t_maj is None else t_maj,
+        consensus=norms.consensus,
+        t_vals=tuple(t_vals),
+        t_majs=tuple(t_majs),
+        planted=bool(planted),
+    )

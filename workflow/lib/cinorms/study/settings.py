@@ -1,0 +1,257 @@
+"""The settings of a study: every key with its type, its bounds and what it is for, and no default.
+
+Defaults are in config/config.yaml. The schema that a study file is checked with follows from these classes
+(``schema_of(StudySettings)``). A setting knows the file and the key that it comes from (``stated_in``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, PrivateAttr, WithJsonSchema
+
+from cinorms.core.schema import Distinct, LeftOut, Name, Number, Section
+from cinorms.study.layers import Origins, Place
+
+ValidAnswers = Annotated[int, Field(ge=0, description="A number of valid answers.")]
+Majority = Annotated[Number, Field(gt=0, le=1)] | Literal["plurality"]
+ArmName = Annotated[Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_'")]
+Levels = Annotated[Distinct[str], Field(min_length=1, description="Levels of this factor to keep.")]
+#: Each kind of entry has a schema of its own, which closes it.
+Entry = Annotated[
+    Mapping[str, Any],
+    WithJsonSchema(
+        {
+            "description": "One entry; its kind has a schema of its own.",
+            "type": "object",
+            "required": ["kind"],
+            "properties": {
+                "kind": {
+                    "description": "Which schema and which function of the library it is for.",
+                    "type": "string",
+                }
+            },
+        }
+    ),
+]
+
+
+class Settings(Section):
+    """Settings that know where they are stated."""
+
+    _origins: Origins = PrivateAttr(default_factory=Origins)
+    _path: tuple[str, ...] = PrivateAttr(default=())
+
+    def stated_in(self, *keys: str) -> Place:
+        """Return the file and the whole key in which the setting at ``keys`` is stated."""
+        return self._origins.place(*self._path, *keys)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the settings as plain data, without those that are left out."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    def locate(self, origins: Origins, *path: str) -> None:
+        """Tell these settings, found at ``path`` of the merged layers, and all inside them where they are stated."""
+        self._origins, self._path = origins, path
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            inner = value if isinstance(value, Mapping) else {}
+            for name, each in [((key,), value), *(((key, name), each) for name, each in inner.items())]:
+                if isinstance(each, Settings):
+                    each.locate(origins, *path, *name)
+
+
+class PlanSettings(Settings):
+    """What the plan says beside numbers and costs."""
+
+    pilot: str | None = Field(
+        description="Name of another study whose answers are in results/{pilot}/answers: how much they vary "
+        "says how many variants are enough. Null for none."
+    )
+    target_se: Number = Field(
+        gt=0, description="Wanted standard error of a flow's mean over variants, in levels."
+    )
+
+
+class DatasetOptions(Settings):
+    """Options of one dataset."""
+
+    null_principle: bool = Field(
+        default=False, description="Whether to add the flows that state no transmission principle."
+    )
+
+
+class Orders(Settings):
+    """In which orders the answer options are shown."""
+
+    method: Literal["balanced", "random", "fixed"] = Field(
+        description="balanced: every option in every position equally often; random: seeded draws, as the "
+        "papers; fixed: the papers' order."
+    )
+    count: int = Field(ge=1, le=120, description="Orders per template.")
+
+
+class ArmDefaults(Settings):
+    """What an arm does where it does not say otherwise."""
+
+    source: Literal["model", "published", "raw_csv"] = Field(
+        description="model: models are asked; published: scored answers that a paper's authors published "
+        "(frame); raw_csv: their files of responses (raw_files)."
+    )
+    frame: str | None = Field(
+        description="For source: published: release/frame, a frame of a release of resources/published, e.g. "
+        "pets2026/regular; else null."
+    )
+    raw_files: str | None = Field(
+        description="For source: raw_csv: path of a model's CSV file; {organisation} and {name} stand for the "
+        "two parts of the model's source in models.yaml. Else null."
+    )
+    select: Mapping[str, Levels] = Field(
+        description="Factor -> list of its levels; flows with other levels are left out."
+    )
+    templates: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+        description="How many templates of the prompt set are used, from the first (the original) on; 'all' for "
+        "all."
+    )
+    templates_for: Mapping[
+        str, Annotated[int, Field(ge=1, description="Number of templates for this model.")]
+    ] = Field(description="How many templates single models are asked, by model.")
+    orders: Orders = Field(description="In which orders the answer options are shown.")
+    temperature: Number = Field(ge=0, le=2, description="Sampling temperature; 0 takes the likeliest token.")
+    max_tokens: int = Field(ge=1, description="Longest answer, in tokens.")
+    readout: Literal["text", "options"] = Field(
+        description="text: the model writes an answer; options: the probability of each option is read."
+    )
+    wrap: Literal["registry", "chat_template", "paper", "llama2", "tulu", "llama3", "none"] = Field(
+        description="registry: as the model's entry says; chat_template: the tokenizer's; paper: the papers' "
+        "literal wrapper for the model; llama2, tulu, llama3, none: that literal wrapper."
+    )
+    layout: Literal["single", "instruction_in_system", "paper"] = Field(
+        description="single: one message; instruction_in_system: the instruction as system message, the "
+        "vignette as user message; paper: as the papers asked the model."
+    )
+    system: str | None = Field(description="A system prompt to put before everything, or null.")
+    dataset: LeftOut[str] = Field(default=None, description="A dataset of resources/vignettes.")
+    prompts: LeftOut[str] = Field(default=None, description="A prompt set of resources/prompts.")
+    models: LeftOut[Distinct[str]] = Field(
+        default=None,
+        min_length=1,
+        description="The models asked in this arm; all of the study's where left out.",
+    )
+
+
+class Arm(ArmDefaults):
+    """One experimental condition."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["dataset", "prompts"]})
+
+    dataset: str = Field(description="A dataset of resources/vignettes.")
+    prompts: str = Field(description="A prompt set of resources/prompts.")
+
+    def n_templates(self, available: int, model: str | None = None) -> int:
+        """Return how many of the ``available`` templates are used, or asked of one ``model``."""
+        count = available if self.templates == "all" else self.templates
+        return min(count, self.templates_for.get(model, count)) if model else count
+
+    def conditions(self) -> dict[str, Any]:
+        """Return the conditions that an analysis can name (``attributes.ARM_ATTRIBUTES``)."""
+        return {
+            "dataset": self.dataset,
+            "paraphraser": self.prompts,
+            "temperature": self.temperature,
+            "order": self.orders.method,
+            "readout": self.readout,
+            "wrapper": self.wrap,
+            "layout": self.layout,
+            "system": self.system or "none",
+        }
+
+
+class Grid(Settings):
+    """All thresholds under which the status of every flow is computed."""
+
+    t_val: Distinct[ValidAnswers] = Field(description="The t_val to try.")
+    t_maj: Distinct[Majority] = Field(description="The t_maj to try.")
+
+
+class NormSettings(Settings):
+    """How answers become norms."""
+
+    consensus: Literal["strict", "papers"] = Field(
+        description="strict: a norm needs share >= t_maj and no tie; papers: the two papers' rules, ties and "
+        "rounding included."
+    )
+    t_val: ValidAnswers = Field(
+        description="Valid answers that a flow needs to be kept, for figures and analyses."
+    )
+    t_maj: Majority = Field(
+        description="Share of the valid answers that must agree, or 'plurality', for figures and analyses."
+    )
+    t_val_for: Mapping[str, Annotated[ValidAnswers, Field(description="t_val of this model.")]] = Field(
+        description="t_val for single models (a model asked in fewer variants cannot give as many valid answers)."
+    )
+    grid: Grid = Field(description="All thresholds under which the status of every flow is computed.")
+
+
+class StudySettings(Settings):
+    """One study file, or config/config.yaml, which holds the defaults. A study file may leave out every key."""
+
+    study: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9_-]*(?!\n)$",
+        description="Name of the study; everything it makes goes to results/{study}. Lower-case letters, digits, "
+        "'-' and '_'.",
+    )
+    seed: int = Field(ge=0, description="Whole number that every random draw of the study starts from.")
+    mirror: str | None = Field(
+        description="Folder with local copies of data files, used instead of downloading; CINORMS_MIRROR "
+        "overrides it."
+    )
+    overrides: str | None = Field(
+        description="A CSV file of manually coded answers (columns text or sha256, level or status, note); null "
+        "for none."
+    )
+    compare: str | None = Field(
+        description="A release of resources/published whose printed numbers are compared with this study's "
+        "tables; null for none."
+    )
+    engine: Literal["planted", None] = Field(
+        description="'planted' replaces every model by its planted stand-in (no model is asked); null asks the "
+        "models."
+    )
+    mode: Literal["live", "batch", None] = Field(
+        description="How models behind an API are asked, whatever the registry says: live, or batch (the Batch "
+        "API); null for the registry's. Changes no response."
+    )
+    max_cost_usd: Number | None = Field(
+        gt=0,
+        description="Dollars that the study may spend at paid APIs; asking stops before it is passed. Null for no "
+        "cap. Changes no response.",
+    )
+    plan: PlanSettings
+    models: Distinct[str] = Field(description="The models to ask, by their names in config/models.yaml.")
+    datasets: Mapping[str, DatasetOptions] = Field(description="Options of single datasets, by name.")
+    arm_defaults: ArmDefaults
+    arms: Mapping[ArmName, Arm] = Field(
+        min_length=1,
+        description="The experimental conditions, by name; a study file's arms replace those of "
+        "config/config.yaml.",
+    )
+    norms: NormSettings
+    analyses: Mapping[Name, Entry] = Field(
+        description="Tables to make, by name; keys depend on the kind (workflow/schemas/analyses). A study file's "
+        "analyses replace the defaults."
+    )
+    figures: Mapping[Name, Entry] = Field(
+        description="Figures to draw, by name; keys depend on the kind (workflow/schemas/figures). A study file's "
+        "figures replace the defaults."
+    )
+    printed: Mapping[Name, Entry] = Field(
+        description="Tables as the papers print them, by name; keys depend on the kind "
+        "(workflow/schemas/printed). A study file's replace the defaults."
+    )
+
+    def entries(self, section: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the entries of ``section``: analyses, figures or printed."""
+        found: Mapping[str, Mapping[str, Any]] = getattr(self, section)
+        return found

@@ -1,0 +1,68 @@
+"""Files that a dataset or a release names: one's own, read where it is, or one with an address, fetched once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.fetch import fetch
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file to read or fetch: address or path, its SHA-256, and where a mirror folder may have it.
+
+    A file with an address has a SHA-256; one's own file, which is read where it is, need not have one.
+    """
+
+    url: str
+    sha256: str | None
+    mirror: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path | None:
+        """Where the file is, None where it has an address."""
+        return None if "://" in self.url else Path(self.url)
+
+
+def read_source(path: Path, key: str, given: Mapping[str, Any]) -> SourceFile:
+    """Return the file that the YAML file at ``path`` names under ``key``; a local path starts from its folder.
+
+    Raises ``ConfigError`` for another address than http, one without a SHA-256, and a file that is not there.
+    """
+    url, sha256, mirror = given["url"], given.get("sha256"), given.get("mirror", [])
+    scheme, colon, _ = url.partition("://")
+    if not colon:
+        url = str(path.parent / url)
+        if not Path(url).is_file():
+            raise ConfigError(
+                f"{path}: {key}.url: {given['url']!r} was given; there is no such file in {path.parent} "
+                "(a path starts from the folder of the file that names it)"
+            )
+    elif scheme.lower() not in ("http", "https"):
+        raise ConfigError(
+            f"{path}: {key}.url: {url!r} was given; allowed: an http or https address, or a local path"
+        )
+    elif sha256 is None:
+        raise ConfigError(
+            f"{path}: key '{key}.sha256' is missing; a file with an address needs it (`sha256sum FILE` prints it)"
+        )
+    return SourceFile(url, sha256, (mirror,) if isinstance(mirror, str) else tuple(mirror))
+
+
+def own_files(files: Iterable[SourceFile]) -> list[str]:
+    """Return the paths of those of ``files`` that are read where they are."""
+    return [str(file.path) for file in files if file.path is not None]
+
+
+def get(file: SourceFile, cache_dir: str | Path, mirror: str | Path | None) -> Path:
+    """Return where a file is that can be read, fetched and checked as `fetch` does it.
+
+    Raises ``DataError`` where it is not to be had or is not the one that is meant.
+    """
+    if file.sha256 is None:  # only one's own file has none
+        return Path(file.url)
+    return fetch(file.url, file.sha256, cache_dir, mirror, file.mirror)

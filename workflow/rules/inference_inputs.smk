@@ -1,0 +1,146 @@
+# Input and parameter functions of the inference rules: what the engines declare, as Snakemake takes it.
+
+
+def asked_by(kind):
+    """Return the models of the study that an engine asks."""
+    return [m for m in STUDY.all_models() if STUDY.registry_entry(m).kind is kind]
+
+
+def get_pattern(models):
+    """Return the pattern of `models`, for a wildcard (one that nothing matches where there are none)."""
+    return "|".join(map(re.escape, models)) or "(?!)"
+
+
+def get_planted():
+    """Return the models of the study that planted respondents answer for."""
+    return [m for m in STUDY.all_models() if STUDY.registry_entry(m).kind.planted]
+
+
+def get_ask_command(kind):
+    """Return the command that asks a shard. Another text would ask every model again: Snakemake compares it."""
+    # The checkpoint is here already: compute nodes often have no internet.
+    offline = "HF_HUB_OFFLINE=1 " if kind.checkpoint else ""
+    tuning = " --tuning {params.tuning:q}" if kind.journalled else ""
+    fetched = " --checkpoint {input.checkpoint:q}" if kind.checkpoint else ""
+    return (
+        f"{offline}{{params.python}} -m cinorms.ask --spec {{params.spec:q}}{tuning}{fetched}"
+        " --vignettes {input.vignettes:q} --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
+    )
+
+
+def get_needs(kind):
+    """Return what a job of an engine asks a cluster for."""
+
+    def get_memory(wildcards, attempt):
+        return kind.needs.memory_mb(get_model_settings(wildcards), attempt)
+
+    def get_minutes(wildcards, attempt):
+        return kind.needs.minutes(get_model_settings(wildcards), attempt)
+
+    def get_gpus(wildcards):
+        return kind.needs.gpus(get_model_settings(wildcards))
+
+    gpus = {"gpu": get_gpus} if kind.needs.gpus else {}
+    return {**gpus, "mem_mb": get_memory, "runtime": get_minutes, **kind.needs.more}
+
+
+def get_model_settings(wildcards):
+    """Return the settings of a model's entry in the registry."""
+    return STUDY.registry_entry(wildcards.model).settings
+
+
+def get_spec(wildcards):
+    """Return everything that can change a response, as one value: Snakemake compares parameters as a set."""
+    spec = make_spec(STUDY, wildcards.arm, wildcards.model, wildcards.shard)
+    return json.dumps(spec.as_plain(), sort_keys=True)
+
+
+def get_whole_spec(wildcards):
+    """Return the spec of a model in an arm as if it were asked in one shard."""
+    return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1").as_plain()
+
+
+def get_tuning(wildcards, output):
+    """Return how a model is reached and paid. Taking `output` keeps a change of it from running a job again."""
+    asked = (wildcards.arm, wildcards.model, wildcards.shard)
+    return json.dumps(make_tuning(STUDY, *asked, RESPONSES), sort_keys=True)
+
+
+def get_tuning_param(kind):
+    """Return the parameter `tuning`, for an engine that takes one."""
+    return {"tuning": get_tuning} if kind.journalled else {}
+
+
+def get_python_in(virtual_environment):
+    """Return a function that gives a job's Python: conda's, else that of a virtual environment, else this one."""
+    own = ROOT.folder / (virtual_environment or "") / "bin" / "python"
+
+    # As above: taking `output` keeps another path from running a job again.
+    def get_python(wildcards, output):
+        if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
+            return "python"
+        return str(own) if virtual_environment and own.exists() else sys.executable
+
+    return get_python
+
+
+def get_checkpoints():
+    """Return the models of the study whose checkpoints are fetched."""
+    asked = dict.fromkeys(ask["model"] for ask in STUDY.asked())
+    return [model for model in asked if STUDY.registry_entry(model).kind.checkpoint]
+
+
+def get_checkpoint(wildcards):
+    """Return which checkpoint a model is, as one value: its source, and its revision (empty: the newest)."""
+    settings = get_model_settings(wildcards)
+    return {"source": settings.source, "revision": settings.revision or ""}
+
+
+def get_checkpoint_input(kind):
+    """Return the input `checkpoint`, for an engine that loads one."""
+    record = "results/{study}/checkpoints/{model}.json"
+    return {"checkpoint": record} if kind.checkpoint else {}
+
+
+def get_checkpoint_env(wildcards):
+    """Return the environment in which a checkpoint is fetched."""
+    kind = STUDY.registry_entry(wildcards.model).kind
+    return str(ROOT.folder / "envs" / f"{kind.environment}.yaml")
+
+
+def get_checkpoint_python(wildcards, output):
+    """Return the Python that fetches a checkpoint: that of its engine."""
+    kind = STUDY.registry_entry(wildcards.model).kind
+    return get_python_in(kind.virtual_environment)(wildcards, output)
+
+
+def get_checkpoint_files(wildcards):
+    """Return the files of the checkpoint that this workflow trains itself, the control model's."""
+    made = rules.train_control.output.weights
+    return (
+        [made] if Path(get_checkpoint(wildcards)["source"]) == Path(made).parent else []
+    )
+
+
+def get_asked_files(wildcards):
+    """Return every file of responses that a model of the study gave."""
+    return [
+        path for ask in STUDY.asked() for path in get_shards(ask["arm"], ask["model"])
+    ]
+
+
+def get_asked(wildcards):
+    """Return which models were asked in which arms, with their files of responses and their journals."""
+    return [get_asked_one(ask["arm"], ask["model"]) for ask in STUDY.asked()]
+
+
+def get_asked_one(arm, model):
+    """Return what the provenance needs to know of one model in one arm."""
+    kind = STUDY.registry_entry(model).kind
+    return {
+        "arm": arm,
+        "model": model,
+        "planted": kind.planted,
+        "responses": get_shards(arm, model),
+        "journals": journals_folder(RESPONSES, arm, model) if kind.journalled else None,
+    }
