@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,17 @@ def test_modules_that_a_page_names_exist(page: Path) -> None:
         assert is_there(f"cinorms.{name}"), f"{short(page)}: there is no {name}"
     for name in re.findall(rf"`((?:{packages})/[\w/]+\.py)`", text):
         assert (LIBRARY / name).is_file(), f"{short(page)}: there is no {name}"
+
+
+def test_the_page_on_architecture_has_the_layers_that_are_checked() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    text = (
+        (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("| package | what it does |")[2]
+    )
+    rows = re.findall(r"^\| (`[^|]*) \|", text.partition("\n\n")[0], flags=re.MULTILINE)
+    assert [re.findall(r"`(\w+)`", row) for row in rows] == [layer.split(" | ") for layer in layers]
 
 
 def is_there(name: str) -> bool:
