@@ -14,6 +14,7 @@ import yaml
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import load_yaml
 from cinorms.entries.kinds import KINDS
+from cinorms.inference.model_entry import entries_schema
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
 from cinorms.study.registry import load_registry
@@ -195,11 +196,11 @@ def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build
 def test_a_stand_in_answers_under_the_models_own_name(build_study: Build) -> None:
     asked = {"models": ["tulu-2-7b", "gpt-4o-mini"]}
     assert not build_study(asked).is_planted()
-    assert build_study(asked).registry_entry("tulu-2-7b")["engine"] == "vllm"
+    assert build_study(asked).registry_entry("tulu-2-7b").engine == "vllm"
     planted = build_study({**asked, "engine": "planted"})
     entry = planted.registry_entry("tulu-2-7b")
-    assert entry["engine"] == "planted"
-    assert entry["planted"] == planted.registry["planted-tulu-2-7b"]["planted"]
+    assert (entry.name, entry.engine) == ("tulu-2-7b", "planted")
+    assert entry.identity == planted.registry["planted-tulu-2-7b"].identity
     assert planted.is_planted()
     assert [ask["gpus"] for ask in planted.asked()] == [0, 0]
 
@@ -251,25 +252,26 @@ def test_llm_ci2024_is_the_papers_study(build_study: Build, folder: Path) -> Non
 
 def test_every_model_that_can_be_asked_has_what_a_study_needs(root: Root) -> None:
     registry = load_registry(root)
-    real = {name: entry for name, entry in registry.items() if entry["engine"] != "planted"}
-    assert real.pop("control")["source"] == "results/control/model"  # trained here, of no paper
+    real = {name: entry for name, entry in registry.items() if not entry.kind.planted}
+    assert real.pop("control").get("source") == "results/control/model"  # trained here, of no paper
     assert len(real) == 10
     for name, entry in real.items():
-        assert registry[entry["stand_in"]]["engine"] == "planted", name
-        assert {"family", "capacity", "alignment", "quantisation", "paper_wrap", "rates"} <= set(entry), name
-        assert ("dpo" in name) == (entry["alignment"] == "dpo"), name
-        assert ("awq" in name) == (entry["quantisation"] == "awq"), name
+        needed = {"family", "capacity", "alignment", "quantisation", "paper_wrap", "rates"}
+        assert needed <= set(entry.stated), name
+        assert ("dpo" in name) == (entry.settings.alignment == "dpo"), name
+        assert ("awq" in name) == (entry.settings.quantisation == "awq"), name
         assert not entry.get("trust_remote_code", False), name
-        stand_in = registry[entry["stand_in"]]
+        stand_in = registry[entry.get("stand_in")]
+        assert stand_in.kind.planted, name
         for trait in ("capacity", "alignment", "quantisation"):
-            assert stand_in[trait] == entry[trait], name
-    controls = {entry["planted"].get("control") for entry in registry.values() if "planted" in entry}
+            assert stand_in.get(trait) == entry.get(trait), name
+    controls = {e.get("planted").get("control") for e in registry.values() if e.kind.planted}
     assert controls == {None, "constant_answer", "constant_position", "uniform", "refusing"}
 
 
 def test_shifts_of_the_tulu_stand_ins_are_the_stated_effects(root: Root) -> None:
     shifts = {
-        name: entry["planted"]["shift"]
+        name: entry.get("planted")["shift"]
         for name, entry in load_registry(root).items()
         if name.startswith("planted-tulu")
     }
@@ -754,7 +756,7 @@ def planted(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_wrong_registry_entry_gets_one_message(copied: Root, entry: dict[str, Any], message: str) -> None:
-    schema = load_yaml(copied.schemas / "models.schema.yaml")["additionalProperties"]
+    schema = entries_schema()["additionalProperties"]
     registry = load_registry(copied)
     change(copied.folder / "config/models.yaml", lambda document: document.update({"mine": entry}))
     with pytest.raises(ConfigError) as caught:
@@ -762,7 +764,7 @@ def test_a_wrong_registry_entry_gets_one_message(copied: Root, entry: dict[str, 
     fields = {
         "keys": ", ".join(sorted(schema["properties"])),
         "norms": ", ".join(copied.names("planted")),
-        "planted": ", ".join(sorted(m for m, other in registry.items() if other["engine"] == "planted")),
+        "planted": ", ".join(sorted(m for m, other in registry.items() if other.kind.planted)),
     }
     assert str(caught.value) == f"config/models.yaml: {message.format(**fields)}"
 
