@@ -13,7 +13,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from cinorms.answers.stage import read_responses
+from cinorms.answers.read import read_responses
 from cinorms.ask import ask_shard
 from cinorms.core.scales import SCALES
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings, split_mass
