@@ -13,7 +13,6 @@ from typing import Any
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from cinorms.inference.engines.base import Keep, Questions, make_engine
 
 import cinorms
 from cinorms.ask import write_shard

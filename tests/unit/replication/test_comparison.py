@@ -371,7 +371,7 @@ def replication_study(root):
 def test_the_replication_has_an_analysis_for_every_printed_number(root):
     study = replication_study(root)
     assert study.compared().name == "pets2026"
-    assert set(releases.analyses_of(study.compared())) <= set(study.settings["analyses"])
+    assert set(releases.analyses_of(study.compared())) <= set(study.settings.analyses)
     assert len(study.published_models()) == 8
     assert not study.is_planted()
 

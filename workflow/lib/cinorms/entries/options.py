@@ -39,7 +39,7 @@ class Options(Value):
         }
 
     def check(self, place: Any) -> None:
-        """Raise ``ConfigError`` for what only the study can tell: names, levels, files. ``place``: `study.entry_place.EntryPlace`.
+        """Raise ``ConfigError`` for what only the study can tell: names, levels, files. It gets an `EntryPlace`.
 
         A kind's own options extend it, and call that of the class they extend.
         """
