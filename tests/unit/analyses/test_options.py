@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.validation import check
+from cinorms.entries.registry import kinds
 from cinorms.study.entries import make_entry
 
 TULU = ["planted-tulu-2-7b", "planted-tulu-2-13b"]
@@ -93,3 +95,43 @@ def test_right_names_pass(build_study: Any) -> None:
     }
     study = build_study({"analyses": entries, "figures": {}})
     assert make_entry(study, "analyses", "pooled").attributes[TULU[1]]["capacity"] == 13
+
+
+@pytest.mark.parametrize(
+    ("kind", "defaults"),
+    [
+        ("ordinal_regression", {"link": "logit", "estimator": "newton"}),
+        ("proportional_odds", {"link": "logit"}),
+        ("response_regression", {"link": "logit", "errors": "clustered"}),
+        ("model_tests", {"test": "chosen"}),
+        ("model_pairs", {"test": "chosen", "zero_method": "wilcox"}),
+        ("normality", {}),
+        ("model_contrasts", {"resample": "both"}),
+        ("agreement_pairs", {}),
+        ("agreement_sets", {}),
+        ("calibration", {}),
+        ("calibration_coefficients", {}),
+    ],
+)
+def test_what_is_left_out_has_its_default(kind: str, defaults: dict[str, Any]) -> None:
+    options = kinds("analyses")[kind].options(arms=("main",))
+    assert options.model_dump(exclude_none=True) == {"arms": ("main",), **defaults}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"baselines": {"sender": True}}, "baselines.sender: True was given, text or a number is needed"),
+        ({"t_maj": 2}, "t_maj: 2 was given; allowed: a number (more than 0, at most 1) or plurality"),
+        ({"t_val": -1}, "t_val: -1 was given; allowed: at least 0"),
+        ({"factors": []}, "factors: at least 1 needed, 0 given"),
+        ({"kind": "agreement_sets", "sets": {"a": []}}, "sets.a: at least 1 needed, 0 given"),
+        ({"kind": "agreement_sets", "sets": {}}, "sets: at least 1 needed, 0 given"),
+        ({"kind": "model_pairs", "zero_method": "prat"}, "zero_method: 'prat' is not allowed; allowed: pratt,"),
+    ],
+)
+def test_a_value_out_of_bounds_is_named_with_what_is_allowed(entry: dict[str, Any], message: str) -> None:
+    stated = {"kind": "ordinal_regression", "arms": ["main"], **entry}
+    with pytest.raises(ConfigError) as error:
+        check(stated, kinds("analyses")[stated["kind"]].schema, "study.yaml", prefix="analyses.it")
+    assert str(error.value).startswith(f"study.yaml: analyses.it.{message}")
