@@ -9,10 +9,10 @@ from pathlib import Path
 
 import grimp
 import pytest
+from cinorms.entries.kinds import KINDS
 
 from cinorms.core import digest
 from cinorms.core.digest import code_digest, reached
-from cinorms.entries.kinds import KINDS
 
 ROOT = Path(__file__).parents[3]
 LIBRARY = ROOT / "workflow/lib/cinorms"

@@ -18,7 +18,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cinorms.inference.collected import Replies
 from cinorms.inference.engines.base import Keep, Questions
 from hypothesis import given, settings
 from hypothesis import strategies as st
