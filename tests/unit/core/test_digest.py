@@ -9,10 +9,10 @@ from pathlib import Path
 
 import grimp
 import pytest
-from cinorms.entries.kinds import KINDS
 
 from cinorms.core import digest
 from cinorms.core.digest import code_digest, reached
+from cinorms.entries.registry import SECTIONS, kinds
 
 ROOT = Path(__file__).parents[3]
 LIBRARY = ROOT / "workflow/lib/cinorms"
@@ -21,11 +21,7 @@ MODULES = sorted(LIBRARY.rglob("*.py"))
 #: The rules of the entries, whose code is a script and the module of the entry's kind.
 MAKES = {"analyses": "make_table", "figures": "draw_figure", "printed": "print_table"}
 KIND_MODULES = sorted(
-    {
-        (MAKES[section], f"cinorms.{kind.module}")
-        for section, kinds in KINDS.items()
-        for kind in kinds.values()
-    }
+    {(MAKES[section], kind.module) for section in SECTIONS for kind in kinds(section).values()}
 )
 #: What the code of each rule is: its script, and for the rules of entries the module of a kind.
 STARTS = [(name,) for name in SCRIPTS if name not in MAKES.values()] + KIND_MODULES
@@ -113,14 +109,14 @@ def test_every_rule_with_a_script_has_the_code_of_that_script() -> None:
     assert set(found) == set(SCRIPTS)
 
 
-def test_only_the_kinds_are_imported_by_a_name_that_is_put_together() -> None:
+def test_only_kinds_and_engines_are_imported_by_a_name_that_is_put_together() -> None:
     """No digest follows such an import: the rules of entries name the module of the kind."""
     found = [
         name_of(path)
         for path in MODULES
         if re.search(r"\b(import_module|__import__)\(", path.read_text(encoding="utf-8"))
     ]
-    assert found == ["cinorms.entries.kinds"]
+    assert found == ["cinorms.entries.registry", "cinorms.inference.engine_kind"]
 
 
 def test_a_package_with_code_is_imported_by_its_own_name(graph: grimp.ImportGraph) -> None:
