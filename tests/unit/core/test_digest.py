@@ -109,7 +109,7 @@ def test_every_rule_with_a_script_has_the_code_of_that_script() -> None:
     assert set(found) == set(SCRIPTS)
 
 
-def test_only_the_kinds_are_imported_by_a_name_that_is_put_together() -> None:
+def test_only_kinds_and_engines_are_imported_by_a_name_that_is_put_together() -> None:
     """No digest follows such an import: the rules of entries name the module of the kind."""
     found = [
         name_of(path)

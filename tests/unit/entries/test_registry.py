@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cinorms.core.digest import PACKAGE, reached
 from cinorms.entries.registry import SECTIONS, kinds
 from cinorms.report.sections import SECTIONS as PAGE_SECTIONS
 from cinorms.study import reference
@@ -34,6 +35,15 @@ def test_a_declaration_is_complete(section: str, name: str) -> None:
         assert kind.columns
     if section != "printed":
         assert kind.section in {section.name for section in PAGE_SECTIONS}
+
+
+@pytest.mark.parametrize("module", sorted({kinds(section)[name].module for section, name in NAMES}))
+def test_what_a_kind_makes_does_not_depend_on_how_a_study_is_read(module: str) -> None:
+    """Its checks need the study, as a type only: or an edit there would make every table and figure again."""
+    file = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    assert {path.relative_to(PACKAGE).as_posix() for path in reached(file) if "study" in path.parts} <= {
+        "study/attributes.py"
+    }
 
 
 @pytest.mark.parametrize(("section", "name"), NAMES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 from pydantic import Field
@@ -31,7 +31,9 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import hypotheses, pvalues
-from cinorms.study.entry_place import EntryPlace
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 _RANK, _NORMAL = ("friedman", "wilcoxon_pairs"), ("repeated_measures_anova", "paired_t")
 #: The effect size of each test.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,9 +19,11 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.norms import distances, privacy_bias
-from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes import expectations
 from cinorms.vignettes.factors import Design
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 _METRICS = ("mean_signed", "std_signed", "mean_absolute")
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.options import Names, OfArms, OfFlows, OfNorms, Options
 from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
-from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 #: What else than a factor of the dataset a factor of a regression can be; of a regression of responses, these too.
 OTHER_FACTORS = ("model", "arm")

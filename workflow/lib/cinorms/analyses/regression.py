@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,9 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.stats.clm import COEFFICIENT_COLUMNS, ClmFit, fit_clm, fit_clmm
-from cinorms.study.entry_place import EntryPlace
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 #: Random intercepts that ``errors`` asks for.
 _INTERCEPTS = {"flow_intercept": ("flow",), "crossed_intercepts": ("flow", "variant")}

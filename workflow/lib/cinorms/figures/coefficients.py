@@ -28,8 +28,10 @@ from cinorms.figures.theme import (
     empty,
     finish,
 )
-from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes.factors import nameable_factors
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 if TYPE_CHECKING:
     from plotnine import ggplot

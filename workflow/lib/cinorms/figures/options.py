@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.options import OfArms, Options
-from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes.factors import nameable_factors
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 
 class FigureOptions(Options):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -11,8 +11,10 @@ from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures.cells import SHAPES
 from cinorms.figures.options import FigureOptions, OfOneDataset, check_factor
-from cinorms.study.entry_place import EntryPlace
 from cinorms.vignettes.factors import JOINT, nameable_factors
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 #: Where the parameters of contextual integrity stand unless the entry says otherwise: outer factor first.
 ROWS = ("sender", "transmission_principle")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pandas as pd
 from pydantic import Field
@@ -27,7 +27,9 @@ from cinorms.printed.cells import (
     together,
 )
 from cinorms.printed.options import FromAnalyses, check_thresholds
-from cinorms.study.entry_place import EntryPlace
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 _TVals = Annotated[Distinct[TVal], Field(min_length=1)]
 _Step = Annotated[Distinct[TMaj], Field(min_length=2, max_length=2)]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 from cinorms.core.schema import LeftOut
 from cinorms.entries.options import Names, Options, TMaj
-from cinorms.study.entries import make_entry
-from cinorms.study.entry_place import EntryPlace
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 
 class PrintedOptions(Options):
@@ -51,7 +52,7 @@ class FromAnalyses(PrintedOptions):
 
     def known_models(self, place: EntryPlace) -> list[str]:
         """Return the models that the analyses are made from."""
-        entries = [make_entry(place.study, "analyses", source) for source in self.sources]
+        entries = [place.analysis(source) for source in self.sources]
         return list(dict.fromkeys(model for entry in entries for _, model in entry.selected))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 from pydantic import Field
@@ -12,7 +12,9 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.printed.cells import NONE, Cell, Group, Printed, heading, p_times, planted_note
 from cinorms.printed.options import FromAnalyses
-from cinorms.study.entry_place import EntryPlace
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 _TESTS = {"wilcoxon_pairs": "Wilcoxon's signed ranks", "paired_t": "paired t-test"}
 _CORRECTIONS = {

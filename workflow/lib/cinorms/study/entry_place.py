@@ -8,6 +8,8 @@ from typing import Any
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check_file, unknown
+from cinorms.entries.entry import Entry
+from cinorms.study.entries import make_entry
 from cinorms.study.study import Study
 
 
@@ -46,6 +48,10 @@ class EntryPlace:
         """Raise an error unless the file that ``part`` names, if it names one, is there."""
         if given is not None:
             check_file(given, self.file, self.key(part))
+
+    def analysis(self, name: str) -> Entry[Any]:
+        """Return an analysis of the study, for an entry that is made from its table."""
+        return make_entry(self.study, "analyses", name)
 
     def models(self, options: Any) -> list[str]:
         """Return the models that an entry of arms is made from."""
