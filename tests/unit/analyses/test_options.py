@@ -127,7 +127,10 @@ def test_what_is_left_out_has_its_default(kind: str, defaults: dict[str, Any]) -
         ({"factors": []}, "factors: at least 1 needed, 0 given"),
         ({"kind": "agreement_sets", "sets": {"a": []}}, "sets.a: at least 1 needed, 0 given"),
         ({"kind": "agreement_sets", "sets": {}}, "sets: at least 1 needed, 0 given"),
-        ({"kind": "model_pairs", "zero_method": "prat"}, "zero_method: 'prat' is not allowed; allowed: pratt,"),
+        (
+            {"kind": "model_pairs", "zero_method": "prat"},
+            "zero_method: 'prat' is not allowed; allowed: pratt,",
+        ),
     ],
 )
 def test_a_value_out_of_bounds_is_named_with_what_is_allowed(entry: dict[str, Any], message: str) -> None:
