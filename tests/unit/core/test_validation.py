@@ -183,6 +183,7 @@ def schema_file(folder: Path, schema: dict[str, Any]) -> Path:
             {"lable": "x"},
             "key.lable: there is no such key here; allowed: label; did you mean 'label'?",
         ),
+        ({"minimum": 100, "type": "integer"}, 2.5, "key: 2.5 was given, a whole number is needed"),
         ({"type": "integer"}, "x" * 500, "key: '" + "x" * 96 + "... was given, a whole number is needed"),
     ],
 )
