@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from cinorms.core.validation import load_yaml
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study import load
@@ -22,9 +20,9 @@ from cinorms.study.root import Root
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand, load_dataset
 
-ROOT = Path(__file__).parents[1]
+from .studies import Build, default_layer
 
-BuildStudy = Callable[..., Study]
+ROOT = Path(__file__).parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -51,13 +49,13 @@ def root() -> Root:
 
 
 @pytest.fixture(scope="session")
-def build_study(root: Root) -> BuildStudy:
+def build_study(root: Root) -> Build:
     """Return a function that loads the default study with study.yaml and --config on top."""
 
-    default, registry = load_yaml(ROOT / "config/config.yaml"), load_registry(root)
+    registry = load_registry(root)
 
     def build(study: Any = None, config: Any = None, study_file: bool = False) -> Study:
-        layers = [Layer("config/config.yaml", copy.deepcopy(default))]
+        layers = [default_layer()]
         layers += [Layer("study.yaml", study)] if study is not None or study_file else []
         layers += [Layer("--config", config)] if config is not None else []
         with pytest.MonkeyPatch.context() as patch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,23 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from cinorms.core.errors import CinormsError, ConfigError, listing
+from cinorms.core.schema import schema_of
 from cinorms.core.validation import check, load_yaml, unknown
-from cinorms.study.root import Root
+from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.inference.engine_kind import engine_kinds
+from cinorms.inference.model_entry import entries_schema
+from cinorms.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[3]
-SCHEMAS = sorted((ROOT / "workflow/schemas").rglob("*.yaml"))
-SHORT = [str(path.relative_to(ROOT / "workflow/schemas")) for path in SCHEMAS]
+SCHEMAS = {
+    **{
+        str(path.relative_to(ROOT / "workflow/schemas")): load_yaml(path)
+        for path in sorted((ROOT / "workflow/schemas").rglob("*.yaml"))
+    },
+    "a study": schema_of(StudySettings),
+    **{f"a model of {kind.name}": schema_of(kind.settings()) for kind in engine_kinds()},
+    **{f"{kind.name} of {s}": kind.schema for s in SECTIONS for kind in kinds(s).values()},
+}
 
 
 def message_of(text: str | bytes, folder: Path) -> str:
@@ -93,7 +105,7 @@ def test_no_text_makes_reading_or_checking_fail_with_anything_but_a_message(
     path.write_text(text, encoding="utf-8")
     message = ""
     try:
-        check(load_yaml(path), ROOT / "workflow/schemas/study.schema.yaml", "any.yaml")
+        check(load_yaml(path), schema_of(StudySettings), "any.yaml")
     except CinormsError as error:
         message = str(error)
     assert "\n" not in message
@@ -109,19 +121,18 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize("schema", ["study.schema.yaml", "models.schema.yaml", "dataset.schema.yaml"])
+@pytest.mark.parametrize("name", ["a study", "the registry", "dataset.schema.yaml"])
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_any_value_under_any_key_gets_a_message_or_passes(schema: str, data: st.DataObject) -> None:
-    path = ROOT / "workflow/schemas" / schema
-    loaded = load_yaml(path)
-    properties = loaded.get("properties") or loaded["additionalProperties"]["properties"]
+def test_any_value_under_any_key_gets_a_message_or_passes(name: str, data: st.DataObject) -> None:
+    schema = {**SCHEMAS, "the registry": entries_schema()}[name]
+    properties = schema.get("properties") or schema["additionalProperties"]["properties"]
     document: Any = {data.draw(st.sampled_from(sorted(properties))): data.draw(VALUES)}
-    if "properties" not in loaded:
+    if "properties" not in schema:
         document = {"entry": document}
     message = "any.yaml: "
     try:
-        check(document, path, "any.yaml")
+        check(document, schema, "any.yaml")
     except ConfigError as error:
         message = str(error)
     assert "\n" not in message
@@ -129,14 +140,6 @@ def test_any_value_under_any_key_gets_a_message_or_passes(schema: str, data: st.
 
 
 # --- Messages
-
-
-def schema_file(folder: Path, schema: dict[str, Any]) -> Path:
-    import json
-
-    path = folder / f"{abs(hash(json.dumps(schema)))}.schema.yaml"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize(
@@ -183,17 +186,17 @@ def schema_file(folder: Path, schema: dict[str, Any]) -> Path:
             {"lable": "x"},
             "key.lable: there is no such key here; allowed: label; did you mean 'label'?",
         ),
+        ({"minimum": 100, "type": "integer"}, 2.5, "key: 2.5 was given, a whole number is needed"),
         ({"type": "integer"}, "x" * 500, "key: '" + "x" * 96 + "... was given, a whole number is needed"),
     ],
 )
-def test_messages(schema: dict[str, Any], value: Any, message: str, tmp_path: Path) -> None:
-    path = schema_file(tmp_path, {"type": "object", "properties": {"key": schema}})
+def test_messages(schema: dict[str, Any], value: Any, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        check({"key": value}, path, "file.yaml")
+        check({"key": value}, {"type": "object", "properties": {"key": schema}}, "file.yaml")
     assert str(caught.value) == f"file.yaml: {message}"
 
 
-def test_an_unknown_key_explains_more_than_the_one_then_missing(tmp_path: Path) -> None:
+def test_an_unknown_key_explains_more_than_the_one_then_missing() -> None:
     schema = {
         "type": "object",
         "additionalProperties": False,
@@ -201,11 +204,12 @@ def test_an_unknown_key_explains_more_than_the_one_then_missing(tmp_path: Path) 
         "properties": {"sender": {}},
     }
     with pytest.raises(ConfigError, match=r"sendr: there is no such key here; .*did you mean 'sender'"):
-        check({"sendr": 1}, schema_file(tmp_path, schema), "f")
+        check({"sendr": 1}, schema, "f")
 
 
-def test_the_prefix_is_part_of_the_key(tmp_path: Path) -> None:
-    path = schema_file(tmp_path, {"type": "object", "properties": {"width": {"type": "number"}}})
+def test_the_prefix_is_part_of_the_key_and_a_schema_may_lie_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "figure.schema.yaml"
+    path.write_text("{type: object, properties: {width: {type: number}}}", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"^study\.yaml: figures\.fig\.width: 'wide' was given, a number"):
         check({"width": "wide"}, path, "study.yaml", prefix="figures.fig")
 
@@ -236,15 +240,16 @@ def objects_in(schema: Any, place: str = "") -> Iterator[tuple[str, dict[str, An
             yield from objects_in(sub, f"{place}/{key}/{number}")
 
 
-@pytest.mark.parametrize("path", SCHEMAS, ids=SHORT)
-def test_a_schema_is_closed_describes_every_key_and_holds_no_default(path: Path) -> None:
-    schema = load_yaml(path)
+@pytest.mark.parametrize("which", SCHEMAS)
+def test_a_schema_is_closed_and_describes_every_key(which: str) -> None:
+    schema = SCHEMAS[which]
     for place, part in objects_in(schema):
-        assert "default" not in part, f"{place}: defaults stand in config/config.yaml only"
         assert "patternProperties" not in part, place
         condition = "/if" in place or "/then" in place or "/else" in place
         # The entries of analyses and figures are closed by the schemas of their kinds.
-        of_a_kind = path.name == "study.schema.yaml" and place == "/$defs/entries/additionalProperties"
+        of_a_kind = which == "a study" and re.fullmatch(
+            "/properties/(analyses|figures|printed)/additionalProperties", place
+        )
         if part.get("type") == "object" and not of_a_kind:
             assert "additionalProperties" in part, f"{place} is open"
             assert part["additionalProperties"] is not True, f"{place} is open"
@@ -260,19 +265,10 @@ def test_a_schema_is_closed_describes_every_key_and_holds_no_default(path: Path)
             assert target.get("description"), f"{place}: what stands under a name has no description"
 
 
-@pytest.mark.parametrize("path", SCHEMAS, ids=SHORT)
-def test_a_schema_is_a_valid_schema(path: Path) -> None:
-    Draft202012Validator.check_schema(load_yaml(path))  # nobody does while a study is read
-    assert load_yaml(path)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-
-
-def test_each_kind_is_called_by_its_files_name() -> None:
-    root = Root(ROOT)
-    for section in ("analyses", "figures"):
-        for kind, path in root.kinds(section).items():
-            schema = load_yaml(path)
-            assert schema["properties"]["kind"]["const"] == kind
-            assert {"kind", "arms"} <= set(schema["required"])
+@pytest.mark.parametrize("which", SCHEMAS)
+def test_a_schema_is_a_valid_schema(which: str) -> None:
+    Draft202012Validator.check_schema(SCHEMAS[which])  # nobody does while a study is read
+    assert SCHEMAS[which]["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
 def test_every_default_has_a_comment() -> None:

@@ -66,7 +66,7 @@ PART = pa.schema(
 SPARE_BYTES = 4 * 2**20
 #: Seconds that a job waits for another that asks the same variants: on NFS a lock may outlive its job.
 PATIENCE = 120.0
-#: Most orders of a template (study.schema.yaml); the lock has one byte per template and order.
+#: Most orders of a template (cinorms.study.settings.Orders); the lock has one byte per template and order.
 _ORDERS = 128
 
 

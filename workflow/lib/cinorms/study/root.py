@@ -25,11 +25,6 @@ class Root:
         """Return the file of one of ``names``, without looking at the others."""
         return self.folder / "resources" / kind / f"{name}.yaml"
 
-    def kinds(self, entry: str) -> dict[str, Path]:
-        """Return the schema of each kind of analysis, figure or printed table."""
-        found = sorted((self.schemas / entry).glob("*.schema.yaml"))
-        return {path.name.removesuffix(".schema.yaml"): path for path in found}
-
     def shown(self, path: Path) -> str:
         """Return ``path`` as a message should name it."""
         return str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)

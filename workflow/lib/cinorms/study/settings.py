@@ -18,17 +18,17 @@ ValidAnswers = Annotated[int, Field(ge=0, description="A number of valid answers
 Majority = Annotated[Number, Field(gt=0, le=1)] | Literal["plurality"]
 ArmName = Annotated[Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_'")]
 Levels = Annotated[Distinct[str], Field(min_length=1, description="Levels of this factor to keep.")]
-#: Each kind of entry has a schema of its own, which closes it.
+#: An entry as it is stated: the options of its kind, a class of their own, close it (cinorms.entries).
 Entry = Annotated[
     Mapping[str, Any],
     WithJsonSchema(
         {
-            "description": "One entry; its kind has a schema of its own.",
+            "description": "One entry; its other keys depend on its kind.",
             "type": "object",
             "required": ["kind"],
             "properties": {
                 "kind": {
-                    "description": "Which schema and which function of the library it is for.",
+                    "description": "What is made, and which other keys the entry has.",
                     "type": "string",
                 }
             },
@@ -239,16 +239,16 @@ class StudySettings(Settings):
     )
     norms: NormSettings
     analyses: Mapping[Name, Entry] = Field(
-        description="Tables to make, by name; keys depend on the kind (workflow/schemas/analyses). A study file's "
+        description="Tables to make, by name; keys depend on the kind (docs/reference/analyses.md). A study file's "
         "analyses replace the defaults."
     )
     figures: Mapping[Name, Entry] = Field(
-        description="Figures to draw, by name; keys depend on the kind (workflow/schemas/figures). A study file's "
+        description="Figures to draw, by name; keys depend on the kind (docs/reference/figures.md). A study file's "
         "figures replace the defaults."
     )
     printed: Mapping[Name, Entry] = Field(
         description="Tables as the papers print them, by name; keys depend on the kind "
-        "(workflow/schemas/printed). A study file's replace the defaults."
+        "(docs/reference/printed.md). A study file's replace the defaults."
     )
 
     def entries(self, section: str) -> Mapping[str, Mapping[str, Any]]:

@@ -1,0 +1,107 @@
+"""What does not fit together in an arm gets one exact message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cinorms.core.errors import ConfigError
+
+from ...studies import ARM, Build, arm, message_of
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "an unknown model of an arm": (
+        arm(models=["tulu-2-7"]),
+        "arms.main.models: model 'tulu-2-7' is not known; allowed: {models}; did you mean 'tulu-2-7b'?",
+    ),
+    "no models": (
+        {"models": []},
+        "models: no model is named for arm 'main'; name some of config/models.yaml",
+    ),
+    "an unknown dataset": (
+        arm(dataset="iott"),
+        "arms.main.dataset: dataset 'iott' is not known; allowed: {datasets}; did you mean 'iot'?",
+    ),
+    "an unknown prompt set": (
+        arm(prompts="chatgtp"),
+        "arms.main.prompts: prompt set 'chatgtp' is not known; allowed: {prompts}; did you mean 'chatgpt'?",
+    ),
+    "more templates than there are": (
+        arm(templates=12),
+        "arms.main.templates: 12 was given; prompt set 'chatgpt' has 11 templates",
+    ),
+    "more templates for a model than there are": (
+        arm(templates_for={"planted-tulu-2-7b": 12}),
+        "arms.main.templates_for.planted-tulu-2-7b: 12 was given; prompt set 'chatgpt' has 11 templates",
+    ),
+    "templates for a model that is not asked": (
+        arm(templates_for={"planted-tulu-2-7": 2}),
+        "arms.main.templates_for: model of this arm 'planted-tulu-2-7' is not known; allowed: {asked}; "
+        "did you mean 'planted-tulu-2-7b'?",
+    ),
+    "two scales": (
+        arm(prompts="confaide"),
+        "arms.main: prompt set 'confaide' asks for agreement, dataset 'iot' is judged by acceptability; "
+        "give both the same scale",
+    ),
+    "probabilities of samples": (
+        arm(readout="options", temperature=0.5),
+        "arms.main.readout: 'options' reads probabilities, not samples; temperature 0.5 was given, "
+        "allowed: 0",
+    ),
+    "the same prompt three times": (
+        arm(orders={"method": "fixed"}),
+        "arms.main.orders.count: 3 was given; with method 'fixed' and temperature 0 every prompt would be asked "
+        "so many times over; allowed: 1",
+    ),
+    "an unknown factor": (
+        arm(select={"sendr": ["a door lock"]}),
+        "arms.main.select: factor of dataset 'iot' 'sendr' is not known; allowed: {factors}; "
+        "did you mean 'sender'?",
+    ),
+    "an unknown level": (
+        arm(select={"sender": ["a dor lock"]}),
+        "arms.main.select.sender: level 'a dor lock' is not known; allowed: {senders}; "
+        "did you mean 'a door lock'?",
+    ),
+    "a mistake in arm_defaults is shown there": (
+        {"arm_defaults": {"templates": 12}},
+        "arm_defaults.templates: 12 was given; prompt set 'chatgpt' has 11 templates",
+    ),
+    "an unknown factor in arm_defaults": (
+        {"arm_defaults": {"select": {"sendr": ["x"]}}},
+        "arm_defaults.select: factor of dataset 'iot' 'sendr' is not known; allowed: {factors}; "
+        "did you mean 'sender'?",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], wrong: str) -> None:
+    document, message = WRONG[wrong]
+    assert message_of(build_study, document) == f"study.yaml: {message.format(**names)}"
+
+
+def test_templates_for_in_arm_defaults_may_name_a_model_that_only_some_arms_ask(build_study: Build) -> None:
+    study = build_study(
+        {
+            "arm_defaults": {"templates_for": {"planted-uniform": 3}},
+            "arms": {"main": ARM, "more": {**ARM, "models": ["planted-uniform"]}},
+        }
+    )
+    assert study.templates("more", "planted-uniform") == 3
+
+
+def test_an_arm_without_models_is_refused_even_beside_one_that_has_some(build_study: Build) -> None:
+    arms = {"main": {**ARM, "models": ["planted-uniform"]}, "other": ARM}
+    with pytest.raises(ConfigError, match="no model is named for arm 'other'"):
+        build_study({"models": [], "arms": arms})
+
+
+def test_levels_of_a_file_cannot_be_checked_before_it_is_fetched_but_its_factors_can(
+    build_study: Build,
+) -> None:
+    build_study(arm(dataset="published_iot", select={"sender": ["whoever"]}))
+    with pytest.raises(ConfigError, match=r"'sendr' is not known; allowed: .*did you mean 'sender'"):
+        build_study(arm(dataset="published_iot", select={"sendr": ["whoever"]}))

@@ -1,0 +1,130 @@
+"""Layers merge as documented, and every setting knows which of them states it."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from cinorms.study.layers import Layer, Place, merge
+from cinorms.study.load import load_study
+from cinorms.study.root import Root
+from cinorms.study.settings import StudySettings
+
+from ...studies import ARM, Build, default_layer
+
+
+def test_an_empty_study_file_changes_nothing(build_study: Build) -> None:
+    assert build_study({}).settings == build_study().settings
+
+
+def test_arms_figures_and_models_replace_the_defaults(build_study: Build) -> None:
+    study = build_study(
+        {"arms": {"other": ARM}, "figures": {}, "analyses": {}, "models": ["planted-uniform"]}
+    )
+    assert list(study.arms) == ["other"]
+    assert study.settings.figures == {}
+    assert study.all_models() == ["planted-uniform"]
+
+
+def test_single_keys_of_norms_grid_orders_and_arm_defaults_change_alone(build_study: Build) -> None:
+    study = build_study(
+        {
+            "norms": {"t_val": 4, "grid": {"t_val": [4, 8]}},
+            "arm_defaults": {"orders": {"count": 2}, "temperature": 0.5},
+        }
+    )
+    norms, arm = study.settings.norms, study.arms["main"]
+    assert (norms.t_val, norms.t_maj, norms.consensus) == (4, 0.5, "strict")
+    assert norms.grid.plain() == {"t_val": [4, 8], "t_maj": ["plurality", 0.25, 0.5, 0.67]}
+    assert arm.orders.plain() == {"method": "balanced", "count": 2}
+    assert (arm.temperature, arm.max_tokens) == (0.5, 100)
+
+
+def test_an_arm_overrides_the_arm_defaults_key_by_key(build_study: Build) -> None:
+    study = build_study(
+        {
+            "arm_defaults": {"orders": {"method": "random"}, "select": {"sender": ["a door lock"]}},
+            "arms": {
+                "main": {**ARM, "orders": {"count": 1}, "temperature": 1},
+                "whole": {**ARM, "select": {}},
+            },
+        }
+    )
+    assert study.arms["main"].orders.plain() == {"method": "random", "count": 1}
+    assert study.arms["main"].select == {"sender": ("a door lock",)}
+    assert study.arms["whole"].select == {}
+    assert study.arms["whole"].orders.plain() == {"method": "random", "count": 3}
+
+
+def test_the_last_layer_wins_and_merging_leaves_the_layers_as_they_were(root: Root) -> None:
+    layers = [
+        default_layer(),
+        Layer("study.yaml", {"seed": 1, "norms": {"t_val": 3}, "arm_defaults": {"orders": {"count": 1}}}),
+        Layer("--config", {"seed": 2, "norms": {"t_maj": 0.67}}),
+    ]
+    before = copy.deepcopy(layers)
+    study = load_study(layers, root)
+    assert study.seed == 2
+    assert (study.settings.norms.t_val, study.settings.norms.t_maj) == (3, 0.67)
+    merged = merge(layers).document
+    merged["arms"]["main"]["select"]["sender"] = ["changed"]
+    merged["arm_defaults"]["orders"]["count"] = 99
+    assert layers == before
+
+
+# --- Where a setting is stated
+
+
+@pytest.fixture(scope="module")
+def stated(build_study: Build) -> StudySettings:
+    """Return the settings of a study with three layers."""
+    study = {
+        "norms": {"t_val": 3, "t_val_for": {"planted-tulu-2-7b": 5}},
+        "arm_defaults": {"templates": 5, "orders": {"count": 1}},
+        "arms": {"main": {**ARM, "templates": 4}, "other": ARM},
+        "datasets": {"iot": {"null_principle": True}},
+        "analyses": {},
+        "figures": {},
+    }
+    return build_study(study, {"norms": {"t_maj": 0.67}, "seed": 3}).settings
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (["seed"], Place("--config", "seed", 2)),
+        (["engine"], Place("config/config.yaml", "engine", 0)),
+        (["norms"], Place("--config", "norms", 2)),
+        (["norms", "t_val"], Place("study.yaml", "norms.t_val", 1)),
+        (["norms", "t_maj"], Place("--config", "norms.t_maj", 2)),
+        (["norms", "consensus"], Place("config/config.yaml", "norms.consensus", 0)),
+        (
+            ["norms", "t_val_for", "planted-tulu-2-7b"],
+            Place("study.yaml", "norms.t_val_for.planted-tulu-2-7b", 1),
+        ),
+        (["norms", "grid", "t_val"], Place("config/config.yaml", "norms.grid.t_val", 0)),
+        (["arms", "main"], Place("study.yaml", "arms.main", 1)),
+        (["arms", "main", "templates"], Place("study.yaml", "arms.main.templates", 1)),
+        (["arms", "other", "templates"], Place("study.yaml", "arm_defaults.templates", 1)),
+        (["arms", "other", "orders", "count"], Place("study.yaml", "arm_defaults.orders.count", 1)),
+        (["arms", "other", "readout"], Place("config/config.yaml", "arm_defaults.readout", 0)),
+        (["datasets", "iot", "null_principle"], Place("study.yaml", "datasets.iot.null_principle", 1)),
+        (["printed", "models", "title"], Place("config/config.yaml", "printed.models.title", 0)),
+    ],
+)
+def test_a_setting_knows_the_file_and_the_key_in_which_it_is_stated(
+    stated: StudySettings, path: list[str], place: Place
+) -> None:
+    assert stated.stated_in(*path) == place
+
+
+def test_every_value_inside_knows_its_own_place(stated: StudySettings) -> None:
+    assert str(stated.norms.stated_in("t_val")) == "study.yaml: norms.t_val"
+    assert str(stated.norms.grid.stated_in("t_val")) == "config/config.yaml: norms.grid.t_val"
+    assert str(stated.arms["main"].stated_in("templates")) == "study.yaml: arms.main.templates"
+    assert str(stated.arms["other"].stated_in("templates")) == "study.yaml: arm_defaults.templates"
+    assert (
+        str(stated.datasets["iot"].stated_in("null_principle")) == "study.yaml: datasets.iot.null_principle"
+    )
+    assert stated.plan.stated_in("pilot").named == ("config/config.yaml", "plan.pilot")

@@ -1,0 +1,214 @@
+"""Every mistake that a schema sees gets one exact message, which names the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cinorms.core.errors import ConfigError
+from cinorms.study.root import Root
+
+from ...studies import ARM, Build, arm, change, figure, load, message_of
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "an unknown key": (
+        {"modles": []},
+        "modles: there is no such key here; allowed: {study_keys}; did you mean 'models'?",
+    ),
+    "an unknown nested key": (
+        {"norms": {"tval": 3}},
+        "norms.tval: there is no such key here; allowed: consensus, grid, t_maj, t_val, t_val_for; "
+        "did you mean 't_val'?",
+    ),
+    "an unknown key two deep": (
+        {"norms": {"grid": {"tmaj": []}}},
+        "norms.grid.tmaj: there is no such key here; allowed: t_maj, t_val; did you mean 't_maj'?",
+    ),
+    "an unknown key of an arm": (
+        arm(temprature=1),
+        "arms.main.temprature: there is no such key here; allowed: {arm_keys}; did you mean 'temperature'?",
+    ),
+    "a wrong type": ({"seed": "abc"}, "seed: 'abc' was given, a whole number is needed"),
+    "a number that is not whole": ({"seed": 1.0}, "seed: 1.0 was given, a whole number is needed"),
+    "a truth value for a number": ({"seed": True}, "seed: True was given, a whole number is needed"),
+    "text for a list": (
+        {"models": "planted-uniform"},
+        "models: 'planted-uniform' was given, a list is needed",
+    ),
+    "a number in a list of names": ({"models": [1]}, "models[0]: 1 was given, text is needed"),
+    "a list for a mapping": (
+        {"arms": ["main"]},
+        "arms: ['main'] was given, a mapping of keys to values is needed",
+    ),
+    "text for a mapping": (
+        arm(orders="random"),
+        "arms.main.orders: 'random' was given, a mapping of keys to values is needed",
+    ),
+    "no arms": ({"arms": None}, "arms: null was given, a mapping of keys to values is needed"),
+    "an arm that is empty": (
+        {"arms": {"main": None}},
+        "arms.main: null was given, a mapping of keys to values is needed",
+    ),
+    "not one arm": ({"arms": {}}, "arms: at least 1 needed, 0 given"),
+    "no figures": ({"figures": None}, "figures: null was given, a mapping of keys to values is needed"),
+    "a figure that is empty": (
+        {"figures": {"fig": None}},
+        "figures.fig: null was given, a mapping of keys to values is needed",
+    ),
+    "an empty file": (None, "the whole file: null was given, a mapping of keys to values is needed"),
+    "a list for a study": ([1], "the whole file: [1] was given, a mapping of keys to values is needed"),
+    "out of range": ({"seed": -1}, "seed: -1 was given; allowed: at least 0"),
+    "out of a range with two ends": (
+        arm(temperature=3),
+        "arms.main.temperature: 3 was given; allowed: at least 0, at most 2",
+    ),
+    "not a number": (
+        arm(temperature=float("nan")),
+        "arms.main.temperature: nan was given, a number is needed",
+    ),
+    "too many orders": (
+        arm(orders={"count": 121}),
+        "arms.main.orders.count: 121 was given; allowed: at least 1, at most 120",
+    ),
+    "an order count that range() would not take": (
+        arm(orders={"count": 3.0}),
+        "arms.main.orders.count: 3.0 was given, a whole number is needed",
+    ),
+    "a share above 1": (
+        {"norms": {"t_maj": 1.5}},
+        "norms.t_maj: 1.5 was given; allowed: a number (more than 0, at most 1) or plurality",
+    ),
+    "a word for a share": (
+        {"norms": {"t_maj": "pluralty"}},
+        "norms.t_maj: 'pluralty' was given; allowed: a number (more than 0, at most 1) or plurality; "
+        "did you mean 'plurality'?",
+    ),
+    "half a template": (
+        arm(templates=2.5),
+        "arms.main.templates: 2.5 was given; allowed: a whole number (at least 1) or all",
+    ),
+    "a model given twice": (
+        {"models": ["planted-uniform", "planted-uniform"]},
+        "models: the same entry is given twice in ['planted-uniform', 'planted-uniform']",
+    ),
+    "an unknown readout": (
+        arm(readout="option"),
+        "arms.main.readout: 'option' is not allowed; allowed: options, text; did you mean 'options'?",
+    ),
+    "an unknown order method": (
+        arm(orders={"method": "Balanced"}),
+        "arms.main.orders.method: 'Balanced' is not allowed; allowed: balanced, fixed, random; "
+        "did you mean 'balanced'?",
+    ),
+    "a level alone where a list is needed": (
+        arm(select={"sender": "a door lock"}),
+        "arms.main.select.sender: 'a door lock' was given, a list is needed",
+    ),
+    "an arm without a prompt set": (
+        {"arms": {"main": {"dataset": "iot"}}},
+        "arms.main: key 'prompts' is missing; needed: dataset, prompts",
+    ),
+    "an arm with a space in its name": (
+        {"arms": {"the arm": ARM}},
+        "arms: 'the arm' is not allowed; an arm's name has lower-case letters, digits, '-' and '_'",
+    ),
+    "an arm whose name is a number": (
+        {"arms": {1: ARM}},
+        "arms.1: YAML reads this key as 1; put it in quotes",
+    ),
+    "an arm whose name is a truth value": (
+        {"arms": {True: ARM}},  # `on:` or `yes:` in YAML
+        "arms.True: YAML reads this key as True; put it in quotes",
+    ),
+    "a kind that is a list": (
+        figure(kind=["distribution"]),
+        "figures.fig.kind: ['distribution'] was given, text is needed",
+    ),
+    "a figure without a kind": (
+        {"figures": {"fig": {"arms": ["main"]}}},
+        "figures.fig: key 'kind' is missing; needed: kind",
+    ),
+    "a study name that is no folder": (
+        {"study": "My Study"},
+        "study: 'My Study' is not allowed; Name of the study; everything it makes goes to "
+        "results/{{study}}. Lower-case letters, digits, '-' and '_'.",
+    ),
+    "a study name with a line break": (
+        {"study": "mine\n"},
+        "study: 'mine\\n' is not allowed; Name of the study; everything it makes goes to "
+        "results/{{study}}. Lower-case letters, digits, '-' and '_'.",
+    ),
+    "an unknown engine": (
+        {"engine": "plantd"},
+        "engine: 'plantd' is not allowed; allowed: null, planted; did you mean 'planted'?",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], wrong: str) -> None:
+    document, message = WRONG[wrong]
+    assert message_of(build_study, document) == f"study.yaml: {message.format(**names)}"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"seed": "abc"}, "--config: seed: 'abc' was given, a whole number is needed"),
+        ({"models": "gpt-4o-mini"}, "--config: models: 'gpt-4o-mini' was given, a list is needed"),
+        (
+            {"norms": {"t_val": "5"}},
+            "--config: norms.t_val: '5' was given, a whole number is needed",
+        ),
+        (
+            {"engine": "vllm"},
+            "--config: engine: 'vllm' is not allowed; allowed: null, planted",
+        ),
+        (
+            {"norms": {"t_val_for": {"x": 3}}},
+            "--config: norms.t_val_for: model of this study 'x' is not known; allowed: {asked}",
+        ),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_said_to_be_there(
+    build_study: Build, names: dict[str, str], given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build_study({"norms": {"t_val": 3}}, given)
+    assert str(caught.value) == message.format(**names)
+
+
+def test_a_message_names_the_layer_that_the_wrong_setting_comes_from(build_study: Build) -> None:
+    with pytest.raises(ConfigError, match=r"^study\.yaml: norms\.t_val_for: "):
+        build_study({"norms": {"t_val_for": {"x": 3}}}, {"norms": {"t_maj": 0.67}})
+    with pytest.raises(ConfigError, match=r"^study\.yaml: arm_defaults\.readout: "):
+        build_study({"arm_defaults": {"readout": "options", "temperature": 1}}, {"seed": 3})
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        (["seed"], "seed"),
+        (["norms"], "norms"),
+        (["norms", "t_maj"], "norms.t_maj"),
+        (["norms", "grid", "t_val"], "norms.grid.t_val"),
+        (["arm_defaults", "temperature"], "arm_defaults.temperature"),
+        (["arm_defaults", "orders", "count"], "arm_defaults.orders.count"),
+        (["arm_defaults"], "arm_defaults"),
+        (["arms"], "arms"),
+        (["figures"], "figures"),
+    ],
+)
+def test_a_default_that_is_missing_is_named(copied: Root, path: list[str], key: str) -> None:
+    def remove(document: dict[str, Any]) -> None:
+        for name in path[:-1]:
+            document = document[name]
+        del document[path[-1]]
+
+    change(copied.folder / "config/config.yaml", remove)
+    with pytest.raises(ConfigError) as caught:
+        load(copied)
+    assert str(caught.value) == (
+        f"config/config.yaml: key '{key}' is missing; every default has to stand there"
+    )

@@ -1,0 +1,142 @@
+"""The registry that comes with the project, and what is refused in one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cinorms.core.errors import ConfigError
+from cinorms.inference.model_entry import entries_schema
+from cinorms.study.registry import load_registry
+from cinorms.study.root import Root
+
+from ...studies import change, load
+
+
+def test_every_model_that_can_be_asked_has_what_a_study_needs(root: Root) -> None:
+    registry = load_registry(root)
+    real = {name: entry for name, entry in registry.items() if entry.engine != "planted"}
+    assert real.pop("control").get("source") == "results/control/model"  # trained here, of no paper
+    assert len(real) == 10
+    for name, entry in real.items():
+        assert registry[entry.stated["stand_in"]].engine == "planted", name
+        assert {"family", "capacity", "alignment", "quantisation", "paper_wrap", "rates"} <= set(
+            entry.stated
+        ), name
+        assert ("dpo" in name) == (entry.stated["alignment"] == "dpo"), name
+        assert ("awq" in name) == (entry.stated["quantisation"] == "awq"), name
+        assert not entry.get("trust_remote_code", False), name
+        stand_in = registry[entry.stated["stand_in"]]
+        for trait in ("capacity", "alignment", "quantisation"):
+            assert stand_in.get(trait) == entry.get(trait), name
+    controls = {
+        entry.stated["planted"].get("control") for entry in registry.values() if "planted" in entry.stated
+    }
+    assert controls == {None, "constant_answer", "constant_position", "uniform", "refusing"}
+
+
+def test_shifts_of_the_tulu_stand_ins_are_the_stated_effects(root: Root) -> None:
+    shifts = {
+        name: entry.stated["planted"]["shift"]
+        for name, entry in load_registry(root).items()
+        if name.startswith("planted-tulu")
+    }
+    assert len(shifts) == 8
+    for name, shift in shifts.items():
+        stated = 1.28 * ("13b" in name) + 0.8 * ("dpo" in name) - 0.4 * ("awq" in name)
+        assert shift == pytest.approx(stated), name
+
+
+def planted(**changes: Any) -> dict[str, Any]:
+    return {"engine": "planted", "family": "mine", "planted": changes}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"engine": "planted", "family": "x"}, "mine: key 'planted' is missing; needed: planted"),
+        ({"engine": "vllm", "family": "x"}, "mine: key 'source' is missing; needed: source"),
+        (
+            {"engine": "vllm", "family": "x", "source": "y", "planted": {}},
+            "mine.planted: this key is not allowed here",
+        ),
+        ({"family": "x"}, "mine: key 'engine' is missing; needed: engine, family"),
+        (
+            {**planted(), "quantization": "awq"},
+            "mine.quantization: there is no such key here; allowed: {keys}; did you mean 'quantisation'?",
+        ),
+        (
+            {"engine": "vlm", "family": "x", "source": "y"},
+            "mine.engine: 'vlm' is not allowed; allowed: openai, planted, vllm; did you mean 'vllm'?",
+        ),
+        (
+            planted(norms="gpt4o-mini"),
+            "mine.planted.norms: set of planted norms 'gpt4o-mini' is not known; "
+            "allowed: {norms}; did you mean 'gpt-4o-mini'?",
+        ),
+        (
+            planted(invalid={"refusal": 0.7, "empty": 0.5}),
+            "mine.planted.invalid: the shares add up to 1.2; allowed: at most 1",
+        ),
+        (
+            planted(position_weights=[0, 0, 0, 0, 0]),
+            "mine.planted.position_weights: all are 0; at least one must be more",
+        ),
+        (
+            planted(position_weights=[1, 2, 3, 4, 5, 6]),
+            "mine.planted.position_weights: at most 5 allowed, 6 given",
+        ),
+        (planted(verbose=1.2), "mine.planted.verbose: 1.2 was given; allowed: at least 0, at most 1"),
+        (
+            {"engine": "openai", "family": "x", "source": "y", "stand_in": "planted-gpt"},
+            "mine.stand_in: planted model 'planted-gpt' is not known; allowed: {planted}; "
+            "did you mean 'planted-gpt-4o-mini'?",
+        ),
+    ],
+)
+def test_a_wrong_registry_entry_gets_one_message(copied: Root, entry: dict[str, Any], message: str) -> None:
+    schema = entries_schema()["additionalProperties"]
+    registry = load_registry(copied)
+    change(copied.folder / "config/models.yaml", lambda document: document.update({"mine": entry}))
+    with pytest.raises(ConfigError) as caught:
+        load(copied)
+    fields = {
+        "keys": ", ".join(sorted(schema["properties"])),
+        "norms": ", ".join(copied.names("planted")),
+        "planted": ", ".join(sorted(m for m, other in registry.items() if other.engine == "planted")),
+    }
+    assert str(caught.value) == f"config/models.yaml: {message.format(**fields)}"
+
+
+def test_a_model_without_stand_in_cannot_be_planted(copied: Root) -> None:
+    change(copied.folder / "config/models.yaml", lambda registry: registry["tulu-2-7b"].pop("stand_in"))
+    assert not load(copied, {"models": ["tulu-2-7b"]}).is_planted()
+    with pytest.raises(ConfigError) as caught:
+        load(copied, {"models": ["tulu-2-7b"], "engine": "planted"})
+    assert str(caught.value) == (
+        "config/models.yaml: tulu-2-7b: key 'stand_in' is missing; 'engine: planted' needs the name of the "
+        "planted model that answers in its place"
+    )
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ({"thresholds": [0, 1, 1, 2]}, "thresholds: [0, 1, 1, 2] was given; each must be above the last"),
+        ({"thresholds": [3, 2, 1, 0]}, "thresholds: [3, 2, 1, 0] was given; each must be above the last"),
+        ({"thresholds": [1, 2, 3]}, "thresholds: at least 4 needed, 3 given"),
+        ({"other_levels_sd": -1}, "other_levels_sd: -1 was given; allowed: at least 0"),
+        (
+            {"coefficients": {"sender": {"a door lock": "low"}}},
+            "coefficients.sender.a door lock: 'low' was given, a number is needed",
+        ),
+    ],
+)
+def test_wrong_planted_norms_are_found_before_anything_runs(
+    copied: Root, edit: dict[str, Any], message: str
+) -> None:
+    change(copied.folder / "resources/planted/tulu-2.yaml", lambda document: document.update(edit))
+    with pytest.raises(ConfigError) as caught:
+        load(copied)
+    assert str(caught.value) == f"resources/planted/tulu-2.yaml: {message}"

@@ -1,0 +1,149 @@
+"""What a study tells of its arms, models and entries; the studies that come with the project are the papers'."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.validation import load_yaml
+from cinorms.study.entries import make_entry
+from cinorms.study.root import Root
+
+from ...studies import ARM, DEFAULT_MODELS, Build, arm, change, load
+
+PETS_MODELS = {
+    "gpt-4o-mini",
+    "llama-3.1-8b-instruct",
+    "tulu-2-7b",
+    "tulu-2-13b",
+    "tulu-2-dpo-7b",
+    "tulu-2-dpo-13b",
+    "tulu-2-7b-awq",
+    "tulu-2-13b-awq",
+}
+
+
+def test_the_default_study(build_study: Build) -> None:
+    study = build_study()
+    assert study.name == "demo"
+    assert study.all_models() == DEFAULT_MODELS
+    assert study.datasets() == ["iot"]
+    assert study.templates("main") * study.arms["main"].orders.count == 33
+    assert study.is_planted()
+    assert not study.null_principle("iot")
+    assert study.scale("main") == "acceptability"
+
+
+def test_thresholds_are_the_grids_and_the_studys_own(build_study: Build) -> None:
+    norms = {
+        "t_val": 7,
+        "t_maj": 0.3,
+        "t_val_for": {"planted-tulu-2-7b": 5},
+        "grid": {"t_val": [10], "t_maj": ["plurality", 0.5]},
+    }
+    study = build_study({"norms": norms})
+    assert study.thresholds() == ([5, 7, 10], ["plurality", 0.3, 0.5])
+    assert (study.t_val("planted-tulu-2-7b"), study.t_val("planted-gpt-4o-mini")) == (5, 7)
+
+
+def test_templates_are_cut_per_arm_and_per_model(build_study: Build) -> None:
+    models = {"planted-tulu-2-7b": 3, "planted-gpt-4o-mini": 11}
+    study = build_study({"arms": {"main": {**ARM, "templates": 5, "templates_for": models}}})
+    assert study.templates("main") == 5
+    assert study.templates("main", "planted-tulu-2-7b") == 3
+    assert study.templates("main", "planted-gpt-4o-mini") == 5
+    assert study.templates("main", "planted-tulu-2-13b") == 5
+
+
+def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build_study: Build) -> None:
+    some = ["planted-tulu-2-7b", "planted-gpt-4o-mini"]
+    study = build_study(
+        {
+            "arms": {"a": ARM, "b": {**ARM, "models": some}},
+            "analyses": {},
+            "figures": {
+                "all": {"kind": "distribution", "arms": ["b", "a"]},
+                "some": {"kind": "distribution", "arms": ["a"], "models": some},
+            },
+        }
+    )
+    selected = make_entry(study, "figures", "all").selected
+    assert selected[:2] == (("b", "planted-gpt-4o-mini"), ("b", "planted-tulu-2-7b"))
+    assert selected[2:] == tuple(("a", model) for model in DEFAULT_MODELS)
+    entry = make_entry(study, "figures", "some")
+    assert entry.selected == (("a", "planted-tulu-2-7b"), ("a", "planted-gpt-4o-mini"))
+    assert entry.scales == {"a": "acceptability"}
+    assert entry.planted
+    assert entry.t_val == dict.fromkeys(some, 10)
+
+
+def test_a_stand_in_answers_under_the_models_own_name(build_study: Build) -> None:
+    asked = {"models": ["tulu-2-7b", "gpt-4o-mini"]}
+    assert not build_study(asked).is_planted()
+    assert build_study(asked).registry_entry("tulu-2-7b").engine == "vllm"
+    planted = build_study({**asked, "engine": "planted"})
+    entry = planted.registry_entry("tulu-2-7b")
+    assert entry.engine == "planted"
+    assert entry.identity == planted.registry["planted-tulu-2-7b"].identity
+    assert (entry.name, entry.get("source")) == (
+        "tulu-2-7b",
+        build_study(asked).registry["tulu-2-7b"].get("source"),
+    )
+    assert planted.is_planted()
+    assert [ask["gpus"] for ask in planted.asked()] == [0, 0]
+
+
+def test_the_plan_takes_one_gpu_for_a_vllm_model_that_says_nothing(copied: Root) -> None:
+    change(copied.folder / "config/models.yaml", lambda registry: registry["tulu-2-7b"].pop("gpus"))
+    study = load(copied, {"models": ["tulu-2-7b", "tulu-2-13b", "gpt-4o-mini"]})
+    assert [ask["gpus"] for ask in study.asked()] == [1, 1, 0]
+
+
+def test_the_null_principle_is_a_level_only_where_it_is_asked(build_study: Build, root: Root) -> None:
+    label = load_yaml(root.names("vignettes")["iot"])["null_level"]["label"]
+    select = arm(select={"transmission_principle": [label]})
+    with pytest.raises(ConfigError, match="level "):
+        build_study(select)
+    study = build_study({**select, "datasets": {"iot": {"null_principle": True}}})
+    assert study.null_principle("iot")
+
+
+# --- The studies that come with the project
+
+
+@pytest.mark.parametrize("name", ["config", "demo-small", "pets2026", "llm-ci2024"])
+@pytest.mark.parametrize("engine", [None, "planted"])
+def test_every_study_file_loads(build_study: Build, folder: Path, name: str, engine: str | None) -> None:
+    study = build_study(load_yaml(folder / f"config/{name}.yaml"), {"engine": engine})
+    for section in ("analyses", "figures"):
+        for entry in study.settings.entries(section):
+            assert make_entry(study, section, entry).selected
+
+
+def test_pets2026_is_the_papers_study(build_study: Build, folder: Path) -> None:
+    study = build_study(load_yaml(folder / "config/pets2026.yaml"))
+    assert set(study.all_models()) == PETS_MODELS
+    assert set(study.datasets()) == {"iot", "confaide_2a"}
+    assert {arm.prompts for arm in study.arms.values()} == {"chatgpt", "gemini", "pegasus", "confaide"}
+    temperatures = {n: a.temperature for n, a in study.arms.items() if a.prompts == "chatgpt"}
+    assert sorted(temperatures.values()) == [0, 0.5, 1]
+    main = study.arms["main"]
+    assert (main.orders.plain(), main.temperature) == ({"method": "random", "count": 3}, 0)
+    assert study.templates("main") == 11
+    assert study.templates("main", "gpt-4o-mini") == 3
+    assert (study.t_val("tulu-2-7b"), study.t_val("gpt-4o-mini")) == (30, 9)
+    assert study.settings.norms.consensus == "papers"
+
+
+def test_llm_ci2024_is_the_papers_study(build_study: Build, folder: Path) -> None:
+    study = build_study(load_yaml(folder / "config/llm-ci2024.yaml"))
+    assert set(study.all_models()) == PETS_MODELS | {"tulu-2-dpo-7b-awq", "tulu-2-dpo-13b-awq"}
+    assert set(study.datasets()) == {"iot", "coppa"}
+    for dataset in ("iot", "coppa"):
+        arms = [arm for arm in study.arms.values() if arm.dataset == dataset]
+        assert sorted(arm.temperature for arm in arms) == [0, 1]
+        assert all(arm.orders.plain() == {"method": "fixed", "count": 1} for arm in arms)
+        assert all(arm.prompts == "chatgpt" for arm in arms)
+    assert (study.t_val("tulu-2-7b"), study.t_val("gpt-4o-mini")) == (10, 3)
