@@ -18,8 +18,8 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
+from cinorms.answers.read import read_responses
 from cinorms.answers.reading.reader import read_text
-from cinorms.answers.stage import read_responses
 from cinorms.core.scales import SCALES
 
 SAMPLE = 50_000

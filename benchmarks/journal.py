@@ -22,9 +22,10 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
 from cinorms.ask import ask_shard, write_shard
-from cinorms.inference.engines.base import Keep, Questions
-from cinorms.inference.engines.planted import PlantedEngine
+from cinorms.inference.engine import Keep
+from cinorms.inference.engines.planted.respond import PlantedEngine
 from cinorms.inference.journal import Journal
+from cinorms.inference.questions import Questions
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.designs import expand, load_dataset

@@ -17,7 +17,7 @@ def make_entry(
     selected: Sequence[tuple[str, str]] = (),
     *,
     name: str = "it",
-    t_val: int = 1,
+    t_val: int | Mapping[str, int] = 1,
     **facts: Any,
 ) -> Entry[Any]:
     """Return an entry made from ``selected`` (arm, model) pairs; ``facts`` are further fields of `Entry`.
@@ -33,9 +33,9 @@ def make_entry(
         "seed": 1,
         "scales": dict.fromkeys(arms, "acceptability"),
         "design": dict.fromkeys(arms, Design("iot", ())),
-        "conditions": dict.fromkeys(arms, {}),
-        "attributes": dict.fromkeys(models, {}),
-        "t_val": dict.fromkeys(models, t_val),
+        "conditions": {arm: {} for arm in arms},
+        "attributes": {model: {} for model in models},
+        "t_val": t_val if isinstance(t_val, Mapping) else dict.fromkeys(models, t_val),
         "t_maj": 0.5,
     }
     made = kinds(section)[kind].options(**options)

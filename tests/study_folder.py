@@ -181,17 +181,26 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> dict[str, A
         "analyses": {
             "counts": {
                 "kind": "answer_counts",
+                "section": "answers",
                 "title": "",
                 "about": f"About{mark}",
                 "arms": ["main"],
                 "models": names,
                 "columns": [],
             },
-            "delta": {"kind": "mean_delta", "title": "", "about": "Delta.", "arms": ["main"], "columns": []},
+            "delta": {
+                "kind": "mean_delta",
+                "section": "delta",
+                "title": "",
+                "about": "Delta.",
+                "arms": ["main"],
+                "columns": [],
+            },
         },
         "figures": {
             "shares": {
                 "kind": "distribution",
+                "section": "answers",
                 "title": f"Title{mark}",
                 "about": f"About{mark}",
                 "arms": ["main"],

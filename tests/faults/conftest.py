@@ -13,12 +13,14 @@ import pytest
 
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.inference.engines.openai.api import make_openai
 from cinorms.inference.engines.openai.batch import BatchEngine
+from cinorms.inference.engines.openai.engine import make_openai
 from cinorms.inference.engines.openai.live import LiveEngine
 from cinorms.inference.journal import Journal
+from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
+from ..specs import make_spec
 from .server import Endpoint
 
 KEY = "sk-planted-0123456789abcdef"
@@ -50,28 +52,17 @@ def variants(templates: int = 3, orders: int = 2) -> pd.DataFrame:
     return list_variants("test", texts, templates, orders)
 
 
-def spec(endpoint: Endpoint | None, **changes: Any) -> dict[str, Any]:
+def spec(endpoint: Endpoint | None, **changes: Any) -> Spec:
     """Return the spec of a shard that asks ``endpoint``."""
-    return {
-        "protocol": 1,
-        "engine": "openai",
+    stated = {
         "model": "audited",
         "source": "gpt-planted",
         "base_url": endpoint.url if endpoint else None,
-        "shard": "1-of-1",
         "seed": 7,
-        "scale": "acceptability",
-        "select": {},
         "n_templates": 3,
-        "order_method": "balanced",
-        "temperature": 0,
-        "max_tokens": 100,
-        "readout": "text",
-        "layout": "single",
-        "system": None,
         "wrap": "none",
-        **changes,
     }
+    return make_spec(**{**stated, **changes})
 
 
 @dataclass
@@ -87,26 +78,26 @@ class Shard:
     key: str = KEY
 
     @property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> Spec:
         return spec(self.endpoint, **self.changes)
 
     @property
     def out(self) -> Path:
-        return self.folder / "responses" / "main" / "audited" / f"{self.spec['shard']}.parquet"
+        return self.folder / "responses" / "main" / "audited" / f"{self.spec.shard}.parquet"
 
     @property
     def n(self) -> int:
-        asked = self.variants[self.variants["template_no"] < self.spec["n_templates"]]
+        asked = self.variants[self.variants["template_no"] < self.spec.n_templates]
         return len(self.flows) * len(asked)
 
     def journal(self) -> Journal:
-        return Journal.open(self.out.parent, self.spec)
+        return Journal.open(self.out.parent / ".journal", self.spec)
 
     def engine(self, **pace: Any) -> Any:
         tuning = {
             "key_variable": "CINORMS_TEST_KEY",
             "spending": str(self.folder / "responses/.spending"),
-            "job": f"main.audited.{self.spec['shard']}",
+            "job": f"main.audited.{self.spec.shard}",
             **self.tuning,
         }
         engine = make_openai(self.spec, tuning, self.key, self.journal().folder)

@@ -15,15 +15,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib")
 
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.inference.engines.base import Engine, Keep, Questions
-from cinorms.inference.engines.planted import PlantedEngine
+from cinorms.inference.engine import Engine, Keep
+from cinorms.inference.engines.planted.respond import PlantedEngine
 from cinorms.inference.journal import Journal
+from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
 
 
 class SlowEngine(PlantedEngine):
     """Planted respondents that take their time, and write down what they were asked."""
-
-    journalled = True
 
     def __init__(self, asked: Path) -> None:
         self.asked = asked
@@ -37,15 +37,15 @@ class SlowEngine(PlantedEngine):
             super().ask(questions, at, keep)
 
 
-def make(given: dict[str, Any], journal: Journal) -> Engine:
+def make(given: dict[str, Any], spec: Spec, journal: Journal) -> Engine:
     """Return the engine that ``given`` asks for."""
     if given["kind"] == "planted":
         return SlowEngine(Path(given["asked"]))
-    from cinorms.inference.engines.openai.api import Endpoint
     from cinorms.inference.engines.openai.batch import BatchEngine
+    from cinorms.inference.engines.openai.endpoint import Endpoint
     from cinorms.inference.engines.openai.live import LiveEngine
 
-    endpoint = Endpoint(given["spec"], given["tuning"], "sk-test")
+    endpoint = Endpoint(spec, given["tuning"], "sk-test")
     if given["kind"] == "batch":
         return BatchEngine(endpoint, journal.folder / "batches", poll=0.02, backoff=0.01, most_requests=400)
     return LiveEngine(endpoint, backoff=0.01, chunk=20)
@@ -57,10 +57,11 @@ def main() -> None:
     out = Path(given["out"])
     vignettes: pd.DataFrame = tables.read(given["vignettes"], tables.VIGNETTES)
     variants = tables.read(given["variants"], tables.PROMPTS)
-    journal = Journal.open(out.parent, given["spec"])
-    engine = make(given, journal)
+    spec = Spec.from_plain(given["spec"])
+    journal = Journal.open(out.parent / ".journal", spec)
+    engine = make(given, spec, journal)
     print("asking", flush=True)
-    write_shard(given["spec"], vignettes, variants, out, engine, journal)
+    write_shard(spec, vignettes, variants, out, engine, journal)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.inference.journal import Journal
+from cinorms.inference.spec import Spec
 from cinorms.study.root import Root
 from cinorms.vignettes.designs import expand, load_dataset
 
@@ -40,7 +41,7 @@ def job(given: dict[str, Any]) -> subprocess.Popen[str]:
 def kill_until_done(given: dict[str, Any], longest: float, seed: int) -> int:
     """Kill ``KILLS`` jobs at random moments, then let one end; return how many did not end by themselves."""
     chance = random.Random(seed)
-    killed, journal = 0, Journal.open(Path(given["out"]).parent, given["spec"])
+    killed, journal = 0, journal_of(given)
     before = 0
     for number in range(KILLS):
         running = job(given)
@@ -60,11 +61,15 @@ def kill_until_done(given: dict[str, Any], longest: float, seed: int) -> int:
     return killed
 
 
-def files(folder: Path, of: dict[str, Any], flows: Any, asked: Any) -> dict[str, Any]:
+def journal_of(given: dict[str, Any]) -> Journal:
+    return Journal.open(Path(given["out"]).parent / ".journal", Spec.from_plain(given["spec"]))
+
+
+def files(folder: Path, of: Spec, flows: Any, asked: Any) -> dict[str, Any]:
     tables.write(flows, folder / "vignettes.parquet", tables.VIGNETTES)
     tables.write(asked, folder / "variants.parquet", tables.PROMPTS)
     return {
-        "spec": of,
+        "spec": of.as_plain(),
         "tuning": {},
         "vignettes": str(folder / "vignettes.parquet"),
         "variants": str(folder / "variants.parquet"),
@@ -128,7 +133,14 @@ def test_a_batch_shard_killed_twenty_times(tmp_path: Path, endpoint: Endpoint) -
 def command(given: dict[str, Any], folder: Path) -> list[str]:
     arguments = {
         "spec": json.dumps(given["spec"]),
-        "tuning": json.dumps(given["tuning"]),
+        "tuning": json.dumps(
+            {
+                "journal": str(Path(given["out"]).parent / ".journal"),
+                "spending": str(folder / ".spending"),
+                "job": "main.audited.1-of-1",
+                **given["tuning"],
+            }
+        ),
         "log": str(folder / "job.log"),
     }
     arguments |= {name: given[name] for name in ("vignettes", "variants", "out")}
@@ -149,7 +161,7 @@ def test_sigterm_keeps_what_was_answered(tmp_path: Path, endpoint: Endpoint) -> 
         time.sleep(0.05)
     running.terminate()
     assert running.wait(30) == 128 + signal.SIGTERM
-    kept = Journal.open(Path(given["out"]).parent, given["spec"])
+    kept = journal_of(given)
     assert kept.read().num_rows >= 200 - 64  # some of the 200 may not have arrived
     assert kept.runs()[-1]["status"] == "failed"
     assert "Stopped by SIGTERM" in (tmp_path / "job.log").read_text()

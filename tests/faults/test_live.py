@@ -325,7 +325,7 @@ def test_what_an_api_cannot_do_is_refused(shard: Shard, changes: dict[str, Any],
 
 
 def test_the_planted_endpoint_is_needed_for_openai_itself_only_with_a_key(endpoint: Endpoint) -> None:
-    from cinorms.inference.engines.base import make_engine
+    from cinorms.inference.engine_kind import make_engine
 
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
-        make_engine(spec(None), {}, None)
+        make_engine(spec(None), {"key_variable": "OPENAI_API_KEY"}, None, None)

@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from cinorms.prompts.paraphrase.generate import freeze, make_request
-from cinorms.prompts.paraphrase.paraphrasers import Ask, ParaphraseError, Reply, open_paraphraser
+from cinorms.prompts.paraphrase.paraphraser import Ask, Candidates, ParaphraseError
+from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
 from cinorms.prompts.paraphrase.pegasus import MAX_TOKENS, SPARE, PegasusParaphraser
 from cinorms.prompts.prompt_sets import load_prompt_set, part_path
 
@@ -104,14 +105,14 @@ def ask(seed: int = 7, wanted: int = 3) -> Ask:
 
 def test_more_candidates_than_wanted_come_back_and_the_seed_decides_them(pegasus: PegasusParaphraser) -> None:
     first = pegasus.ask(ask())
-    assert len(first.candidates) == len(set(first.candidates)) == 2 * 3 + SPARE
+    assert len(first.texts) == len(set(first.texts)) == 2 * 3 + SPARE
     assert pegasus.ask(ask()) == first
-    assert pegasus.ask(ask(seed=8)).candidates != first.candidates
+    assert pegasus.ask(ask(seed=8)).texts != first.texts
 
 
 def test_a_candidate_has_no_more_tokens_than_the_checkpoint_allows(pegasus: PegasusParaphraser) -> None:
     assert pegasus._max_tokens == 48 < MAX_TOKENS
-    tokens = pegasus._tokenizer(list(pegasus.ask(ask()).candidates)).input_ids
+    tokens = pegasus._tokenizer(list(pegasus.ask(ask()).texts)).input_ids
     # Two sentences of 48 tokens each; read again they may be cut into other tokens, but not into many more.
     assert max(map(len, tokens)) <= 2 * 2 * 48
 
@@ -191,5 +192,5 @@ def test_the_command_runs_in_a_process_of_its_own_and_keeps_the_part(request_: d
 
 def test_a_reply_is_never_without_a_candidate(pegasus: PegasusParaphraser) -> None:
     reply = pegasus.ask(ask(wanted=1))
-    assert isinstance(reply, Reply)
-    assert reply.candidates
+    assert isinstance(reply, Candidates)
+    assert reply.texts

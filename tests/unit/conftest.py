@@ -9,15 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.entries.entry import Selected
+from cinorms.entries.entry import Entry, Selected
 from cinorms.norms.assessment import assess
+from cinorms.vignettes.factors import Design
+
+from ..entries import make_entry
 
 SENDERS = ["a tracker", "a camera"]
 TYPES = ["location", "audio", "video"]
 RECIPIENTS = ["a doctor", "the police"]
 PRINCIPLES = ["with consent", "in an emergency situation of the owner"]
 FACTORS = ["subject", "sender", "information_type", "recipient", "transmission_principle"]
-T_VALS, T_MAJS = [0, 2, 3], ["plurality", 0.5, 0.67]
+T_VALS, T_MAJS = (0, 2, 3), ("plurality", 0.5, 0.67)
 
 
 @pytest.fixture(scope="session")
@@ -80,26 +83,22 @@ def norms_of() -> Callable[..., Selected]:
 
 
 @pytest.fixture
-def figure_entry() -> Callable[..., dict[str, Any]]:
-    """Return a function that makes what `Study.entry` makes of a figure of these models."""
+def figure_entry() -> Callable[..., Entry[Any]]:
+    """Return a function that makes the entry of a figure of these models in the arms; its options by keyword."""
 
-    def make(models: Sequence[str], arms: Sequence[str] = ("main",), **changes: Any) -> dict[str, Any]:
-        design = {"dataset": "small", "factors": FACTORS, "linked": [], "expected_range": None}
-        return {
-            "name": "fig",
-            "arms": list(arms),
-            "selected": [[arm, model] for arm in arms for model in models],
-            "scales": dict.fromkeys(arms, "acceptability"),
-            "design": dict.fromkeys(arms, design),
-            "conditions": {arm: {"temperature": i / 2} for i, arm in enumerate(arms)},
-            "t_val": dict.fromkeys(models, 2),
-            "t_maj": 0.5,
-            "t_vals": T_VALS,
-            "t_majs": T_MAJS,
-            "consensus": "strict",
-            "planted": False,
-            **changes,
-        }
+    def make(kind: str, models: Sequence[str], arms: Sequence[str] = ("main",), **options: Any) -> Entry[Any]:
+        return make_entry(
+            "figures",
+            kind,
+            options,
+            [(arm, model) for arm in arms for model in models],
+            name="fig",
+            t_val=2,
+            design=dict.fromkeys(arms, Design("small", tuple(FACTORS))),
+            conditions={arm: {"temperature": i / 2} for i, arm in enumerate(arms)},
+            t_vals=T_VALS,
+            t_majs=T_MAJS,
+        )
 
     return make
 

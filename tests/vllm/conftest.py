@@ -17,9 +17,12 @@ from cinorms.control.train import Settings, train_control
 from cinorms.core.validation import load_yaml
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.designs import expand, load_dataset
+
+from ..specs import make_spec
 
 ROOT = Path(__file__).parents[2]
 RESOURCES = ROOT / "resources"
@@ -28,6 +31,8 @@ RESOURCES = ROOT / "resources"
 QUICK = Settings(
     phases=((60, 64, False, 3e-3), (40, 16, True, 3e-3)), at_most=0, n_checked=100, least_accuracy=0.0
 )
+
+TUNING = {"max_model_len": 256, "gpus": 1}
 
 
 @pytest.fixture(scope="session")
@@ -66,38 +71,27 @@ def copied(checkpoint: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint, tmp_path / "copied"))
 
 
-def spec_of(checkpoint: Path, **changes: Any) -> dict[str, Any]:
+def spec_of(checkpoint: Path, **changes: Any) -> Spec:
     """Return the spec of a shard of the control model: 96 flows in 4 variants."""
-    return {
-        "protocol": 1,
-        "engine": "vllm",
+    stated = {
         "model": "control",
-        "shard": "1-of-1",
         "seed": 2026,
-        "scale": "acceptability",
-        "factors": [],
         "select": {"sender": ["a door lock"], "recipient": ["its manufacturer"]},
-        "n_templates": 2,
-        "order_method": "balanced",
-        "temperature": 0,
         "max_tokens": 8,
-        "readout": "text",
-        "layout": "single",
-        "system": None,
         "wrap": "chat_template",
         "source": str(checkpoint),
         "dtype": "float32",
-        **changes,
     }
+    return make_spec("vllm", **{**stated, **changes})
 
 
 @pytest.fixture(scope="session")
-def questions_of(flows: pd.DataFrame, templates: tuple[str, ...]) -> Callable[[dict[str, Any]], Questions]:
+def questions_of(flows: pd.DataFrame, templates: tuple[str, ...]) -> Callable[[Spec], Questions]:
     """Return a function that gives the questions of a spec, in two orders."""
 
-    def build(spec: dict[str, Any]) -> Questions:
+    def build(spec: Spec) -> Questions:
         return Questions.of(
-            spec, flows, list_variants("chatgpt", templates, n_templates=spec["n_templates"], n_orders=2)
+            spec, flows, list_variants("chatgpt", templates, n_templates=spec.n_templates, n_orders=2)
         )
 
     return build
@@ -106,15 +100,15 @@ def questions_of(flows: pd.DataFrame, templates: tuple[str, ...]) -> Callable[[d
 class Session:
     """Engines that share one load of the checkpoint: loading it takes longer than a test."""
 
-    def __init__(self, questions_of: Callable[[dict[str, Any]], Questions]) -> None:
+    def __init__(self, questions_of: Callable[[Spec], Questions]) -> None:
         self._questions_of = questions_of
         self._llm: Any = None
         self.loads = 0
         self.facts: dict[str, Any] = {}
 
-    def engine(self, spec: dict[str, Any], chunk: int = 1_000) -> VllmEngine:
+    def engine(self, spec: Spec, chunk: int = 1_000) -> VllmEngine:
         """Return an engine that uses the checkpoint which was loaded first."""
-        engine = VllmEngine(spec, {"max_model_len": 256}, chunk)
+        engine = VllmEngine(spec, TUNING, chunk)
         load = engine._load
 
         def load_once(folder: Path) -> Any:
@@ -127,7 +121,7 @@ class Session:
         engine._load = load_once  # type: ignore[method-assign]
         return engine
 
-    def ask(self, spec: dict[str, Any], chunk: int = 1_000) -> pd.DataFrame:
+    def ask(self, spec: Spec, chunk: int = 1_000) -> pd.DataFrame:
         """Ask every question of ``spec`` and return the replies in the order of the grid."""
         questions, chunks = self._questions_of(spec), []
         todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
@@ -136,7 +130,7 @@ class Session:
 
 
 @pytest.fixture(scope="session")
-def session(questions_of: Callable[[dict[str, Any]], Questions]) -> Iterator[Session]:
+def session(questions_of: Callable[[Spec], Questions]) -> Iterator[Session]:
     """Return engines that share one load."""
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     return Session(questions_of)

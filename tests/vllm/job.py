@@ -20,7 +20,9 @@ from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.journal import Journal
+from cinorms.inference.spec import Spec
 
+TUNING = {"max_model_len": 256, "gpus": 1}
 #: Prompts per call: small, so that a kill falls between many of them.
 CHUNK = 4
 
@@ -43,18 +45,20 @@ def run(given: dict[str, Any], out: Path, llm: Any) -> None:
     """Ask the shard, as ``cinorms.ask`` does."""
     start_logging(given["log"])
     signal.signal(signal.SIGTERM, _stop)
-    engine = VllmEngine(given["spec"], {"max_model_len": 256}, CHUNK)
+    spec = Spec.from_plain(given["spec"])
+    engine = VllmEngine(spec, TUNING, CHUNK)
     engine._load = lambda folder: llm  # type: ignore[method-assign]
     vignettes = tables.read(given["vignettes"], tables.VIGNETTES)
     variants = tables.read(given["variants"], tables.PROMPTS)
-    journal = Journal.open(out.parent, given["spec"])
-    write_shard(given["spec"], vignettes, variants, out, engine, journal)
+    journal = Journal.open(out.parent / ".journal", spec)
+    write_shard(spec, vignettes, variants, out, engine, journal)
 
 
 def main() -> None:
     """Load the checkpoint, then run a job for each line."""
     given = json.loads(sys.argv[1])
-    llm = VllmEngine(given["spec"], {"max_model_len": 256})._load(Path(given["spec"]["source"]))
+    spec = Spec.from_plain(given["spec"])
+    llm = VllmEngine(spec, TUNING)._load(Path(spec.identity["source"]))
     print("loaded", flush=True)
     for line in sys.stdin:
         pid = os.fork()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from cinorms.answers.stage import read_responses
+from cinorms.answers.read import read_responses
 from cinorms.ask import ask_shard
 from cinorms.core.scales import SCALES
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings, split_mass
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
 from .conftest import Session, spec_of
@@ -31,9 +33,9 @@ def reference(checkpoint: Path) -> Any:
     return AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32).eval()
 
 
-def prompts_of(spec: dict[str, Any], questions: Questions) -> tuple[Tokeniser, list[str]]:
+def prompts_of(spec: Spec, questions: Questions) -> tuple[Tokeniser, list[str]]:
     """Return the prompts of ``questions`` as text, in the order of the grid."""
-    tokeniser = Tokeniser.load(spec["source"], spec["wrap"], "control")
+    tokeniser = Tokeniser.load(spec.identity["source"], spec.identity["wrap"], "control")
     return tokeniser, tokeniser.texts(questions.chat(at) for at in range(len(questions.grid)))
 
 
@@ -66,7 +68,7 @@ def test_a_seeded_answer_depends_on_its_question_alone(session: Session, checkpo
     hot = session.ask(spec)
     assert (hot["text"] == session.ask(spec, chunk=29)["text"]).all()
     assert (hot["text"] != session.ask(spec_of(checkpoint))["text"]).mean() > 0.2
-    assert (hot["text"] != session.ask({**spec, "seed": 1})["text"]).mean() > 0.2
+    assert (hot["text"] != session.ask(replace(spec, seed=1))["text"]).mean() > 0.2
 
 
 def test_max_tokens_cuts_an_answer_and_says_so(session: Session, checkpoint: Path) -> None:

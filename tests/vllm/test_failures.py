@@ -23,18 +23,19 @@ from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
-from .conftest import ROOT, Session, spec_of
+from .conftest import ROOT, TUNING, Session, spec_of
 
-Build = Callable[[dict[str, Any]], Questions]
+Build = Callable[[Spec], Questions]
 
 
-def ask(spec: dict[str, Any], questions_of: Build, **tuning: Any) -> None:
+def ask(spec: Spec, questions_of: Build, **tuning: Any) -> None:
     """Ask a shard by an engine of its own, as a job does."""
     questions = questions_of(spec)
     todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
-    engine = VllmEngine(spec, {"max_model_len": 256, **tuning})
+    engine = VllmEngine(spec, {**TUNING, **tuning})
     engine.ask(questions, todo, lambda chunk: pytest.fail("nothing can be answered"))
 
 
@@ -190,15 +191,15 @@ def test_another_failure_says_where_to_look() -> None:
 # --- As a job
 
 
-def job(tmp_path: Path, spec: dict[str, Any], flows: pd.DataFrame, templates: tuple[str, ...]) -> list[str]:
+def job(tmp_path: Path, spec: Spec, flows: pd.DataFrame, templates: tuple[str, ...]) -> list[str]:
     """Return the command line of a job."""
     files = {name: str(tmp_path / "results" / f"{name}.parquet") for name in ("vignettes", "variants")}
     tables.write(flows, files["vignettes"], tables.VIGNETTES)
     tables.write(list_variants("chatgpt", templates, 2, 2), files["variants"], tables.PROMPTS)
     out = tmp_path / "results/responses/main/control/1-of-1.parquet"
     given = {
-        "spec": json.dumps(spec),
-        "tuning": '{"gpus": 1, "max_model_len": 256}',
+        "spec": json.dumps(spec.as_plain()),
+        "tuning": json.dumps({**TUNING, "journal": str(out.parent / ".journal")}),
         **files,
         "out": str(out),
     }

@@ -36,7 +36,7 @@ class Jobs:
         self.spec = spec_of(checkpoint)
         self.asked = folder / "asked.txt"
         self.log = folder / "log.txt"
-        given = {"spec": self.spec, "asked": str(self.asked), "log": str(self.log)}
+        given = {"spec": self.spec.as_plain(), "asked": str(self.asked), "log": str(self.log)}
         given |= {name: str(folder / f"{name}.parquet") for name in ("vignettes", "variants")}
         tables.write(flows, given["vignettes"], tables.VIGNETTES)
         tables.write(list_variants("chatgpt", templates, 2, 2), given["variants"], tables.PROMPTS)
@@ -125,6 +125,6 @@ def test_a_shard_killed_twenty_times(tmp_path: Path, jobs: Jobs) -> None:
     assert jobs.end() == 0, jobs.log.read_text()
     assert jobs.n_asked() == sum(asked.values()) + N
     assert out.read_bytes() == whole.read_bytes()
-    runs = [run["status"] for run in Journal.open(out.parent, jobs.spec).runs()]
+    runs = [run["status"] for run in Journal.open(out.parent / ".journal", jobs.spec).runs()]
     assert runs[-1] == "done"
     assert "failed" in runs  # a job ended by SIGTERM says so itself

@@ -11,15 +11,15 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.engines.base import make_engine
+from cinorms.inference.engine_kind import make_engine
 from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
 
 from .conftest import Session, spec_of
 
@@ -66,12 +66,12 @@ def answers(url: str) -> bool:
         return False
 
 
-def ask(spec: dict[str, Any], key: str, questions_of: Callable[..., Questions], folder: Path) -> pd.DataFrame:
+def ask(spec: Spec, key: str, questions_of: Callable[..., Questions], folder: Path) -> pd.DataFrame:
     """Return the replies to every question of ``spec``, in the order of the grid."""
     tuning = {"key_variable": "SERVER_KEY", "spending": str(folder), "limits": {"concurrency": 32}}
     questions, chunks = questions_of(spec), []
     todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
-    make_engine(spec, tuning, key).ask(questions, todo, chunks.append)
+    make_engine(spec, tuning, key, None).ask(questions, todo, chunks.append)
     return pd.concat(chunks).set_index("at").sort_index()
 
 
@@ -96,4 +96,4 @@ def test_what_the_server_refuses_is_one_message(
     with pytest.raises(EngineError, match=r"check the key in SERVER_KEY"):
         ask(spec, "another key", questions_of, tmp_path)
     with pytest.raises(EngineError, match=r"does not know model 'retired': it may have been retired"):
-        ask({**spec, "source": "retired"}, KEY, questions_of, tmp_path)
+        ask(spec.with_identity(source="retired"), KEY, questions_of, tmp_path)

@@ -12,7 +12,9 @@ def get_null_principle(wildcards):
 
 
 def get_prompts_file(wildcards):
-    """Return the file that holds the templates of an arm."""
+    """Return the file that holds the templates of an arm; for the plan, the one that declares them."""
+    if wildcards.planned:
+        return get_declared_prompts(wildcards)
     return STUDY.prompts_file(STUDY.arms[wildcards.arm].prompts)
 
 

@@ -2,7 +2,8 @@
 
 Inputs: resources/prompts/{prompt set}.yaml, vignettes
 Outputs: resources/prompts/frozen/{prompt set}.yaml (under `engine: planted` results/{study}/paraphrases/{prompt set}.yaml),
-         results/{study}/prompts/{arm}.parquet, results/{study}/prompts/{arm}.preview.csv
+         results/{study}/prompts/{arm}.parquet, results/{study}/prompts/{arm}.preview.csv,
+         results/{study}/prompts/{arm}.planned.parquet (for `make plan`, of an arm whose paraphrases are still to be made)
 
 A frozen file is to be committed. While it is there no rule makes it: whatever else changes, nobody is asked again.
 """
@@ -31,9 +32,11 @@ rule list_variants:
     input:
         prompt_set=get_prompts_file,
     output:
-        variants="results/{study}/prompts/{arm}.parquet",
+        variants="results/{study}/prompts/{arm}{planned}.parquet",
     log:
-        "logs/{study}/list_variants/{arm}.log",
+        "logs/{study}/list_variants/{arm}{planned}.log",
+    wildcard_constraints:
+        planned=r"(\.planned)?",
     conda:
         "../../envs/core.yaml"
     params:
@@ -41,22 +44,6 @@ rule list_variants:
         code=code_of("list_variants"),
     script:
         "../scripts/list_variants.py"
-
-
-rule plan_variants:
-    input:
-        prompt_set=get_declared_prompts,
-    output:
-        variants="results/{study}/prompts/{arm}.planned.parquet",
-    log:
-        "logs/{study}/plan_variants/{arm}.log",
-    conda:
-        "../../envs/core.yaml"
-    params:
-        counts=get_variant_counts,
-        code=code_of("plan_variants"),
-    script:
-        "../scripts/plan_variants.py"
 
 
 rule preview_prompts:

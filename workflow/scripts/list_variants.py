@@ -9,6 +9,9 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     prompt_set = load_prompt_set(snakemake.input.prompt_set)
     counts = snakemake.params.counts
-    variants = list_variants(prompt_set.name, prompt_set.templates, counts["templates"], counts["orders"])
+    # In a plan, the original takes the place of each paraphrase that is still to be made.
+    to_come = prompt_set.n_templates - len(prompt_set.templates)
+    templates = [*prompt_set.templates, *prompt_set.templates[:1] * to_come]
+    variants = list_variants(prompt_set.name, templates, counts["templates"], counts["orders"])
     tables.write(variants, snakemake.output.variants, tables.PROMPTS)
     print(f"{len(variants)} variants: {counts['templates']} templates x {counts['orders']} orders")

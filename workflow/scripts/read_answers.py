@@ -1,6 +1,8 @@
 """Read the level of the scale out of every response."""
 
-from cinorms.answers.stage import load_overrides, match_overrides, read_responses, review_table, write_review
+from cinorms.answers.overrides import load_overrides, match_overrides
+from cinorms.answers.read import read_responses
+from cinorms.answers.review import review_table, write_review
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import SCALES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,19 @@ from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Selected
 
-ENTRY = {
-    "scales": {"main": "acceptability", "other": "agreement"},
-    "t_vals": [3, 10],
-    "t_majs": ["plurality", 0.5],
-    "t_val": {"a": 3, "b": 10},
-    "t_maj": 0.5,
-    "consensus": "strict",
-}
+from ...entries import make_entry
+
+PAIRS = [("main", "a"), ("main", "b"), ("other", "b")]
+ENTRY = make_entry(
+    "analyses",
+    "norm_counts",
+    {},
+    PAIRS,
+    scales={"main": "acceptability", "other": "agreement"},
+    t_vals=(3, 10),
+    t_majs=("plurality", 0.5),
+    t_val={"a": 3, "b": 10},
+)
 
 
 def answers(levels: list[int | None], statuses: list[str]) -> pd.DataFrame:
@@ -141,5 +147,5 @@ def test_no_flows_have_no_share() -> None:
 
 
 def test_a_whole_number_and_a_share_name_the_same_threshold() -> None:
-    entry = {**ENTRY, "t_vals": [3], "t_majs": [1.0], "t_maj": 1}
+    entry = replace(ENTRY, t_vals=(3,), t_majs=(1.0,), t_maj=1)
     assert norm_counts([Selected("main", "a", norms(2))], entry)["used"].all()

@@ -38,6 +38,7 @@ class Everything(Value):
     title: str = Field("none", description="A key that is called as a keyword of schemas.")
     share: Share
     share_or_word: Share | Literal["plurality"]
+    text_or_number: str | Number
     may_be_null: str | None
     number_or_null: Number | None = Field(gt=0)
     word_or_null: Literal["planted", None]
@@ -67,6 +68,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "share_or_word": {
         "anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 1}, {"enum": ["plurality"]}]
     },
+    "text_or_number": {"type": ["string", "number"]},
     "may_be_null": {"type": ["string", "null"]},
     "number_or_null": {"type": ["number", "null"], "exclusiveMinimum": 0},
     "word_or_null": {"enum": ["planted", None]},

@@ -186,6 +186,7 @@ def test_any_value_under_any_key_gets_a_message_or_passes(name: str, data: st.Da
             {"lable": "x"},
             "key.lable: there is no such key here; allowed: label; did you mean 'label'?",
         ),
+        ({"minimum": 100, "type": "integer"}, 2.5, "key: 2.5 was given, a whole number is needed"),
         ({"type": "integer"}, "x" * 500, "key: '" + "x" * 96 + "... was given, a whole number is needed"),
     ],
 )

@@ -17,7 +17,9 @@ def planted(level: int | None) -> pd.DataFrame:
 
 
 def test_shares_are_of_the_flows_planted_at_a_level(norms_of, figure_entry) -> None:
-    table = recovered([norms_of("a", LEVELS)], figure_entry(["a"]), {("main", "a"): planted(1)})
+    table = recovered(
+        [norms_of("a", LEVELS)], figure_entry("calibration", ["a"]), {("main", "a"): planted(1)}
+    )
     assert len(table) == 6 * 5
     here = table[table["planted"] == "somewhat acceptable"].set_index("recovered")["share"]
     assert here["somewhat acceptable"] == pytest.approx(0.5)
@@ -31,7 +33,12 @@ def test_a_matrix_per_respondent_with_the_scale_in_its_order(
 ) -> None:
     names = ["b", "a"]
     truth = {("main", name): planted(1) for name in names}
-    drawn = draw([norms_of(m, LEVELS) for m in names], figure_entry(names), {"main": small_vignettes}, truth)
+    drawn = draw(
+        [norms_of(m, LEVELS) for m in names],
+        figure_entry("calibration", names),
+        {"main": small_vignettes},
+        truth,
+    )
     tiles = built(drawn.plot)[0]
     assert tiles.groupby("PANEL").size().tolist() == [30, 30]
     limits = list(next(s for s in drawn.plot.scales if "y" in s.aesthetics).limits)
@@ -45,6 +52,8 @@ def test_a_matrix_per_respondent_with_the_scale_in_its_order(
 def test_where_nothing_was_planted_the_figure_says_so(
     norms_of, figure_entry, small_vignettes, built, truth
 ) -> None:
-    drawn = draw([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes}, truth)
+    drawn = draw(
+        [norms_of("a", LEVELS)], figure_entry("calibration", ["a"]), {"main": small_vignettes}, truth
+    )
     assert "nothing was planted here" in drawn.caption
     built(drawn.plot)

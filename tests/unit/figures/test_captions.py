@@ -13,6 +13,8 @@ from jinja2 import Environment
 
 from cinorms.figures.theme import CAPTION_WIDTH, Drawn, save
 
+from ...entries import make_entry
+
 REPORT = Path(__file__).parents[3] / "workflow/report"
 #: A text with everything that reStructuredText would take for its own.
 SAID = (
@@ -35,6 +37,19 @@ def caption(name: str, entry: dict[str, Any], wildcards: dict[str, str], output:
     return str(body)
 
 
+def plain_entry(
+    section: str, kind: str, arms: list[str], facts: dict[str, Any] | None = None, **options: Any
+) -> dict[str, Any]:
+    """Return the parameter of a rule that makes an entry of models a and b."""
+    pairs = [(arm, model) for arm in arms for model in ("a", "b")]
+    return make_entry(section, kind, options, pairs, **(facts or {})).plain()
+
+
+def printed(kind: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameter of the rule that prints a table."""
+    return make_entry("printed", kind, options).plain()
+
+
 @pytest.fixture
 def drawn_caption(tmp_path) -> Path:
     """Return the file of a caption that was saved with a figure."""
@@ -46,7 +61,7 @@ def drawn_caption(tmp_path) -> Path:
 
 
 def test_a_figures_caption_is_the_text_beside_it_whatever_stands_in_it(drawn_caption) -> None:
-    entry = {"kind": "norms", "arms": ["main", "hot"], "title": "All norms"}
+    entry = plain_entry("figures", "distribution", ["main", "hot"], title="All norms")
     body = caption("figure.rst", entry, {"figure": "fig"}, {"caption": str(drawn_caption)})
     text = drawn_caption.read_text(encoding="utf-8")
     literal = re.search(r"<pre.*?>\n(.*?)</pre>", body, re.DOTALL)
@@ -60,29 +75,24 @@ def test_a_figures_caption_is_the_text_beside_it_whatever_stands_in_it(drawn_cap
 
 
 def test_a_figure_needs_no_title(drawn_caption) -> None:
-    entry = {"kind": "norms", "arms": ["main"]}
+    entry = plain_entry("figures", "distribution", ["main"])
     assert "<strong>" not in caption("figure.rst", entry, {"figure": "fig"}, {"caption": str(drawn_caption)})
 
 
 def test_a_tables_caption_says_what_was_filtered() -> None:
-    entry = {
-        "kind": "discarded",
-        "arms": ["main"],
-        "t_val": {"a": 10, "b": 9},
-        "t_maj": 0.5,
-        "select": {"sender": ["a camera"]},
-        "planted": True,
-    }
+    select = {"sender": ["a camera"]}
+    facts = {"t_val": {"a": 10, "b": 9}, "planted": True}
+    entry = plain_entry("analyses", "minority", ["main"], facts, select=select)
     body = " ".join(caption("table.rst", entry, {"analysis": "gone"}, {}).split())
     for said in ("models a, b.", "a 10, b 9", "majority of 0.5", "sender: a camera", "no model was asked"):
         assert said in body
-    quiet = {**entry, "select": {}, "planted": False}
+    quiet = plain_entry("analyses", "minority", ["main"])
     body = caption("table.rst", quiet, {"analysis": "gone"}, {})
     assert "Only flows" not in body
     assert "no model was asked" not in body
 
 
 def test_a_printed_tables_caption_says_what_it_is_made_from() -> None:
-    body = caption("printed.rst", {"kind": "lost", "from": ["one", "two"]}, {"printed": "t"}, {})
+    body = caption("printed.rst", printed("lost", {"from": ["one", "two"]}), {"printed": "t"}, {})
     assert "one, two" in body
-    assert "registry" in caption("printed.rst", {"kind": "models"}, {"printed": "t"}, {})
+    assert "registry" in caption("printed.rst", printed("models", {}), {"printed": "t"}, {})

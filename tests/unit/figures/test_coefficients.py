@@ -24,16 +24,16 @@ def table(models=("a", "b"), **changes):
 
 
 def test_thresholds_and_what_is_not_chosen_are_left_out(figure_entry) -> None:
-    entry = figure_entry(["a"], table="regression", factors=["sender"])
+    entry = figure_entry("coefficients", ["a"], table="regression", factors=["sender"])
     found = terms(table().frame, entry)
     assert found["level"].tolist() == ["x", "y"]
     assert found["fit"].astype(str).unique().tolist() == ["a"]
     pooled = table(models=("pooled",)).frame
-    assert len(terms(pooled, figure_entry(["a"], table="regression"))) == 3
+    assert len(terms(pooled, figure_entry("coefficients", ["a"], table="regression"))) == 3
 
 
 def test_a_point_and_an_interval_per_term_and_model(figure_entry, built) -> None:
-    drawn = draw([table()], figure_entry(["a", "b"], table="regression"))
+    drawn = draw([table()], figure_entry("coefficients", ["a", "b"], table="regression"))
     layers = built(drawn.plot)
     segments = next(layer for layer in layers if "xend" in layer)
     assert len(segments) == 6
@@ -50,7 +50,7 @@ def test_a_separated_term_is_marked_in_words(figure_entry, built) -> None:
     frame = one.frame.copy()
     frame.loc[1, ["estimate", "conf_low", "conf_high"]] = np.nan
     frame.loc[1, "status"] = "separated"
-    drawn = draw([one._replace(frame=frame)], figure_entry(["a", "b"], table="regression"))
+    drawn = draw([one._replace(frame=frame)], figure_entry("coefficients", ["a", "b"], table="regression"))
     texts = [set(layer["label"]) for layer in built(drawn.plot) if "label" in layer]
     assert {"× separated: no finite value"} in texts
     assert "Not plain: 1 separated" in drawn.caption
@@ -60,7 +60,7 @@ def test_a_calibrations_table_shows_what_was_planted(figure_entry, built) -> Non
     one = table(models=("a",))
     frame = one.frame.rename(columns={"term": "factor"}).assign(source="recovered", planted=1.2)
     both = pd.concat([frame, frame.assign(source="planted")], ignore_index=True)
-    drawn = draw([one._replace(frame=both)], figure_entry(["a"], table="regression"))
+    drawn = draw([one._replace(frame=both)], figure_entry("coefficients", ["a"], table="regression"))
     planted = [layer for layer in built(drawn.plot) if "shape" in layer and set(layer["shape"]) == {"|"}]
     assert planted[0]["x"].tolist() == [1.2] * 3
     assert "was planted" in drawn.caption
@@ -69,6 +69,6 @@ def test_a_calibrations_table_shows_what_was_planted(figure_entry, built) -> Non
 @pytest.mark.parametrize("models", [["a"], ["nobody"]])
 def test_no_estimate_at_all_is_a_figure_that_says_so(figure_entry, built, models) -> None:
     one = table(models=("a",), estimate=np.nan, conf_low=np.nan, conf_high=np.nan, status="separated")
-    drawn = draw([one], figure_entry(models, table="regression"))
+    drawn = draw([one], figure_entry("coefficients", models, table="regression"))
     assert "no term of the table 'regression' has an estimate" in drawn.caption
     built(drawn.plot)

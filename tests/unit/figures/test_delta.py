@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cinorms.figures.delta import OVERALL, deltas, draw
+from cinorms.figures.theme import data_of
 
 LEVELS = [[2, 2], [None, None], *[[1, 1]] * 22]
 
@@ -17,10 +20,10 @@ def expecting(small_vignettes):
 
 @pytest.fixture
 def entry(figure_entry):
-    def make(models, **changes):
-        made = figure_entry(models, **changes)
-        made["design"]["main"] = {**made["design"]["main"], "expected_range": [-100, 100]}
-        return made
+    def make(models, **options):
+        made = figure_entry("delta", models, **options)
+        points = {arm: replace(design, expected_range=(-100, 100)) for arm, design in made.design.items()}
+        return replace(made, design=points)
 
     return make
 
@@ -38,7 +41,7 @@ def test_a_dataset_without_points_is_on_the_scale_of_levels(
     norms_of, figure_entry, small_vignettes, built
 ) -> None:
     expects = {"main": small_vignettes.assign(expected=1.0)}
-    drawn = draw([norms_of("a", LEVELS)], figure_entry(["a"]), expects, None)
+    drawn = draw([norms_of("a", LEVELS)], figure_entry("delta", ["a"]), expects, None)
     assert "a +0.04 (n = 23)" in drawn.caption
     assert "both in levels from -2 to 2" in drawn.caption
     built(drawn.plot)
@@ -111,3 +114,19 @@ def test_no_norms_at_all_is_a_figure_that_says_so(norms_of, entry, expecting, bu
     drawn = draw([norms_of("a", [[None, None]] * 24)], entry(["a"], by="recipient"), expecting, None)
     assert "no flow has both" in drawn.caption
     built(drawn.plot)
+
+
+def test_numbers_stated_for_the_levels_are_the_unit(norms_of, entry, expecting) -> None:
+    asked = entry(["a"], embedding=[0, 1, 2, 3, 4])
+    drawn = draw([norms_of("a", LEVELS)], asked, expecting, None)
+    assert "a +0.05 (n = 22)" in drawn.caption
+    assert "both in points from 0 to 4" in drawn.caption
+    assert "(points; above 0: more acceptable)" in drawn.plot.labels.x
+
+
+def test_the_data_beside_the_figure_are_its_boxes(norms_of, entry, expecting) -> None:
+    drawn = draw([norms_of("a", LEVELS)], entry(["a"], by="sender", shape="violin"), expecting, None)
+    table = data_of(drawn)
+    assert table["panel"].tolist() == [OVERALL, "a tracker", "a camera"]
+    assert table["n"].tolist() == [22, 11, 11]
+    assert table["mean"].iloc[0] == pytest.approx(50 / 22)

@@ -16,9 +16,11 @@ from cinorms.core.errors import DataError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.scales import LEVELS, SCALES
 from cinorms.core.tables import ANSWER_STATUSES
-from cinorms.entries.entry import Selected
+from cinorms.entries.entry import Entry, Selected
 from cinorms.figures import theme
 from cinorms.figures.distribution import draw, segments
+
+from ...entries import make_entry
 
 OPTIONS = list(SCALES["acceptability"].options)
 
@@ -42,15 +44,14 @@ MIXED = answers({-2: 10, -1: 20, 0: 30, 1: 15, 2: 5, "refusal": 12, "needs_conte
 PLAIN = answers({-2: 50, 2: 50})
 
 
-def entry(*arms: str, **changes: Any) -> dict[str, Any]:
-    return {
-        "kind": "distribution",
-        "name": "fig",
-        "arms": list(arms) or ["main"],
-        "scales": {"main": "acceptability", "zeta": "acceptability", "confaide": "agreement"},
-        "planted": False,
-        **changes,
-    }
+def entry(*arms: str, planted: bool = False, **options: Any) -> Entry[Any]:
+    return make_entry(
+        "figures",
+        "distribution",
+        {"arms": arms or ("main",), **options},
+        scales={"main": "acceptability", "zeta": "acceptability", "confaide": "agreement"},
+        planted=planted,
+    )
 
 
 def layers(drawn: theme.Drawn) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -11,7 +11,7 @@ LEVELS = [[1, 1]] * 12 + [[-2, -2]] * 6 + [[1, -1]] * 3 + [[None, 1]] * 3
 
 
 def test_every_flow_is_counted_once_in_the_order_of_the_scale(norms_of, figure_entry) -> None:
-    table = bars([norms_of("a", LEVELS)], figure_entry(["a"]))
+    table = bars([norms_of("a", LEVELS)], figure_entry("norm_distribution", ["a"]))
     assert table["flows"].sum() == 24
     assert table.set_index("segment")["flows"][
         ["strongly unacceptable", "a tie", "too few valid answers"]
@@ -27,7 +27,9 @@ def test_models_from_top_to_bottom_and_a_panel_per_arm(
 ) -> None:
     arms = ("x", "w")
     selected = [norms_of(m, LEVELS, arm) for arm in arms for m in ("b", "a")]
-    drawn = draw(selected, figure_entry(["b", "a"], arms), dict.fromkeys(arms, small_vignettes))
+    drawn = draw(
+        selected, figure_entry("norm_distribution", ["b", "a"], arms), dict.fromkeys(arms, small_vignettes)
+    )
     shown = built(drawn.plot)[0]
     assert shown["PANEL"].nunique() == 2
     assert next(s for s in drawn.plot.scales if "y" in s.aesthetics).labels == ["b", "a"]
@@ -35,7 +37,7 @@ def test_models_from_top_to_bottom_and_a_panel_per_arm(
 
 
 def test_no_flow_is_a_figure_that_says_so(norms_of, figure_entry, small_vignettes, built) -> None:
-    entry = figure_entry(["a"], select={"sender": ["nobody"]})
+    entry = figure_entry("norm_distribution", ["a"], select={"sender": ["nobody"]})
     drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
     assert "Nothing to show" in drawn.caption
     built(drawn.plot)

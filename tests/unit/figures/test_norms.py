@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from cinorms.core.tables import COUNT_COLUMNS
 from cinorms.entries.entry import Selected
 from cinorms.figures import theme
 from cinorms.figures.cells import SHAPES, centres, corners
-from cinorms.figures.layout import LINE, STRETCH, Side, lay_out, placed
+from cinorms.figures.layout import LINE, STRETCH, Side, lay_out
 from cinorms.figures.norms import NO_NORM, cells, draw
+from cinorms.figures.places import NormsOptions
 from cinorms.figures.texts import widest, width_of, wrap
 
 OPTIONS = list(SCALES["acceptability"].options)
@@ -35,7 +37,7 @@ def polygons(layer: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_a_cell_for_each_flow_and_what_is_in_it(norms_of, figure_entry, small_vignettes) -> None:
-    frame = cells([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes})
+    frame = cells([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
     assert frame["flow"].tolist() == list(range(24))
     assert frame["shown"].astype(str).tolist()[:8] == [*OPTIONS, NO_NORM, NO_NORM, NO_NORM]
     assert frame["status"].tolist()[5:8] == ["tie", "tie", "below_t_val"]
@@ -44,7 +46,7 @@ def test_a_cell_for_each_flow_and_what_is_in_it(norms_of, figure_entry, small_vi
 
 
 def test_colours_are_the_levels_and_grey_for_no_norm(norms_of, figure_entry, small_vignettes, built) -> None:
-    drawn = draw([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes})
+    drawn = draw([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
     shown = polygons(built(drawn.plot)[0])
     assert len(shown) == 24
     assert shown["n"].eq(4).all()
@@ -57,7 +59,7 @@ def test_colours_are_the_levels_and_grey_for_no_norm(norms_of, figure_entry, sma
 def test_rows_go_down_and_columns_across_in_the_datasets_order(
     norms_of, figure_entry, small_vignettes, built
 ) -> None:
-    drawn = draw([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes})
+    drawn = draw([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
     at = polygons(built(drawn.plot)[0]).reset_index(drop=True)
     at = at.assign(**small_vignettes[["sender", "recipient", "information_type"]].astype(str))
     at["principle"] = small_vignettes["transmission_principle"].astype(str).to_numpy()
@@ -77,7 +79,7 @@ def test_rows_go_down_and_columns_across_in_the_datasets_order(
 def test_the_key_shows_each_models_part(norms_of, figure_entry, small_vignettes, built, n) -> None:
     names = [f"model-{i}" for i in range(n)]
     selected = [norms_of(name, LEVELS if i else OTHER) for i, name in enumerate(names)]
-    drawn = draw(selected, figure_entry(names), {"main": small_vignettes})
+    drawn = draw(selected, figure_entry("norms", names), {"main": small_vignettes})
     layers = built(drawn.plot)
     shown = polygons(layers[0])
     assert len(shown) == 24 * n
@@ -96,17 +98,19 @@ def test_the_key_shows_each_models_part(norms_of, figure_entry, small_vignettes,
 
 
 def test_ties_are_marked_and_only_they(norms_of, figure_entry, small_vignettes, built) -> None:
-    layers = built(draw([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes}).plot)
+    layers = built(
+        draw([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes}).plot
+    )
     marks = [layer for layer in layers if "shape" in layer]
-    frame = cells([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes})
+    frame = cells([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
     assert len(marks) == 1
     assert len(marks[0]) == frame["tie"].sum() > 0
-    plain = built(draw([norms_of("a", OTHER)], figure_entry(["a"]), {"main": small_vignettes}).plot)
+    plain = built(draw([norms_of("a", OTHER)], figure_entry("norms", ["a"]), {"main": small_vignettes}).plot)
     assert not [layer for layer in plain if "shape" in layer]
 
 
 def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vignettes) -> None:
-    entry = figure_entry(["a"], pages="sender", title="Norms")
+    entry = figure_entry("norms", ["a"], pages="sender", title="Norms")
     drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
     assert [page.labels.title for page in drawn.pages] == ["Norms: a tracker", "Norms: a camera"]
     assert "n = 12 flows" in drawn.pages[1].labels.caption
@@ -114,7 +118,7 @@ def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vign
 
 
 def test_a_selection_takes_its_levels_only(norms_of, figure_entry, small_vignettes, built) -> None:
-    entry = figure_entry(["a"], select={"sender": ["a camera"], "recipient": ["a doctor"]})
+    entry = figure_entry("norms", ["a"], select={"sender": ["a camera"], "recipient": ["a doctor"]})
     drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
     assert len(polygons(built(drawn.plot)[0])) == 6
     texts = {label for layer in built(drawn.plot) if "label" in layer for label in layer["label"]}
@@ -124,7 +128,7 @@ def test_a_selection_takes_its_levels_only(norms_of, figure_entry, small_vignett
 
 
 def test_the_caption_counts_what_is_missing(norms_of, figure_entry, small_vignettes) -> None:
-    drawn = draw([norms_of("a", LEVELS)], figure_entry(["a"]), {"main": small_vignettes})
+    drawn = draw([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
     assert "n = 24 flows. Norms held: a 21 (88%)." in drawn.caption
     assert "too few valid answers 1" in drawn.caption
     assert "at least 2 valid answers, a level given by at least 50% of them" in drawn.caption
@@ -133,24 +137,30 @@ def test_the_caption_counts_what_is_missing(norms_of, figure_entry, small_vignet
 def test_nothing_selected_and_no_norm_at_all_are_figures(
     norms_of, figure_entry, small_vignettes, built
 ) -> None:
-    nobody = figure_entry(["a"], select={"sender": ["a door"]})
+    nobody = figure_entry("norms", ["a"], select={"sender": ["a door"]})
     said = draw([norms_of("a", LEVELS)], nobody, {"main": small_vignettes})
     assert "no flow has the levels selected" in said.caption
     built(said.plot)
-    none = draw([norms_of("a", [[None, None]] * 24)], figure_entry(["a"]), {"main": small_vignettes})
+    none = draw([norms_of("a", [[None, None]] * 24)], figure_entry("norms", ["a"]), {"main": small_vignettes})
     assert "No model holds any norm here" in none.caption
     assert polygons(built(none.plot)[0])["fill"].str.lower().eq(theme.NO_NORM_COLOUR).all()
 
 
 def test_several_flows_in_a_cell_are_an_error(norms_of, figure_entry, small_vignettes) -> None:
-    entry = figure_entry(["a"], rows=["transmission_principle"], columns=["recipient", "information_type"])
+    entry = figure_entry(
+        "norms", ["a"], rows=["transmission_principle"], columns=["recipient", "information_type"]
+    )
     with pytest.raises(ConfigError, match=r"sender.*have no place"):
         draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
 
 
 def test_three_models_are_an_error(norms_of, figure_entry, small_vignettes) -> None:
     with pytest.raises(ConfigError, match="room for 1, 2 or 4"):
-        draw([norms_of(m, LEVELS) for m in "abc"], figure_entry(list("abc")), {"main": small_vignettes})
+        draw(
+            [norms_of(m, LEVELS) for m in "abc"],
+            figure_entry("norms", list("abc")),
+            {"main": small_vignettes},
+        )
 
 
 # --- Shapes and places
@@ -187,7 +197,7 @@ def test_labels_fit_their_cells_up_to_the_full_heatmap_of_iot(iot_flows) -> None
     side = {f: tuple(iot_flows[f].astype("category").cat.categories) for f in iot_flows.columns[2:]}
     rows = Side(side["sender"], side["transmission_principle"])
     columns = Side(side["recipient"], side["information_type"])
-    layout = lay_out(rows, columns, 0.5, {})
+    layout = lay_out(rows, columns, 0.5, (None, None))
     for labels, pitch in ((layout.row_labels, layout.cell[1]), (layout.column_labels, layout.cell[0])):
         lines = max(label.count("\n") for label in labels) + 1
         assert lines * layout.text * LINE / 72 <= pitch * 1.03
@@ -203,12 +213,16 @@ def test_labels_fit_their_cells_up_to_the_full_heatmap_of_iot(iot_flows) -> None
 
 def test_places_by_default_and_as_named() -> None:
     factors = ["subject", "sender", "information_type", "recipient", "transmission_principle"]
-    usual = placed({}, factors)
+
+    def placed(factors: list[str], **options: Any) -> dict[str, list[str]]:
+        return NormsOptions(arms=("main",), **options).placed(factors)
+
+    usual = placed(factors)
     assert usual["rows"] == ["sender", "transmission_principle"]
     assert usual["columns"] == ["recipient", "information_type"]
-    assert placed({"pages": "sender"}, factors)["rows"] == ["transmission_principle"]
-    assert placed({"rows": ["recipient"]}, factors)["columns"] == ["information_type"]
-    assert placed({"rows": ["place"], "columns": ["purpose"]}, ["place", "purpose"])["pages"] == []
+    assert placed(factors, pages="sender")["rows"] == ["transmission_principle"]
+    assert placed(factors, rows=("recipient",))["columns"] == ["information_type"]
+    assert placed(["place", "purpose"], rows=("place",), columns=("purpose",))["pages"] == []
 
 
 def test_wrapped_text_keeps_every_letter_and_fits() -> None:
@@ -240,6 +254,6 @@ def test_the_full_heatmap_of_four_models_is_drawn_in_seconds(iot_flows, figure_e
         frame["n_p2"] = rng.choice([9, 3], len(iot_flows))
         selected.append(Selected("main", model, frame.assign(tie=rng.random(len(iot_flows)) < 0.05)))
     start = time.process_time()
-    drawn = draw(selected, figure_entry(models), {"main": iot_flows})
+    drawn = draw(selected, figure_entry("norms", models), {"main": iot_flows})
     theme.save(drawn, *(tmp_path / f"f.{kind}" for kind in ("pdf", "png", "svg", "txt")))
     assert time.process_time() - start < 20

@@ -10,7 +10,7 @@ LEVELS = [[1, 1, 1], [1, 1, -1], [1, -1, None], [None, None, None], *[[2, 2, 2]]
 
 
 def test_shares_fall_as_thresholds_rise(norms_of, figure_entry) -> None:
-    table = kept_shares([norms_of("a", LEVELS)], figure_entry(["a"]))
+    table = kept_shares([norms_of("a", LEVELS)], figure_entry("sensitivity", ["a"]))
     assert len(table) == 9
     shares = table.set_index(["line", "majority"])["kept"]
     assert shares["at least 0", "plurality"] == 22  # the tie and the flow without answers are not kept
@@ -21,13 +21,17 @@ def test_shares_fall_as_thresholds_rise(norms_of, figure_entry) -> None:
 
 def test_a_t_val_above_what_a_model_was_asked_is_left_out(norms_of, figure_entry) -> None:
     few = [[1, 1]] * 24
-    table = kept_shares([norms_of("a", LEVELS), norms_of("few", few)], figure_entry(["a", "few"]))
+    table = kept_shares(
+        [norms_of("a", LEVELS), norms_of("few", few)], figure_entry("sensitivity", ["a", "few"])
+    )
     assert set(table.loc[table["panel"] == "few", "line"]) == {"at least 0", "at least 2"}
 
 
 def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, small_vignettes, built) -> None:
     drawn = draw(
-        [norms_of(m, LEVELS) for m in ("b", "a")], figure_entry(["b", "a"]), {"main": small_vignettes}
+        [norms_of(m, LEVELS) for m in ("b", "a")],
+        figure_entry("sensitivity", ["b", "a"]),
+        {"main": small_vignettes},
     )
     lines = built(drawn.plot)[0]
     assert lines.groupby("PANEL")["color"].nunique().tolist() == [3, 3]
@@ -37,7 +41,7 @@ def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, small_vi
 
 
 def test_no_flow_at_all_is_a_figure_that_says_so(norms_of, figure_entry, small_vignettes, built) -> None:
-    entry = figure_entry(["a"], select={"sender": ["nobody"]})
+    entry = figure_entry("sensitivity", ["a"], select={"sender": ["nobody"]})
     drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
     assert "Nothing to show" in drawn.caption
     built(drawn.plot)
@@ -46,5 +50,7 @@ def test_no_flow_at_all_is_a_figure_that_says_so(norms_of, figure_entry, small_v
 @pytest.mark.parametrize("models", [1, 9])
 def test_few_and_many_models_can_be_drawn(norms_of, figure_entry, small_vignettes, built, models) -> None:
     names = [f"model-{i}" for i in range(models)]
-    drawn = draw([norms_of(m, LEVELS) for m in names], figure_entry(names), {"main": small_vignettes})
+    drawn = draw(
+        [norms_of(m, LEVELS) for m in names], figure_entry("sensitivity", names), {"main": small_vignettes}
+    )
     assert built(drawn.plot)[0]["PANEL"].nunique() == models

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,7 +51,7 @@ def test_a_box_per_model_and_arm_in_the_entrys_order(
         for arm, levels in zip(arms, (BY_TEMPLATE, BY_ORDER), strict=True)
         for m in ("b", "a")
     ]
-    entry = figure_entry(["b", "a"], arms, over="orders", by="temperature")
+    entry = figure_entry("variance", ["b", "a"], arms, over="orders", by="temperature")
     prompts = dict.fromkeys(arms, small_prompts)
     table = spreads(selected, entry, prompts)
     assert table["mean"].tolist() == [0, 0, 4, 4]
@@ -66,16 +68,19 @@ def test_a_box_per_model_and_arm_in_the_entrys_order(
 
 
 def test_arms_with_one_condition_keep_their_names(figure_entry) -> None:
-    entry = figure_entry(["a"], ("x", "y"), by="temperature")
-    entry["conditions"] = {arm: {"temperature": 0} for arm in ("x", "y")}
-    assert list(group_names(entry).values()) == ["temperature 0 (x)", "temperature 0 (y)"]
+    entry = figure_entry("variance", ["a"], ("x", "y"), by="temperature")
+    same = replace(entry, conditions={arm: {"temperature": 0} for arm in ("x", "y")})
+    assert list(group_names(same).values()) == ["temperature 0 (x)", "temperature 0 (y)"]
 
 
 def test_without_two_answers_the_figure_says_so(
     answers_of, figure_entry, small_vignettes, small_prompts, built
 ) -> None:
     drawn = draw(
-        [answers_of("a", REFUSED)], figure_entry(["a"]), {"main": small_vignettes}, {"main": small_prompts}
+        [answers_of("a", REFUSED)],
+        figure_entry("variance", ["a"]),
+        {"main": small_vignettes},
+        {"main": small_prompts},
     )
     assert "Nothing to show" in drawn.caption
     built(drawn.plot)
@@ -85,7 +90,9 @@ def test_one_model_without_numbers_is_named(
     answers_of, figure_entry, small_vignettes, small_prompts, built
 ) -> None:
     selected = [answers_of("a", REFUSED), answers_of("b", BY_ORDER)]
-    drawn = draw(selected, figure_entry(["a", "b"]), {"main": small_vignettes}, {"main": small_prompts})
+    drawn = draw(
+        selected, figure_entry("variance", ["a", "b"]), {"main": small_vignettes}, {"main": small_prompts}
+    )
     labels = [layer for layer in built(drawn.plot) if "label" in layer]
     assert labels[0]["label"].tolist() == ["none"]
 

@@ -7,8 +7,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ import pytest
 from cinorms.ask import ask_shard
 from cinorms.core import tables
 from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import ask_grid, messages
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
@@ -25,7 +26,7 @@ LIBRARY = Path(__file__).parents[3] / "workflow/lib"
 
 
 @pytest.fixture(scope="module")
-def spec(build_study: Callable[..., Study]) -> dict[str, Any]:
+def spec(build_study: Callable[..., Study]) -> Spec:
     """Return the spec of a shard of two templates of a planted respondent."""
     arm = {"dataset": "iot", "prompts": "chatgpt", "templates": 2, "select": {"sender": ["a door lock"]}}
     study = build_study({"arms": {"main": arm}})
@@ -34,7 +35,7 @@ def spec(build_study: Callable[..., Study]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def asked(
-    spec: dict[str, Any],
+    spec: Spec,
     iot_flows: pd.DataFrame,
     iot_variants: pd.DataFrame,
     tmp_path_factory: pytest.TempPathFactory,
@@ -44,7 +45,7 @@ def asked(
     tables.write(iot_flows, folder / "vignettes.parquet", tables.VIGNETTES)
     tables.write(iot_variants, folder / "variants.parquet", tables.PROMPTS)
     out = folder / "responses/main/planted-tulu-2-7b/2-of-2.parquet"
-    command = [sys.executable, "-m", "cinorms.ask", "--spec", json.dumps(spec), "--out", str(out)]
+    command = [sys.executable, "-m", "cinorms.ask", "--spec", json.dumps(spec.as_plain()), "--out", str(out)]
     command += ["--vignettes", str(folder / "vignettes.parquet")]
     command += ["--variants", str(folder / "variants.parquet"), "--log", str(folder / "logs/ask.log")]
     done = subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True)
@@ -75,7 +76,7 @@ def tables_codes(orders: pd.Series) -> list[int]:
 
 
 def test_the_command_line_writes_what_the_library_gives(
-    asked: Path, spec: dict[str, Any], iot_flows: pd.DataFrame, iot_variants: pd.DataFrame, tmp_path: Path
+    asked: Path, spec: Spec, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame, tmp_path: Path
 ) -> None:
     responses, facts = ask_shard(spec, iot_flows, iot_variants)
     tables.write(responses, tmp_path / "again.parquet", tables.RESPONSES, facts)
@@ -83,10 +84,10 @@ def test_the_command_line_writes_what_the_library_gives(
 
 
 def test_the_file_says_what_was_asked_and_shows_its_first_prompt(
-    asked: Path, spec: dict[str, Any], iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
+    asked: Path, spec: Spec, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
 ) -> None:
     facts = tables.facts(asked)
-    assert json.loads(facts["spec"]) == spec
+    assert json.loads(facts["spec"]) == spec.as_plain()
     assert facts["engine"] == "planted"
     first = tables.read(asked, tables.RESPONSES).iloc[0]
     chat = messages(
@@ -101,9 +102,9 @@ def test_the_file_says_what_was_asked_and_shows_its_first_prompt(
 
 
 def test_a_selection_that_keeps_nothing_is_one_message_and_no_file(
-    asked: Path, spec: dict[str, Any], tmp_path: Path
+    asked: Path, spec: Spec, tmp_path: Path
 ) -> None:
-    wrong = {**spec, "select": {"sender": ["a dor lock"]}}
+    wrong = {**spec.as_plain(), "select": {"sender": ["a dor lock"]}}
     command = [sys.executable, "-m", "cinorms.ask", "--spec", json.dumps(wrong)]
     command += ["--vignettes", str(asked.parents[3] / "vignettes.parquet")]
     command += ["--variants", str(asked.parents[3] / "variants.parquet")]
@@ -116,9 +117,9 @@ def test_a_selection_that_keeps_nothing_is_one_message_and_no_file(
 
 
 def test_neighbours_share_their_beginning(
-    spec: dict[str, Any], iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
+    spec: Spec, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
 ) -> None:
-    questions = Questions.of({**spec, "shard": "1-of-1"}, iot_flows, iot_variants)
+    questions = Questions.of(replace(spec, shard="1-of-1"), iot_flows, iot_variants)
     answered = np.zeros(len(questions.grid), dtype=bool)
     answered[::7] = True
     todo = questions.missing(answered)

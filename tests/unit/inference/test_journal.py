@@ -18,8 +18,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cinorms.inference.collected import Replies
-from cinorms.inference.engines.base import Keep, Questions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,9 +25,15 @@ from cinorms.ask import ask_shard, write_shard
 from cinorms.core import tables
 from cinorms.core.errors import JournalError
 from cinorms.inference import journal
-from cinorms.inference.journal import Journal, settings_of
+from cinorms.inference.collected_replies import CollectedReplies
+from cinorms.inference.engine import Keep
+from cinorms.inference.journal import NOT_SETTINGS, Journal, settings_of
+from cinorms.inference.questions import Questions
 from cinorms.inference.shards import shard_names
+from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
+
+from ...specs import make_spec
 
 #: Number of a user that owns nothing.
 NOBODY = 65_534
@@ -38,8 +42,6 @@ LIBRARY = Path(journal.__file__).parents[2]
 
 class Recording:
     """An engine that answers with the prompt itself and notes what it is asked; may stop after a while."""
-
-    journalled = True
 
     def __init__(self, chunk: int = 7, chunks: int = 10**9) -> None:
         self.chunk, self.chunks = chunk, chunks
@@ -74,23 +76,8 @@ def variants(templates: int = 4, orders: int = 2) -> pd.DataFrame:
     return list_variants("t", [f"{t} {{scenario}} {{options}}" for t in range(templates)], templates, orders)
 
 
-def spec(**changes: Any) -> dict[str, Any]:
-    return {
-        "protocol": 1,
-        "engine": "recording",
-        "model": "m",
-        "shard": "1-of-1",
-        "seed": 3,
-        "scale": "acceptability",
-        "select": {},
-        "n_templates": 4,
-        "order_method": "balanced",
-        "temperature": 0,
-        "max_tokens": 100,
-        "layout": "single",
-        "system": None,
-        **changes,
-    }
+def spec(**changes: Any) -> Spec:
+    return make_spec("recording", **{"n_templates": 4, **changes})
 
 
 def ask(
@@ -101,10 +88,10 @@ def ask(
     **changes: Any,
 ) -> pd.DataFrame:
     of = spec(**changes)
-    out = folder / f"{of['shard']}.parquet"
+    out = folder / f"{of.shard}.parquet"
     flows = vignettes() if flows is None else flows
     asked = variants() if asked is None else asked
-    write_shard(of, flows, asked, out, engine, Journal.open(folder, of))
+    write_shard(of, flows, asked, out, engine, Journal.open(folder / ".journal", of))
     return tables.read(out, tables.RESPONSES)
 
 
@@ -229,7 +216,7 @@ def test_other_settings_are_never_mixed_in(
     assert len(engine.asked) == 64
     (name,) = change
     assert (
-        f"{name} {json.dumps(spec().get(name))} instead of {json.dumps(change[name])}"
+        f"{name} {json.dumps(spec().as_plain().get(name))} instead of {json.dumps(change[name])}"
         in capsys.readouterr().out
     )
     back = Recording()
@@ -238,7 +225,7 @@ def test_other_settings_are_never_mixed_in(
 
 
 def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts() -> None:
-    assert set(spec()) - set(settings_of(spec())) == {"shard", "n_templates", "select", "order_method"}
+    assert set(spec().as_plain()) - set(settings_of(spec())) == NOT_SETTINGS
 
 
 # --- Damage
@@ -298,9 +285,9 @@ def test_the_first_reply_to_a_question_counts(tmp_path: Path) -> None:
     (part,) = parts(tmp_path)
     other = tmp_path / "other"
     ask(other, Recording(64))
-    frame = Journal.open(other, spec()).read()
+    frame = Journal.open(other / ".journal", spec()).read()
     texts = frame.set_column(3, "text", [["no" for _ in range(64)]])
-    Journal.open(tmp_path, spec()).keep(texts.cast(journal.PART))
+    Journal.open(tmp_path / ".journal", spec()).keep(texts.cast(journal.PART))
     assert len(parts(tmp_path)) == 2
     pd.testing.assert_frame_equal(ask(tmp_path, Recording()), before)
     assert part.exists()
@@ -356,11 +343,11 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
     try:
         folder = tmp_path / "responses"
         of = spec()
-        journal = Journal.open(folder, of)
+        journal = Journal.open(folder / ".journal", of)
         with journal.hold([(0, 0)]):
             (tmp_path / "ballast").write_bytes(b"x" * (2**20 - 64 * 1024))
             data = np.random.default_rng(1)
-            replies = Replies(Questions.of(of, vignettes(), variants()))
+            replies = CollectedReplies(Questions.of(of, vignettes(), variants()))
 
             def fill() -> None:
                 for _ in range(50):
@@ -408,7 +395,8 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from cinorms.inference.journal import Journal
-journal = Journal.open(Path(sys.argv[1]), {spec!r})
+from cinorms.inference.spec import Spec
+journal = Journal.open(Path(sys.argv[1]) / '.journal', Spec.from_plain({spec!r}))
 with journal.hold({places!r}):
     journal.start_run({{}})
     print("held", flush=True)
@@ -417,7 +405,7 @@ with journal.hold({places!r}):
 
 
 def hold(folder: Path, places: list[tuple[int, int]], **changes: Any) -> subprocess.Popen[str]:
-    program = HOLDER.format(spec=spec(**changes), places=places)
+    program = HOLDER.format(spec=spec(**changes).as_plain(), places=places)
     environment = {**os.environ, "PYTHONPATH": str(LIBRARY)}
     holder = subprocess.Popen(
         [sys.executable, "-c", program, str(folder)], env=environment, stdout=subprocess.PIPE, text=True
@@ -431,7 +419,7 @@ def test_an_orphaned_job_and_its_successor_do_not_ask_the_same(tmp_path: Path) -
     """Not under another split into shards either; and a killed job holds nobody up."""
     holder = hold(tmp_path, [(0, 0), (0, 1), (1, 0)], shard="1-of-3")
     try:
-        journal = Journal.open(tmp_path, spec(shard="1-of-1"))
+        journal = Journal.open(tmp_path / ".journal", spec(shard="1-of-1"))
         with (
             pytest.raises(JournalError, match=rf"another job asks the same variants.*process {holder.pid}"),
             journal.hold([(t, o) for t in range(4) for o in range(2)], patience=0.2),
@@ -451,7 +439,7 @@ def test_the_record_of_a_killed_job_says_so(tmp_path: Path) -> None:
     holder.kill()
     holder.wait()
     ask(tmp_path, Recording())
-    assert [run["status"] for run in Journal.open(tmp_path, spec()).runs()] == ["killed", "done"]
+    assert [run["status"] for run in Journal.open(tmp_path / ".journal", spec()).runs()] == ["killed", "done"]
 
 
 def test_the_journal_outlives_the_responses(tmp_path: Path) -> None:

@@ -13,22 +13,25 @@ from typing import Any
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from cinorms.inference.engines.base import Keep, Questions, make_engine
 
 import cinorms
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
+from cinorms.inference.engine import Keep
+from cinorms.inference.engine_kind import make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.provenance import gather
+from cinorms.inference.questions import Questions
 from cinorms.inference.shards import shard_names
+from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
+
+from ...specs import make_spec
 
 
 class Paid:
     """An engine that is paid a cent per reply, and refuses flow 0."""
-
-    journalled = True
 
     def ask(self, questions: Questions, todo: npt.NDArray[Any], keep: Keep) -> None:
         flow = questions.grid["flow"].to_numpy()[todo]
@@ -56,36 +59,28 @@ def vignettes(n: int = 6) -> pd.DataFrame:
     )
 
 
-def spec(engine: str = "openai", **changes: Any) -> dict[str, Any]:
-    return {
-        "protocol": 1,
-        "engine": engine,
-        "model": "m",
-        "shard": "1-of-1",
-        "seed": 3,
-        "scale": "acceptability",
-        "factors": [],
-        "select": {},
-        "n_templates": 2,
-        "order_method": "balanced",
-        "temperature": 0,
-        "max_tokens": 100,
-        "readout": "text",
-        "layout": "single",
-        "system": None,
-        **changes,
-    }
-
-
 VARIANTS = list_variants("t", ["0 {scenario} {options}", "1 {scenario} {options}"], 2, 2)
+
+
+def gather_one(files: list[str], **about: Any) -> dict[str, Any]:
+    """Return the provenance of a study that asked one model, whose journals are beside its responses."""
+    folder = Path(files[0]).parent
+    entry = {
+        "arm": "main",
+        "model": "m",
+        "planted": False,
+        "responses": files,
+        "journals": str(folder / ".journal"),
+    }
+    return gather("s", [{**entry, **about}], str(folder.parents[1] / ".spending"))
 
 
 def ask(folder: Path, shards: int) -> list[str]:
     files = []
     for shard in shard_names(shards, 4):
-        of = spec(shard=shard)
+        of = make_spec(shard=shard)
         out = folder / "responses" / "main" / "m" / f"{shard}.parquet"
-        write_shard(of, vignettes(), VARIANTS, out, Paid(), Journal.open(out.parent, of))
+        write_shard(of, vignettes(), VARIANTS, out, Paid(), Journal.open(out.parent / ".journal", of))
         files.append(str(out))
     return files
 
@@ -93,7 +88,7 @@ def ask(folder: Path, shards: int) -> list[str]:
 @pytest.mark.parametrize("shards", [1, 3])
 def test_what_is_gathered(tmp_path: Path, shards: int) -> None:
     files = ask(tmp_path, shards)
-    found = gather("s", [{"arm": "main", "model": "m", "responses": files}])
+    found = gather_one(files)
     assert json.loads(json.dumps(found)) == found
     (model,) = found["asked"]
     assert model["responses"] == model["replies_kept"] == 24
@@ -113,11 +108,11 @@ def test_what_is_gathered(tmp_path: Path, shards: int) -> None:
         assert run["device"] == "here"
         assert run["versions"]["cinorms"] == cinorms.__version__
         assert not {"host", "process", "spec"} & set(run)
-    assert gather("s", [{"arm": "main", "model": "m", "responses": files}]) == found
+    assert gather_one(files) == found
 
 
 def test_the_prompt_that_was_sent_is_shown_with_its_hash(tmp_path: Path) -> None:
-    (model,) = gather("s", [{"arm": "main", "model": "m", "responses": ask(tmp_path, 1)}])["asked"]
+    (model,) = gather_one(ask(tmp_path, 1))["asked"]
     chat = json.loads(model["example_prompt"])
     assert chat[0]["content"].startswith("0 flow 0 [")
     assert hashlib.sha256(model["example_prompt"].encode()).hexdigest() == model["example_prompt_sha256"]
@@ -126,19 +121,17 @@ def test_the_prompt_that_was_sent_is_shown_with_its_hash(tmp_path: Path) -> None
 # --- The command
 
 
-def command(
-    folder: Path, of: dict[str, Any], tuning: dict[str, Any] | None = None
-) -> subprocess.CompletedProcess[str]:
+def command(folder: Path, of: Spec, tuning: dict[str, Any] | None = None) -> subprocess.CompletedProcess[str]:
     flows = vignettes().assign(sender=pd.Categorical(["a", "b"] * 3))
     tables.write(flows, folder / "vignettes.parquet", tables.VIGNETTES)
     tables.write(VARIANTS, folder / "variants.parquet", tables.PROMPTS)
     arguments = {
-        "spec": json.dumps(of),
+        "spec": json.dumps(of.as_plain()),
         "vignettes": str(folder / "vignettes.parquet"),
         "variants": str(folder / "variants.parquet"),
         "out": str(folder / "responses/main/m/1-of-1.parquet"),
         "log": str(folder / "job.log"),
-        "tuning": "{}",
+        "tuning": json.dumps(tuning or {}),
     }
     environment = {k: v for k, v in os.environ.items() if "KEY" not in k}
     environment["PYTHONPATH"] = str(Path(cinorms.__file__).parents[1])
@@ -149,18 +142,18 @@ def command(
 
 
 def test_planted_respondents_need_no_journal(tmp_path: Path) -> None:
-    done = command(tmp_path, spec("planted", factors=["sender"], planted={}))
+    done = command(tmp_path, make_spec("planted", factors=["sender"], planted={}))
     assert done.returncode == 0, done.stderr
     assert "24 responses" in (tmp_path / "job.log").read_text()
     assert not (tmp_path / "responses/main/m/.journal").exists()
     files = [str(tmp_path / "responses/main/m/1-of-1.parquet")]
-    (model,) = gather("s", [{"arm": "main", "model": "m", "responses": files}])["asked"]
+    (model,) = gather_one(files, planted=True, journals=None)["asked"]
     assert model["planted"] is True
     assert (model["usd"], model["runs"]) == (None, [])
 
 
 def test_a_users_mistake_is_one_message(tmp_path: Path) -> None:
-    done = command(tmp_path, spec("openai", source="gpt", wrap="none"))
+    done = command(tmp_path, make_spec(source="gpt", wrap="none"), {"key_variable": "OPENAI_API_KEY"})
     assert done.returncode == 1
     assert "OPENAI_API_KEY is not set" in done.stderr
     assert "Traceback" not in done.stderr
@@ -169,4 +162,4 @@ def test_a_users_mistake_is_one_message(tmp_path: Path) -> None:
 
 def test_an_engine_that_is_not_known_is_refused() -> None:
     with pytest.raises(ConfigError, match="cannot ask the engine 'other'"):
-        make_engine(spec("other"))
+        make_engine(make_spec("other"), {}, None, None)

@@ -15,10 +15,13 @@ from cinorms.core import tables
 from cinorms.core.scales import LEVELS, SCALES
 from cinorms.core.validation import load_yaml
 from cinorms.inference.shards import shard_names
+from cinorms.inference.spec import Spec
 from cinorms.planted.respondents import Respondent, answer, describe, level_coefficients, plant
 from cinorms.planted.texts import INVALID, TextBook
 from cinorms.prompts.orders import ORDERS
 from cinorms.prompts.variants import ask_grid
+
+from ...specs import make_spec
 
 OPTIONS = SCALES["acceptability"].options
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
@@ -37,23 +40,9 @@ def flows(iot_flows: pd.DataFrame) -> pd.DataFrame:
     return iot_flows.iloc[2_592:3_456].reset_index(drop=True)
 
 
-def spec_of(planted: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    spec = {
-        "engine": "planted",
-        "model": "someone",
-        "shard": "1-of-1",
-        "seed": 2026,
-        "scale": "acceptability",
-        "factors": FACTORS,
-        "select": {},
-        "n_templates": 11,
-        "order_method": "balanced",
-        "temperature": 0,
-        "layout": "single",
-        "system": None,
-        "planted": planted,
-    }
-    return {**spec, **changes}
+def spec_of(planted: dict[str, Any], **changes: Any) -> Spec:
+    stated = {"model": "someone", "seed": 2026, "factors": FACTORS, "n_templates": 11, **changes}
+    return make_spec("planted", planted=planted, **stated)
 
 
 def ask(planted: dict[str, Any], flows: pd.DataFrame, variants: pd.DataFrame, **changes: Any) -> pd.DataFrame:
@@ -167,12 +156,13 @@ def test_what_was_planted_can_be_written_as_a_table_and_as_json(
     for planted in (norms, {"control": "uniform"}):
         table = plant(Respondent("someone", **planted), flows, FACTORS, 1)
         tables.write(table, tmp_path / "planted.parquet", tables.PLANTED)
-        facts = json.loads(json.dumps(describe(spec_of(planted), flows)))
+        facts = json.loads(json.dumps(describe(spec_of(planted).as_plain(), flows)))
         assert facts["name"] == "someone"
         assert facts["seed"] == 2026
-    assert describe(spec_of({"control": "uniform"}), flows)["coefficients"] == []
+    assert describe(spec_of({"control": "uniform"}).as_plain(), flows)["coefficients"] == []
     held = {
-        (r["factor"], r["level"]): r["coefficient"] for r in describe(spec_of(norms), flows)["coefficients"]
+        (r["factor"], r["level"]): r["coefficient"]
+        for r in describe(spec_of(norms).as_plain(), flows)["coefficients"]
     }
     assert held["recipient", "the local police"] == -2.02
 
@@ -339,7 +329,7 @@ def test_a_share_of_the_valid_answers_is_verbose(flows: pd.DataFrame, iot_varian
 
 def test_an_empty_grid_is_answered_with_nothing(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
     grid = ask_grid(flows["flow"].head(0), iot_variants, "balanced", 1)
-    assert len(answer(spec_of({"noise": 1.0}), flows.head(0), iot_variants, grid)) == 0
+    assert len(answer(spec_of({"noise": 1.0}).as_plain(), flows.head(0), iot_variants, grid)) == 0
 
 
 # --- Negative controls

@@ -253,22 +253,22 @@ def test_pairs_are_the_lower_half_of_a_square_for_each_arm() -> None:
 
 
 def test_models_are_told_by_what_was_done_to_them() -> None:
-    facts = {"family": "f", "engine": "vllm", "source": "o/n", "revision": None, "base_url": None}
+    facts = {"family": "f", "planted": False, "origin": "Hugging Face: o/n"}
     known = {
         "base": {**facts, "capacity": 7, "alignment": "none", "quantisation": "none"},
-        "both": {**facts, "capacity": 13.5, "alignment": "dpo", "quantisation": "awq", "revision": "abc"},
-        "api": {**facts, "capacity": None, "alignment": "rlhf", "quantisation": "none", "engine": "openai"},
+        "both": {**facts, "capacity": 13.5, "alignment": "dpo", "quantisation": "awq", "origin": "elsewhere"},
+        "api": {**facts, "capacity": None, "alignment": "rlhf", "quantisation": "none", "origin": "OpenAI"},
     }
     table = models([], make_entry("printed", "models", {}, registry=known))
     assert cells(table)[1:] == [
         ["base", "f", "7B", "Base", "Hugging Face: o/n"],
-        ["both", "f", "13.5B", "DPO + AWQ", "Hugging Face: o/n, revision abc"],
+        ["both", "f", "13.5B", "DPO + AWQ", "elsewhere"],
         ["api", "f", "NA", "RLHF", "OpenAI"],
     ]
     assert optimisation(None, None) == "Base"
     assert PLANTED_MARK not in table.notes
     planted = models(
-        [], make_entry("printed", "models", {}, registry={"x": {**known["base"], "engine": "planted"}})
+        [], make_entry("printed", "models", {}, registry={"x": {**known["base"], "planted": True}})
     )
     assert planted.notes[-1] == PLANTED_MARK
     check_latex(table)

@@ -14,11 +14,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinorms.analyses.deltas import mean_delta
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.rounding import rounded
 from cinorms.core.validation import load_yaml
-from cinorms.entries.entry import Selected
 from cinorms.prompts.variants import list_variants
 from cinorms.published import releases
 from cinorms.published.releases import load_release
@@ -422,36 +420,6 @@ def test_the_printed_numbers_are_those_of_the_tables_typed_from_the_paper():
 
 
 # --- what the replication brought with it
-
-
-def delta_entry(models, between):
-    design = {"factors": ["a"], "expected_range": between}
-    needed = {"t_val": dict.fromkeys(models, 30), "t_maj": "plurality", "consensus": "strict"}
-    return {"arms": ["c"], "design": {"c": design}, **needed}
-
-
-def test_mean_delta_is_the_mean_answer_less_the_expected_value():
-    norms = pd.DataFrame({"flow": [0, 1, 2, 3], "mean": [1.0, -2.0, 0.5, np.nan], "n_valid": [3, 1, 3, 0]})
-    other = norms.assign(mean=[0.1, 0.1, 0.1, 0.1], n_valid=1)
-    vignettes = pd.DataFrame(
-        {"flow": [0, 1, 2, 3, 4], "a": list("vwxyz"), "expected": [0.0, -50.0, np.nan, 10.0, 20.0]}
-    )
-    selected = [Selected("c", "far", norms), Selected("c", "near", other)]
-    entry = delta_entry(["far", "near"], [-100, 100])
-    table = mean_delta(selected, entry, {"c": vignettes}).set_index("model")
-    assert table.loc["far", "mean_signed"] == pytest.approx(((50 - 0) + (-100 + 50)) / 2)
-    assert table.loc["far", "mean_absolute"] == pytest.approx(50)
-    assert table.loc["far", ["n", "n_missing", "status"]].tolist() == [2, 2, "ok"]
-    assert table.loc["near", "mean_signed"] == pytest.approx((5 + 55 - 5) / 3)
-    assert table["from_zero"].tolist() == [1, 2]
-
-
-def test_mean_delta_of_nothing_is_a_row_without_a_number():
-    norms = pd.DataFrame({"flow": [0], "mean": [np.nan], "n_valid": [0]})
-    vignettes = pd.DataFrame({"flow": [0], "a": ["v"], "expected": [np.nan]})
-    table = mean_delta([Selected("c", "m", norms)], delta_entry(["m"], None), {"c": vignettes})
-    assert table["mean_signed"].isna().all()
-    assert table.loc[0, "status"] != "ok"
 
 
 def test_the_statsmodels_estimator_does_not_depend_on_the_order_of_levels():

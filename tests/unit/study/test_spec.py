@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,8 @@ from cinorms.study.root import Root
 from cinorms.study.spec import make_spec, make_tuning, shards_of
 from cinorms.study.study import Study
 
+from ...specs import make_model
+
 Build = Callable[..., Study]
 
 ARM = {"dataset": "iot", "prompts": "chatgpt"}
@@ -22,13 +23,13 @@ MODELS = ["gpt-4o-mini", "tulu-2-7b", "llama-3.1-8b-instruct"]
 
 
 def spec(study: Study, model: str = "tulu-2-7b") -> dict[str, Any]:
-    return make_spec(study, "main", model, "1-of-1")
+    return make_spec(study, "main", model, "1-of-1").as_plain()
 
 
 def study_of(build_study: Build, registry: dict[str, Any] | None = None, **arm: Any) -> Study:
     study = build_study({"models": MODELS, "arms": {"main": {**ARM, **arm}}})
     for model, changes in (registry or {}).items():
-        study.registry[model].update(changes)
+        study.registry[model] = make_model(model, **{**study.registry[model].stated, **changes})
     return study
 
 
@@ -113,9 +114,12 @@ def test_what_a_run_costs_and_where_it_runs_leave_the_spec(build_study: Build) -
 
 def test_what_changes_no_response_reaches_the_engine_beside_the_spec(build_study: Build) -> None:
     study = study_of(build_study, {"tulu-2-7b": {"gpus": 4, "max_model_len": 700, "shards": 2}})
-    assert make_tuning(study, "tulu-2-7b") == {"gpus": 4, "max_model_len": 700}
+    journals = "results/s/responses/main/tulu-2-7b/.journal"
+    tuning = make_tuning(study, "main", "tulu-2-7b", "1-of-2", "results/s/responses")
+    assert tuning == {"journal": journals, "gpus": 4, "max_model_len": 700}
     assert not {"gpus", "max_model_len"} & set(spec(study))
-    api = make_tuning(study, "gpt-4o-mini")
+    api = make_tuning(study, "main", "gpt-4o-mini", "1-of-1", "results/s/responses")
+    assert (api["spending"], api["job"]) == ("results/s/responses/.spending", "main.gpt-4o-mini.1-of-1")
     assert (api["mode"], api["key_variable"]) == ("live", "OPENAI_API_KEY")
     assert json.loads(json.dumps(api)) == api
 
@@ -136,7 +140,7 @@ def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(bui
 
 
 def test_the_registry_says_when_gpt_4o_mini_leaves_the_api(root: Root) -> None:
-    assert "14 January 2027" in load_registry(root)["gpt-4o-mini"]["note"]
+    assert "14 January 2027" in str(load_registry(root)["gpt-4o-mini"].settings.note)
 
 
 def test_the_papers_wrapper_and_layout_are_the_models_own(build_study: Build) -> None:
@@ -157,21 +161,22 @@ def test_a_wrapper_that_an_arm_names_goes_before_the_registrys(build_study: Buil
 
 def test_a_planted_spec_holds_the_coefficients_and_what_the_entry_says_instead(build_study: Build) -> None:
     study = build_study()
-    before = copy.deepcopy(study.registry)
-    study.registry["planted-gpt-4o-mini"]["planted"]["shift"] = 0.25
-    made = make_spec(study, "main", "planted-gpt-4o-mini", "1-of-1")["planted"]
+    before = study.registry["planted-gpt-4o-mini"].stated
+    changed = {**before, "planted": {**before["planted"], "shift": 0.25}}
+    study.registry["planted-gpt-4o-mini"] = make_model("planted-gpt-4o-mini", **changed)
+    made = spec(study, "planted-gpt-4o-mini")["planted"]
     assert made["coefficients"]["transmission_principle"]["if owner has given consent"] == 12.43
     assert (made["shift"], made["noise"], len(made["thresholds"])) == (0.25, 0.4, 4)
     assert "norms" not in made
     assert "title" not in made
-    assert before["planted-gpt-4o-mini"]["planted"]["norms"] == "gpt-4o-mini"  # nothing was taken out
+    assert before["planted"]["norms"] == "gpt-4o-mini"  # nothing was taken out
 
 
 def test_every_planted_model_of_the_registry_is_a_respondent(build_study: Build, root: Root) -> None:
-    planted = [name for name, entry in load_registry(root).items() if entry["engine"] == "planted"]
+    planted = [name for name, entry in load_registry(root).items() if entry.kind.planted]
     study = build_study({"models": planted})
     for model in planted:
-        respondent = respondent_of(make_spec(study, "main", model, "1-of-1"))
+        respondent = respondent_of(spec(study, model))
         assert respondent.name == model
         assert sum(respondent.invalid.values()) < 0.3
 

@@ -21,22 +21,16 @@ from hypothesis import strategies as st
 from cinorms.core.errors import ConfigError
 from cinorms.core.scales import SCALES
 from cinorms.prompts.paraphrase import generate
+from cinorms.prompts.paraphrase.chat_models import VllmParaphraser
 from cinorms.prompts.paraphrase.checks import LENGTHS, fault_of, wording
 from cinorms.prompts.paraphrase.generate import freeze, make_request
-from cinorms.prompts.paraphrase.paraphrasers import (
-    CLOSINGS,
-    OPENINGS,
-    Ask,
-    ParaphraseError,
-    PlantedParaphraser,
-    Reply,
-    VllmParaphraser,
-    candidates_in,
-    open_paraphraser,
-    told,
-)
+from cinorms.prompts.paraphrase.paraphraser import Ask, Candidates, ParaphraseError, candidates_in, told
+from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
 from cinorms.prompts.paraphrase.pegasus import NAMES, combine, protect, restore, sentences
+from cinorms.prompts.paraphrase.planted_rewordings import CLOSINGS, OPENINGS, PlantedParaphraser
 from cinorms.prompts.prompt_sets import PLACEHOLDERS, digest, load_prompt_set, part_path
+
+from ....specs import make_model
 
 ORIGINAL = "Please indicate how acceptable this scenario is: {scenario}. Answer with one of: {options}"
 GOOD = [
@@ -71,9 +65,7 @@ def write_declared(folder: Path, **changes: Any) -> Path:
     return path
 
 
-REGISTRY = {
-    "a-model": {"engine": "vllm", "family": "f", "source": "org/model", "revision": "abc", "rates": {}}
-}
+REGISTRY = {"a-model": make_model("a-model", engine="vllm", source="org/model", revision="abc", rates={})}
 
 
 def request_for(path: Path) -> dict[str, Any]:
@@ -90,11 +82,11 @@ class Scripted:
         self.rounds = list(rounds)
         self.asked: list[Ask] = []
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask: Ask) -> Candidates:
         self.asked.append(ask)
         if not self.rounds:
             raise ParaphraseError("the line is dead")
-        return Reply(tuple(self.rounds.pop(0)), {"model": "scripted-1"})
+        return Candidates(tuple(self.rounds.pop(0)), {"model": "scripted-1"})
 
 
 @pytest.fixture
@@ -184,7 +176,7 @@ def test_wording_is_stable_and_blind_to_capitals_and_punctuation(text: str) -> N
 def test_every_planted_rewording_is_valid_beside_all_others(folder: Path, scale: str) -> None:
     name = {"acceptability": "chatgpt", "agreement": "confaide"}[scale]
     original = load_prompt_set(folder / f"resources/prompts/{name}.yaml").templates[0]
-    every = PlantedParaphraser().ask(Ask((original,), 99, scale, 1, seed=3)).candidates
+    every = PlantedParaphraser().ask(Ask((original,), 99, scale, 1, seed=3)).texts
     assert len(every) == len(OPENINGS[scale]) * len(CLOSINGS) == 36
     taken = [original]
     for candidate in every:
@@ -574,7 +566,7 @@ def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch: 
     }
     ask = Ask((ORIGINAL,), 3, "acceptability", 0.7, 11)
     reply = open_paraphraser(entry, None, None).ask(ask)
-    assert reply.candidates == tuple(GOOD)
+    assert reply.texts == tuple(GOOD)
     assert fake.calls["settings"] == {
         "model": "org/model",
         "revision": "abc",
@@ -698,7 +690,7 @@ def test_a_server_that_knows_no_seed_is_asked_without_one(server: Server) -> Non
     server.replies = [refusal, "\n".join(GOOD), GOOD[0]]
     paraphraser = open_paraphraser(openai_entry(server), None, None)
     reply = paraphraser.ask(ASK)
-    assert reply.candidates == tuple(GOOD)
+    assert reply.texts == tuple(GOOD)
     assert reply.reported["seed"] == "refused by the server"
     paraphraser.ask(ASK)
     assert ["seed" in body for body in server.bodies] == [True, False, False]
@@ -728,7 +720,7 @@ def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server: Server) 
 )
 def test_a_reply_without_text_is_an_empty_candidate(server: Server, choices: list[Any]) -> None:
     server.replies = [(200, {**completion("", "m"), "choices": choices})]
-    assert open_paraphraser(openai_entry(server), None, None).ask(ASK).candidates == ("",)
+    assert open_paraphraser(openai_entry(server), None, None).ask(ASK).texts == ("",)
 
 
 @needs_openai
@@ -739,7 +731,7 @@ def test_a_missing_key_names_the_variable_that_should_hold_it() -> None:
 
 def test_a_server_of_ones_own_is_not_given_openais_key(tmp_path: Path) -> None:
     def variable(**entry: Any) -> str | None:
-        registry = {"a-model": {"engine": "openai", "source": "s", **entry}}
+        registry = {"a-model": make_model("a-model", engine="openai", source="s", **entry)}
         return make_request(load_prompt_set(write_declared(tmp_path)), registry)["key_variable"]
 
     assert variable() == "OPENAI_API_KEY"

@@ -69,9 +69,9 @@ def test_the_numbers_of_the_page_are_those_of_r_and_of_this_package() -> None:
     factors, baselines = ["sender", "recipient", "order"], {"sender": "lock"}
     plain = pd.read_csv(reference / "clm_reference.csv").query("model == 'logit'").set_index("parameter")
     mixed = pd.read_csv(reference / "clmm_reference.csv").query("model == 'agq9'").set_index("parameter")
-    fits = (
-        clm.fit_clm(data, "level", factors, baselines),
-        clm.fit_clmm(data, "level", factors, "flow", baselines, nodes=9),
+    tables = (
+        clm.fit_clm(data, "level", factors, baselines).coefficients,
+        clm.fit_clmm(data, "level", factors, "flow", baselines, nodes=9).coefficients,
     )
     rows = re.findall(r"^\| `(\w+)` (\w+) \|(.*)\|$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert len(rows) == 7
@@ -80,8 +80,8 @@ def test_the_numbers_of_the_page_are_those_of_r_and_of_this_package() -> None:
         columns = ["estimate", "std_err"]
         of_r = [table.loc[factor + level, column] for table in (plain, mixed) for column in columns]
         own = [
-            fit.coefficients.query("factor == @factor and level == @level").iloc[0][column]
-            for fit in fits
+            fit.set_index(["factor", "level"]).loc[(factor, level), column]
+            for fit in tables
             for column in columns
         ]
         assert shown == pytest.approx(of_r, abs=6e-7)

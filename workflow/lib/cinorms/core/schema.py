@@ -119,6 +119,8 @@ def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
     if {"type": "number"} in options:
         options = [option for option in options if option != {"type": "integer"}]
     nullable = {"type": "null"} in schema["anyOf"]
+    if len(options) > 1 and all(option.keys() == {"type"} for option in options):
+        return {"type": [*(option["type"] for option in options), *(["null"] if nullable else [])], **rest}
     if len(options) > 1 or "anyOf" in options[0]:
         listed = options if len(options) > 1 else options[0]["anyOf"]
         return {"anyOf": [*listed, {"type": "null"}] if nullable else listed, **rest}

@@ -145,9 +145,9 @@ def _shown(value: object) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def _order(error: Any) -> tuple[int, str]:
-    # A key that is not known explains more than the key then found missing beside it.
-    return (error.validator != "additionalProperties", error.json_path)
+def _order(error: Any) -> tuple[bool, str, bool]:
+    # A key that is not known explains more than the key then found missing beside it, a wrong type more than a bound.
+    return (error.validator != "additionalProperties", error.json_path, error.validator != "type")
 
 
 def _where(error: Any, prefix: str) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from cinorms.core.schema import Distinct, LeftOut, Value, schema_of
+from cinorms.core.schema import Distinct, LeftOut, Number, Value, schema_of
 
 #: A list of names, at least one, none twice.
 Names = Annotated[Distinct[str], Field(min_length=1)]
@@ -18,7 +18,7 @@ Names = Annotated[Distinct[str], Field(min_length=1)]
 Select = dict[str, Annotated[Names, Field(description="Levels of this factor to keep.")]]
 #: A number of valid answers, and a share of them that must agree.
 TVal = Annotated[int, Field(ge=0)]
-TMaj = Annotated[float, Field(gt=0, le=1)] | Literal["plurality"]
+TMaj = Annotated[Number, Field(gt=0, le=1)] | Literal["plurality"]
 
 
 class Options(Value):
@@ -39,7 +39,7 @@ class Options(Value):
         }
 
     def check(self, place: Any) -> None:
-        """Raise ``ConfigError`` for what only the study can tell: names, levels, files. ``place``: `study.entry_place.EntryPlace`.
+        """Raise ``ConfigError`` for what only the study can tell: names, levels, files. It gets an `EntryPlace`.
 
         A kind's own options extend it, and call that of the class they extend.
         """

@@ -13,6 +13,7 @@ from pydantic import Field
 from cinorms.analyses.deltas import bias_of_flows
 from cinorms.analyses.factors import add_factors
 from cinorms.analyses.options import Expects
+from cinorms.core import scales
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -35,6 +36,8 @@ from cinorms.study.entry_place import EntryPlace
 OVERALL = "all flows"
 #: Beyond so many flows in a box their points would cover it.
 MOST_POINTS = 300
+#: Means have two decimals where the range of the points is no wider than this, else one.
+FEW_POINTS = 10
 #: What a delta is of, as the axis and the caption say it.
 _HELD = {"norms": ("norm", "norm"), "means": ("mean answer", "mean of all valid answers")}
 
@@ -98,7 +101,7 @@ def draw(
 def _range(entry: Entry[DeltaOptions]) -> tuple[float, float] | None:
     """Return the range of the points that the deltas of the first arm are counted in; None: of levels."""
     points = entry.options.embedding
-    return entry.design[entry.arms[0]].expected_range or ((points[0], points[-1]) if points else None)
+    return (points[0], points[-1]) if points else entry.design[entry.arms[0]].expected_range
 
 
 def _unit(entry: Entry[DeltaOptions]) -> str:
@@ -109,7 +112,8 @@ def _unit(entry: Entry[DeltaOptions]) -> str:
 
 def _said(placed: pd.DataFrame, entry: Entry[DeltaOptions], arms: bool) -> str:
     whole = placed[placed["panel"] == placed["panel"].cat.categories[0]]
-    digits = ".1f" if _range(entry) else ".2f"
+    low, high = _range(entry) or (scales.LEVELS[0], scales.LEVELS[-1])
+    digits = ".1f" if high - low > FEW_POINTS else ".2f"
     means = ", ".join(
         f"{row}{f' ({group})' if arms else ''} {mean:+{digits}} (n = {n:,})" if n else f"{row} none"
         for row, group, mean, n in whole[["row", "group", "mean", "n"]].itertuples(index=False)

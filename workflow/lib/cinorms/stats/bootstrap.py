@@ -9,7 +9,7 @@ row and column order.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,10 @@ import pandas as pd
 
 from cinorms.core import scales
 from cinorms.core.errors import ConfigError
+from cinorms.stats.resampling import FEWEST, Resample, check_resample, draw_weights, interval
 
 Floats = npt.NDArray[np.float64]
-Resample = Literal["both", "variants"]
 
-#: Fewest variants (or, if drawn, flows) that an interval is given for.
-FEWEST = 2
 _CHUNK = 1024
 
 
@@ -71,7 +69,7 @@ def _means_table(
         n_flows, n_answers = int(member[i].sum()), int(valid[member[i] > 0].sum())
         status = _why_none(levels, n_flows, n_answers, resample)
         mean = float(np.nansum(levels.to_numpy()[member[i] > 0])) / n_answers if n_answers else np.nan
-        numbers = _summary(replicates[:, i], confidence) if status == "ok" else (np.nan,) * 3
+        numbers = interval(replicates[:, i], confidence) if status == "ok" else (np.nan,) * 3
         rows.append((name, mean, *numbers, n_flows, n_answers, status))
     columns = ["group", "estimate", "std_err", "low", "high", "n_flows", "n_answers", "status"]
     return pd.DataFrame(rows, columns=columns)
@@ -104,7 +102,7 @@ def contrasts(
         status = next((s for s in means.loc[[baseline, name], "status"] if s != "ok"), "ok")
         difference = float(means["estimate"].iloc[i] - means["estimate"].iloc[base])
         gaps = replicates[:, i] - replicates[:, base]
-        numbers = _summary(gaps, confidence) if status == "ok" else (np.nan,) * 3
+        numbers = interval(gaps, confidence) if status == "ok" else (np.nan,) * 3
         rows.append((name, baseline, difference, *numbers, status))
     columns = ["group", "baseline", "estimate", "std_err", "low", "high", "status"]
     return pd.DataFrame(rows, columns=columns)
@@ -133,7 +131,7 @@ def model_contrast(
     if status == "ok":
         first, second = (_replicates(m, one, seed, resample, draws)[:, 0] for m in (a, b))
         estimate = float(np.nanmean(a.to_numpy()) - np.nanmean(b.to_numpy()))
-        numbers = (estimate, *_summary(first - second, confidence))
+        numbers = (estimate, *interval(first - second, confidence))
     columns = ["estimate", "std_err", "low", "high", "n_flows", "n_variants", "status"]
     return pd.DataFrame([(*numbers, len(flows), len(variants), status)], columns=columns)
 
@@ -150,7 +148,7 @@ def flow_intervals(
     """
     levels = _sorted(levels)
     x = levels.to_numpy()
-    weights = _weights(np.random.default_rng(seed), x.shape[1], draws)
+    weights = draw_weights(np.random.default_rng(seed), x.shape[1], draws)
     parts = [_flow_chunk(x[i : i + _CHUNK], weights, confidence) for i in range(0, len(x), _CHUNK)]
     names = ["estimate", "std_err", "low", "high", "stability", "n_valid"]
     numbers = np.concatenate(parts) if parts else np.zeros((0, len(names)))
@@ -214,28 +212,19 @@ def _prepare(levels: pd.DataFrame, groups: pd.Series[Any] | None) -> tuple[pd.Da
     return levels, names, np.array([(keys == name).astype(np.float64) for name in names])
 
 
-def _weights(rng: np.random.Generator, n: int, draws: int) -> Floats:
-    """Return how often each of n units is drawn, in ``draws`` samples of n with replacement."""
-    if n == 0:
-        return np.zeros((draws, 0))
-    drawn = rng.integers(n, size=(draws, n)) + n * np.arange(draws)[:, None]
-    return np.bincount(drawn.ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)
-
-
 def _replicates(levels: pd.DataFrame, member: Floats, seed: int, resample: Resample, draws: int) -> Floats:
     """Return draws x groups means; NaN where a draw holds no answer of the group."""
-    if resample not in ("both", "variants"):
-        raise ConfigError(f"resample '{resample}': choose 'both' or 'variants'")
+    check_resample(resample)
     x = levels.to_numpy()
     valid = (~np.isnan(x)).astype(np.float64)
     x = np.nan_to_num(x)
     by_variant, by_flow = np.random.default_rng(seed).spawn(2)
-    variants = _weights(by_variant, x.shape[1], draws)
+    variants = draw_weights(by_variant, x.shape[1], draws)
     out = np.empty((draws, len(member)))
     for start in range(0, draws, _CHUNK):
         part = slice(start, min(start + _CHUNK, draws))
         n = part.stop - part.start
-        flows = _weights(by_flow, x.shape[0], n) if resample == "both" else np.ones((1, x.shape[0]))
+        flows = draw_weights(by_flow, x.shape[0], n) if resample == "both" else np.ones((1, x.shape[0]))
         for i, group in enumerate(member):
             inside = group > 0
             top = ((flows[:, inside] @ x[inside]) * variants[part]).sum(axis=1)
@@ -252,10 +241,3 @@ def _why_none(levels: pd.DataFrame, n_flows: int, n_answers: int, resample: Resa
     if levels.shape[1] < FEWEST:
         return "one_variant"
     return "one_flow" if resample == "both" and n_flows < FEWEST else "ok"
-
-
-def _summary(replicates: Floats, confidence: float) -> tuple[float, float, float]:
-    tail = (1 - confidence) / 2
-    found = replicates[~np.isnan(replicates)]
-    low, high = np.quantile(found, [tail, 1 - tail])
-    return float(found.std(ddof=1)), float(low), float(high)

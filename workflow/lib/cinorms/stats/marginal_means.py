@@ -21,13 +21,12 @@ import pandas as pd
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms.assessment import divide
-from cinorms.stats.bootstrap import FEWEST, Resample
+from cinorms.stats.resampling import FEWEST, Resample, check_resample, draw_weights, interval
+from cinorms.vignettes.factors import JOINT
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-#: Joins the names and the levels of linked factors.
-JOINT = " + "
 _CHUNK = 256
 
 
@@ -240,8 +239,7 @@ def _replicates(
     cells: _Cells, bases: Sequence[int | None], seed: int, resample: Resample, draws: int
 ) -> list[Floats]:
     """Return, per factor, draws x levels: the marginal means drawn, or the effects against its base."""
-    if resample not in ("both", "variants"):
-        raise ConfigError(f"resample '{resample}': choose 'both' or 'variants'")
+    check_resample(resample)
     by_variant, *by_context = np.random.default_rng(seed).spawn(1 + len(bases))
     grids = [cells.grid(i) for i in range(len(bases))]
     parts: list[list[Floats]] = [[] for _ in bases]
@@ -249,12 +247,12 @@ def _replicates(
     sums = np.nan_to_num(cells.means).T
     for start in range(0, draws, _CHUNK):
         n = min(_CHUNK, draws - start)
-        weight = _weights(by_variant, cells.means.shape[1], n)
+        weight = draw_weights(by_variant, cells.means.shape[1], n)
         # A draw of the variants may hold none of a cell's valid answers; the cell is then not there.
         drawn = divide(weight @ sums, weight @ valid)
         for grid, base, rng, part in zip(grids, bases, by_context, parts, strict=True):
             contexts = grid.shape[1]
-            of_context = _weights(rng, contexts, n) if resample == "both" else np.ones((n, contexts))
+            of_context = draw_weights(rng, contexts, n) if resample == "both" else np.ones((n, contexts))
             part.append(_averages(drawn, grid, base, of_context))
     return [np.concatenate(part) for part in parts]
 
@@ -274,12 +272,6 @@ def _averages(drawn: Floats, grid: Ints, base: int | None, weight: Floats) -> Fl
     return divide(np.einsum("dlc,dc->dl", table, weight), np.einsum("dlc,dc->dl", there, weight))
 
 
-def _weights(rng: np.random.Generator, n: int, draws: int) -> Floats:
-    """Return how often each of n units is drawn, in ``draws`` samples of n with replacement."""
-    drawn = rng.integers(max(n, 1), size=(draws, n)) + n * np.arange(draws)[:, None]
-    return np.bincount(drawn.ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)
-
-
 def _interval(
     cells: _Cells, drawn: Floats, n: int, resample: Resample, confidence: float, status: str, reason: str
 ) -> dict[str, Any]:
@@ -291,10 +283,8 @@ def _interval(
     if variants < FEWEST and (resample == "variants" or n < FEWEST):
         why = f"{variants} variant and {n} contexts give no spread to draw from"
         return none | {"status": "no_interval", "reason": f"{reason}; {why}" if reason else why}
-    tail = (1 - confidence) / 2
-    found = drawn[~np.isnan(drawn)]
-    low, high = np.quantile(found, [tail, 1 - tail])
-    return none | {"std_err": float(found.std(ddof=1)), "conf_low": float(low), "conf_high": float(high)}
+    std_err, low, high = interval(drawn, confidence)
+    return none | {"std_err": std_err, "conf_low": low, "conf_high": high}
 
 
 def _mean_status(n: int, missing: int, alone: bool) -> tuple[str, str]:

@@ -24,7 +24,7 @@ import pandas as pd
 
 from cinorms.core.errors import ConfigError
 from cinorms.stats import bootstrap, pvalues
-from cinorms.stats.bootstrap import Resample
+from cinorms.stats.resampling import FEWEST, Resample, check_resample
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,8 +108,7 @@ def label_swap(
 
     One row: n_flows, n_units, estimate, p, log10_p, p_text, p_smallest, status, reason; see `compare`.
     """
-    if resample not in ("both", "variants"):
-        raise ConfigError(f"resample '{resample}': choose 'both' or 'variants'")
+    check_resample(resample)
     a, b = paired_cells(a, b, templates)
     row = _swap_row((a - b).to_numpy(), seed, resample, draws)
     return pvalues.add_columns(pd.DataFrame([row]), corrections=False)
@@ -165,9 +164,9 @@ def _swap_row(d: Floats, seed: int, resample: Resample, draws: int) -> dict[str,
     if d.size == 0:
         return row | {"status": "no_flows", "reason": "no flow and wording was answered by both models"}
     row["estimate"] = float(np.nanmean(d))
-    if n_units < bootstrap.FEWEST:
+    if n_units < FEWEST:
         return row | {"status": "one_variant", "reason": "one wording says nothing about others"}
-    if resample == "both" and n_flows < bootstrap.FEWEST:
+    if resample == "both" and n_flows < FEWEST:
         return row | {"status": "one_flow", "reason": "one flow says nothing about others"}
     if not np.nansum(np.abs(d)):
         return row | {"status": "no_differences", "reason": "the models never differ in a common cell"}

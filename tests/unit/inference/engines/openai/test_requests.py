@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 
 import cinorms
 from cinorms.core.errors import ConfigError
-from cinorms.inference.engines.openai.api import Endpoint, Failure, judge_status, read_reply, refusal
+from cinorms.inference.engines.openai.endpoint import Endpoint, Failure, judge_status, read_reply, refusal
 from cinorms.inference.engines.openai.spending import CapReached, Spending, spent_in
 
+from .....specs import make_spec
+
 CHAT = [{"role": "user", "content": "Is it? ä"}]
-SPEC = {"model": "m", "source": "gpt-x", "temperature": 0, "max_tokens": 100, "seed": 5}
+SPEC = {"source": "gpt-x", "seed": 5}
 
 
 def body(**changes: Any) -> dict[str, Any]:
-    return Endpoint({**SPEC, **changes}, {}, None).body(CHAT)
+    return Endpoint(make_spec(**{**SPEC, **changes}), {}, None).body(CHAT)
 
 
 def test_requests() -> None:
@@ -39,15 +41,17 @@ def test_requests() -> None:
 
 
 def test_the_key_is_not_shown_with_the_endpoint() -> None:
-    assert "sk-secret" not in repr(Endpoint(SPEC, {}, "sk-secret"))
+    assert "sk-secret" not in repr(Endpoint(make_spec(**SPEC), {}, "sk-secret"))
 
 
 def test_most_input_is_an_upper_bound() -> None:
-    assert Endpoint(SPEC, {}, None).most_input(CHAT) >= len("Is it? ä".encode()) + 4
+    assert Endpoint(make_spec(**SPEC), {}, None).most_input(CHAT) >= len("Is it? ä".encode()) + 4
 
 
 def test_openai_is_imported_only_when_it_is_asked() -> None:
-    program = "import sys, cinorms.ask, cinorms.inference.engines.openai.api; print('openai' in sys.modules)"
+    program = (
+        "import sys, cinorms.ask, cinorms.inference.engines.openai.endpoint; print('openai' in sys.modules)"
+    )
     library = Path(cinorms.__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-c", program],

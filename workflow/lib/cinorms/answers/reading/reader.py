@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cinorms.answers.reading.asked_text import AskedText
 from cinorms.answers.reading.normalise import fixed_wording
-from cinorms.answers.reading.response import Reply
 from cinorms.answers.reading.rules import EXACT_RULES, RULES
 from cinorms.core.errors import ConfigError
 from cinorms.core.scales import Scale
@@ -44,9 +44,9 @@ def read_text(
     check_offer(scale, offered, order)
     if text is None:
         return Reading(None, "error", "no_text")
-    reply = Reply(text, scale, finish_reason, offered, prompt_words, order)
+    asked = AskedText(text, scale, finish_reason, offered, prompt_words, order)
     for rule in RULES:
-        verdict = rule(reply)
+        verdict = rule(asked)
         if verdict is not None:
             status, level = verdict
             return Reading(level, status, rule.__name__)

@@ -1,6 +1,6 @@
 """The rules that read one text, in their order; the first that decides wins.
 
-Each takes a ``Reply`` and returns ``(status, level)``, or None to leave it to the next rule. The name of
+Each takes a ``AskedText`` and returns ``(status, level)``, or None to leave it to the next rule. The name of
 the function is the name of the rule in the answers table. First come whole answers, then answers inside a
 text, then texts that decline or ask, then what is unclear, and last what holds no answer.
 """
@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
+from cinorms.answers.reading.asked_text import AskedText, introduces, numbers, plain
 from cinorms.answers.reading.context import has_denial_mark
 from cinorms.answers.reading.mentions import Mention, decorated
 from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
-from cinorms.answers.reading.response import Reply, introduces, numbers, plain
 from cinorms.answers.reading.symbols import chosen_symbols, shown_option
 from cinorms.answers.reading.words import Token, heads_and_tails, vocabulary
 from cinorms.core.scales import LEVELS, SCALES
@@ -30,109 +30,109 @@ def _level(option: int | None) -> Verdict:
 # --- whole answers ----------------------------------------------------------------------------------------
 
 
-def engine_error(reply: Reply) -> Verdict | None:
+def engine_error(asked: AskedText) -> Verdict | None:
     """Call it an error where the engine reported one, the provider's filter too: it is no answer of the model."""
-    return ("error", None) if reply.finish_reason == "error" else None
+    return ("error", None) if asked.finish_reason == "error" else None
 
 
-def exact(reply: Reply) -> Verdict | None:
+def exact(asked: AskedText) -> Verdict | None:
     """Take a text that is an option, case and outer white space aside."""
-    text = reply.raw.strip().lower()
-    return _level(reply.scale.options.index(text)) if text in reply.scale.options else None
+    text = asked.raw.strip().lower()
+    return _level(asked.scale.options.index(text)) if text in asked.scale.options else None
 
 
-def unfinished_thinking(reply: Reply) -> Verdict | None:
+def unfinished_thinking(asked: AskedText) -> Verdict | None:
     """Call it truncated where a reasoning model was still thinking: an option it weighed is no answer."""
-    return ("truncated", None) if reply.still_thinking else None
+    return ("truncated", None) if asked.still_thinking else None
 
 
-def empty(reply: Reply) -> Verdict | None:
+def empty(asked: AskedText) -> Verdict | None:
     """Call it empty where nothing is left: white space, chat-template marks, thinking without an answer."""
-    if reply.said:
+    if asked.turn:
         return None
-    return ("truncated", None) if reply.cut else ("empty", None)
+    return ("truncated", None) if asked.cut else ("empty", None)
 
 
-def no_words(reply: Reply) -> Verdict | None:
+def no_words(asked: AskedText) -> Verdict | None:
     """Call it nonsense where no word is left: signs only, or nothing but the prompt's own wording."""
-    if re.search(r"[^\W_]", reply.body):
+    if re.search(r"[^\W_]", asked.body):
         return None
-    return ("truncated", None) if reply.cut else ("nonsense", None)
+    return ("truncated", None) if asked.cut else ("nonsense", None)
 
 
 _GOES_ON = re.compile(r"[\s,;/|\-*)]*(?:\b(?:if|or|and|to|but|only|unless|when|so|not|nor|\w|\d+)\b)?[\W_]*")
 _LIST_START = re.compile(r"[\W_]*(?:1|a|i)[\s.):\]\-]")
 
 
-def begun_list(reply: Reply) -> Verdict | None:
+def begun_list(asked: AskedText) -> Verdict | None:
     """Call it truncated where the length limit fell right after an option that was going on: ", or", "2."."""
-    if not reply.cut or not reply.mentions:
+    if not asked.cut or not asked.mentions:
         return None
-    last = reply.mentions[-1]
+    last = asked.mentions[-1]
     if last.cut:
         return ("truncated", None) if last.listed else None
-    tail = reply.body[last.end :]
-    listed = len(reply.mentions) == 1 and reply.offered == "words" and _LIST_START.match(reply.body)
+    tail = asked.body[last.end :]
+    listed = len(asked.mentions) == 1 and asked.offered == "words" and _LIST_START.match(asked.body)
     goes_on = re.search(r"[,;/|\-\w]|\n\W", tail) is not None and _GOES_ON.fullmatch(tail) is not None
     return ("truncated", None) if goes_on or (listed and not plain(tail)) else None
 
 
-def punctuation(reply: Reply) -> Verdict | None:
+def punctuation(asked: AskedText) -> Verdict | None:
     """Take an option with quotes, brackets, markdown and punctuation round it."""
-    match = decorated(reply.scale).fullmatch(reply.body)
-    if match is None or "?" in reply.body or has_denial_mark(reply.body):
+    match = decorated(asked.scale).fullmatch(asked.body)
+    if match is None or "?" in asked.body or has_denial_mark(asked.body):
         return None
     return _level((match.lastindex or 0) - 1)
 
 
-def symbol(reply: Reply) -> Verdict | None:
+def symbol(asked: AskedText) -> Verdict | None:
     """Take a letter or number, only where such were offered, by the order in which the options were shown."""
-    if reply.offered == "words":
+    if asked.offered == "words":
         return None
-    symbols, alone = chosen_symbols(reply)
-    named = {m.option for m in reply.mentions if not m.ruled_out}
+    symbols, alone = chosen_symbols(asked)
+    named = {m.option for m in asked.mentions if not m.ruled_out}
     if len(symbols) != 1:
         return ("ambiguous", None) if symbols and alone else None
-    option = shown_option(symbols[0], reply)
+    option = shown_option(symbols[0], asked)
     if option is None:
         return None if named else ("nonsense", None)
     return _level(option) if named <= {option} else ("ambiguous", None)
 
 
-def label(reply: Reply) -> Verdict | None:
+def label(asked: AskedText) -> Verdict | None:
     """Take one option after words that only introduce it ("Answer:", "4.", "I would rate this as")."""
-    mention = _sole_mention(reply)
-    if mention is None or plain(reply.body[mention.start : mention.end]) not in reply.scale.options:
+    mention = _sole_mention(asked)
+    if mention is None or plain(asked.body[mention.start : mention.end]) not in asked.scale.options:
         return None
     return _level(mention.option)
 
 
-def misspelt(reply: Reply) -> Verdict | None:
+def misspelt(asked: AskedText) -> Verdict | None:
     """Take one option that is split, or within a slip of the pen that cannot reach another option."""
-    mention = _sole_mention(reply)
+    mention = _sole_mention(asked)
     return None if mention is None else _level(mention.option)
 
 
-def _sole_mention(reply: Reply) -> Mention | None:
+def _sole_mention(asked: AskedText) -> Mention | None:
     """Return the only mention of a text that holds nothing else but an introduction and list numbers."""
-    if len(reply.mentions) != 1 or len(reply.candidates) != 1 or len(reply.words) > 16:
+    if len(asked.mentions) != 1 or len(asked.candidates) != 1 or len(asked.words) > 16:
         return None
-    mention = reply.mentions[0]
-    if mention.cut or not introduces(reply.rest) or not numbers(plain(reply.body[mention.end :]).split()):
+    mention = asked.mentions[0]
+    if mention.cut or not introduces(asked.rest) or not numbers(plain(asked.body[mention.end :]).split()):
         return None
     return mention
 
 
-def repeated(reply: Reply) -> Verdict | None:
+def repeated(asked: AskedText) -> Verdict | None:
     """Take the same option said again and again and nothing else, the last time perhaps begun only."""
-    if len(reply.mentions) < 2 or any(m.ruled_out for m in reply.mentions):
+    if len(asked.mentions) < 2 or any(m.ruled_out for m in asked.mentions):
         return None
-    options = {m.option for m in reply.mentions if not m.cut}
+    options = {m.option for m in asked.mentions if not m.cut}
     if len(options) != 1 or None in options:
         return None
     (option,) = options
-    tail = plain(reply.body[reply.mentions[-1].end :])
-    only = reply.rest == tail.split() and reply.scale.options[option or 0].startswith(tail)
+    tail = plain(asked.body[asked.mentions[-1].end :])
+    only = asked.rest == tail.split() and asked.scale.options[option or 0].startswith(tail)
     return _level(option) if only else None
 
 
@@ -144,35 +144,35 @@ _CORRECTION = re.compile(
 )
 
 
-def final_answer(reply: Reply) -> Verdict | None:
+def final_answer(asked: AskedText) -> Verdict | None:
     r"""Take the option called the final answer: "Final answer: X", "Verdict: X", "\boxed{X}"."""
-    final = [m for m in reply.candidates if m.cue == "final"]
+    final = [m for m in asked.candidates if m.cue == "final"]
     if len({m.option for m in final}) != 1:
         return None
-    after = [m for m in reply.candidates if m.start > final[-1].start]
-    return None if final[-1].cut or _contradicted(reply, final[-1], after) else _level(final[-1].option)
+    after = [m for m in asked.candidates if m.start > final[-1].start]
+    return None if final[-1].cut or _contradicted(asked, final[-1], after) else _level(final[-1].option)
 
 
-def leading_answer(reply: Reply) -> Verdict | None:
+def leading_answer(asked: AskedText) -> Verdict | None:
     """Take the option that the text begins with, where the explanation gives no other option as an answer."""
-    if not reply.candidates:
+    if not asked.candidates:
         return None
-    first = reply.candidates[0]
-    before = plain(reply.body[: first.start]).split()
-    in_list = any(m.listed and m.sentence == first.sentence for m in reply.mentions)
+    first = asked.candidates[0]
+    before = plain(asked.body[: first.start]).split()
+    in_list = any(m.listed and m.sentence == first.sentence for m in asked.mentions)
     if len(before) > 8 or not introduces(before) or first.cut or in_list:
         return None
-    return None if _contradicted(reply, first, reply.candidates) else _level(first.option)
+    return None if _contradicted(asked, first, asked.candidates) else _level(first.option)
 
 
-def stated_answer(reply: Reply) -> Verdict | None:
+def stated_answer(asked: AskedText) -> Verdict | None:
     """Take the option called the answer ("the answer is X", "I would rate this as X") or standing alone."""
-    stated = [m for m in reply.candidates if m.cue == "strong" or m.standing]
+    stated = [m for m in asked.candidates if m.cue == "strong" or m.standing]
     if len({m.option for m in stated}) != 1 or any(m.cut for m in stated):
         return None
-    earlier = [m for m in reply.candidates if m.start < stated[0].start and not m.opens]
-    rivals = [m for m in reply.candidates if m not in earlier or m.sentence == stated[0].sentence]
-    return None if _contradicted(reply, stated[0], rivals) else _level(stated[0].option)
+    earlier = [m for m in asked.candidates if m.start < stated[0].start and not m.opens]
+    rivals = [m for m in asked.candidates if m not in earlier or m.sentence == stated[0].sentence]
+    return None if _contradicted(asked, stated[0], rivals) else _level(stated[0].option)
 
 
 def _begun(mention: Mention) -> bool:
@@ -180,11 +180,11 @@ def _begun(mention: Mention) -> bool:
     return mention.cut and mention.option is None
 
 
-def _contradicted(reply: Reply, answer: Mention, rivals: list[Mention]) -> bool:
+def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> bool:
     """Whether the answer is denied elsewhere, taken back, or one of ``rivals`` is given as an answer too."""
     others = [m for m in rivals if m.option != answer.option]
-    denied = any(m.ruled_out and m.option == answer.option for m in reply.mentions)
-    taken_back = bool(others) and _CORRECTION.search(reply.body) is not None
+    denied = any(m.ruled_out and m.option == answer.option for m in asked.mentions)
+    taken_back = bool(others) and _CORRECTION.search(asked.body) is not None
     return denied or taken_back or any(_rivals(m, answer) for m in others)
 
 
@@ -196,84 +196,84 @@ def _rivals(other: Mention, answer: Mention) -> bool:
 # --- texts that decline or ask ----------------------------------------------------------------------------
 
 
-def declines(reply: Reply) -> Verdict | None:
+def declines(asked: AskedText) -> Verdict | None:
     """Call it a refusal where one is stated: no opinions, cannot help, declines."""
-    return ("refusal", None) if says_no(reply.body) else None
+    return ("refusal", None) if says_no(asked.body) else None
 
 
-def asks_for_context(reply: Reply) -> Verdict | None:
+def asks_for_context(asked: AskedText) -> Verdict | None:
     """Call it a need of context where it depends, information is missing, or a question comes back."""
-    asks = wants_context(reply.body) or (not reply.mentions and asks_back(reply.body))
+    asks = wants_context(asked.body) or (not asked.mentions and asks_back(asked.body))
     return ("needs_context", None) if asks else None
 
 
-def disclaims(reply: Reply) -> Verdict | None:
+def disclaims(asked: AskedText) -> Verdict | None:
     """Call it a refusal where a machine speaks, is sorry, or cannot, and no other reason is given."""
-    return ("refusal", None) if speaks_as_machine(reply.body) else None
+    return ("refusal", None) if speaks_as_machine(asked.body) else None
 
 
 # --- unclear ----------------------------------------------------------------------------------------------
 
 
-def begun_option(reply: Reply) -> Verdict | None:
+def begun_option(asked: AskedText) -> Verdict | None:
     """Call it truncated where the length limit fell inside an option and left open which."""
-    return ("truncated", None) if any(_begun(m) for m in reply.mentions) else None
+    return ("truncated", None) if any(_begun(m) for m in asked.mentions) else None
 
 
-def whole_scale(reply: Reply) -> Verdict | None:
+def whole_scale(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where the options are listed and none is chosen."""
-    listed = {m.option for m in reply.mentions if m.listed}
-    return ("ambiguous", None) if len(listed) >= len(reply.scale.options) and not reply.candidates else None
+    listed = {m.option for m in asked.mentions if m.listed}
+    return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
 
 
-def several_options(reply: Reply) -> Verdict | None:
+def several_options(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where two or more options are given, or one is given and denied."""
-    listed = {m.option for m in reply.mentions if m.listed}
-    chosen = {m.option for m in reply.candidates}
-    denied = {m.option for m in reply.mentions if m.ruled_out and m.counts}
-    part_of_scale = 0 < len(listed) < len(reply.scale.options) or None in listed
+    listed = {m.option for m in asked.mentions if m.listed}
+    chosen = {m.option for m in asked.candidates}
+    denied = {m.option for m in asked.mentions if m.ruled_out and m.counts}
+    part_of_scale = 0 < len(listed) < len(asked.scale.options) or None in listed
     return ("ambiguous", None) if len(chosen) > 1 or part_of_scale or chosen & denied else None
 
 
-def negated(reply: Reply) -> Verdict | None:
+def negated(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where options are named only to rule them out, to compare, to ask or as examples."""
-    return ("ambiguous", None) if not reply.candidates and any(m.counts for m in reply.mentions) else None
+    return ("ambiguous", None) if not asked.candidates and any(m.counts for m in asked.mentions) else None
 
 
-def unclear_spelling(reply: Reply) -> Verdict | None:
+def unclear_spelling(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where a spelling is as near to the opposite option, or two options share a word."""
-    return ("ambiguous", None) if any(m.option is None for m in reply.candidates) else None
+    return ("ambiguous", None) if any(m.option is None for m in asked.candidates) else None
 
 
-def truncated_prefix(reply: Reply) -> Verdict | None:
+def truncated_prefix(asked: AskedText) -> Verdict | None:
     """Take an option cut by the length limit where it can be no other: "somewhat unacc"."""
-    if len(reply.candidates) != 1 or not reply.candidates[0].cut:
+    if len(asked.candidates) != 1 or not asked.candidates[0].cut:
         return None
-    mention = reply.candidates[0]
-    said = not plain(reply.body[: mention.start]) or mention.cue
+    mention = asked.candidates[0]
+    said = not plain(asked.body[: mention.start]) or mention.cue
     return _level(mention.option) if said else ("truncated", None)
 
 
-def verbose(reply: Reply) -> Verdict | None:
+def verbose(asked: AskedText) -> Verdict | None:
     """Take the only option of a text that says the flow is or would be it."""
-    said = [m for m in reply.candidates if m.cue or m.standing]
+    said = [m for m in asked.candidates if m.cue or m.standing]
     return _level(said[0].option) if said else None
 
 
-def unstated(reply: Reply) -> Verdict | None:
+def unstated(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where an option is named but nothing says that it is the answer."""
-    if not reply.candidates:
+    if not asked.candidates:
         return None
-    return ("truncated", None) if reply.cut else ("ambiguous", None)
+    return ("truncated", None) if asked.cut else ("ambiguous", None)
 
 
-def cut_option(reply: Reply) -> Verdict | None:
+def cut_option(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where the model itself ended inside an option: "somewhat accept"."""
-    text = plain(reply.body[:60])
+    text = plain(asked.body[:60])
     begun = (
-        " " in text and len(text.split()[-1]) >= 3 and any(o.startswith(text) for o in reply.scale.options)
+        " " in text and len(text.split()[-1]) >= 3 and any(o.startswith(text) for o in asked.scale.options)
     )
-    return ("ambiguous", None) if begun and not reply.cut else None
+    return ("ambiguous", None) if begun and not asked.cut else None
 
 
 # --- no answer --------------------------------------------------------------------------------------------
@@ -320,26 +320,26 @@ _ADVERBS = frozenset(
 )
 
 
-def wrong_scale_word(reply: Reply) -> Verdict | None:
+def wrong_scale_word(asked: AskedText) -> Verdict | None:
     """Call it nonsense where a word is not on the scale ("strictly acceptable") or from another scale."""
-    _, tails = heads_and_tails(reply.scale)
-    for before, word in pairwise(reply.words):
+    _, tails = heads_and_tails(asked.scale)
+    for before, word in pairwise(asked.words):
         adverb = before.text.endswith("ly") or before.text in _ADVERBS
-        short = len(reply.words) <= 3 and before.text not in _FUNCTION_WORDS
+        short = len(asked.words) <= 3 and before.text not in _FUNCTION_WORDS
         if word.text in tails and before.scale_word is None and (adverb or short):
             return "nonsense", None
-    others = (o for s in SCALES.values() for o in s.options if o not in reply.scale.options)
-    text = plain(reply.body)
+    others = (o for s in SCALES.values() for o in s.options if o not in asked.scale.options)
+    text = plain(asked.body)
     return ("nonsense", None) if any(o in text for o in others) else None
 
 
-def half_option(reply: Reply) -> Verdict | None:
+def half_option(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where strength or direction is missing: "acceptable", "somewhat"."""
-    _, tails = heads_and_tails(reply.scale)
-    if any(w.text in tails and not _asked(reply.body, w) for w in reply.words):
+    _, tails = heads_and_tails(asked.scale)
+    if any(w.text in tails and not _asked(asked.body, w) for w in asked.words):
         return "ambiguous", None
-    alone = len(reply.words) == 1 and reply.words[0].text in vocabulary(reply.scale)
-    return ("ambiguous", None) if alone and not reply.cut else None
+    alone = len(asked.words) == 1 and asked.words[0].text in vocabulary(asked.scale)
+    return ("ambiguous", None) if alone and not asked.cut else None
 
 
 _QUESTION = re.compile(r"\b(?:how|extent|degree|level|what|whether)\b[^.!?\n]*$")
@@ -350,17 +350,17 @@ def _asked(body: str, word: Token) -> bool:
     return _QUESTION.search(body[max(0, word.start - 160) : word.start]) is not None
 
 
-def cut_off(reply: Reply) -> Verdict | None:
+def cut_off(asked: AskedText) -> Verdict | None:
     """Call it truncated where the length limit fell before any answer; a single letter begins none."""
-    return ("truncated", None) if reply.cut and len(plain(reply.body)) > 1 else None
+    return ("truncated", None) if asked.cut and len(plain(asked.body)) > 1 else None
 
 
-def no_option(reply: Reply) -> Verdict | None:
+def no_option(asked: AskedText) -> Verdict | None:
     """Call the rest nonsense: another language, a letter that was not offered, anything off the scale."""
     return "nonsense", None
 
 
-RULES: tuple[Callable[[Reply], Verdict | None], ...] = (
+RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
     *(engine_error, exact, unfinished_thinking, empty, no_words),
     *(begun_list, punctuation, symbol),
     *(label, misspelt, repeated),

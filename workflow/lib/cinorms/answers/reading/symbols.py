@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cinorms.answers.reading.response import Reply, introduces
+from cinorms.answers.reading.asked_text import AskedText, introduces
 
 _LETTER = r"[a-z]"
 _NUMBER = r"(?<![\w.,])-?\d+(?:[.,]\d+)?"
@@ -15,15 +15,15 @@ _LAST_ARTICLE = re.compile(r"[a-z]{2} a$")
 _REACH = 2000
 
 
-def chosen_symbols(reply: Reply) -> tuple[list[str], bool]:
+def chosen_symbols(asked: AskedText) -> tuple[list[str], bool]:
     """Return the distinct letters or numbers that the text chooses, and whether it holds little else."""
-    letters = reply.offered == "letters"
+    letters = asked.offered == "letters"
     one = _LETTER if letters else _NUMBER
-    body = reply.body[:_REACH].strip()
-    if letters and _LAST_ARTICLE.search(body) and not re.search(r"(?<![\w'])A(?![\w'])", reply.raw):
+    body = asked.body[:_REACH].strip()
+    if letters and _LAST_ARTICLE.search(body) and not re.search(r"(?<![\w'])A(?![\w'])", asked.raw):
         body = body.rstrip("a")  # "the answer is a": cut before the word that the article belongs to
     found = re.findall(rf"(?<![\w']){one}(?![\w']){_ARTICLE if letters else ''}", body)
-    other = [w for w in reply.rest if w not in found and not (w.isdecimal() and not letters)]
+    other = [w for w in asked.rest if w not in found and not (w.isdecimal() and not letters)]
     if found and introduces([w for w in other if w not in {"or", "and", "to"}]):
         return list(dict.fromkeys(found)), True
     lead = re.match(
@@ -40,10 +40,10 @@ def chosen_symbols(reply: Reply) -> tuple[list[str], bool]:
     return list(dict.fromkeys(said)), False
 
 
-def shown_option(symbol: str, reply: Reply) -> int | None:
+def shown_option(symbol: str, asked: AskedText) -> int | None:
     """Return the option shown at the place that ``symbol`` stands for, None where it is outside the list."""
-    if reply.offered == "letters":
+    if asked.offered == "letters":
         place = ord(symbol) - ord("a")
     else:
         place = int(symbol) - 1 if symbol.isdecimal() and len(symbol) < 4 else -1
-    return int(reply.order[place]) if 0 <= place < len(reply.order) else None
+    return int(asked.order[place]) if 0 <= place < len(asked.order) else None

@@ -1,4 +1,4 @@
-"""Names in an analysis are looked up when the study is read; an entry carries what its kind needs."""
+"""Options of analyses: the names in them are looked up when the study is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.vignettes.factors import default_factors
+from cinorms.core.validation import check
+from cinorms.entries.registry import kinds
+from cinorms.study.entries import make_entry
 
 TULU = ["planted-tulu-2-7b", "planted-tulu-2-13b"]
 REGRESSION = {"kind": "ordinal_regression", "arms": ["main"], "models": TULU}
@@ -92,49 +94,47 @@ def test_right_names_pass(build_study: Any) -> None:
         "pairs": {"kind": "model_pairs", "arms": ["main"], "factor": "alignment+quantisation"},
     }
     study = build_study({"analyses": entries, "figures": {}})
-    assert study.entry("analyses", "pooled")["attributes"][TULU[1]]["capacity"] == 13
+    assert make_entry(study, "analyses", "pooled").attributes[TULU[1]]["capacity"] == 13
 
 
-def test_an_entrys_own_thresholds_go_before_the_studys(build_study: Any) -> None:
-    study = build_study(
-        {
-            "norms": {"t_val_for": {TULU[0]: 4}},
-            "analyses": {"none": REGRESSION | {"t_val": 0, "t_maj": 0.9}, "usual": REGRESSION},
-            "figures": {},
-        }
-    )
-    assert study.entry("analyses", "none")["t_val"] == dict.fromkeys(TULU, 0)
-    assert study.entry("analyses", "none")["t_maj"] == 0.9
-    usual = study.entry("analyses", "usual")
-    assert usual["t_val"] == {TULU[0]: 4, TULU[1]: 10}
-    assert 0 not in usual["t_vals"]
-    assert 0.9 not in usual["t_majs"]
-    assert usual["consensus"] == "strict"
+@pytest.mark.parametrize(
+    ("kind", "defaults"),
+    [
+        ("ordinal_regression", {"link": "logit", "estimator": "newton"}),
+        ("proportional_odds", {"link": "logit"}),
+        ("response_regression", {"link": "logit", "errors": "clustered"}),
+        ("model_tests", {"test": "chosen"}),
+        ("model_pairs", {"test": "chosen", "zero_method": "wilcox"}),
+        ("normality", {}),
+        ("model_contrasts", {"resample": "both"}),
+        ("agreement_pairs", {}),
+        ("agreement_sets", {}),
+        ("calibration", {}),
+        ("calibration_coefficients", {}),
+    ],
+)
+def test_what_is_left_out_has_its_default(kind: str, defaults: dict[str, Any]) -> None:
+    options = kinds("analyses")[kind].options(arms=("main",))
+    assert options.model_dump(exclude_none=True) == {"arms": ("main",), **defaults}
 
 
-def test_an_entry_carries_design_conditions_and_respondents(build_study: Any) -> None:
-    study = build_study(
-        {
-            "models": ["tulu-2-7b", "planted-tulu-2-7b"],
-            "arms": {"c": {"dataset": "confaide_2a", "prompts": "confaide", "temperature": 0.5}},
-            "analyses": {"it": {"kind": "calibration", "arms": ["c"]}},
-            "figures": {},
-        }
-    )
-    entry = study.entry("analyses", "it")
-    assert entry["respondents"] == [["c", "planted-tulu-2-7b"]]
-    assert entry["design"]["c"]["linked"] == [["recipient", "transmission_principle"]]
-    assert default_factors(entry["design"]["c"]) == ["information_type", "recipient + transmission_principle"]
-    assert entry["conditions"]["c"]["temperature"] == 0.5
-    assert entry["conditions"]["c"]["paraphraser"] == "confaide"
-    stand_in = build_study({"models": ["tulu-2-7b"], "engine": "planted"}).entry("analyses", "calibration")
-    assert stand_in["respondents"] == [["main", "tulu-2-7b"]]
-
-
-@pytest.mark.parametrize("name", ["pets2026", "llm-ci2024", "demo-small"])
-def test_the_studies_that_come_along_name_what_there_is(build_study: Any, folder: Any, name: str) -> None:
-    from cinorms.core.validation import load_yaml
-
-    study = build_study(load_yaml(folder / f"config/{name}.yaml"))
-    for entry in study.settings.analyses:
-        assert study.entry("analyses", entry)["selected"]
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"baselines": {"sender": True}}, "baselines.sender: True was given, text or a number is needed"),
+        ({"t_maj": 2}, "t_maj: 2 was given; allowed: a number (more than 0, at most 1) or plurality"),
+        ({"t_val": -1}, "t_val: -1 was given; allowed: at least 0"),
+        ({"factors": []}, "factors: at least 1 needed, 0 given"),
+        ({"kind": "agreement_sets", "sets": {"a": []}}, "sets.a: at least 1 needed, 0 given"),
+        ({"kind": "agreement_sets", "sets": {}}, "sets: at least 1 needed, 0 given"),
+        (
+            {"kind": "model_pairs", "zero_method": "prat"},
+            "zero_method: 'prat' is not allowed; allowed: pratt,",
+        ),
+    ],
+)
+def test_a_value_out_of_bounds_is_named_with_what_is_allowed(entry: dict[str, Any], message: str) -> None:
+    stated = {"kind": "ordinal_regression", "arms": ["main"], **entry}
+    with pytest.raises(ConfigError) as error:
+        check(stated, kinds("analyses")[stated["kind"]].schema, "study.yaml", prefix="analyses.it")
+    assert str(error.value).startswith(f"study.yaml: analyses.it.{message}")

@@ -114,7 +114,7 @@ def numbers(words: list[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class Reply:
+class AskedText:
     """One text with what was asked; what the rules need of it is worked out once, when first needed."""
 
     raw: str
@@ -139,14 +139,14 @@ class Reply:
         return self._thought[1]
 
     @cached_property
-    def said(self) -> str:
+    def turn(self) -> str:
         """The model's own turn: lower case, plain characters, no thinking, no chat-template debris."""
         return own_turn(self._thought[0])
 
     @cached_property
     def body(self) -> str:
         """The part that counts: what was said without the words of the prompt."""
-        return mark_unclear(without_prompt(self.said, self.prompt_words), self.scale)
+        return mark_unclear(without_prompt(self.turn, self.prompt_words), self.scale)
 
     @cached_property
     def words(self) -> list[Token]:

@@ -8,38 +8,41 @@ from typing import Any
 
 import pytest
 
-from cinorms.inference.engines.vllm import resources
+from cinorms.inference.engine_kind import engine_names
+from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, memory_mb, minutes
+from cinorms.inference.engines.vllm.settings import VllmSettings
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
 
 
-def entry(**changes: Any) -> dict[str, Any]:
-    return {"engine": "vllm", "capacity": 8, "gpus": 1, **changes}
+def entry(**changes: Any) -> VllmSettings:
+    stated = {"engine": "vllm", "family": "f", "source": "s", "capacity": 8, **changes}
+    return VllmSettings.model_validate(stated)
 
 
 def test_a_larger_model_asks_for_more() -> None:
-    assert resources.memory_mb(entry(capacity=13), 1) > resources.memory_mb(entry(), 1) > 16_000
-    assert resources.minutes(entry(capacity=13), 1) > resources.minutes(entry(), 1)
-    assert resources.minutes(entry(capacity=70, gpus=4), 1) < resources.minutes(entry(capacity=70), 1)
+    assert memory_mb(entry(capacity=13), 1) > memory_mb(entry(), 1) > 16_000
+    assert minutes(entry(capacity=13), 1) > minutes(entry(), 1)
+    assert minutes(entry(capacity=70, gpus=4), 1) < minutes(entry(capacity=70), 1)
 
 
 def test_a_retry_asks_for_more() -> None:
-    assert resources.memory_mb(entry(), 3) == 3 * resources.memory_mb(entry(), 1)
-    assert resources.minutes(entry(), 2) == 2 * resources.minutes(entry(), 1)
+    assert memory_mb(entry(), 3) == 3 * memory_mb(entry(), 1)
+    assert minutes(entry(), 2) == 2 * minutes(entry(), 1)
 
 
 @pytest.mark.parametrize("capacity", [None, 0.0005])
 def test_a_model_of_unknown_or_no_size_gets_what_any_job_needs(capacity: float | None) -> None:
-    assert resources.memory_mb(entry(capacity=capacity), 1) >= 1000 * resources.BASE_GB
-    assert resources.minutes(entry(capacity=capacity, gpus=0), 1) == resources.BASE_MINUTES
+    assert memory_mb(entry(capacity=capacity), 1) >= 1000 * BASE_GB
+    assert minutes(entry(capacity=capacity, gpus=0), 1) == BASE_MINUTES
 
 
 def test_every_model_of_the_registry_is_done_in_the_time_it_asks_for(root: Root) -> None:
     prompt_tokens = 228_096 * 91  # the longest prompts of the paper's study (docs/method/inference/asking.md)
     for name, model in load_registry(root).items():
-        rate = model.get("rates", {}).get("tokens_per_second")
-        if rate:
-            assert resources.minutes(model, 1) > 30 + prompt_tokens / rate / 60, name
+        rate = model.settings.rates.tokens_per_second
+        if isinstance(model.settings, VllmSettings) and rate:
+            assert minutes(model.settings, 1) > 30 + prompt_tokens / rate / 60, name
 
 
 def test_only_what_asks_or_trains_a_model_is_submitted_to_a_cluster(folder: Path) -> None:
@@ -55,8 +58,8 @@ def test_only_what_asks_or_trains_a_model_is_submitted_to_a_cluster(folder: Path
         for text in texts.values()
         for name in re.findall(r"^rule (\w+):\n(?:    .*\n|\n(?= ))*?    localrule: True", text, re.MULTILINE)
     }
-    submitted = {"ask_planted", "ask_vllm", "ask_openai", "train_control", "generate_paraphrases"}
-    assert rules - here - own == submitted
+    assert rules - here - own == {"train_control", "generate_paraphrases"}
+    assert not here & {f"ask_{engine}" for engine in engine_names()}
     assert here <= rules, "a rule that is not there is no local one either"
 
 

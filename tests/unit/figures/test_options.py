@@ -1,4 +1,4 @@
-"""Mistakes in a figure's entry are found before anything runs."""
+"""Options of figures: defaults, and mistakes in an entry that are found before anything runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import ConfigError
+from cinorms.study.entries import make_entry
 
 ARMS = {
     "main": {"dataset": "iot", "prompts": "chatgpt"},
@@ -35,6 +36,7 @@ def load(build_study: Any, **entry: Any) -> Any:
     [
         ({"kind": "norms"}, "figures.fig.models: a cell would have 8 parts .* allowed: 1, 2, 4"),
         ({"kind": "norms", "models": TWO, "arms": ["main", "toys"]}, "arms of one dataset are needed"),
+        ({"kind": "agreement", "arms": ["main", "toys"]}, "figures.fig.arms: arms of one dataset are needed"),
         ({"kind": "norms", "models": TWO, "rows": ["sendr"]}, "figures.fig.rows: .*did you mean 'sender'"),
         (
             {"kind": "norms", "models": TWO, "pages": "receiver"},
@@ -66,7 +68,16 @@ def load(build_study: Any, **entry: Any) -> Any:
             {"kind": "coefficients", "table": "regression", "factors": ["recipient"]},
             "factor of analysis 'regression'",
         ),
+        ({"kind": "delta", "expected": "nowhere.csv"}, "figures.fig.expected: .*nowhere.csv"),
+        ({"kind": "delta", "embedding": [1, 2, 3, 3, 5]}, "figures.fig.embedding: .*above the last"),
         ({"kind": "coefficients"}, "key 'table' is missing"),
+        ({"kind": "coefficients", "table": "regression", "first": 0}, "figures.fig.first"),
+        ({"kind": "norms", "first": 3}, "figures.fig.first: .*allowed: 1, 2, 4"),
+        ({"kind": "norms", "models": TWO, "rows": ["a", "b", "c"]}, "figures.fig.rows"),
+        ({"kind": "distribution", "width": 1.9}, "figures.fig.width"),
+        ({"kind": "distribution", "height": 60.5}, "figures.fig.height"),
+        ({"kind": "distribution", "t_val": 3}, "t_val"),
+        ({"kind": "sensitivity", "t_maj": 0.5}, "t_maj"),
         ({"kind": "variance", "over": "moods"}, "figures.fig.over"),
     ],
 )
@@ -93,9 +104,28 @@ def test_a_mistake_is_one_message(build_study, entry: dict[str, Any], message: s
 )
 def test_what_can_be_drawn_is_let_through(build_study, entry: dict[str, Any]) -> None:
     study = load(build_study, **entry)
-    assert study.entry("figures", "fig")["selected"]
+    assert make_entry(study, "figures", "fig").selected
 
 
 def test_first_takes_the_first_models_of_the_study(build_study) -> None:
-    entry = load(build_study, kind="norms", first=2).entry("figures", "fig")
-    assert entry["selected"] == [["main", model] for model in TWO]
+    entry = make_entry(load(build_study, kind="norms", first=2), "figures", "fig")
+    assert entry.selected == tuple(("main", model) for model in TWO)
+
+
+def test_an_analysis_that_is_not_there_is_explained_where_it_was_replaced(build_study) -> None:
+    with pytest.raises(
+        ConfigError, match=r"study\.yaml has analyses of its own and needs figures of its own"
+    ):
+        build_study({"study": "s", "analyses": ANALYSES | {"regression": ANALYSES["counts"]}})
+
+
+def test_what_is_left_out_has_the_default_that_is_declared(build_study) -> None:
+    def options(**entry: Any) -> Any:
+        return make_entry(load(build_study, **entry), "figures", "fig").options
+
+    plain = options(kind="distribution")
+    assert (plain.title, plain.width, plain.height) == ("", None, None)
+    spread = options(kind="variance")
+    assert (spread.over, spread.by) == ("variants", "arm")
+    distance = options(kind="delta")
+    assert (distance.of, distance.shape, distance.by, distance.expected) == ("norms", "box", None, None)

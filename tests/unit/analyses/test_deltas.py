@@ -1,0 +1,131 @@
+"""Privacy bias and delta: what is held next to what is expected, flow by flow and slice by slice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.analyses.deltas import mean_delta
+from cinorms.core.errors import ConfigError
+from cinorms.entries.entry import Selected
+from cinorms.norms import assessment
+from cinorms.vignettes.factors import Design
+
+from ...entries import make_entry
+from .made import ANSWERS, USUAL, VIGNETTES, norms_of, run
+
+
+def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path: Path) -> None:
+    stated = tmp_path / "expected.csv"
+    stated.write_text("recipient,sender,expected,note\npolice,,-2,law\npolice,robot,1,\n", encoding="utf-8")
+    table = run("privacy_bias", expected=str(stated))
+    assert len(table) == len(ANSWERS) * len(VIGNETTES)
+    ours = table[table["model"] == "small"].set_index("flow")
+    found = norms_of(ANSWERS["small"]).set_index("flow")
+    held = found["value"].where(assessment.status(found, USUAL) == "kept").reindex(ours.index)
+    assert ours["value"].isna().tolist() == held.isna().tolist()
+    assert ours["value"].dropna().astype(int).tolist() == held.dropna().astype(int).tolist()
+    by_rule = VIGNETTES.set_index("flow").apply(
+        lambda row: (1.0 if row["sender"] == "robot" else -2.0) if row["recipient"] == "police" else np.nan,
+        axis=1,
+    )
+    assert ours["expected"].isna().tolist() == by_rule.reindex(ours.index).isna().tolist()
+    assert ours["expected"].dropna().tolist() == by_rule.reindex(ours.index).dropna().tolist()
+    both = ours.dropna(subset=["value", "expected"])
+    assert (both["delta"] == both["value"] - both["expected"]).all()
+    assert len(both)
+    assert set(ours.loc[ours["recipient"] == "maker", "delta_status"]) <= {
+        "no_expected",
+        "no_majority",
+        "tie",
+        "below_t_val",
+    }
+
+
+def test_the_factors_of_the_dataset_are_columns_between_flow_and_value() -> None:
+    columns = list(run("privacy_bias").columns)
+    assert columns[:8] == ["arm", "model", "flow", "sender", "place", "inference", "recipient", "value"]
+
+
+def test_delta_is_a_row_per_slice_and_metric() -> None:
+    table = run("delta", by=["sender", "recipient"], of="means", embedding=[-100, -50, 0, 50, 100])
+    first = table[(table["model"] == "large") & (table["sender"] == "doll") & (table["recipient"] == "maker")]
+    assert first["metric"].is_unique
+    answers = ANSWERS["large"][ANSWERS["large"]["status"] == "ok"]
+    flows = VIGNETTES[(VIGNETTES["sender"] == "doll") & (VIGNETTES["recipient"] == "maker")]["flow"]
+    means = answers[answers["flow"].isin(flows)].groupby("flow")["level"].mean().astype(float) * 50
+    metric = first.set_index("metric")["value"]
+    assert metric["mean_signed"] == pytest.approx(means.mean())  # expected is 0 everywhere
+    assert metric["std_signed"] == pytest.approx(means.std(ddof=0))
+    assert first["unit"].iloc[0] == "points (-100 to 100)"
+    assert len(table) == 3 * 3 * 2 * len(first)
+
+
+def test_delta_of_norms_knows_fewer_flows_than_delta_of_means() -> None:
+    of_norms, of_means = run("delta"), run("delta", of="means")
+    assert (of_norms["n"] < of_means["n"]).all()
+    assert (of_norms["n"] + of_norms["n_missing"]).eq(len(VIGNETTES)).all()
+
+
+def mean_deltas(
+    norms: dict[str, pd.DataFrame], vignettes: pd.DataFrame, expected_range: tuple[float, float] | None
+) -> pd.DataFrame:
+    """Return the mean deltas of models whose flows have the factor ``a``; 30 valid answers would make a norm."""
+    selected = [Selected("c", model, frame) for model, frame in norms.items()]
+    entry = make_entry(
+        "analyses",
+        "mean_delta",
+        {},
+        [("c", model) for model in norms],
+        t_val=30,
+        design={"c": Design("d", ("a",), expected_range=expected_range)},
+    )
+    return mean_delta(selected, entry, {"c": vignettes})
+
+
+def test_mean_delta_is_the_mean_answer_less_the_expected_value() -> None:
+    norms = pd.DataFrame({"flow": [0, 1, 2, 3], "mean": [1.0, -2.0, 0.5, np.nan], "n_valid": [3, 1, 3, 0]})
+    other = norms.assign(mean=[0.1, 0.1, 0.1, 0.1], n_valid=1)
+    vignettes = pd.DataFrame(
+        {"flow": [0, 1, 2, 3, 4], "a": list("vwxyz"), "expected": [0.0, -50.0, np.nan, 10.0, 20.0]}
+    )
+    table = mean_deltas({"far": norms, "near": other}, vignettes, (-100, 100)).set_index("model")
+    assert table.loc["far", "mean_signed"] == pytest.approx(((50 - 0) + (-100 + 50)) / 2)
+    assert table.loc["far", "mean_absolute"] == pytest.approx(50)
+    assert table.loc["far", ["n", "n_missing", "status"]].tolist() == [2, 2, "ok"]
+    assert table.loc["near", "mean_signed"] == pytest.approx((5 + 55 - 5) / 3)
+    assert table["from_zero"].tolist() == [1, 2]
+
+
+def test_mean_delta_of_nothing_is_a_row_without_a_number() -> None:
+    norms = pd.DataFrame({"flow": [0], "mean": [np.nan], "n_valid": [0]})
+    vignettes = pd.DataFrame({"flow": [0], "a": ["v"], "expected": [np.nan]})
+    table = mean_deltas({"m": norms}, vignettes, None)
+    assert table["mean_signed"].isna().all()
+    assert table.loc[0, "status"] != "ok"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"by": ["sendr"]},
+            "by: factor of arm 'main' 'sendr' is not known; allowed: information_type, recipient, sender, subject, "
+            "transmission_principle; did you mean 'sender'?",
+        ),
+        ({"expected": "nothing.csv"}, "expected: 'nothing.csv' was given; there is no such file"),
+        ({"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] was given; each number must be above"),
+        ({"embedding": [0, 1, 2, 3]}, "embedding: at least 5 needed, 4 given"),
+        ({"of": "mean"}, "of: 'mean' is not allowed; allowed: means, norms; did you mean 'means'?"),
+    ],
+)
+def test_what_an_entry_cannot_name_is_refused(
+    build_study: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        build_study({"analyses": {"it": {"kind": "delta", "arms": ["main"]} | options}, "figures": {}})
+    assert str(error.value).startswith(f"study.yaml: analyses.it.{message}")

@@ -1,0 +1,71 @@
+"""Marginal means and component effects: linked factors, baselines, the bootstrap, and nothing to average."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cinorms.core.errors import ConfigError
+from cinorms.entries.registry import kinds
+
+from .made import ANSWERS, run
+
+SMALL = {"small": ANSWERS["small"]}
+
+
+def test_marginal_means_draw_templates_and_join_linked_factors() -> None:
+    table = run("marginal_means", SMALL, draws=200)
+    assert set(table["factor"]) == {"sender", "place + inference", "recipient"}
+    asked = run("marginal_means", SMALL, draws=200, factors=["place"])
+    assert set(asked["factor"]) == {"place + inference"}
+    effects = run("amce", SMALL, draws=200, baselines={"recipient": "police"})
+    row = effects[effects["factor"] == "recipient"].iloc[0]
+    means = table[table["factor"] == "recipient"].set_index("level")["mean"]
+    assert row["estimate"] == pytest.approx(means["maker"] - means["police"])
+
+
+def test_a_baseline_that_no_flow_has_is_a_status() -> None:
+    gone = run("amce", select={"recipient": ["maker"]}, baselines={"recipient": "police"})
+    assert set(gone["status"]) == {"no_baseline"}
+    assert gone["reason"].eq("no flow has the baseline recipient = police").all()
+
+
+@pytest.mark.parametrize("kind", ["marginal_means", "amce"])
+def test_a_table_without_numbers_has_the_columns_of_one_with_numbers(kind: str) -> None:
+    declared = [column.name for column in kinds("analyses")[kind].columns]
+    assert list(run(kind, SMALL, draws=100).columns) == declared
+    nothing = run(kind, SMALL, select={"sender": ["nobody"]})
+    assert list(nothing.columns) == declared
+    assert nothing["status"].tolist() == ["no_flows"]
+
+
+def test_draws_and_resampling_change_the_intervals_and_not_the_means() -> None:
+    usual, few = run("marginal_means", SMALL), run("marginal_means", SMALL, draws=100)
+    explicit = run("marginal_means", SMALL, draws=2000, resample="both")
+    variants = run("marginal_means", SMALL, resample="variants")
+    assert usual.equals(explicit)
+    for other in (few, variants):
+        assert other["mean"].equals(usual["mean"])
+        assert (other["std_err"] != usual["std_err"]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"draws": 99}, "draws: 99 was given; allowed: at least 100"),
+        ({"draws": 2.5}, "draws: 2.5 was given, a whole number is needed"),
+        ({"resample": "flows"}, "resample: 'flows' is not allowed; allowed: both, variants"),
+        ({"factors": ["model"]}, "factors: factor for arm 'main' 'model' is not known"),
+        (
+            {"factors": ["sender"], "baselines": {"recipient": "x"}},
+            "baselines: factor of this analysis 'recipient' is not known; allowed: sender",
+        ),
+    ],
+)
+def test_what_an_entry_cannot_name_is_refused(
+    build_study: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        build_study({"analyses": {"it": {"kind": "amce", "arms": ["main"]} | options}, "figures": {}})
+    assert str(error.value).startswith(f"study.yaml: analyses.it.{message}")

@@ -1,0 +1,96 @@
+"""What the assessment removes: flows by threshold and by factor, and the answers outside a norm."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from cinorms.analyses import filtering
+from cinorms.core import tables
+from cinorms.core.errors import ConfigError
+from cinorms.entries.entry import Selected
+from cinorms.norms import assessment
+
+from .made import ANSWERS, USUAL, VIGNETTES, entry_for, norms_of, run
+
+SMALL = {"small": ANSWERS["small"]}
+
+
+def test_flows_are_discarded_under_every_pair_of_thresholds() -> None:
+    table = run("discarded", SMALL)
+    assert table[["t_val", "t_maj"]].to_numpy().tolist() == [[3, "plurality"], [3, "0.5"]]
+    assert (table["below_t_val"] + table["discarded"] + table["kept"] == len(VIGNETTES)).all()
+    found = assessment.status(norms_of(ANSWERS["small"]), USUAL)
+    assert table["kept"].iloc[1] == (found == "kept").sum()
+
+
+def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_own_t_val() -> None:
+    norms = norms_of(ANSWERS["small"])
+    entry = entry_for("lost", ["small"], t_val=8)
+    entry = dataclasses.replace(entry, t_val={"small": 8}, t_majs=("plurality", 0.5, 1))
+    table = filtering.lost([Selected("main", "small", norms)], entry)
+    assert table[["from", "to"]].to_numpy().tolist() == [
+        ["plurality", "0.5"],
+        ["plurality", "1"],
+        ["0.5", "1"],
+    ]
+    assert (table["t_val"] == 8).all()
+    kept = [len(assessment.kept(norms, assessment.Thresholds(8, t_maj, "strict"))) for t_maj in entry.t_majs]
+    assert table["lost"].tolist() == [kept[0] - kept[1], kept[0] - kept[2], kept[1] - kept[2]]
+
+
+def test_discarded_flows_add_up_at_the_levels_of_each_factor() -> None:
+    table = run("discarded_levels", SMALL)
+    assert set(table["factor"]) == {"sender", "place + inference", "recipient"}
+    gone = len(VIGNETTES) - run("discarded", SMALL)["kept"].iloc[1]
+    assert set(table.groupby("factor")["discarded"].sum()) == {gone}
+    named = run("discarded_levels", SMALL, factors=["place"])
+    assert named["level"].tolist() == ["home", "school"]
+
+
+def test_an_association_is_tested_for_the_factors_named_under_the_thresholds_used() -> None:
+    table = run("discarded_association", SMALL, factors=["sender", "recipient"])
+    assert table["factor"].tolist() == ["sender", "recipient"]
+    assert table[["t_val", "t_maj"]].drop_duplicates().to_numpy().tolist() == [[3, "0.5"]]
+    assert (table["flows"] == len(VIGNETTES)).all()
+
+
+def test_minority_is_about_flows_that_hold_a_norm() -> None:
+    table = run("minority", SMALL)
+    held = norms_of(ANSWERS["small"])
+    held = held[assessment.status(held, USUAL) == "kept"]
+    assert set(table["flows"]) == {len(held)}
+    counts = held[tables.COUNT_COLUMNS].to_numpy()
+    row = table.set_index("measure").loc["n_minority"]
+    assert row["mean"] == pytest.approx((counts.sum(axis=1) - counts.max(axis=1)).mean())
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"kind": "lost", "t_maj": 0.5}, "t_maj: there is no such key here; allowed: "),
+        ({"kind": "lost", "t_val": -1}, "t_val: -1 was given; allowed: at least 0"),
+        ({"kind": "minority", "t_maj": 0}, "t_maj: 0 was given; allowed: "),
+        (
+            {"kind": "discarded_levels", "factors": ["sendr"]},
+            "factors: factor for arm 'main' 'sendr' is not known; allowed: information_type, recipient, sender, "
+            "subject, transmission_principle; did you mean 'sender'?",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(build_study: Any, entry: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        build_study({"analyses": {"it": {"arms": ["main"]} | entry}, "figures": {}})
+    assert str(error.value).startswith(f"study.yaml: analyses.it.{message}")
+
+
+@pytest.mark.parametrize(
+    ("stated", "shown"), [(1, "1"), (1.0, "1.0"), (0.5, "0.5"), ("plurality", "plurality")]
+)
+def test_a_threshold_is_shown_as_it_is_stated(stated: Any, shown: str) -> None:
+    entry = entry_for("discarded_levels", ["small"], t_maj=stated)
+    entry = dataclasses.replace(entry, t_maj=entry.options.t_maj)
+    norms = [Selected("main", "small", norms_of(ANSWERS["small"]))]
+    assert set(filtering.discarded_levels(norms, entry, {"main": VIGNETTES})["t_maj"]) == {shown}

@@ -1,0 +1,44 @@
+"""Quality of answers: reliability, what is missing, and how far that could move a mean."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from cinorms.stats import reliability
+
+from .made import ANSWERS, PROMPTS, VIGNETTES, norms_of, run
+
+
+def test_reliability_is_the_panel_of_each_model() -> None:
+    table = run("reliability")
+    panel = reliability.panel(ANSWERS["large"], norms_of(ANSWERS["large"]), PROMPTS, 7)
+    ours = table[table["model"] == "large"].drop(columns=["arm", "model"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(ours, panel)
+
+
+def test_position_effects_count_every_valid_answer_once() -> None:
+    table = run("position_effects", {"small": ANSWERS["small"]})
+    assert table["position"].tolist() == [1, 2, 3, 4, 5]
+    assert table["chosen"].sum() == (ANSWERS["small"]["status"] == "ok").sum()
+    assert table["share"].sum() == pytest.approx(1)
+
+
+def test_missing_answers_add_up_in_every_view() -> None:
+    table = run("missing_answers", {"small": ANSWERS["small"]})
+    refused = int((ANSWERS["small"]["status"] == "refusal").sum())
+    assert table.groupby("by")["n"].sum().to_dict() == dict.fromkeys(
+        ["order_no", "status", "template_no", "variant"], refused
+    )
+    assert (table["share"] == table["n"] / table["of"]).all()
+
+
+def test_bounds_are_for_all_flows_and_for_each_level_of_the_factors_named() -> None:
+    table = run("missing_bounds", {"small": ANSWERS["small"]}, factors=["place + inference"])
+    assert table[["factor", "level"]].to_numpy().tolist() == [
+        ["all", "all"],
+        ["place + inference", "home + income"],
+        ["place + inference", "school + religion"],
+    ]
+    assert table["n_flows"].iloc[0] == len(VIGNETTES) == table["n_flows"].iloc[1:].sum()
+    assert ((table["low"] <= table["mean"]) & (table["mean"] <= table["high"])).all()

@@ -1,0 +1,93 @@
+"""Tables of responses become tables of answers: each text as it is read alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinorms.answers.read import read_responses
+from cinorms.answers.reading.reader import read_text
+from cinorms.core import tables
+from cinorms.core.errors import DataError
+
+from .tables_of_texts import ACCEPT, TEXTS, responses
+
+
+def test_each_row_is_read_as_its_text_alone():
+    table = responses(TEXTS * 3)
+    answers = read_responses(table, ACCEPT)
+    for text, row in zip(TEXTS * 3, answers.itertuples(), strict=True):
+        alone = read_text(text, ACCEPT)
+        assert (row.status, row.rule) == (alone.status, alone.rule)
+        assert (None if pd.isna(row.level) else row.level) == alone.level
+
+
+def test_answers_keep_their_contract_and_the_responses_stay_as_they_are(tmp_path):
+    table = responses(TEXTS)
+    before = table.copy(deep=True)
+    answers = read_responses(table, ACCEPT)
+    pd.testing.assert_frame_equal(table, before)
+    tables.write(answers, tmp_path / "a.parquet", tables.ANSWERS)
+    back = tables.read(tmp_path / "a.parquet", tables.ANSWERS)
+    assert back["level"].tolist()[:2] == [1, 0]
+    assert back["status"].tolist() == answers["status"].tolist()
+    tables.write(table, tmp_path / "r.parquet", tables.RESPONSES)
+    again = read_responses(tables.read(tmp_path / "r.parquet", tables.RESPONSES), ACCEPT)
+    assert again["rule"].tolist() == answers["rule"].tolist()
+
+
+def test_the_finish_reason_counts():
+    table = responses(["somewhat", "somewhat", "somewhat", None], ["stop", "length", "error", "stop"])
+    answers = read_responses(table, ACCEPT)
+    assert answers["status"].tolist() == ["ambiguous", "truncated", "error", "error"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(order=st.permutations(range(len(TEXTS))), plain=st.booleans())
+def test_the_order_of_the_dictionary_does_not_matter(order, plain):
+    reference = read_responses(responses(TEXTS), ACCEPT)
+    other = responses(TEXTS, categories=[TEXTS[i] for i in order])
+    if plain:
+        other["text"] = other["text"].astype(str)
+    pd.testing.assert_frame_equal(read_responses(other, ACCEPT), reference)
+
+
+def test_letters_are_read_by_the_order_of_their_row():
+    table = responses(["A", "A", "B"], order=["01234", "43210", "20143"])
+    answers = read_responses(table, ACCEPT, offered="letters")
+    assert answers["level"].tolist() == [-2, 2, -2]
+
+
+def test_templates_repeated_by_the_model_are_not_answers():
+    prompts = pd.DataFrame(
+        {"template": ["Answer in words such as strongly acceptable or neutral: {scenario}"]}
+    )
+    table = responses(["Answer in words such as strongly acceptable or neutral:\nsomewhat unacceptable"])
+    assert read_responses(table, ACCEPT, prompts=prompts)["level"].tolist() == [-1]
+
+
+def test_an_empty_table_gives_an_empty_table():
+    assert len(read_responses(responses([]), ACCEPT)) == 0
+
+
+# --- options
+
+
+def test_the_most_probable_option_is_the_level():
+    p = [[0.1, 0.6, 0.1, 0.1, 0.1], [0.3, 0.3, 0.2, 0.1, 0.1], [np.nan] * 5, None, [0.0, 0, 0, 0, 1]]
+    answers = read_responses(responses([None, None, None, None, "neutral"], p_options=p), ACCEPT)
+    assert answers["status"].tolist() == ["ok", "ambiguous", "error", "error", "ok"]
+    assert answers["level"].tolist() == [-1, pd.NA, pd.NA, pd.NA, 0]
+    assert answers["rule"].tolist() == ["options", "options", "options", "no_text", "exact"]
+    assert answers["p_options"].tolist()[0] == p[0]
+
+
+def test_a_failed_engine_has_no_most_probable_option():
+    answers = read_responses(responses([None], "error", p_options=[[0, 0, 0, 0, 1.0]]), ACCEPT)
+    assert answers["status"].tolist() == ["error"]
+
+
+def test_probabilities_of_another_scale_are_refused():
+    with pytest.raises(DataError, match=r"\[3\] probabilities; the scale acceptability has 5"):
+        read_responses(responses([None], p_options=[[0.2, 0.3, 0.5]]), ACCEPT)

@@ -1,0 +1,59 @@
+"""An entry of a study carries everything that its kind needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cinorms.core.validation import load_yaml
+from cinorms.study.entries import make_entry
+from cinorms.vignettes.factors import default_factors
+
+TULU = ["planted-tulu-2-7b", "planted-tulu-2-13b"]
+REGRESSION = {"kind": "ordinal_regression", "arms": ["main"], "models": TULU}
+
+
+def test_an_entrys_own_thresholds_go_before_the_studys(build_study: Any) -> None:
+    study = build_study(
+        {
+            "norms": {"t_val_for": {TULU[0]: 4}},
+            "analyses": {"none": REGRESSION | {"t_val": 0, "t_maj": 0.9}, "usual": REGRESSION},
+            "figures": {},
+        }
+    )
+    assert make_entry(study, "analyses", "none").t_val == dict.fromkeys(TULU, 0)
+    assert make_entry(study, "analyses", "none").t_maj == 0.9
+    usual = make_entry(study, "analyses", "usual")
+    assert usual.t_val == {TULU[0]: 4, TULU[1]: 10}
+    assert 0 not in usual.t_vals
+    assert 0.9 not in usual.t_majs
+    assert usual.consensus == "strict"
+
+
+def test_an_entry_carries_design_conditions_and_respondents(build_study: Any) -> None:
+    study = build_study(
+        {
+            "models": ["tulu-2-7b", "planted-tulu-2-7b"],
+            "arms": {"c": {"dataset": "confaide_2a", "prompts": "confaide", "temperature": 0.5}},
+            "analyses": {"it": {"kind": "calibration", "arms": ["c"]}},
+            "figures": {},
+        }
+    )
+    entry = make_entry(study, "analyses", "it")
+    assert entry.respondents == (("c", "planted-tulu-2-7b"),)
+    assert entry.design["c"].linked == (("recipient", "transmission_principle"),)
+    assert default_factors(entry.design["c"]) == ["information_type", "recipient + transmission_principle"]
+    assert entry.conditions["c"]["temperature"] == 0.5
+    assert entry.conditions["c"]["paraphraser"] == "confaide"
+    stand_in = make_entry(
+        build_study({"models": ["tulu-2-7b"], "engine": "planted"}), "analyses", "calibration"
+    )
+    assert stand_in.respondents == (("main", "tulu-2-7b"),)
+
+
+@pytest.mark.parametrize("name", ["pets2026", "llm-ci2024", "demo-small"])
+def test_the_studies_that_come_along_name_what_there_is(build_study: Any, folder: Any, name: str) -> None:
+    study = build_study(load_yaml(folder / f"config/{name}.yaml"))
+    for entry in study.settings.entries("analyses"):
+        assert make_entry(study, "analyses", entry).selected

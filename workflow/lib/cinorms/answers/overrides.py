@@ -1,0 +1,101 @@
+"""Overrides: what a person says of single texts, which goes before every rule."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cinorms.answers.distinct import categories, text_hash
+from cinorms.answers.review import undo_defusing
+from cinorms.core.errors import DataError
+from cinorms.core.scales import LEVELS
+from cinorms.core.tables import ANSWER_STATUSES
+
+#: What a person can say of a text that holds no level. ``invalid`` is kept for published data.
+OVERRIDE_STATUSES = tuple(s for s in ANSWER_STATUSES if s not in ("ok", "invalid"))
+OVERRIDE_COLUMNS = ("text", "sha256", "level", "status", "note")
+
+
+def load_overrides(path: str | Path) -> pd.DataFrame:
+    """Read ``overrides.csv``: what a person says of a text, one line each.
+
+    Columns: ``text`` as the review list shows it, or ``sha256`` (which counts where both are given);
+    exactly one of ``level`` (-2 to 2) and ``status``; ``note`` is free. Returns line, sha256, text, level,
+    status, note; a line with a level has the status ok. DataError names the file, the line, what was given
+    and what is allowed.
+    """
+    try:
+        with Path(path).open(newline="", encoding="utf-8-sig") as handle:
+            reader = csv.DictReader(handle, strict=True)
+            header = list(reader.fieldnames or [])
+            unknown = [c for c in header if c not in OVERRIDE_COLUMNS]
+            if unknown or not {"text", "sha256"} & set(header) or not {"level", "status"} & set(header):
+                raise DataError(
+                    f"{path}, line 1: columns {header}; allowed: {', '.join(OVERRIDE_COLUMNS)}"
+                    " (text or sha256, level or status; note if you like)"
+                )
+            rows = [(reader.line_num, row) for row in reader]
+    except OSError as problem:
+        raise DataError(
+            f"{path}: cannot be read ({problem.strerror}); give an overrides file or none"
+        ) from problem
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise DataError(f"{path}: not a CSV file in UTF-8 ({problem}); save it as 'CSV UTF-8'") from problem
+    lines = [_override(path, line, row) for line, row in rows if any(v for v in row.values())]
+    frame = pd.DataFrame(lines, columns=["line", "sha256", "text", "level", "status", "note"])
+    twice = frame[frame.duplicated("sha256", keep=False)]
+    if len(twice):
+        a, b = twice[twice["sha256"] == twice["sha256"].iloc[0]]["line"].iloc[:2]
+        raise DataError(f"{path}, line {b}: the same text as line {a}; keep one of the two")
+    return frame.astype({"line": "int64", "level": "Int8"})
+
+
+def _override(path: str | Path, line: int, row: dict[str, str | None]) -> dict[str, object]:
+    """Return one checked line of an overrides file."""
+
+    def wrong(given: str, allowed: str) -> DataError:
+        return DataError(f"{path}, line {line}: {given}; {allowed}")
+
+    if None in row:
+        raise wrong("more cells than the header names", "put a text that holds commas in double quotes")
+    cell = {c: (row.get(c) or "") for c in OVERRIDE_COLUMNS}
+    digest, level, status = (cell[c].strip().lower() for c in ("sha256", "level", "status"))
+    if digest and not re.fullmatch(r"[0-9a-f]{64}", digest):
+        raise wrong(f"sha256 is '{cell['sha256']}'", "copy the 64 hexadecimal digits from the review list")
+    if not digest and cell["text"] == "":
+        raise wrong("neither text nor sha256", "give one of them")
+    if bool(level) == bool(status):
+        given = f"level '{level}' and status '{status}'" if level else "neither level nor status"
+        raise wrong(given, "give exactly one: a level for a valid answer, else a status")
+    if level and level not in {str(v) for v in LEVELS}:
+        raise wrong(f"level is '{level}'", f"allowed: {', '.join(map(str, LEVELS))}")
+    if status and status not in OVERRIDE_STATUSES:
+        raise wrong(
+            f"status is '{status}'",
+            f"allowed: {', '.join(OVERRIDE_STATUSES)}; for a valid answer give its level",
+        )
+    text = undo_defusing(cell["text"])
+    return {
+        "line": line,
+        "sha256": digest or text_hash(text),
+        "text": text,
+        "level": int(level) if level else None,
+        "status": status or "ok",
+        "note": cell["note"],
+    }
+
+
+def match_overrides(responses: pd.DataFrame, overrides: pd.DataFrame) -> pd.DataFrame:
+    """Return ``overrides`` with ``n_responses``, the number of responses each settles, 0 for none.
+
+    Responses of a failed engine are not counted: an override does not turn them into answers.
+    """
+    text = categories(responses["text"])
+    counted = text.codes[(responses["finish_reason"] != "error").to_numpy()]
+    counts = np.bincount(counted[counted >= 0], minlength=len(text.categories))
+    by_hash = {text_hash(t): int(n) for t, n in zip(text.categories, counts, strict=True)}
+    return overrides.assign(n_responses=[by_hash.get(h, 0) for h in overrides["sha256"]])
