@@ -93,6 +93,20 @@ def test_templates_for_in_arm_defaults_may_name_a_model_that_only_some_arms_ask(
     assert study.templates("more", "planted-uniform") == 3
 
 
+def test_models_of_the_study_that_a_release_does_not_have_are_shown_where_the_study_states_them(
+    build_study: Build,
+) -> None:
+    published = {"source": "published", "frame": "pets2026/regular"}
+    with pytest.raises(
+        ConfigError, match=r"^study\.yaml: models: model of this release 'control' is not known"
+    ):
+        build_study({"models": ["control"], **arm(**published)})
+    with pytest.raises(
+        ConfigError, match=r"^study\.yaml: arms\.main\.models: model of this release 'control'"
+    ):
+        build_study(arm(**published, models=["control"]))
+
+
 def test_an_arm_without_models_is_refused_even_beside_one_that_has_some(build_study: Build) -> None:
     arms = {"main": {**ARM, "models": ["planted-uniform"]}, "other": ARM}
     with pytest.raises(ConfigError, match="no model is named for arm 'other'"):

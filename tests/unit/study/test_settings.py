@@ -75,6 +75,14 @@ def test_an_arm_has_every_condition_that_an_analysis_can_name() -> None:
     assert make_arm(system="Be brief.").conditions()["system"] == "Be brief."
 
 
+def test_settings_are_equal_wherever_they_are_stated() -> None:
+    stated = make_arm(templates=4)
+    default = make_study_settings({"arm_defaults": {"templates": 4}, "arms": {"other": ARM}}).arms["other"]
+    assert stated == default
+    assert stated.stated_in("templates") != default.stated_in("templates")
+    assert stated != make_arm(templates=5)
+
+
 def test_a_setting_that_is_made_without_a_file_has_a_place_too() -> None:
     place = Orders(method="fixed", count=1).stated_in("count")
     assert str(place) == "a study: count"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
@@ -38,12 +38,21 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Origins:
-    """The place of every setting of merged layers, by its path of keys."""
+    """The place of every setting of merged layers, by its path of keys, as seen from the section at ``path``.
 
-    places: Mapping[tuple[str, ...], Place] = field(default_factory=dict)
+    Where settings are stated is no part of what they are: all origins are equal.
+    """
 
-    def place(self, *path: str) -> Place:
-        """Return where the setting at ``path`` is stated: what is not stated alone is where its section is."""
+    places: Mapping[tuple[str, ...], Place] = field(default_factory=dict, compare=False)
+    path: tuple[str, ...] = field(default=(), compare=False)
+
+    def below(self, *keys: str) -> Origins:
+        """Return the origins as seen from a section of this one."""
+        return replace(self, path=(*self.path, *keys))
+
+    def place(self, *keys: str) -> Place:
+        """Return where the setting at ``keys`` is stated: what is not stated alone is where its section is."""
+        path = (*self.path, *keys)
         for n in range(len(path), 0, -1):
             if path[:n] in self.places:
                 found = self.places[path[:n]]

@@ -41,25 +41,26 @@ class Settings(Section):
     """Settings that know where they are stated."""
 
     _origins: Origins = PrivateAttr(default_factory=Origins)
-    _path: tuple[str, ...] = PrivateAttr(default=())
 
     def stated_in(self, *keys: str) -> Place:
         """Return the file and the whole key in which the setting at ``keys`` is stated."""
-        return self._origins.place(*self._path, *keys)
+        return self._origins.place(*keys)
 
     def plain(self) -> dict[str, Any]:
         """Return the settings as plain data, without those that are left out."""
         return self.model_dump(mode="json", exclude_unset=True)
 
-    def locate(self, origins: Origins, *path: str) -> None:
-        """Tell these settings, found at ``path`` of the merged layers, and all inside them where they are stated."""
-        self._origins, self._path = origins, path
+    def locate(self, origins: Origins) -> None:
+        """Tell these settings, and all inside them, where they are stated."""
+        self._origins = origins
         for key in type(self).model_fields:
             value = getattr(self, key)
-            inner = value if isinstance(value, Mapping) else {}
-            for name, each in [((key,), value), *(((key, name), each) for name, each in inner.items())]:
-                if isinstance(each, Settings):
-                    each.locate(origins, *path, *name)
+            if isinstance(value, Settings):
+                value.locate(origins.below(key))
+            elif isinstance(value, Mapping):
+                for name, each in value.items():
+                    if isinstance(each, Settings):
+                        each.locate(origins.below(key, name))
 
 
 class PlanSettings(Settings):
