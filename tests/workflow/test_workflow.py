@@ -1,8 +1,7 @@
-"""A study runs end to end; what changes re-runs, and nothing else does; adding things is adding YAML."""
+"""A study runs end to end; adding things is adding YAML."""
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 
@@ -62,45 +61,6 @@ def test_what_was_planted_stands_beside_the_responses(finished: Project) -> None
     facts = json.loads(path.read_text(encoding="utf-8"))
     held = {(row["factor"], row["level"]): row["coefficient"] for row in facts["coefficients"]}
     assert held["transmission_principle", "if owner has given consent"] == 12.43
-
-
-def test_second_run_does_nothing(finished: Project) -> None:
-    assert "Nothing to be done" in finished.run(*TINY)
-
-
-def test_a_changed_figure_setting_re_runs_that_figure_only(finished: Project) -> None:
-    study = copy.deepcopy(SMALL)
-    study["figures"] = {"distribution": {"kind": "distribution", "arms": ["main"], "title": "Another title"}}
-    finished.write("other-title.yaml", study)
-    planned = planned_rules(finished.run("-n", "--quiet", "rules", "--configfile", "other-title.yaml"))
-    assert set(planned) == {"draw_figure", "write_report", "all", "default"} - ({"all"} - set(planned))
-
-
-def test_changed_thresholds_ask_no_model_again(finished: Project) -> None:
-    study = copy.deepcopy(SMALL)
-    study["norms"]["t_maj"] = 0.67
-    finished.write("other-majority.yaml", study)
-    planned = planned_rules(finished.run("-n", "--quiet", "rules", "--configfile", "other-majority.yaml"))
-    assert "ask_planted" not in planned
-    assert "read_answers" not in planned
-
-
-def test_an_edited_module_re_runs_what_uses_it(project: Project) -> None:
-    norms = "results/tiny/norms/main/planted-gpt-4o-mini.parquet"
-    project.run(*TINY, "--", norms)
-    module = project.folder / "workflow/lib/cinorms/norms/assessment.py"
-    module.write_text(module.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
-    planned = planned_rules(project.run("-n", "--quiet", "rules", *TINY, "--", norms))
-    assert set(planned) == {"assess_norms"}
-
-
-def test_a_touched_script_or_module_asks_no_model_again(project: Project) -> None:
-    target = "results/tiny/responses/main/planted-gpt-4o-mini/1-of-1.parquet"
-    project.run(*TINY, "--", target)
-    for path in (project.folder / "workflow/lib/cinorms").rglob("*.py"):
-        path.touch()
-    (project.folder / "workflow/rules/inference.smk").touch()
-    assert "Nothing to be done" in project.run("-n", *TINY, "--", target)
 
 
 @pytest.mark.parametrize("count", [1, 3])

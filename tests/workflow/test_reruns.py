@@ -1,0 +1,227 @@
+"""What re-runs when something is changed: exactly what can come out differently, and nothing above it."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.entries.kinds import KINDS
+
+from .conftest import SMALL, Project
+
+#: The study of `conftest`, and one of each file that a study can name.
+STUDY: dict[str, Any] = {
+    **SMALL,
+    "models": ["planted-gpt-4o-mini"],
+    "arms": {**SMALL["arms"], "own": {"dataset": "doors", "prompts": "short", "orders": {"count": 1}}},
+    "overrides": "read.csv",
+    "analyses": {
+        "answers": {"kind": "answer_counts", "arms": ["main"]},
+        "law": {"kind": "privacy_bias", "arms": ["main"], "expected": "law.csv"},
+    },
+    "figures": {
+        "distribution": {"kind": "distribution", "arms": ["main"]},
+        "held": {"kind": "norm_distribution", "arms": ["main"]},
+    },
+    "printed": {"models": {"kind": "models"}},
+}
+FILES = {
+    "read.csv": "sha256,level\n" + "0" * 64 + ",-2\n",
+    "law.csv": "recipient,expected\nthe local police,-2\n",
+    "resources/vignettes/doors.csv": "text,who,whom\nA door tells a shop,door,shop\nA lock tells a shop,lock,shop\n",
+}
+DOORS = {
+    "title": "Doors",
+    "context": "smart home",
+    "scale": "acceptability",
+    "source": "csv",
+    "origin": {"citation": "made for a test", "licence": "MIT"},
+    "files": {"vignettes": {"url": "doors.csv"}},
+    "columns": {"vignette": "text", "factors": {"sender": "who", "recipient": "whom"}},
+}
+SHORT = {
+    "title": "Two short templates",
+    "paraphraser": "nobody",
+    "scale": "acceptability",
+    "origin": {"citation": "made for a test", "licence": "MIT"},
+    "templates": ["Is it acceptable: {scenario}? {options}", "How acceptable is this: {scenario}. {options}"],
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return a project in which the study has been run; tests leave it as it was."""
+    done = Project(tmp_path_factory.mktemp("reruns") / "project")
+    for name, text in FILES.items():
+        (done.folder / name).write_text(text, encoding="utf-8")
+    done.write("resources/vignettes/doors.yaml", DOORS)
+    done.write("resources/prompts/short.yaml", SHORT)
+    done.write("tiny.yaml", STUDY)
+    done.run("--configfile", "tiny.yaml")
+    return done
+
+
+@contextmanager
+def edited(path: Path, change: Callable[[str], str]) -> Iterator[None]:
+    """Change a file and put it back as it was, its time included."""
+    text, before = path.read_text(encoding="utf-8"), path.stat()
+    assert change(text) != text
+    path.write_text(change(text), encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def planned(project: Project, study: dict[str, Any] | None = None) -> dict[str, int]:
+    """Return the rules that would run, with the number of their jobs; without those that only collect files."""
+    project.write("changed.yaml", study or STUDY)
+    printed = project.run("-n", "--quiet", "rules", "--configfile", "changed.yaml")
+    found = re.findall(r"^(\w+)\s+(\d+)$", printed, flags=re.MULTILINE)
+    return {name: int(count) for name, count in found if name not in ("total", "all", "default")}
+
+
+def test_a_second_run_does_nothing(finished: Project) -> None:
+    assert "Nothing to be done" in finished.run("--configfile", "tiny.yaml")
+
+
+def test_nothing_re_runs_where_a_module_or_a_rule_is_only_touched(finished: Project) -> None:
+    workflow = finished.folder / "workflow"
+    for path in (*(workflow / "lib").rglob("*.py"), *(workflow / "rules").iterdir()):
+        path.touch()
+    assert planned(finished) == {}
+
+
+# --- A change of the study
+
+
+def value(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
+    """Return a change of a study: what stands at ``keys`` becomes ``to``."""
+
+    def change(study: dict[str, Any]) -> None:
+        for key in keys[:-1]:
+            study = study[key]
+        study[keys[-1]] = to
+
+    return change
+
+
+#: What is made from norms, under thresholds.
+JUDGED = {"make_table": 2, "draw_figure": 2, "write_card": 1, "write_report": 1}
+#: What is made from the answers of each of the two arms, or of one.
+ASSESSED = {"assess_norms": 2, **JUDGED}
+#: What every new response is taken up in.
+ONE_ARM = {
+    "ask_planted": 1,
+    "describe_planted": 1,
+    "preview_prompts": 1,
+    "gather_provenance": 1,
+    "read_answers": 1,
+    "assess_norms": 1,
+    "write_card": 1,
+    "write_report": 1,
+}
+STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
+    "a figure's title": (
+        value("figures", "held", "title", to="Norms held"),
+        {"draw_figure": 1, "write_report": 1},
+    ),
+    "a figure's own t_val": (
+        value("figures", "held", "t_val", to=1),
+        {"draw_figure": 1, "write_report": 1},
+    ),
+    "t_maj": (value("norms", "t_maj", to=0.67), JUDGED),
+    "t_val": (value("norms", "t_val", to=2), JUDGED),
+    "consensus": (value("norms", "consensus", to="papers"), ASSESSED),
+    "a model added": (
+        value("models", to=[*STUDY["models"], "planted-constant-position"]),
+        {
+            "ask_planted": 2,
+            "describe_planted": 2,
+            "gather_provenance": 1,
+            "read_answers": 2,
+            "assess_norms": 2,
+            "make_table": 2,
+            "draw_figure": 2,
+            "print_table": 1,
+            "write_card": 2,
+            "write_report": 1,
+        },
+    ),
+    "an arm added": (
+        value("arms", "again", to={**STUDY["arms"]["main"], "templates": 3}),
+        {"list_variants": 1, **ONE_ARM},
+    ),
+}
+
+
+@pytest.mark.parametrize("change", STUDIES)
+def test_a_changed_study_re_runs(finished: Project, change: str) -> None:
+    study = copy.deepcopy(STUDY)
+    apply, expected = STUDIES[change]
+    apply(study)
+    assert planned(finished, study) == expected
+
+
+# --- A change of a file
+
+
+def to(old: str, new: str) -> Callable[[str], str]:
+    """Return a change of a text."""
+    return lambda text: text.replace(old, new)
+
+
+def module_of(section: str, kind: str) -> str:
+    return f"{KINDS[section][kind].module.replace('.', '/')}.py"
+
+
+MODULES = "workflow/lib/cinorms"
+EDIT = to('"""\n\n', '"""\n\n# Edited.\n')
+EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
+    "a dataset": (
+        "resources/vignettes/doors.yaml",
+        to("Doors", "More doors"),
+        {"expand_vignettes": 1, **ONE_ARM},
+    ),
+    "one's own vignettes": (
+        "resources/vignettes/doors.csv",
+        to("A lock", "The lock"),
+        {"expand_vignettes": 1, **ONE_ARM},
+    ),
+    "a template added": (
+        "resources/prompts/short.yaml",
+        to("templates:\n", "templates:\n- 'So: {scenario}? {options}'\n"),
+        {"list_variants": 1, **ONE_ARM},
+    ),
+    "answers that a person read": ("read.csv", to("-2", "-1"), {"read_answers": 2, **ASSESSED}),
+    "expected values": ("law.csv", to("-2", "-1"), {"make_table": 1, "write_report": 1}),
+    "the module of the norms": (f"{MODULES}/norms/assessment.py", EDIT, ASSESSED),
+    # The figure `distribution` draws the counts that the analysis `answer_counts` makes.
+    "the module of an analysis": (
+        f"{MODULES}/{module_of('analyses', 'answer_counts')}",
+        EDIT,
+        {"make_table": 1, "draw_figure": 1, "write_report": 1},
+    ),
+    "the module of a figure": (
+        f"{MODULES}/{module_of('figures', 'norm_distribution')}",
+        EDIT,
+        {"draw_figure": 1, "write_report": 1},
+    ),
+    "a module of the report": (f"{MODULES}/report/words.py", EDIT, {"write_card": 1, "write_report": 1}),
+}
+
+
+@pytest.mark.parametrize("change", EDITS)
+def test_an_edited_file_re_runs(finished: Project, change: str) -> None:
+    """For every other module `tests/unit/core/test_digest.py` says the same without running Snakemake."""
+    file, apply, expected = EDITS[change]
+    with edited(finished.folder / file, apply):
+        assert planned(finished) == expected
