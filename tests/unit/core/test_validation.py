@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from cinorms.core.errors import CinormsError, ConfigError, listing
 from cinorms.core.validation import check, load_yaml, unknown
+from cinorms.inference.model_entry import entries_schema
 from cinorms.study.root import Root
 
 ROOT = Path(__file__).parents[3]
@@ -109,19 +110,20 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize("schema", ["study.schema.yaml", "models.schema.yaml", "dataset.schema.yaml"])
+@pytest.mark.parametrize("schema", ["study.schema.yaml", "dataset.schema.yaml", entries_schema()])
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_any_value_under_any_key_gets_a_message_or_passes(schema: str, data: st.DataObject) -> None:
-    path = ROOT / "workflow/schemas" / schema
-    loaded = load_yaml(path)
+def test_any_value_under_any_key_gets_a_message_or_passes(
+    schema: str | dict[str, Any], data: st.DataObject
+) -> None:
+    loaded = load_yaml(ROOT / "workflow/schemas" / schema) if isinstance(schema, str) else schema
     properties = loaded.get("properties") or loaded["additionalProperties"]["properties"]
     document: Any = {data.draw(st.sampled_from(sorted(properties))): data.draw(VALUES)}
     if "properties" not in loaded:
         document = {"entry": document}
     message = "any.yaml: "
     try:
-        check(document, path, "any.yaml")
+        check(document, loaded, "any.yaml")
     except ConfigError as error:
         message = str(error)
     assert "\n" not in message

@@ -242,21 +242,21 @@ def test_pairs_are_the_lower_half_of_a_square_for_each_arm() -> None:
 
 
 def test_models_are_told_by_what_was_done_to_them() -> None:
-    facts = {"family": "f", "engine": "vllm", "source": "o/n", "revision": None, "base_url": None}
+    facts = {"family": "f", "planted": False, "origin": "somewhere"}
     known = {
         "base": {**facts, "capacity": 7, "alignment": "none", "quantisation": "none"},
-        "both": {**facts, "capacity": 13.5, "alignment": "dpo", "quantisation": "awq", "revision": "abc"},
-        "api": {**facts, "capacity": None, "alignment": "rlhf", "quantisation": "none", "engine": "openai"},
+        "both": {**facts, "capacity": 13.5, "alignment": "dpo", "quantisation": "awq"},
+        "api": {**facts, "capacity": None, "alignment": "rlhf", "quantisation": "none", "origin": "x"},
     }
     table = models([], {"registry": known})
     assert cells(table)[1:] == [
-        ["base", "f", "7B", "Base", "Hugging Face: o/n"],
-        ["both", "f", "13.5B", "DPO + AWQ", "Hugging Face: o/n, revision abc"],
-        ["api", "f", "NA", "RLHF", "OpenAI"],
+        ["base", "f", "7B", "Base", "somewhere"],
+        ["both", "f", "13.5B", "DPO + AWQ", "somewhere"],
+        ["api", "f", "NA", "RLHF", "x"],
     ]
     assert optimisation(None, None) == "Base"
     assert PLANTED_MARK not in table.notes
-    planted = models([], {"registry": {"x": {**known["base"], "engine": "planted"}}})
+    planted = models([], {"registry": {"x": {**known["base"], "planted": True}}})
     assert planted.notes[-1] == PLANTED_MARK
     check_latex(table)
     check_html(table)
@@ -357,4 +357,11 @@ def test_an_entry_carries_what_it_is_made_of(build_study) -> None:
     assert study.entry("printed", "t")["from"] == ["gone"]
     registry = study.entry("printed", "m")["registry"]
     assert list(registry) == study.all_models()
-    assert registry["planted-tulu-2-dpo-7b"]["alignment"] == "dpo"
+    assert registry["planted-tulu-2-dpo-7b"] == {
+        "family": "planted-tulu-2",
+        "capacity": 7,
+        "alignment": "dpo",
+        "quantisation": "none",
+        "planted": True,
+        "origin": "planted respondent",
+    }

@@ -176,7 +176,7 @@ def test_wording_is_stable_and_blind_to_capitals_and_punctuation(text: str) -> N
 def test_every_planted_rewording_is_valid_beside_all_others(folder: Path, scale: str) -> None:
     name = {"acceptability": "chatgpt", "agreement": "confaide"}[scale]
     original = load_prompt_set(folder / f"resources/prompts/{name}.yaml").templates[0]
-    every = PlantedParaphraser().ask(Ask((original,), 99, scale, 1, seed=3)).candidates
+    every = PlantedParaphraser().ask(Ask((original,), 99, scale, 1, seed=3)).texts
     assert len(every) == len(OPENINGS[scale]) * len(CLOSINGS) == 36
     taken = [original]
     for candidate in every:
