@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.project_files import ProjectFiles
 from cinorms.inference.cost import Cost, Work, cost_by_rates
 from cinorms.inference.engine import Engine
 from cinorms.inference.spec import Spec
@@ -29,27 +30,13 @@ if TYPE_CHECKING:
 ENGINES = "cinorms.inference.engines"
 
 
-class Files(Protocol):
-    """The project's own files, as an engine may look into them when the registry is read."""
-
-    @property
-    def schemas(self) -> Path:
-        """Folder of the JSON schemas."""
-
-    def names(self, kind: str) -> dict[str, Path]:
-        """Return the files of ``resources/{kind}`` by name."""
-
-    def shown(self, path: Path) -> str:
-        """Return ``path`` as a message should name it."""
-
-
 @dataclass(frozen=True)
 class Place:
     """Where an entry is: the file that messages name, the model's name, and the project's files."""
 
     file: str
     model: str
-    files: Files
+    files: ProjectFiles
 
 
 @dataclass(frozen=True)
