@@ -18,7 +18,7 @@ from snakemake.settings.types import DeploymentMethod
 from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
 from cinorms.entries.kinds import KINDS, PLANTED_MARK, inputs_of
-from cinorms.inference.engine_kind import engine_kinds
+from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.norms.assessment import status_column
 from cinorms.planted.norms import load_planted
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
