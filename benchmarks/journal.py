@@ -20,6 +20,9 @@ import numpy as np
 import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from specs import make_spec
 
 from cinorms.ask import ask_shard, write_shard
 from cinorms.inference.engine import Keep
@@ -35,8 +38,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 class Chunked(PlantedEngine):
     """Planted respondents that hand over their answers in chunks."""
-
-    journalled = True
 
     def __init__(self, chunk: int) -> None:
         self.chunk = chunk
@@ -63,24 +64,12 @@ def main() -> None:
     variants = list_variants(
         "chatgpt", load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml").templates, 11, 3
     )
-    spec = {
-        "protocol": 1,
-        "engine": "planted",
-        "model": "benchmark",
-        "shard": "1-of-1",
-        "seed": 1,
-        "scale": dataset.scale,
-        "factors": list(dataset.factors),
-        "select": {},
-        "n_templates": 11,
-        "order_method": "balanced",
-        "temperature": 0,
-        "max_tokens": 100,
-        "readout": "text",
-        "layout": "single",
-        "system": None,
-        "planted": {"noise": 1, "verbose": 0.1, "invalid": {"refusal": 0.02}},
-    }
+    spec = make_spec(
+        "planted",
+        factors=list(dataset.factors),
+        n_templates=11,
+        planted={"noise": 1, "verbose": 0.1, "invalid": {"refusal": 0.02}},
+    )
     print(f"{len(flows) * len(variants):,} prompts, chunks of {chunk:,}")
     timed("asked, no journal", lambda: ask_shard(spec, flows, variants))
     for size, name in ((chunk, f"{chunk:,}"), (100, "100")):
@@ -88,7 +77,9 @@ def main() -> None:
             out = Path(folder) / "responses" / "1-of-1.parquet"
 
             def write(size: int = size, out: Path = out) -> pd.DataFrame:
-                return write_shard(spec, flows, variants, out, Chunked(size), Journal.open(out.parent, spec))
+                return write_shard(
+                    spec, flows, variants, out, Chunked(size), Journal.open(out.parent / ".journal", spec)
+                )
 
             timed(f"asked, journalled in parts of {name}, merged", write)
             parts = list(out.parent.glob(".journal/*/parts/*"))

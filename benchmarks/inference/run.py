@@ -102,7 +102,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     given = job["model"]
     model = Model(**{**given, "folder": Path(given["folder"])})
-    LLM, version, on_cpu = import_vllm(model.spec["model"])
+    LLM, version, on_cpu = import_vllm(model.spec.model)
     if on_cpu:
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
     from vllm import SamplingParams
@@ -113,7 +113,9 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     if model.random:
         settings["load_format"] = "dummy"
     prompts = [{"prompt_token_ids": ids.tolist()} for ids in prompts_of(model, job["n"])]
-    peak = job["tflops"] or measure_peak(on_cpu, model.spec.get("dtype", "bfloat16")) * max(model.gpus, 1)
+    peak = job["tflops"] or measure_peak(on_cpu, model.spec.identity.get("dtype", "bfloat16")) * max(
+        model.gpus, 1
+    )
     llm = LLM(model=str(model.folder), **settings)
     sampling = SamplingParams(
         temperature=0, max_tokens=job["max_tokens"], detokenize=False, ignore_eos=model.random
@@ -183,7 +185,7 @@ def summary(model: Model, results: dict[str, dict[str, Any]]) -> dict[str, Any]:
         result["roofline_prompts_per_second"] = round(roofline, 1)
         result["share_of_roofline"] = round(result["prompts_per_second"] / roofline, 4)
         result["cinorms_is_faster_by"] = round(result["seconds"] / ours["seconds"], 2)
-    which = {"model": model.spec["model"], "random_weights": model.random}
+    which = {"model": model.spec.model, "random_weights": model.random}
     return which | {"tflops_at_best": round(at_best, 3), "runs": results}
 
 

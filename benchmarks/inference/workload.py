@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+
+from specs import make_spec
 
 from cinorms.control.tokenizer import make_tokenizer
 from cinorms.core.errors import ConfigError
 from cinorms.inference import checkpoints
+from cinorms.inference.engines.vllm.settings import VllmSettings
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study.registry import load_registry
@@ -40,7 +45,7 @@ class Model:
     """A checkpoint, or the shape of one."""
 
     folder: Path
-    spec: dict[str, Any]
+    spec: Spec
     gpus: int
     max_model_len: int
     #: Whether its weights are random numbers: its answers then never end by themselves.
@@ -50,16 +55,16 @@ class Model:
 def registry_model(name: str) -> Model:
     """Return the model ``name`` of config/models.yaml; its checkpoint is downloaded where it is not here."""
     registry = load_registry(Root(ROOT))
-    entry = registry.get(name, {})
-    if entry.get("engine") != "vllm":
-        known = ", ".join(model for model, of in registry.items() if of["engine"] == "vllm")
-        raise ConfigError(f"--model {name!r} was given; allowed: {known}")
-    spec = {**_SPEC, "model": name}
-    spec |= {
-        key: entry[key] for key in ("dtype", "quantisation", "trust_remote_code", "wrap") if key in entry
-    }
-    folder = checkpoints.find(entry["source"], entry.get("revision"), name)
-    return Model(folder, spec, int(entry.get("gpus", 1)), int(entry.get("max_model_len", 512)), random=False)
+    loaded = {model: of for model, of in registry.items() if isinstance(of.settings, VllmSettings)}
+    if name not in loaded:
+        raise ConfigError(f"--model {name!r} was given; allowed: {', '.join(loaded)}")
+    entry, settings = loaded[name], loaded[name].settings
+    assert isinstance(settings, VllmSettings)
+    keys = ("dtype", "quantisation", "trust_remote_code", "wrap")
+    stated = {key: entry.stated[key] for key in keys if key in entry.stated}
+    spec = make_spec("vllm", **{**_SPEC, "model": name, **stated})
+    folder = checkpoints.find(settings.source, settings.revision, name)
+    return Model(folder, spec, settings.gpus, settings.max_model_len, random=False)
 
 
 def random_model(shape: str, dtype: str, gpus: int, folder: Path) -> Model:
@@ -83,7 +88,7 @@ def random_model(shape: str, dtype: str, gpus: int, folder: Path) -> Model:
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))
-    spec = {**_SPEC, "model": shape, "dtype": dtype, "wrap": "chat_template"}
+    spec = make_spec("vllm", **{**_SPEC, "model": shape, "dtype": dtype})
     questions = _questions(spec)
     texts = [questions.chat(at)[0]["content"] for at in range(0, len(questions.grid), 97)]
     # Of about as many tokens a prompt as a large model's tokenizer makes: a prompt's words are few.
@@ -95,7 +100,7 @@ def prompts_of(model: Model, n: int) -> list[Ids]:
     """Return the token ids of the first ``n`` prompts of iot in three answer orders, as the engine sorts them."""
     questions = _questions(model.spec)
     todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))[:n]
-    tokeniser = Tokeniser.load(model.folder, model.spec["wrap"], model.spec["model"])
+    tokeniser = Tokeniser.load(model.folder, model.spec.identity["wrap"], model.spec.model)
     return tokeniser.ids(tokeniser.texts(questions.chat(int(at)) for at in todo))
 
 
@@ -112,25 +117,11 @@ def flop_per_token(config: Mapping[str, Any]) -> tuple[float, float]:
     return 2.0 * layers * weights, 2.0 * hidden * config["vocab_size"]
 
 
-_SPEC: dict[str, Any] = {
-    "protocol": 1,
-    "engine": "vllm",
-    "shard": "1-of-1",
-    "seed": 2026,
-    "scale": "acceptability",
-    "select": {},
-    "n_templates": 11,
-    "order_method": "balanced",
-    "temperature": 0,
-    "readout": "text",
-    "layout": "single",
-    "system": None,
-    "wrap": "chat_template",
-    "quantisation": "none",
-}
+#: What every spec of this benchmark holds.
+_SPEC: dict[str, Any] = {"seed": 2026, "n_templates": 11, "wrap": "chat_template", "quantisation": "none"}
 
 
-def _questions(spec: Mapping[str, Any]) -> Questions:
+def _questions(spec: Spec) -> Questions:
     dataset = load_dataset(ROOT / "resources/vignettes/iot.yaml")
     assert dataset.design is not None
     templates = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml").templates

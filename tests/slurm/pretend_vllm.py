@@ -24,8 +24,6 @@ PATIENCE = 1000.0
 class PretendEngine:
     """Says "neutral" to everything."""
 
-    journalled = True
-
     def ask(self, questions: Any, todo: Any, keep: Any) -> None:
         """Answer the rows ``todo``."""
         keep(pd.DataFrame({"at": np.asarray(todo), "text": "neutral", "finish_reason": "stop"}))

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cinorms.inference.engines.vllm import resources
+from cinorms.inference.engines.vllm.engine import memory_mb as memory_asked
+from cinorms.inference.engines.vllm.engine import minutes as minutes_asked
+from cinorms.inference.engines.vllm.settings import VllmSettings
 
 from .cluster import Cluster
 from .project import Project
@@ -64,10 +66,11 @@ def test_two_models_at_once_on_two_gpus(tmp_path: Path, cluster: Cluster) -> Non
     ran = [job for job in told if (noted / f"{job['SLURM_JOB_ID']}.ready").exists()]
     assert {job["CUDA_VISIBLE_DEVICES"] for job in ran} == {"0", "1"}
     for model, entry in entries.items():
+        settings = VllmSettings.model_validate(entry)
         numbers = sorted(int(job["SLURM_JOB_ID"]) for job in told if job["model"] == model)
         for attempt, number in enumerate(numbers, start=1):
             job = tried[str(number)]
             assert job["TresPerJob"] == "gres:gpu:1"
-            assert minutes(job) == resources.minutes(entry, attempt)
-            assert memory_mb(job) == resources.memory_mb(entry, attempt)
+            assert minutes(job) == minutes_asked(settings, attempt)
+            assert memory_mb(job) == memory_asked(settings, attempt)
     assert {job["JobState"] for job in tried.values()} == {"COMPLETED", "FAILED"}

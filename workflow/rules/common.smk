@@ -19,7 +19,7 @@ from cinorms.core.digest import code_digest
 from cinorms.core.errors import CinormsError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.files import inputs_of
-from cinorms.inference.engine_kind import engine_kinds
+from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.planted.norms import load_planted
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.published.releases import SEPARATOR

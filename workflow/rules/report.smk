@@ -80,6 +80,6 @@ rule plan:
         variants={arm: get_planned_variants(arm) for arm in STUDY.arms},
         pilot=get_pilot_answers(),
         target_se=STUDY.settings.plan.target_se,
-        code=code_of("plan"),
+        code=code_of("plan", *engine_modules().values()),
     script:
         "../scripts/plan.py"

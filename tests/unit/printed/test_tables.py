@@ -370,4 +370,11 @@ def test_an_entry_carries_what_it_is_made_of(build_study) -> None:
     assert study_entry(study, "printed", "t").options.sources == ("gone",)
     registry = study_entry(study, "printed", "m").registry
     assert list(registry) == study.all_models()
-    assert registry["planted-tulu-2-dpo-7b"]["alignment"] == "dpo"
+    assert registry["planted-tulu-2-dpo-7b"] == {
+        "family": "planted-tulu-2",
+        "capacity": 7,
+        "alignment": "dpo",
+        "quantisation": "none",
+        "planted": True,
+        "origin": "planted respondent",
+    }

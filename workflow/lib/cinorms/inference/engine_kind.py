@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.project_files import ProjectFiles
 from cinorms.inference.cost import Cost, Work, cost_by_rates
 from cinorms.inference.engine import Engine
 from cinorms.inference.spec import Spec
@@ -29,27 +30,13 @@ if TYPE_CHECKING:
 ENGINES = "cinorms.inference.engines"
 
 
-class Files(Protocol):
-    """The project's own files, as an engine may look into them when the registry is read."""
-
-    @property
-    def schemas(self) -> Path:
-        """Folder of the JSON schemas."""
-
-    def names(self, kind: str) -> dict[str, Path]:
-        """Return the files of ``resources/{kind}`` by name."""
-
-    def shown(self, path: Path) -> str:
-        """Return ``path`` as a message should name it."""
-
-
 @dataclass(frozen=True)
 class Place:
     """Where an entry is: the file that messages name, the model's name, and the project's files."""
 
     file: str
     model: str
-    files: Files
+    files: ProjectFiles
 
 
 @dataclass(frozen=True)
@@ -123,33 +110,30 @@ class EngineKind:
 
 
 @cache
-def engine_names() -> tuple[str, ...]:
-    """Return the names of all engines: of the modules and folders in ``cinorms.inference.engines``."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(import_module(ENGINES).__path__)))
+def engine_modules() -> dict[str, str]:
+    """Return the module in which each engine is declared: one in ``cinorms.inference.engines``, or in a folder there."""
+    found = pkgutil.iter_modules(import_module(ENGINES).__path__)
+    return {each.name: f"{ENGINES}.{each.name}" + (".engine" if each.ispkg else "") for each in found}
 
 
 @cache
 def engine_kind(name: str) -> EngineKind:
     """Return the engine ``name``; raise ``KeyError`` where there is none."""
-    if name not in engine_names():
-        raise KeyError(name)
-    module = import_module(f"{ENGINES}.{name}")
-    if hasattr(module, "__path__"):
-        module = import_module(f"{module.__name__}.engine")
-    found = module.ENGINE
+    module = engine_modules()[name]
+    found = import_module(module).ENGINE
     if not isinstance(found, EngineKind) or found.name != name:
-        raise TypeError(f"{module.__name__}: ENGINE must be an EngineKind with the name {name!r}")
+        raise TypeError(f"{module}: ENGINE must be an EngineKind with the name {name!r}")
     return found
 
 
 def engine_kinds() -> tuple[EngineKind, ...]:
     """Return all engines."""
-    return tuple(map(engine_kind, engine_names()))
+    return tuple(map(engine_kind, sorted(engine_modules())))
 
 
 def make_engine(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
     """Return what asks the model of ``spec``; see ``EngineKind.make``."""
-    if spec.engine not in engine_names():
+    if spec.engine not in engine_modules():
         raise ConfigError(
             f"model {spec.model!r}: this version cannot ask the engine '{spec.engine}' yet; "
             "--config engine=planted lets planted respondents answer in its place"

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.project_files import ProjectFiles
 from cinorms.core.validation import check, load_yaml
 
 
-class Files(Protocol):
-    """Where the project's own files are."""
-
-    @property
-    def schemas(self) -> Path:
-        """Folder of the JSON schemas."""
-
-    def names(self, kind: str) -> dict[str, Path]:
-        """Return the files of ``resources/{kind}`` by name."""
-
-    def shown(self, path: Path) -> str:
-        """Return ``path`` as a message should name it."""
-
-
-def load_planted(files: Files, name: str) -> dict[str, Any]:
+def load_planted(files: ProjectFiles, name: str) -> dict[str, Any]:
     """Read and check a file of planted norms."""
     path = files.names("planted")[name]
     norms = load_yaml(path)

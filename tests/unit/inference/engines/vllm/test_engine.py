@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cinorms.inference.engine_kind import engine_names
+from cinorms.inference.engine_kind import engine_modules
 from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, memory_mb, minutes
 from cinorms.inference.engines.vllm.settings import VllmSettings
 from cinorms.study.registry import load_registry
@@ -59,7 +59,7 @@ def test_only_what_asks_or_trains_a_model_is_submitted_to_a_cluster(folder: Path
         for name in re.findall(r"^rule (\w+):\n(?:    .*\n|\n(?= ))*?    localrule: True", text, re.MULTILINE)
     }
     assert rules - here - own == {"train_control", "generate_paraphrases"}
-    assert not here & {f"ask_{engine}" for engine in engine_names()}
+    assert not here & {f"ask_{engine}" for engine in engine_modules()}
     assert here <= rules, "a rule that is not there is no local one either"
 
 

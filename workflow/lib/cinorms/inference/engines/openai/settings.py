@@ -28,7 +28,8 @@ class Limits(Value):
     concurrency: int = Field(
         default=CONCURRENCY,
         ge=1,
-        description="Requests under way at once, at most; 64 where left out. It starts lower and adapts.",
+        description=f"Requests under way at once, at most; {CONCURRENCY} where left out. "
+        "It starts lower and adapts.",
     )
     requests_per_minute: LeftOut[Number] = Field(default=None, gt=0, description="Requests per minute.")
     tokens_per_minute: LeftOut[Number] = Field(
@@ -42,7 +43,7 @@ class Limits(Value):
     timeout: Number = Field(
         default=TIMEOUT,
         gt=0,
-        description="Seconds after which a request is given up and sent again; 120 where left out.",
+        description=f"Seconds after which a request is given up and sent again; {TIMEOUT:g} where left out.",
     )
 
 

@@ -1,0 +1,106 @@
+"""Every engine is found by its file or folder, and declares everything that is derived from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.validation import check
+from cinorms.inference.cost import Cost, Work, cost_by_rates, no_cost
+from cinorms.inference.engine_kind import Job, engine_kind, engine_kinds, engine_modules
+from cinorms.inference.model_entry import entries_schema
+from cinorms.inference.settings import ServedSettings
+
+from ...specs import make_model
+
+JOB = Job(mode=None, max_cost_usd=1.5, spending="responses/.spending", name="main.m.1-of-1")
+
+
+def test_engines_are_found() -> None:
+    assert [kind.name for kind in engine_kinds()] == ["openai", "planted", "vllm"]
+    with pytest.raises(KeyError):
+        engine_kind("settings")
+
+
+@pytest.mark.parametrize("name", engine_modules())
+def test_a_declaration_is_whole(name: str, folder: Path) -> None:
+    kind = engine_kind(name)
+    assert (folder / f"envs/{kind.environment}.yaml").is_file()
+    settings = kind.settings()
+    assert not kind.wraps or issubclass(settings, ServedSettings)
+    assert all(field.description for field in settings.model_fields.values())
+
+
+@pytest.mark.parametrize(
+    ("entry", "origin"),
+    [
+        ({"engine": "vllm", "source": "o/n"}, "Hugging Face: o/n"),
+        ({"engine": "vllm", "source": "o/n", "revision": "abc"}, "Hugging Face: o/n, revision abc"),
+        ({"engine": "vllm", "source": "results/control/model"}, "results/control/model"),
+        ({"engine": "openai", "source": "gpt"}, "OpenAI"),
+        ({"engine": "openai", "source": "x", "base_url": "https://host/v1"}, "https://host/v1"),
+        ({"engine": "planted", "planted": {}}, "planted respondent"),
+    ],
+)
+def test_a_table_shows_where_a_model_comes_from(entry: dict[str, Any], origin: str) -> None:
+    made = make_model("m", **entry)
+    assert made.kind.origin(made.stated) == origin
+
+
+def test_a_key_is_for_one_address() -> None:
+    def variable(**entry: Any) -> str | None:
+        return make_model("m", **{"engine": "openai", "source": "s", **entry}).key_variable
+
+    assert variable() == "OPENAI_API_KEY"
+    assert variable(base_url="http://localhost:8000/v1") is None
+    assert variable(base_url="http://localhost:8000/v1", key_variable="MINE") == "MINE"
+    assert make_model("m", engine="vllm", source="o/n").key_variable is None
+
+
+def test_an_endpoints_tuning_is_complete() -> None:
+    entry = make_model("m", engine="openai", source="s", limits={"requests_per_minute": 5}, mode="batch")
+    assert entry.kind.tuning(entry.settings, JOB) == {
+        "mode": "batch",
+        "max_cost_usd": 1.5,
+        "key_variable": "OPENAI_API_KEY",
+        "rates": {},
+        "limits": {"concurrency": 64, "requests_per_minute": 5, "timeout": 120.0},
+        "spending": "responses/.spending",
+        "job": "main.m.1-of-1",
+    }
+
+
+def test_needs_are_what_a_cluster_is_asked_for() -> None:
+    vllm = make_model("m", engine="vllm", source="o/n", gpus=4, capacity=70)
+    needs = vllm.kind.needs
+    assert needs.gpus is not None
+    assert (needs.gpus(vllm.settings), vllm.gpus) == (4, 4)
+    api = make_model("m", engine="openai", source="s")
+    assert api.kind.needs.gpus is None
+    assert api.kind.needs.more == {"api_jobs": 1}
+
+
+def test_a_stand_in_answers_with_its_own_norms_and_takes_no_gpu() -> None:
+    entry = make_model("m", engine="vllm", source="o/n", gpus=4, capacity=70, stand_in="p")
+    standing = entry.answered_by(make_model("p", engine="planted", planted={"noise": 2}))
+    assert (standing.name, standing.engine, standing.gpus) == ("m", "planted", 0)
+    assert standing.identity == {"planted": {"noise": 2}}
+    assert standing.get("capacity") == 70
+
+
+@pytest.mark.parametrize("key", ["max_model_len", "planted", "trust_remote_code"])
+def test_a_key_of_another_engine_is_refused(key: str) -> None:
+    entry = {"engine": "openai", "family": "f", "source": "s", key: 64}
+    with pytest.raises(ConfigError, match=rf"^f\.yaml: m\.{key}: this key is not allowed here$"):
+        check({"m": entry}, entries_schema(), "f.yaml")
+
+
+def test_costs() -> None:
+    work = Work(6_000_000, 1_000_000, 2, {"tokens_per_second": 1000, "usd_per_million_input": 2})
+    assert cost_by_rates(work) == Cost(200.0, None)
+    paid = Work(6_000_000, 1_000_000, 0, {"usd_per_million_input": 2, "usd_per_million_output": 3})
+    assert cost_by_rates(paid) == Cost(None, 15.0)
+    assert no_cost(work) == Cost(0.0, 0.0)

@@ -1,0 +1,106 @@
+"""Engines in the workflow: one file adds one, and the commands of the others are what they always were."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from .conftest import SMALL, Project
+
+#: A whole engine: it answers with the option that is shown first.
+FIRST = """
+'''The engine first: a respondent that always gives the option which is shown first.'''
+
+import pandas as pd
+
+from cinorms.core.scales import SCALES
+from cinorms.inference.engine_kind import EngineKind, Needs, always, stated
+from cinorms.prompts.orders import options_shown
+
+
+class FirstEngine:
+    def ask(self, questions, todo, keep):
+        shown = options_shown(SCALES[questions.spec.scale].options)
+        texts = [shown[code].strip("[]").split(", ")[0] for code in questions.grid["order_code"].iloc[todo]]
+        keep(pd.DataFrame({"at": todo, "text": texts, "finish_reason": "stop"}))
+
+    def facts(self):
+        return {"device": "none"}
+
+
+ENGINE = EngineKind(
+    name="first",
+    make=lambda spec, tuning, key, folder: FirstEngine(),
+    needs=Needs(memory_mb=always(1000), minutes=always(5)),
+    identity=stated("family"),
+    environment="core",
+)
+"""
+
+#: What Snakemake compares of a finished job: another text would ask every model again.
+COMMANDS = {
+    "planted": "PYTHON -m cinorms.ask --spec SPEC --vignettes results/s/vignettes/iot.parquet"
+    " --variants results/s/prompts/main.parquet --out results/s/responses/main/MODEL/1-of-1.parquet"
+    " --log logs/s/ask_planted/main/MODEL/1-of-1.log",
+    "vllm": "HF_HUB_OFFLINE=1 PYTHON -m cinorms.ask --spec SPEC --tuning TUNING"
+    " --checkpoint results/s/checkpoints/MODEL.json --vignettes results/s/vignettes/iot.parquet"
+    " --variants results/s/prompts/main.parquet --out results/s/responses/main/MODEL/1-of-1.parquet"
+    " --log logs/s/ask_vllm/main/MODEL/1-of-1.log",
+    "openai": "PYTHON -m cinorms.ask --spec SPEC --tuning TUNING"
+    " --vignettes results/s/vignettes/iot.parquet --variants results/s/prompts/main.parquet"
+    " --out results/s/responses/main/MODEL/1-of-1.parquet --log logs/s/ask_openai/main/MODEL/1-of-1.log",
+}
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return a project with one more engine, and a study of a model that it asks, run to its end."""
+    project = Project(tmp_path_factory.mktemp("extended") / "project")
+    (project.folder / "workflow/lib/cinorms/inference/engines/first.py").write_text(FIRST, encoding="utf-8")
+    registry = yaml.safe_load((project.folder / "config/models.yaml").read_text(encoding="utf-8"))
+    registry["first-option"] = {"engine": "first", "family": "mine"}
+    project.write("config/models.yaml", registry)
+    table = {"models": {"kind": "models"}}
+    project.write("tiny.yaml", {**SMALL, "models": ["first-option"], "printed": table})
+    project.run("--configfile", "tiny.yaml")
+    return project
+
+
+def test_one_file_adds_an_engine(extended: Project) -> None:
+    results = extended.folder / "results/tiny"
+    responses = pd.read_parquet(results / "responses/main/first-option/1-of-1.parquet")
+    assert len(responses) == 216 * 5
+    assert responses["text"].nunique() == 5
+    (asked,) = json.loads((results / "provenance.json").read_text(encoding="utf-8"))["asked"]
+    assert (asked["engine"], asked["planted"], asked["replies_kept"]) == ("first", False, 216 * 5)
+    assert "first-option" in (results / "report/index.html").read_text(encoding="utf-8")
+    assert "first" in (results / "printed/models.csv").read_text(encoding="utf-8")
+
+
+def test_another_engine_has_its_own_rule_and_journal(extended: Project) -> None:
+    assert (extended.folder / "logs/tiny/ask_first/main/first-option/1-of-1.log").is_file()
+    (journal,) = (extended.folder / "results/tiny/responses/main/first-option/.journal").iterdir()
+    assert list((journal / "parts").glob("*.parquet"))
+    out = extended.run("plan", "--configfile", "tiny.yaml")
+    assert "first-option" in out
+    assert "Nothing to be done" in extended.run("--configfile", "tiny.yaml", "-n")
+
+
+def test_the_commands_of_jobs_are_what_they_were(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    models = {"planted": "planted-uniform", "vllm": "tulu-2-7b", "openai": "gpt-4o-mini"}
+    study: dict[str, Any] = {**SMALL, "study": "s", "models": list(models.values())}
+    project.write("s.yaml", study)
+    out = project.run("--configfile", "s.yaml", "-n", "-p")
+    for engine, model in models.items():
+        printed = next(line for line in out.splitlines() if "cinorms.ask" in line and f"/{model}/" in line)
+        expected = re.escape(COMMANDS[engine].replace("MODEL", model))
+        for word, pattern in (("PYTHON", r"\S+"), ("SPEC", r"'\{.*\}'"), ("TUNING", r"'\{.*\}'")):
+            expected = expected.replace(word, pattern)
+        assert re.fullmatch(expected, printed.strip().removeprefix("Shell command: ")), printed

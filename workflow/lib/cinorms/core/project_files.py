@@ -1,0 +1,20 @@
+"""The project's own files, as packages below the study see them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+
+class ProjectFiles(Protocol):
+    """Where the project's own files are; ``study.root.Root`` is one."""
+
+    @property
+    def schemas(self) -> Path:
+        """Folder of the JSON schemas."""
+
+    def names(self, kind: str) -> dict[str, Path]:
+        """Return the files of ``resources/{kind}`` by name."""
+
+    def shown(self, path: Path) -> str:
+        """Return ``path`` as a message should name it."""

@@ -1,0 +1,48 @@
+"""Asking: one job asks one shard of a model in an arm; the engine is loaded once per job.
+
+Inputs: vignettes, prompts
+Outputs: results/{study}/responses/{arm}/{model}/{shard}.parquet
+
+An engine (`cinorms/inference/engines`) declares what its jobs need and how they are asked; `ask_{engine}` follows from
+that. `spec` is one value that holds everything which can change a response and nothing else: changing anything beside it
+asks no model again.
+"""
+
+
+def define_ask(kind):
+    """Define `ask_{engine}`.
+
+    A function, because Snakemake evaluates the command of a job when it runs: in a plain loop all jobs would then get the
+    last engine's.
+    """
+
+    rule:
+        name:
+            f"ask_{kind.name}"
+        input:
+            **get_checkpoint_input(kind),
+            vignettes=get_vignettes,
+            variants="results/{study}/prompts/{arm}.parquet",
+        output:
+            responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+        log:
+            f"logs/{{study}}/ask_{kind.name}/{{arm}}/{{model}}/{{shard}}.log",
+        benchmark:
+            f"logs/{{study}}/ask_{kind.name}/{{arm}}/{{model}}/{{shard}}.benchmark.tsv"
+        wildcard_constraints:
+            arm=ASKED_ARMS,
+            model=get_pattern(asked_by(kind)),
+        conda:
+            f"../../envs/{kind.environment}.yaml"
+        resources:
+            **get_needs(kind),
+        params:
+            **get_tuning_param(kind),
+            python=get_python_in(kind.virtual_environment),
+            spec=get_spec,
+        shell:
+            get_ask_command(kind)
+
+
+for kind in engine_kinds():
+    define_ask(kind)
