@@ -24,9 +24,6 @@ SHOWN = ("", "percent", "power of ten", "stars")
 #: Below it a double is 0, and is printed so.
 SMALLEST_LOG10 = math.log10(5e-324)
 
-#: What a comparison says of a cell.
-MATCHES = ("yes", "no", "not counted")
-
 _MINUS = " minus "
 
 
