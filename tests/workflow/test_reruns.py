@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from cinorms.entries.kinds import KINDS
 
 from .conftest import SMALL, Project

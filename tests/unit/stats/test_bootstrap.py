@@ -48,35 +48,12 @@ def test_row_and_column_order_never_matter_and_the_seed_does():
     )
 
 
-def test_group_means_and_contrasts_are_means_of_valid_answers():
+def test_group_means_are_means_of_valid_answers():
     levels = crossed(np.random.default_rng(3), 40, 6, missing=0.3)
     groups = pd.Series(["a"] * 10 + ["b"] * 30)
     means = bootstrap.group_means(levels, groups, seed=1, draws=100).set_index("group")
     assert means.loc["a", "estimate"] == pytest.approx(np.nanmean(levels.iloc[:10]))
     assert means.loc["b", "n_answers"] == levels.iloc[10:].notna().to_numpy().sum()
-    found = bootstrap.contrasts(levels, groups, "a", seed=1, draws=100).iloc[0]
-    assert (found["group"], found["baseline"]) == ("b", "a")
-    assert found["estimate"] == pytest.approx(means.loc["b", "estimate"] - means.loc["a", "estimate"])
-
-
-def test_what_a_variant_adds_to_all_flows_cancels_in_a_contrast():
-    x = np.repeat([[0.0], [1.0]], 20, axis=0) + np.array([-3.0, 0.0, 1.0, 2.0])
-    levels = pd.DataFrame(x, columns=list("wxyz"))
-    groups = pd.Series(["a"] * 20 + ["b"] * 20)
-    found = bootstrap.contrasts(levels, groups, "a", seed=1, draws=200).iloc[0]
-    assert (found["low"], found["high"]) == (pytest.approx(1), pytest.approx(1))
-    assert bootstrap.group_means(levels, groups, seed=1, draws=200)["std_err"].min() > 0.3
-
-
-def test_models_are_compared_on_what_both_were_asked():
-    a = crossed(np.random.default_rng(5), 30, 8)
-    b = (a + 0.5).iloc[5:, :6]
-    found = bootstrap.model_contrast(a, b, seed=1, draws=100).iloc[0]
-    assert (found["n_flows"], found["n_variants"]) == (25, 6)
-    assert (found["estimate"], found["low"], found["high"]) == tuple(pytest.approx(-0.5) for _ in range(3))
-    apart = bootstrap.model_contrast(a, b.set_axis(range(100, 125)), seed=1).iloc[0]
-    assert apart["status"] == "no_flows"
-    assert np.isnan(apart["estimate"])
 
 
 def test_flow_intervals_by_hand():
@@ -106,9 +83,6 @@ def test_what_has_no_interval_says_why():
     )
     assert found["status"].tolist() == ["ok", "no_answers", "one_flow"]
     assert found.loc[["b", "c"], ["low", "high"]].isna().all(axis=None)
-    assert bootstrap.contrasts(levels, pd.Series(["a", "a", "b", "c"]), "a", seed=1, draws=50)[
-        "status"
-    ].tolist() == ["no_answers", "one_flow"]
     one = bootstrap.group_means(levels[["00_0"]], None, seed=1, draws=50)
     assert one["status"].tolist() == ["one_variant"]
     none = bootstrap.group_means(levels.iloc[:0], None, seed=1, draws=50)
@@ -120,8 +94,6 @@ def test_mistakes_are_named():
     levels = crossed(np.random.default_rng(1), 4, 3)
     with pytest.raises(ConfigError, match="flow 3 has none"):
         bootstrap.group_means(levels, pd.Series(["a"] * 3), seed=1)
-    with pytest.raises(ConfigError, match="baseline 'z'"):
-        bootstrap.contrasts(levels, pd.Series(["a"] * 4), "z", seed=1)
     with pytest.raises(ConfigError, match="resample 'rows'"):
         bootstrap.group_means(levels, None, seed=1, resample="rows")
 

@@ -140,13 +140,20 @@ def test_swapping_the_models_turns_the_estimate_and_keeps_p():
     assert (other["low"], other["high"]) == pytest.approx((-one["high"], -one["low"]))
 
 
-def test_the_interval_is_the_bootstraps_contrast_of_the_common_cells():
+def test_the_interval_is_the_bootstraps_of_the_common_cells():
     a, b = planted_pair(np.random.default_rng(8), 30, 8, wording=0.5)
     a.iloc[3, 2] = np.nan
     row = permutation.compare({"a": a, "b": b}, seed=5).iloc[0]
-    expected = bootstrap.model_contrast(a, b.where(a.notna()), seed=5).iloc[0]
+    expected = bootstrap.group_means(a - b, None, seed=5).iloc[0]
     for name in ("estimate", "std_err", "low", "high"):
         assert row[name] == pytest.approx(expected[name])
+
+
+def test_what_a_wording_adds_to_both_models_cancels():
+    a = pd.DataFrame(np.random.default_rng(5).normal(0, 3, (1, 8)).repeat(30, axis=0))
+    row = permutation.compare({"a": a, "b": (a + 0.5).iloc[5:, :6]}, seed=1).iloc[0]
+    assert (row["n_flows"], row["n_units"]) == (25, 6)
+    assert (row["estimate"], row["low"], row["high"]) == tuple(pytest.approx(-0.5) for _ in range(3))
 
 
 def test_all_pairs_are_corrected_together():

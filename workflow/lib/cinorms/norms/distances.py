@@ -15,9 +15,6 @@ from cinorms.norms.assessment import divide
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-#: ConfAIde's numbers for the five levels (PETS section 5.3).
-CONFAIDE_POINTS = (-100.0, -50.0, 0.0, 50.0, 100.0)
-
 #: Numbers this near are the same: further apart than rounding errors, nearer than any two stated values.
 SAME = 1e-9
 
@@ -47,13 +44,6 @@ METRICS = {
 def numerical(value: npt.ArrayLike, expected: npt.ArrayLike) -> Floats:
     """Return |value - expected| of each flow, NaN where either is missing."""
     return np.abs(np.asarray(value, dtype=np.float64) - np.asarray(expected, dtype=np.float64))
-
-
-def ordinal(
-    value: npt.ArrayLike, expected: npt.ArrayLike, embedding: Sequence[float] = scales.LEVELS
-) -> Floats:
-    """Return |phi(value) - phi(expected)| of each flow, NaN where either is missing; phi is `embed`."""
-    return numerical(embed(value, embedding), embed(expected, embedding))
 
 
 def categorical(value: npt.ArrayLike, expected: npt.ArrayLike) -> Floats:

@@ -24,8 +24,6 @@ from cinorms.prompts.orders import SHOWN
 
 Floats = npt.NDArray[np.float64]
 
-CONTROLS = ("constant_answer", "constant_position", "uniform", "refusing")
-
 
 @dataclass(frozen=True)
 class Respondent:

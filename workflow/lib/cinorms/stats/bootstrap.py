@@ -52,17 +52,6 @@ def group_means(
     """
     levels, names, member = _prepare(levels, groups)
     replicates = _replicates(levels, member, seed, resample, draws)
-    return _means_table(levels, names, member, replicates, resample, confidence)
-
-
-def _means_table(
-    levels: pd.DataFrame,
-    names: list[str],
-    member: Floats,
-    replicates: Floats,
-    resample: Resample,
-    confidence: float,
-) -> pd.DataFrame:
     valid = levels.notna().to_numpy().sum(axis=1)
     rows = []
     for i, name in enumerate(names):
@@ -73,67 +62,6 @@ def _means_table(
         rows.append((name, mean, *numbers, n_flows, n_answers, status))
     columns = ["group", "estimate", "std_err", "low", "high", "n_flows", "n_answers", "status"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def contrasts(
-    levels: pd.DataFrame,
-    groups: pd.Series[Any],
-    baseline: str,
-    seed: int,
-    resample: Resample = "both",
-    draws: int = 2000,
-    confidence: float = 0.95,
-) -> pd.DataFrame:
-    """Return the mean of each group less that of the group ``baseline``, both under the same draws.
-
-    Variants are shared by the groups, so what a wording adds to both cancels. Columns: group, baseline,
-    estimate, std_err, low, high, status. Raises `ConfigError` for an unknown baseline.
-    """
-    levels, names, member = _prepare(levels, groups)
-    if baseline not in names:
-        raise ConfigError(f"baseline '{baseline}' is no group; choose among {names}")
-    replicates = _replicates(levels, member, seed, resample, draws)
-    means = _means_table(levels, names, member, replicates, resample, confidence).set_index("group")
-    base = names.index(baseline)
-    rows = []
-    for i, name in enumerate(names):
-        if i == base:
-            continue
-        status = next((s for s in means.loc[[baseline, name], "status"] if s != "ok"), "ok")
-        difference = float(means["estimate"].iloc[i] - means["estimate"].iloc[base])
-        gaps = replicates[:, i] - replicates[:, base]
-        numbers = interval(gaps, confidence) if status == "ok" else (np.nan,) * 3
-        rows.append((name, baseline, difference, *numbers, status))
-    columns = ["group", "baseline", "estimate", "std_err", "low", "high", "status"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def model_contrast(
-    a: pd.DataFrame,
-    b: pd.DataFrame,
-    seed: int,
-    resample: Resample = "both",
-    draws: int = 2000,
-    confidence: float = 0.95,
-) -> pd.DataFrame:
-    """Return the mean level of model a less that of model b on the flows and variants both were asked.
-
-    One row: estimate, std_err, low, high, n_flows, n_variants, status. The same flows and variants are
-    drawn for both, so that what is common to them cancels.
-    """
-    a, b = _sorted(a), _sorted(b)
-    flows, variants = a.index.intersection(b.index), a.columns.intersection(b.columns)
-    a, b = a.loc[flows, variants], b.loc[flows, variants]
-    one = np.ones((1, len(flows)))
-    n_answers = min(int(a.notna().to_numpy().sum()), int(b.notna().to_numpy().sum()))
-    status = _why_none(a, len(flows), n_answers, resample)
-    numbers: tuple[float, ...] = (np.nan,) * 4
-    if status == "ok":
-        first, second = (_replicates(m, one, seed, resample, draws)[:, 0] for m in (a, b))
-        estimate = float(np.nanmean(a.to_numpy()) - np.nanmean(b.to_numpy()))
-        numbers = (estimate, *interval(first - second, confidence))
-    columns = ["estimate", "std_err", "low", "high", "n_flows", "n_variants", "status"]
-    return pd.DataFrame([(*numbers, len(flows), len(variants), status)], columns=columns)
 
 
 def flow_intervals(
