@@ -26,13 +26,9 @@ SHOWN = ("", "percent", "power of ten", "stars")
 #: Below it a double is 0, and is printed so.
 SMALLEST_LOG10 = math.log10(5e-324)
 
-<<<<<<< HEAD
-#: What a comparison says of a cell, and which of it counts as a match.
-MATCHES = ("yes", "within reach", "no", "not counted")
+#: What of a comparison counts as a match.
 MATCHED = ("yes", "within reach")
 
-=======
->>>>>>> once
 _MINUS = " minus "
 
 
