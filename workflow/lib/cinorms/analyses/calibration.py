@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,10 @@ from cinorms.analyses.shared import chosen, for_each, held
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
-from cinorms.stats.clm import ClmFit, fit_clm
 from cinorms.vignettes.factors import JOINT
+
+if TYPE_CHECKING:
+    from cinorms.stats.clm import ClmFit
 
 Planted = Mapping[tuple[str, str], pd.DataFrame]
 Coefficients = Mapping[tuple[str, str], Mapping[str, Any]]
@@ -106,6 +108,8 @@ def _terms(
     coefficients: Coefficients,
 ) -> pd.DataFrame:
     """Return the terms of both regressions beside what was planted; no rows where no coefficient was."""
+    from cinorms.stats.clm import fit_clm  # not above: SciPy need not be loaded to load a study
+
     facts = coefficients.get((one.arm, one.model), {}).get("coefficients", [])
     truth = {(row["factor"], row["level"]): float(row["coefficient"]) for row in facts}
     factors = usual_factors(vignettes, entry.design[one.arm])

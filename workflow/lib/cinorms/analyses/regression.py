@@ -25,7 +25,6 @@ from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
-from cinorms.stats.clm import COEFFICIENT_COLUMNS, ClmFit, fit_clm, fit_clmm
 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
@@ -117,7 +116,8 @@ def proportional_odds(
     parts = []
     for task in norm_tasks(selected, entry, vignettes):
         fit = _fit(task, entry)
-        if isinstance(fit, ClmFit) and fit.solved is not None:
+        fitted = not isinstance(fit, tuple)
+        if fitted and fit.solved is not None:
             table = fit.proportional_odds_test().rename(columns={"factor": "term"})
         else:
             blank = {
@@ -128,7 +128,7 @@ def proportional_odds(
                 "p": np.nan,
                 "log10_p": np.nan,
             }
-            table = pd.DataFrame([blank | {"status": fit.status if isinstance(fit, ClmFit) else fit[0]}])
+            table = pd.DataFrame([blank | {"status": fit.status if fitted else fit[0]}])
         n = int(task.frame["value"].notna().sum())
         parts.append(named(table, {"arm": task.arm, "model": task.model, "n": n}))
     return stack(parts)
@@ -157,6 +157,9 @@ def response_regression(
 def _fit(task: Task, entry: Entry[RegressionOptions], cluster: str | None = None) -> Any:
     """Return the fit, or a pair (status, reason) where the entry asks for what the rows do not have."""
     used = task.frame[task.frame["value"].notna()]
+    # Not above: SciPy need not be loaded to load a study.
+    from cinorms.stats.clm import fit_clm, fit_clmm
+
     options = entry.options
     baselines = {f: level for f, level in options.stated_baselines().items() if f in task.factors}
     for factor, level in baselines.items():
@@ -176,6 +179,8 @@ def _fit(task: Task, entry: Entry[RegressionOptions], cluster: str | None = None
 
 def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFrame:
     """Return the rows of one fit: its terms, its thresholds, and in each the facts of the fit."""
+    from cinorms.stats.clm import COEFFICIENT_COLUMNS
+
     who = {"arm": task.arm, "model": task.model}
     columns = ["term", *COEFFICIENT_COLUMNS[1:]]
     facts: dict[str, Any] = {"link": entry.options.link, "estimator": entry.options.estimation}
@@ -209,6 +214,8 @@ def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFram
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
     """Give numbers and texts their types also where all are missing, so that tables can be stacked."""
+    from cinorms.stats.clm import COEFFICIENT_COLUMNS
+
     floats = [*COEFFICIENT_COLUMNS[3:-1], *_FIT_COLUMNS[3:]]
     types = dict.fromkeys(floats, "float64") | dict.fromkeys(_FIT_COLUMNS[:3], "Int64")
     texts = dict.fromkeys(["term", "level", "baseline", "status", "fit_status", "fit_reason"], "str")

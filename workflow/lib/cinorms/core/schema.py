@@ -65,7 +65,7 @@ class Value(BaseModel):
     """A frozen value read from a file; keys that it does not declare are refused."""
 
     # Rust's regular expressions, the default, have no lookahead.
-    model_config = ConfigDict(frozen=True, extra="forbid", regex_engine="python-re")
+    model_config = ConfigDict(frozen=True, extra="forbid", regex_engine="python-re", defer_build=True)
 
 
 class Section(Value):

@@ -1,4 +1,7 @@
-"""Tails of the usual test distributions as powers of ten, so that a p-value below the float range keeps its size."""
+"""Tails of the usual test distributions as powers of ten, so that a p-value below the float range keeps its size.
+
+SciPy is imported where it is used: every job of a study loads the kinds that import this module.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,11 +22,15 @@ _UNDERFLOW = 1e-290
 
 def normal(z: float) -> float:
     """Return log10 of the two-sided p-value of a standard normal ``z``: ``log10(2 * Phi(-|z|))``."""
+    from scipy import special
+
     return (float(special.log_ndtr(-abs(z))) + math.log(2)) / _LN10
 
 
 def chi_square(statistic: float, df: float) -> float:
     """Return log10 of the upper tail of a chi-square with ``df`` degrees of freedom."""
+    from scipy import special
+
     a, x = df / 2, statistic / 2
     p = float(special.gammaincc(a, x))
     if p > _UNDERFLOW:
@@ -48,6 +54,8 @@ def student(t: float, df: float) -> float:
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:
     """Return log10 of the regularised incomplete beta function ``I_x(a, b)``."""
+    from scipy import special
+
     p = float(special.betainc(a, b, x))
     if p > _UNDERFLOW:
         return math.log10(p)
