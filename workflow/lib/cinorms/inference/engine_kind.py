@@ -111,7 +111,7 @@ class EngineKind:
 
 @cache
 def engine_modules() -> dict[str, str]:
-    """Return the module in which each engine is declared: one in ``cinorms.inference.engines``, or in a folder there."""
+    """Return the module in which each engine is declared: in ``ENGINES``, or in a folder there."""
     found = pkgutil.iter_modules(import_module(ENGINES).__path__)
     return {each.name: f"{ENGINES}.{each.name}" + (".engine" if each.ispkg else "") for each in found}
 
