@@ -68,24 +68,29 @@ import pandas as pd
 
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
+from cinorms.entries.options import OfArms
 from cinorms.figures.options import FigureOptions
 from cinorms.figures.theme import Drawn
 
 
-def draw(selected: Sequence[Selected], entry: Entry[FigureOptions]) -> Drawn:
+class SharesOptions(FigureOptions, OfArms):
+    """Options of the kind."""
+
+
+def draw(selected: Sequence[Selected], entry: Entry[SharesOptions]) -> Drawn:
     """Return the histogram."""
     import plotnine as p9
 
     frame = pd.concat([one.frame.assign(model=one.model) for one in selected])
     plot = p9.ggplot(frame, p9.aes("share")) + p9.geom_histogram(bins=10) + p9.facet_wrap("model")
-    return Drawn([plot + p9.theme(figure_size=(5, 3))], "How far the variants agree.")
+    return Drawn(plot, 5.0, 3.0, "How far the variants agree.")
 
 
 KINDS = (
     Kind(
         name="shares",
         about="How far the variants of a flow agree.",
-        options=FigureOptions,
+        options=SharesOptions,
         function=draw,
         reads="norms",
         section="answers",

@@ -114,7 +114,7 @@ def value(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
 
 
 #: What is made from norms, under thresholds.
-JUDGED = {"make_table": 2, "draw_figure": 2, "write_card": 1, "write_report": 1}
+JUDGED = {"make_table": 1, "draw_figure": 1, "write_card": 1, "write_report": 1}
 #: What is made from the answers of each of the two arms, or of one.
 ASSESSED = {"assess_norms": 2, **JUDGED}
 #: What every new response is taken up in.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from cinorms.entries.entry import Entry
@@ -24,9 +25,6 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
     selected = tuple((arm, model) for arm in arms for model in models if model in study.models(arm))
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
     names = list(dict.fromkeys(model for _, model in selected))
-    t_val, t_maj = getattr(options, "t_val", None), getattr(options, "t_maj", None)
-    t_vals, t_majs = study.thresholds()
-    norms = study.settings.norms
     return Entry(
         **base,
         seed=study.seed,
@@ -36,10 +34,23 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
         design={arm: study.design(arm) for arm in arms},
         conditions={arm: study.arms[arm].conditions() for arm in arms},
         attributes={model: study.attributes(model) for model in names},
-        t_val={model: study.t_val(model) if t_val is None else t_val for model in names},
-        t_maj=norms.t_maj if t_maj is None else t_maj,
-        consensus=norms.consensus,
-        t_vals=tuple(t_vals),
-        t_majs=tuple(t_majs),
         planted=bool(planted),
+        **(_rules(study, options, names) if "norms" in (kind.reads, *kind.also) else {}),
     )
+
+
+def _rules(study: Study, options: Any, models: Sequence[str]) -> dict[str, Any]:
+    """Return the rules under which an entry takes norms, its own before the study's.
+
+    What reads no norms has none: other thresholds make it no different.
+    """
+    t_val, t_maj = getattr(options, "t_val", None), getattr(options, "t_maj", None)
+    t_vals, t_majs = study.thresholds()
+    norms = study.settings.norms
+    return {
+        "t_val": {model: study.t_val(model) if t_val is None else t_val for model in models},
+        "t_maj": norms.t_maj if t_maj is None else t_maj,
+        "consensus": norms.consensus,
+        "t_vals": tuple(t_vals),
+        "t_majs": tuple(t_majs),
+    }
