@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cinorms.entries.kinds import KINDS
+
+from cinorms.entries.registry import kinds
 
 from .conftest import SMALL, Project
 
@@ -179,7 +180,7 @@ def to(old: str, new: str) -> Callable[[str], str]:
 
 
 def module_of(section: str, kind: str) -> str:
-    return f"{KINDS[section][kind].module.replace('.', '/')}.py"
+    return f"{kinds(section)[kind].module.removeprefix('cinorms.').replace('.', '/')}.py"
 
 
 MODULES = "workflow/lib/cinorms"

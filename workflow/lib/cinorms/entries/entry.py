@@ -32,8 +32,9 @@ class Entry(Generic[O]):
     """An entry as its kind's function receives it.
 
     ``selected`` lists the (arm, model) pairs it is made from: its arms in order, in each the models it names, or all
-    of the study's in the study's order; ``respondents`` those of them that are planted. ``t_val``, ``t_maj`` and
-    ``consensus`` are the rules under which it takes norms, where it reads norms, ``t_vals`` and ``t_majs`` all those of the study.
+    of the study's in the study's order; ``respondents`` those of them that are planted. An entry
+    that reads norms takes them under ``t_val``, ``t_maj`` and ``consensus``; ``t_vals`` and ``t_majs`` are all those of
+    the study.
     ``registry`` is what the model registry says of each model, for a kind that reads it.
     """
 
