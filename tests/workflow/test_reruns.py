@@ -118,6 +118,8 @@ def value(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
 JUDGED = {"make_table": 1, "draw_figure": 1, "write_card": 1, "write_report": 1}
 #: What is made from the answers of each of the two arms, or of one.
 ASSESSED = {"assess_norms": 2, **JUDGED}
+#: The same and what is made from answers alone.
+ANSWERED = {**ASSESSED, "make_table": 2, "draw_figure": 2}
 #: What every new response is taken up in.
 ONE_ARM = {
     "ask_planted": 1,
@@ -201,9 +203,9 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         to("templates:\n", "templates:\n- 'So: {scenario}? {options}'\n"),
         {"list_variants": 1, **ONE_ARM},
     ),
-    "answers that a person read": ("read.csv", to("-2", "-1"), {"read_answers": 2, **ASSESSED}),
+    "answers that a person read": ("read.csv", to("-2", "-1"), {"read_answers": 2, **ANSWERED}),
     "expected values": ("law.csv", to("-2", "-1"), {"make_table": 1, "write_report": 1}),
-    "the module of the norms": (f"{MODULES}/norms/assessment.py", EDIT, ASSESSED),
+    "the module of the norms": (f"{MODULES}/norms/assessment.py", EDIT, ANSWERED),
     # The figure `distribution` draws the counts that the analysis `answer_counts` makes.
     "the module of an analysis": (
         f"{MODULES}/{module_of('analyses', 'answer_counts')}",

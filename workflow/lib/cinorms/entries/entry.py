@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Options
 from cinorms.entries.registry import kinds
-from cinorms.norms.assessment import Consensus, Majority
 from cinorms.vignettes.factors import Design
+
+if TYPE_CHECKING:
+    from cinorms.norms.assessment import Consensus, Majority
 
 O = TypeVar("O", bound=Options, covariant=True)  # noqa: E741 (the name of a type)
 
