@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cinorms.inference.engine_kind import Place
+from cinorms.inference.engine_kind import RegistryPlace
 from cinorms.inference.model_entry import ModelEntry, make_entry
 from cinorms.inference.spec import PROTOCOL, Spec
 from cinorms.study.root import Root
@@ -37,4 +37,4 @@ def make_spec(engine: str = "openai", **changes: Any) -> Spec:
 
 def make_model(name: str, **stated: Any) -> ModelEntry:
     """Return the entry of a model in the registry, of which ``stated`` is what the file holds."""
-    return make_entry({"family": "f", **stated}, Place("config/models.yaml", name, Root(ROOT)))
+    return make_entry({"family": "f", **stated}, RegistryPlace("config/models.yaml", name, Root(ROOT)))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
 from pathlib import Path
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
 from cinorms.core.digest import PACKAGE, reached
 from cinorms.entries.registry import SECTIONS, kinds
@@ -13,6 +16,7 @@ from cinorms.report.sections import SECTIONS as PAGE_SECTIONS
 from cinorms.study import reference
 
 ROOT = Path(__file__).parents[3]
+PAGES = reference.pages(ROOT / "config/config.yaml")
 NAMES = [(section, name) for section in SECTIONS for name in kinds(section)]
 
 
@@ -58,9 +62,20 @@ def test_a_schema_is_closed_and_describes_every_key(section: str, name: str) -> 
 
 def test_the_reference_in_the_repository_is_the_one_that_the_declarations_give() -> None:
     folder = ROOT / "docs" / "reference"
-    for name, text in reference.pages().items():
+    for name, text in PAGES.items():
         assert (folder / name).read_text(encoding="utf-8") == text, f"{name} is old: make reference"
-    assert {path.name for path in folder.iterdir()} == set(reference.pages())
+    assert {path.name for path in folder.iterdir()} == set(PAGES)
+
+
+def test_the_schemas_for_editors_take_the_files_of_this_repository() -> None:
+    study, models = (
+        Draft202012Validator(json.loads(PAGES[f"{name}.schema.json"])) for name in ("study", "models")
+    )
+    for path in sorted((ROOT / "config").glob("*.yaml")):
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        (models if path.stem == "models" else study).validate(document)
+    wrong = {"figures": {"held": {"kind": "norm_distribution", "arms": ["main"], "widht": 3}}}
+    assert not study.is_valid(wrong)
 
 
 def test_the_reference_has_every_kind_with_its_keys_and_columns() -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import yaml
 from yaml.constructor import SafeConstructor
 
-from cinorms.core.errors import ConfigError, nearest
-from cinorms.core.errors import listing as listing  # part of what this module offers
+from cinorms.core.errors import ConfigError, listing, nearest
 
 TYPES = {
     "string": "text",

@@ -31,7 +31,7 @@ ENGINES = "cinorms.inference.engines"
 
 
 @dataclass(frozen=True)
-class Place:
+class RegistryPlace:
     """Where an entry is: the file that messages name, the model's name, and the project's files."""
 
     file: str
@@ -66,7 +66,7 @@ def always(amount: int) -> Callable[[Any, int], int]:
     return lambda settings, attempt: amount
 
 
-def stated(*names: str) -> Callable[[Mapping[str, Any], Place], dict[str, Any]]:
+def stated(*names: str) -> Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]]:
     """Return an ``identity`` that is the settings ``names``, as far as an entry has them."""
     return lambda entry, place: {name: entry[name] for name in names if entry.get(name)}
 
@@ -90,7 +90,7 @@ class EngineKind:
     settings: Callable[[], type[EntrySettings]] = _common_settings
     #: What of an entry can change a response, as keys of the spec; it may override keys of all specs. Refuses
     #: what a schema cannot see.
-    identity: Callable[[Mapping[str, Any], Place], dict[str, Any]] = field(default_factory=stated)
+    identity: Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]] = field(default_factory=stated)
     #: Whether prompts are wrapped for the model, as the arm or its entry (``wrap``) says.
     wraps: bool = False
     #: Whether replies are kept in a journal: not where asking again is cheaper than reading.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cinorms.core.schema import schema_of
-from cinorms.inference.engine_kind import EngineKind, Place, engine_kind, engine_kinds
+from cinorms.inference.engine_kind import EngineKind, RegistryPlace, engine_kind, engine_kinds
 from cinorms.inference.settings import EntrySettings
 
 
@@ -50,7 +50,7 @@ class ModelEntry:
         return replace(self, kind=stand_in.kind, identity=stand_in.identity)
 
 
-def make_entry(stated: Mapping[str, Any], place: Place) -> ModelEntry:
+def make_entry(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
     """Return the entry that ``stated`` is, which passes ``entries_schema``.
 
     Raises ``ConfigError`` for what its engine refuses and a schema cannot see.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import tables, validation
+from cinorms.core import errors, tables, validation
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
 from cinorms.norms.assessment import Thresholds
@@ -74,7 +74,7 @@ class PrivacyBias:
             if name not in known:
                 raise validation.unknown("privacy bias", "factors", name, known, "factor")
         if not factors:
-            raise ConfigError(f"privacy bias: factors: none were given; {validation.listing('', known)}")
+            raise ConfigError(f"privacy bias: factors: none were given; {errors.listing('', known)}")
         unknown = ~values["flow"].isin(vignettes["flow"])
         if unknown.any():
             raise DataError(

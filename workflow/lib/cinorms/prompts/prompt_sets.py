@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cinorms.core import validation
+from cinorms.core import errors, validation
 from cinorms.core.errors import ConfigError
 
 #: What a template must hold exactly once: the vignette and the answer options.
@@ -105,7 +105,7 @@ def placeholder_fault(template: str) -> str | None:
     """Return what is wrong with the placeholders of ``template``, or ``None``."""
     for name in re.findall(r"\{[^{}]*\}", template):
         if name not in PLACEHOLDERS:
-            return f"placeholder {name} is not known; {validation.listing(name, PLACEHOLDERS)}"
+            return f"placeholder {name} is not known; {errors.listing(name, PLACEHOLDERS)}"
     for name in PLACEHOLDERS:
         count = template.count(name)
         if count != 1:

@@ -1,7 +1,7 @@
 """The reference, written from the declarations: ``python -m cinorms.study.reference DOCS`` (``make reference``).
 
-``DOCS/reference`` gets a page per section of a study with every kind, its keys and its columns, and the JSON schema
-of study files for editors.
+``DOCS/reference`` gets the keys of a study and of the model registry, a page per section of a study with every kind,
+its keys and its columns, and the JSON schemas of both files for editors.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cinorms.core.validation import TYPES, bounds
+from cinorms.core.schema import schema_of
+from cinorms.core.validation import TYPES, bounds, load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.inference.engine_kind import engine_kinds
+from cinorms.inference.model_entry import entries_schema
+from cinorms.inference.settings import EntrySettings
+from cinorms.study.settings import StudySettings
 
 TITLES = {"analyses": "Analyses", "figures": "Figures", "printed": "Printed tables"}
 INTRODUCTIONS = {
@@ -31,16 +36,58 @@ _NOTE = "<!-- Written by `make reference` from the declarations in workflow/lib/
 
 def main(arguments: Sequence[str]) -> None:
     """Write the reference into the folder that the arguments name."""
-    folder = Path(arguments[0]) / "reference"
+    docs = Path(arguments[0])
+    folder = docs / "reference"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages().items():
+    for name, text in pages(docs.parent / "config" / "config.yaml").items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def pages() -> dict[str, str]:
-    """Return the text of each file of the reference by its name."""
-    found = {f"{section}.md": page(section) for section in SECTIONS}
-    return found | {"entries.schema.json": json.dumps(entries_schema(), indent=1, ensure_ascii=False) + "\n"}
+def pages(defaults: Path) -> dict[str, str]:
+    """Return the text of each file of the reference by its name; ``defaults`` is config/config.yaml."""
+    schemas = {"study.schema.json": study_schema(), "models.schema.json": entries_schema()}
+    return {
+        "study.md": study_page(load_yaml(defaults)),
+        "models.md": models_page(),
+        **{f"{section}.md": page(section) for section in SECTIONS},
+        **{name: json.dumps(schema, indent=1, ensure_ascii=False) + "\n" for name, schema in schemas.items()},
+    }
+
+
+def study_page(defaults: Mapping[str, Any]) -> str:
+    """Return the page of the keys of a study file."""
+    schema = schema_of(StudySettings)
+    about = "Every key of a study file. A study file may leave out any of them: config/config.yaml has the defaults."
+    return "\n\n".join(["# Studies", _NOTE, about, _keys(schema, defaults)]) + "\n"
+
+
+def models_page() -> str:
+    """Return the page of the keys of the model registry: those of every engine, and what each adds."""
+    about = "Every key of an entry of config/models.yaml."
+    common = schema_of(EntrySettings)
+    parts = ["# The model registry", _NOTE, about, "## Every engine", _keys(common)]
+    for kind in engine_kinds():
+        schema = schema_of(kind.settings())
+        own = {name: key for name, key in schema["properties"].items() if name not in common["properties"]}
+        parts += [f"## {kind.name}", _keys({**schema, "properties": own})]
+    return "\n\n".join(parts) + "\n"
+
+
+def _flat(schema: Mapping[str, Any], defaults: Any, above: str = "") -> Iterable[tuple[str, str, str, str]]:
+    """Yield a row for every key, those of nested settings among them; a default is that of ``defaults``, if any."""
+    stated = defaults if isinstance(defaults, Mapping) else {}
+    for name, field in schema["properties"].items():
+        key, default = f"{above}{name}", stated.get(name, field.get("default"))
+        if name == "kind":
+            continue
+        if "properties" in field:
+            # What a class fills in for itself is no default that a file states.
+            inner = default if name in stated else {k: v for k, v in (default or {}).items() if v is not None}
+            yield from _flat(field, inner, f"{key}.")
+        else:
+            needed = name in schema.get("required", [])
+            known = "required" if needed else default_words(default, name in stated)
+            yield f"`{key}`", type_words(field), known, field.get("description", "")
 
 
 def page(section: str) -> str:
@@ -53,36 +100,22 @@ def page(section: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def entries_schema() -> dict[str, Any]:
-    """Return the JSON schema of the entries of a study file, for editors."""
-    one_of = {s: {"oneOf": [kind.schema for kind in kinds(s).values()]} for s in SECTIONS}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "The analyses, figures and printed tables of a study",
-        "type": "object",
-        "properties": {
-            section: {"type": "object", "additionalProperties": schema} for section, schema in one_of.items()
-        },
-    }
+def study_schema() -> dict[str, Any]:
+    """Return the JSON schema of a study file, for editors: also the entries of each kind are checked."""
+    schema = schema_of(StudySettings)
+    properties = dict(schema["properties"])
+    for section in SECTIONS:
+        each = {"oneOf": [kind.schema for kind in kinds(section).values()]}
+        properties[section] = {**properties[section], "additionalProperties": each}
+    return {**schema, "properties": properties}
 
 
 def _contents(found: Iterable[Kind]) -> str:
     return _rows(("kind", "what it makes"), ((f"[{kind.name}](#{kind.name})", kind.about) for kind in found))
 
 
-def _keys(schema: Mapping[str, Any]) -> str:
-    needed = schema["required"]
-    rows = [
-        (
-            f"`{name}`",
-            type_words(field),
-            "required" if name in needed else default_words(field),
-            field.get("description", ""),
-        )
-        for name, field in schema["properties"].items()
-        if name != "kind"
-    ]
-    return _rows(("key", "value", "default", "what it does"), rows)
+def _keys(schema: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> str:
+    return _rows(("key", "value", "default", "what it does"), _flat(schema, defaults))
 
 
 def type_words(field: Mapping[str, Any]) -> str:
@@ -90,19 +123,18 @@ def type_words(field: Mapping[str, Any]) -> str:
     if "anyOf" in field:
         return " or ".join(type_words(way) for way in field["anyOf"])
     if "enum" in field:
-        return ", ".join(f"`{value}`" for value in field["enum"])
+        return ", ".join("`null`" if value is None else f"`{value}`" for value in field["enum"])
     types = [field["type"]] if isinstance(field["type"], str) else field["type"]
     words = " or ".join(TYPES[name] for name in types)
     limits = bounds(field)
     return f"{words} ({limits})" if limits else words
 
 
-def default_words(field: Mapping[str, Any]) -> str:
-    """Return the default of a key as a cell; empty where leaving it out has a meaning of its own."""
-    value = field.get("default")
-    if value is None or value == "":
+def default_words(value: Any, stated: bool = False) -> str:
+    """Return a default as a cell; empty where leaving the key out has a meaning of its own."""
+    if value == "" or (value is None and not stated) or isinstance(value, dict):
         return ""
-    return f"`{json.dumps(value)}`" if isinstance(value, list | dict) else f"`{value}`"
+    return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
 
 
 def _rows(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

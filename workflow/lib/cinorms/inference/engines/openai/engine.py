@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
 from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import EngineKind, Job, Needs, Place, always, stated
+from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, always, stated
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def _settings() -> type[EntrySettings]:
     return OpenAISettings
 
 
-def _identity(entry: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     """Return the settings that can change a response; a reasoning model takes no temperature."""
     names = ("source", "revision", "dtype", "quantisation", "base_url", "reasoning")
     found = stated(*names)(entry, place)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cinorms.core.errors import ConfigError
 from cinorms.inference.cost import no_cost
 from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import EngineKind, Needs, Place, always
+from cinorms.inference.engine_kind import EngineKind, Needs, RegistryPlace, always
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def _settings() -> type[EntrySettings]:
     return PlantedSettings
 
 
-def _identity(entry: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     """Return what is planted, with the coefficients of the file that it names put in."""
     from cinorms.core.validation import unknown
     from cinorms.planted.norms import load_planted
