@@ -7,7 +7,7 @@ from typing import Any
 
 from cinorms.entries.entry import Entry
 from cinorms.entries.registry import kinds
-from cinorms.vignettes.factors import Design
+from cinorms.vignettes.factors import DatasetFactors
 
 
 def make_entry(
@@ -32,7 +32,7 @@ def make_entry(
     usual: dict[str, Any] = {
         "seed": 1,
         "scales": dict.fromkeys(arms, "acceptability"),
-        "design": dict.fromkeys(arms, Design("iot", ())),
+        "design": dict.fromkeys(arms, DatasetFactors("iot", ())),
         "conditions": {arm: {} for arm in arms},
         "attributes": {model: {} for model in models},
         "t_val": t_val if isinstance(t_val, Mapping) else dict.fromkeys(models, t_val),

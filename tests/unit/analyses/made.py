@@ -12,7 +12,7 @@ import pandas as pd
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.registry import kinds
 from cinorms.norms import assessment
-from cinorms.vignettes.factors import Design
+from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 
@@ -105,7 +105,7 @@ def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
         t_val=3,
         seed=7,
         respondents=tuple(pairs),
-        design={"main": Design("d", tuple(LEVELS), (("place", "inference"),))},
+        design={"main": DatasetFactors("d", tuple(LEVELS), (("place", "inference"),))},
         conditions={"main": conditions},
         attributes=attributes,
         t_vals=(3,),

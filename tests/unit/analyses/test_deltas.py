@@ -13,7 +13,7 @@ from cinorms.analyses.deltas import mean_delta
 from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
-from cinorms.vignettes.factors import Design
+from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from .made import ANSWERS, USUAL, VIGNETTES, norms_of, run
@@ -82,7 +82,7 @@ def mean_deltas(
         {},
         [("c", model) for model in norms],
         t_val=30,
-        design={"c": Design("d", ("a",), expected_range=expected_range)},
+        design={"c": DatasetFactors("d", ("a",), expected_range=expected_range)},
     )
     return mean_delta(selected, entry, {"c": vignettes})
 

@@ -13,7 +13,7 @@ import pytest
 from cinorms.core import tables
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import inputs_of, read_further, read_selected
-from cinorms.vignettes.factors import Design
+from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 
@@ -28,7 +28,7 @@ def of_kind(kind: str, **options: Any) -> Entry[Any]:
         options,
         PAIRS,
         respondents=(("main", "b"),),
-        design=dict.fromkeys(("main", "hot"), Design("iot", ("sender",))),
+        design=dict.fromkeys(("main", "hot"), DatasetFactors("iot", ("sender",))),
     )
 
 

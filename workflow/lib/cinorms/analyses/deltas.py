@@ -20,7 +20,7 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.norms import distances, privacy_bias
 from cinorms.vignettes import expectations
-from cinorms.vignettes.factors import Design
+from cinorms.vignettes.factors import DatasetFactors
 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
@@ -113,7 +113,7 @@ def _stated(
 def _bias(
     one: Selected,
     values: pd.DataFrame,
-    design: Design,
+    design: DatasetFactors,
     vignettes: pd.DataFrame,
     expected: Path | None,
     points: Sequence[float],
@@ -130,7 +130,7 @@ def _bias(
     return distances.bias_table(bias.to_frame(), stated, points)
 
 
-def _points(design: Design, embedding: Sequence[float] | None = None) -> tuple[float, ...]:
+def _points(design: DatasetFactors, embedding: Sequence[float] | None = None) -> tuple[float, ...]:
     """Return the numbers for the five levels: those stated, else evenly over the dataset's range, else -2..2."""
     if embedding:
         return tuple(embedding)

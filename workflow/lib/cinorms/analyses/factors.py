@@ -10,10 +10,10 @@ import pandas as pd
 
 from cinorms.core.errors import DataError
 from cinorms.entries.entry import Entry
-from cinorms.vignettes.factors import JOINT, Design, default_factors, text
+from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, text
 
 
-def usual_factors(vignettes: pd.DataFrame, design: Design) -> list[str]:
+def usual_factors(vignettes: pd.DataFrame, design: DatasetFactors) -> list[str]:
     """Return the factors that an analysis takes where it names none: those of the dataset that vary."""
     factors = default_factors(design)
     varied = [name for name in factors if len(vignettes[name.split(JOINT)].drop_duplicates()) > 1]

@@ -11,7 +11,7 @@ import pandas as pd
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Options
 from cinorms.entries.registry import kinds
-from cinorms.vignettes.factors import Design
+from cinorms.vignettes.factors import DatasetFactors
 
 if TYPE_CHECKING:
     from cinorms.norms.assessment import Consensus, Majority
@@ -48,7 +48,7 @@ class Entry(Generic[O]):
     selected: tuple[Pair, ...] = ()
     respondents: tuple[Pair, ...] = ()
     scales: Mapping[str, str] = field(default_factory=dict)
-    design: Mapping[str, Design] = field(default_factory=dict)
+    design: Mapping[str, DatasetFactors] = field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     t_val: Mapping[str, int] = field(default_factory=dict)
@@ -81,12 +81,12 @@ class Entry(Generic[O]):
         """Return the entry that ``plain`` was made from."""
         options = kinds(plain["section"])[plain["kind"]].options(**plain["options"])
         frozen = {name: _frozen(value) for name, value in plain.items() if name != "options"}
-        frozen["design"] = {arm: Design(**_inside(design)) for arm, design in plain["design"].items()}
+        frozen["design"] = {arm: DatasetFactors(**_inside(design)) for arm, design in plain["design"].items()}
         return Entry(**frozen, options=options)
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Design):
+    if isinstance(value, DatasetFactors):
         return _plain({part.name: getattr(value, part.name) for part in fields(value)})
     if isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items()}

@@ -17,7 +17,7 @@ from cinorms.study.attributes import MODEL_ATTRIBUTES
 from cinorms.study.root import Root
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, load_dataset
-from cinorms.vignettes.factors import Design
+from cinorms.vignettes.factors import DatasetFactors
 
 #: What a table of the models says of each, besides where it comes from.
 DESCRIBED = ("family", "capacity", "alignment", "quantisation")
@@ -150,11 +150,13 @@ class Study:
         """Return what a table of the models says of each: of ``models``, or of all where that is None."""
         return {model: _described(self.registry_entry(model)) for model in models or self.all_models()}
 
-    def design(self, arm: str) -> Design:
+    def design(self, arm: str) -> DatasetFactors:
         """Return what an analysis needs to know of the dataset of ``arm``."""
         dataset = self.dataset(self.arms[arm].dataset)
         linked = dataset.design.linked if dataset.design is not None else ()
-        return Design(dataset.name, tuple(dataset.factors), tuple(map(tuple, linked)), dataset.expected_range)
+        return DatasetFactors(
+            dataset.name, tuple(dataset.factors), tuple(map(tuple, linked)), dataset.expected_range
+        )
 
     def attributes(self, model: str) -> dict[str, Any]:
         """Return what the registry says of ``model`` that an analysis can name."""

@@ -15,7 +15,7 @@ JOINT = " + "
 
 
 @dataclass(frozen=True)
-class Design:
+class DatasetFactors:
     """What an analysis needs to know of a dataset: name, factors, which are linked, range of what is expected."""
 
     dataset: str
@@ -24,13 +24,13 @@ class Design:
     expected_range: tuple[float, float] | None = None
 
 
-def default_factors(design: Design) -> list[str]:
+def default_factors(design: DatasetFactors) -> list[str]:
     """Return the factors of a dataset, those of a linked group as one ("place + inference")."""
     group_of = {name: group for group in design.linked for name in group}
     return list(dict.fromkeys(JOINT.join(group_of.get(name, (name,))) for name in design.factors))
 
 
-def nameable_factors(design: Design) -> list[str]:
+def nameable_factors(design: DatasetFactors) -> list[str]:
     """Return the factors of a dataset as a study can name them: each alone, those of a linked group also as one."""
     return list(dict.fromkeys([*design.factors, *default_factors(design)]))
 
