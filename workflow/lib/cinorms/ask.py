@@ -1,7 +1,8 @@
 """Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE ...``.
 
-A module of its own and no Snakemake script: a touched script would ask every model again. ``--tuning JSON``
-holds what changes no response (``study.spec.make_tuning``), ``--checkpoint FILE`` is the record of
+A module of its own and no Snakemake script: a touched script would ask every model again. It is at the package's
+root because its name is part of the command that Snakemake recorded: moving it would run every asking job again.
+``--tuning JSON`` holds what changes no response (``study.spec.make_tuning``), ``--checkpoint FILE`` is the record of
 ``cinorms.inference.checkpoints``. Keys come from the environment alone.
 """
 
@@ -100,20 +101,6 @@ def write_shard(
             if journal and record:
                 journal.end_run(record, status, {**engine.facts(), "responses": replies.counts()})
     return responses
-
-
-def ask_shard(
-    spec: Spec,
-    vignettes: pd.DataFrame,
-    variants: pd.DataFrame,
-    engine: Engine | None = None,
-    journal: Journal | None = None,
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return the responses table of the shard that ``spec`` describes, and the facts to keep with it."""
-    questions = Questions.of(spec, vignettes, variants)
-    engine = engine or make_engine(spec, {}, None, None)
-    responses = ask_questions(questions, engine, journal, CollectedReplies(questions))
-    return responses, response_facts(questions)
 
 
 def ask_questions(

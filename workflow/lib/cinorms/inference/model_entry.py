@@ -50,7 +50,7 @@ class ModelEntry:
         return replace(self, kind=stand_in.kind, identity=stand_in.identity)
 
 
-def make_entry(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
+def make_model(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
     """Return the entry that ``stated`` is, which passes ``entries_schema``.
 
     Raises ``ConfigError`` for what its engine refuses and a schema cannot see.
