@@ -65,4 +65,4 @@ class Planted(Value):
 class PlantedSettings(EntrySettings):
     """A respondent with known norms."""
 
-    planted: Planted = Field(description="What is planted (engine planted only).")
+    planted: Planted = Field(description="What is planted.")
