@@ -27,7 +27,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Respondent:
-    """What is planted; the fields are those of ``planted`` in the registry."""
+    """What is planted; the fields, and their defaults, are those of ``planted`` in the registry.
+
+    A spec has what the registry states and no default, so they are stated here, where it is read.
+    """
 
     name: str
     thresholds: tuple[float, ...] = (-1.5, -0.5, 0.5, 1.5)
