@@ -30,15 +30,15 @@ from cinorms.core.logs import start_logging
 from cinorms.inference import checkpoints
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import make_engine
+from cinorms.inference.engine_kind import engine_kinds, make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.orders import as_categorical
 
-#: Packages whose versions a run record states, where they are installed.
-PACKAGES = ("openai", "vllm", "torch", "transformers", "pandas", "pyarrow", "numpy")
+#: Packages whose versions a run record states beside those of the engines.
+PACKAGES = ("pandas", "pyarrow", "numpy")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -148,7 +148,7 @@ def response_facts(questions: Questions) -> dict[str, str]:
 def run_facts(spec: Spec) -> dict[str, Any]:
     """Return what a run record states of any engine."""
     versions = {"cinorms": __version__, "python": platform.python_version()}
-    for package in PACKAGES:
+    for package in (*(name for kind in engine_kinds() for name in kind.packages), *PACKAGES):
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

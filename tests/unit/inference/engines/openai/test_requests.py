@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import cinorms
 from cinorms.core.errors import ConfigError
 from cinorms.inference.engines.openai.endpoint import Endpoint, Failure, judge_status, read_reply, refusal
-from cinorms.inference.engines.openai.spending import CapReached, Spending, spent_in
+from cinorms.inference.spending import CapReached, Spending, spent_in
 
 from .....specs import endpoint_tuning, make_spec
 

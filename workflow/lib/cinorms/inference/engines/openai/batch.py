@@ -25,8 +25,8 @@ from cinorms.inference.engines.openai.endpoint import (
     read_reply,
     refusal,
 )
-from cinorms.inference.engines.openai.spending import CapReached
 from cinorms.inference.questions import Questions
+from cinorms.inference.spending import CapReached
 
 #: The API's limits for one input file.
 REQUESTS = 50_000

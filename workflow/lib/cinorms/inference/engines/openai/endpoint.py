@@ -14,8 +14,8 @@ from tqdm import tqdm
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
 from cinorms.inference.engines.openai.limiter import read_retry_after
-from cinorms.inference.engines.openai.spending import Spending
 from cinorms.inference.spec import Spec
+from cinorms.inference.spending import Spending
 
 OPENAI = "https://api.openai.com/v1"
 #: Tokens that a chat format puts around one message, at most.

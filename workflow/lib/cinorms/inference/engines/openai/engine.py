@@ -91,5 +91,8 @@ ENGINE = EngineKind(
     wraps=True,
     tuning=_tuning,
     environment="openai",
+    packages=("openai",),
+    public=("base_url",),
+    paraphrases_with=("base_url", "reasoning"),
     origin=_origin,
 )

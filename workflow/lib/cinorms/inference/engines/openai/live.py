@@ -27,8 +27,8 @@ from cinorms.inference.engines.openai.endpoint import (
     refusal,
 )
 from cinorms.inference.engines.openai.limiter import Closed, Limiter
-from cinorms.inference.engines.openai.spending import CapReached
 from cinorms.inference.questions import Questions
+from cinorms.inference.spending import CapReached
 
 #: Replies, and seconds, after which what is finished becomes a part of the journal.
 CHUNK = 1_000
