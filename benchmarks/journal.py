@@ -22,9 +22,9 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from specs import make_spec
+from specs import ask_shard, make_spec
 
-from cinorms.ask import ask_shard, write_shard
+from cinorms.ask import write_shard
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.planted.respond import PlantedEngine
 from cinorms.inference.journal import Journal

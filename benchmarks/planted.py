@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from cinorms.ask import ask_shard
+from specs import ask_shard
+
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants

@@ -1,12 +1,19 @@
-"""Specs and model entries for tests and benchmarks: one declaration of each, changed where a test says so."""
+"""Specs, model entries and tunings for tests and benchmarks: one of each, changed where a test says so."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from cinorms.inference.engine_kind import RegistryPlace
-from cinorms.inference.model_entry import ModelEntry, make_entry
+import pandas as pd
+
+from cinorms.ask import ask_questions, response_facts
+from cinorms.inference import model_entry
+from cinorms.inference.collected_replies import CollectedReplies
+from cinorms.inference.engine import Engine
+from cinorms.inference.engine_kind import Job, RegistryPlace, make_engine
+from cinorms.inference.model_entry import ModelEntry
+from cinorms.inference.questions import Questions
 from cinorms.inference.spec import PROTOCOL, Spec
 from cinorms.study.root import Root
 
@@ -37,4 +44,25 @@ def make_spec(engine: str = "openai", **changes: Any) -> Spec:
 
 def make_model(name: str, **stated: Any) -> ModelEntry:
     """Return the entry of a model in the registry, of which ``stated`` is what the file holds."""
-    return make_entry({"family": "f", **stated}, RegistryPlace("config/models.yaml", name, Root(ROOT)))
+    place = RegistryPlace("config/models.yaml", name, Root(ROOT))
+    return model_entry.make_model({"family": "f", **stated}, place)
+
+
+def endpoint_tuning(**changes: Any) -> dict[str, Any]:
+    """Return the tuning of a model behind an endpoint that wants no key; ``changes`` replace or add keys.
+
+    ``limits`` and ``rates`` are as an entry of the registry states them.
+    """
+    stated = {name: changes.pop(name) for name in ("limits", "rates") if name in changes}
+    model = make_model("m", engine="openai", source="s", **stated)
+    job = Job(mode=None, max_cost_usd=None, spending=".", name="job")
+    return {**model.kind.tuning(model.settings, job), "key_variable": None, **changes}
+
+
+def ask_shard(
+    spec: Spec, vignettes: pd.DataFrame, variants: pd.DataFrame, engine: Engine | None = None
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the responses to the shard that ``spec`` describes, without a journal, and the facts of its file."""
+    questions = Questions.of(spec, vignettes, variants)
+    engine = engine or make_engine(spec, {}, None, None)
+    return ask_questions(questions, engine, None, CollectedReplies(questions)), response_facts(questions)

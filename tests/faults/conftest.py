@@ -20,7 +20,7 @@ from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
-from ..specs import make_spec
+from ..specs import endpoint_tuning, make_spec
 from .server import Endpoint
 
 KEY = "sk-planted-0123456789abcdef"
@@ -94,12 +94,12 @@ class Shard:
         return Journal.open(self.out.parent / ".journal", self.spec)
 
     def engine(self, **pace: Any) -> Any:
-        tuning = {
+        own = {
             "key_variable": "CINORMS_TEST_KEY",
             "spending": str(self.folder / "responses/.spending"),
             "job": f"main.audited.{self.spec.shard}",
-            **self.tuning,
         }
+        tuning = endpoint_tuning(**{**own, **self.tuning})
         engine = make_openai(self.spec, tuning, self.key, self.journal().folder)
         if isinstance(engine, LiveEngine):
             return LiveEngine(engine.endpoint, **{"backoff": 0.01, "chunk": 10, **pace})

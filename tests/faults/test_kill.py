@@ -21,6 +21,7 @@ from cinorms.inference.spec import Spec
 from cinorms.study.root import Root
 from cinorms.vignettes.designs import expand, load_dataset
 
+from ..specs import endpoint_tuning
 from .conftest import spec, variants, vignettes
 from .server import Endpoint
 
@@ -70,7 +71,7 @@ def files(folder: Path, of: Spec, flows: Any, asked: Any) -> dict[str, Any]:
     tables.write(asked, folder / "variants.parquet", tables.PROMPTS)
     return {
         "spec": of.as_plain(),
-        "tuning": {},
+        "tuning": endpoint_tuning(),
         "vignettes": str(folder / "vignettes.parquet"),
         "variants": str(folder / "variants.parquet"),
         "asked": str(folder / "asked.txt"),
@@ -106,7 +107,7 @@ def test_a_planted_shard_killed_twenty_times(tmp_path: Path) -> None:
 def test_a_live_shard_killed_twenty_times(tmp_path: Path, endpoint: Endpoint) -> None:
     endpoint.delay = 0.05
     given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "live"}
-    given["tuning"] = {"limits": {"concurrency": 8}}
+    given["tuning"] = endpoint_tuning(limits={"concurrency": 8})
     killed = kill_until_done(given, longest=1.5, seed=2)
     assert killed >= 15
     assert len(endpoint.asked) == 2400
@@ -135,10 +136,10 @@ def command(given: dict[str, Any], folder: Path) -> list[str]:
         "spec": json.dumps(given["spec"]),
         "tuning": json.dumps(
             {
+                **given["tuning"],
                 "journal": str(Path(given["out"]).parent / ".journal"),
                 "spending": str(folder / ".spending"),
                 "job": "main.audited.1-of-1",
-                **given["tuning"],
             }
         ),
         "log": str(folder / "job.log"),
@@ -154,7 +155,7 @@ def environment(**more: str) -> dict[str, str]:
 def test_sigterm_keeps_what_was_answered(tmp_path: Path, endpoint: Endpoint) -> None:
     """SLURM sends it half a minute before it kills."""
     endpoint.delay = 0.05
-    given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "tuning": {}}
+    given = files(tmp_path, spec(endpoint), vignettes(400), variants())
     running = subprocess.Popen(command(given, tmp_path), env=environment())
     end = time.monotonic() + 60
     while sum(endpoint.answered.values()) < 200 and time.monotonic() < end:
@@ -176,7 +177,7 @@ def test_a_planted_key_appears_nowhere(tmp_path: Path, endpoint: Endpoint, answe
     if answer == "refuses":
         endpoint.fault = lambda number, body: Fault(401, "invalid_api_key", f"Incorrect API key: {key}")
     given = files(tmp_path, spec(endpoint), vignettes(5), variants())
-    given["tuning"] = {"key_variable": "MY_ENDPOINT_KEY"}
+    given["tuning"] = endpoint_tuning(key_variable="MY_ENDPOINT_KEY")
     words = command(given, tmp_path)
     debug = environment(MY_ENDPOINT_KEY=key, OPENAI_LOG="debug")
     done = subprocess.run(words, env=debug, capture_output=True, text=True)

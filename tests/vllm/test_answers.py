@@ -14,7 +14,6 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from cinorms.answers.read import read_responses
-from cinorms.ask import ask_shard
 from cinorms.core.scales import SCALES
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings, split_mass
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
@@ -22,6 +21,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
+from ..specs import ask_shard
 from .conftest import Session, spec_of
 
 SCALE = SCALES["acceptability"]

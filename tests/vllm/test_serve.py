@@ -21,6 +21,7 @@ from cinorms.inference.engine_kind import make_engine
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 
+from ..specs import endpoint_tuning
 from .conftest import Session, spec_of
 
 #: Seconds that the server has to load the checkpoint: a minute on an idle machine.
@@ -68,7 +69,7 @@ def answers(url: str) -> bool:
 
 def ask(spec: Spec, key: str, questions_of: Callable[..., Questions], folder: Path) -> pd.DataFrame:
     """Return the replies to every question of ``spec``, in the order of the grid."""
-    tuning = {"key_variable": "SERVER_KEY", "spending": str(folder), "limits": {"concurrency": 32}}
+    tuning = endpoint_tuning(key_variable="SERVER_KEY", spending=str(folder), limits={"concurrency": 32})
     questions, chunks = questions_of(spec), []
     todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
     make_engine(spec, tuning, key, None).ask(questions, todo, chunks.append)

@@ -21,7 +21,6 @@ from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.files import inputs_of
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.planted.norms import load_planted
-from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.published.releases import SEPARATOR
 from cinorms.study.entries import make_entry
 from cinorms.study.layers import Layer
@@ -31,6 +30,7 @@ from cinorms.study.spec import (
     journals_folder,
     make_spec,
     make_tuning,
+    paraphraser_environment,
     shards_of,
     spending_folder,
 )

@@ -36,13 +36,16 @@ def get_paraphrase_request(wildcards):
 def get_paraphrase_env(wildcards):
     """Return the environment that a paraphraser needs."""
     engine = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"]
-    return str(ROOT.folder / "envs" / f"{PARAPHRASERS[engine].environment}.yaml")
+    return str(
+        ROOT.folder / "envs" / f"{paraphraser_environment(engine).environment}.yaml"
+    )
 
 
 def get_paraphrase_python(wildcards):
     """Return the Python of a paraphraser: conda's, else that of a virtual environment of its own, else this one."""
     engine = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"]
-    return get_python_in(PARAPHRASERS[engine].virtual_environment)(wildcards, None)
+    own = paraphraser_environment(engine).virtual_environment
+    return get_python_in(own)(wildcards, None)
 
 
 def get_planned_variants(arm):

@@ -14,13 +14,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.ask import ask_shard
 from cinorms.core import tables
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import ask_grid, messages
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
+
+from ...specs import ask_shard
 
 LIBRARY = Path(__file__).parents[3] / "workflow/lib"
 

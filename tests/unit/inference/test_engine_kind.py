@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import cinorms
+from cinorms.ask import run_facts
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check
 from cinorms.inference.cost import Cost, Work, cost_by_rates, no_cost
-from cinorms.inference.engine_kind import Job, engine_kind, engine_kinds, engine_modules
+from cinorms.inference.engine_kind import ENGINES, Job, engine_kind, engine_kinds, engine_modules
 from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import ServedSettings
 
-from ...specs import make_model
+from ...specs import make_model, make_spec
 
 JOB = Job(mode=None, max_cost_usd=1.5, spending="responses/.spending", name="main.m.1-of-1")
 
@@ -89,6 +93,41 @@ def test_a_stand_in_answers_with_its_own_norms_and_takes_no_gpu() -> None:
     assert (standing.name, standing.engine, standing.gpus) == ("m", "planted", 0)
     assert standing.identity == {"planted": {"noise": 2}}
     assert standing.get("capacity") == 70
+    assert isinstance(standing.settings, standing.kind.settings())
+    assert standing.own_settings == entry.settings
+
+
+def test_a_paraphraser_is_told_what_is_stated_in_one_order() -> None:
+    """The text of it is part of a recorded command: another order would ask again."""
+    chat = make_model("m", base_url="https://h/v1", reasoning={}, engine="openai", limits={}, source="s")
+    assert list(chat.paraphraser) == ["engine", "source", "base_url", "reasoning"]
+    loaded = make_model("m", trust_remote_code=False, gpus=2, dtype="auto", engine="vllm", source="o/n")
+    assert list(loaded.paraphraser) == ["engine", "source", "dtype", "gpus", "trust_remote_code"]
+
+
+def test_engine_facts_are_known_to_engines_alone() -> None:
+    """Of the rest of the library, only a paraphraser speaks to the same packages."""
+    kinds = [kind for kind in engine_kinds() if not kind.planted]
+    own = {name for kind in kinds for name in (kind.name, *kind.public, *kind.paraphrases_with)}
+    library = Path(cinorms.__file__).parent
+    others = [
+        path
+        for path in library.rglob("*.py")
+        if not {library / "inference/engines", library / "prompts/paraphrase"} & set(path.parents)
+    ]
+    assert len(others) > 100
+    for path in others:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert node.value not in own, f"{path}:{node.lineno}"
+            if isinstance(node, ast.ImportFrom) and library / "inference" in path.parents:
+                assert not str(node.module).startswith(f"{ENGINES}."), f"{path}:{node.lineno}"
+
+
+def test_a_run_record_states_the_versions_of_every_engines_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "version", lambda name: "1")
+    packages = ["openai", "vllm", "torch", "transformers", "pandas", "pyarrow", "numpy"]
+    assert list(run_facts(make_spec())["versions"]) == ["cinorms", "python", *packages]
 
 
 @pytest.mark.parametrize("key", ["max_model_len", "planted", "trust_remote_code"])

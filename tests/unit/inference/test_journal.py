@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.ask import ask_shard, write_shard
+from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import JournalError
 from cinorms.inference import journal
@@ -33,7 +33,7 @@ from cinorms.inference.shards import shard_names
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
-from ...specs import make_spec
+from ...specs import ask_shard, make_spec
 
 #: Number of a user that owns nothing.
 NOBODY = 65_534
@@ -136,7 +136,7 @@ def test_the_file_is_the_same_however_often_the_job_was_stopped(
 
 
 def test_without_a_journal_the_responses_are_the_same(tmp_path: Path) -> None:
-    responses, _ = ask_shard(spec(), vignettes(), variants(), Recording(), None)
+    responses, _ = ask_shard(spec(), vignettes(), variants(), Recording())
     assert responses["text"].tolist() == ask(tmp_path, Recording())["text"].tolist()
 
 
@@ -192,7 +192,7 @@ def test_another_order_of_the_options_is_another_prompt(tmp_path: Path) -> None:
     engine = Recording()
     responses = ask(tmp_path, engine, order_method="balanced")
     assert 0 < len(engine.asked) < 64  # where the balanced order happens to be the fixed one, nothing changes
-    whole, _ = ask_shard(spec(), vignettes(), variants(), Recording(), None)
+    whole, _ = ask_shard(spec(), vignettes(), variants(), Recording())
     assert responses["text"].tolist() == whole["text"].tolist()
 
 

@@ -27,7 +27,7 @@ from cinorms.inference.shards import shard_names
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
-from ...specs import make_spec
+from ...specs import endpoint_tuning, make_spec
 
 
 class Paid:
@@ -153,7 +153,8 @@ def test_planted_respondents_need_no_journal(tmp_path: Path) -> None:
 
 
 def test_a_users_mistake_is_one_message(tmp_path: Path) -> None:
-    done = command(tmp_path, make_spec(source="gpt", wrap="none"), {"key_variable": "OPENAI_API_KEY"})
+    tuning = endpoint_tuning(key_variable="OPENAI_API_KEY")
+    done = command(tmp_path, make_spec(source="gpt", wrap="none"), tuning)
     assert done.returncode == 1
     assert "OPENAI_API_KEY is not set" in done.stderr
     assert "Traceback" not in done.stderr

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.ask import ask_shard
 from cinorms.core import tables
 from cinorms.core.scales import LEVELS, SCALES
 from cinorms.core.validation import load_yaml
@@ -21,7 +20,7 @@ from cinorms.planted.texts import INVALID, TextBook
 from cinorms.prompts.orders import ORDERS
 from cinorms.prompts.variants import ask_grid
 
-from ...specs import make_spec
+from ...specs import ask_shard, make_spec
 
 OPTIONS = SCALES["acceptability"].options
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]

@@ -26,7 +26,7 @@ def test_every_model_that_can_be_asked_has_what_a_study_needs(root: Root) -> Non
         ), name
         assert ("dpo" in name) == (entry.stated["alignment"] == "dpo"), name
         assert ("awq" in name) == (entry.stated["quantisation"] == "awq"), name
-        assert not entry.get("trust_remote_code", False), name
+        assert not entry.get("trust_remote_code"), name
         stand_in = registry[entry.stated["stand_in"]]
         for trait in ("capacity", "alignment", "quantisation"):
             assert stand_in.get(trait) == entry.get(trait), name

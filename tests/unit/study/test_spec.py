@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cinorms.planted.respondents import respondent_of
+from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
-from cinorms.study.spec import make_spec, make_tuning, shards_of
+from cinorms.study.spec import make_spec, make_tuning, paraphraser_environment, shards_of
 from cinorms.study.study import Study
 
 from ...specs import make_model
@@ -186,3 +188,11 @@ def test_shards_are_the_registrys_but_never_more_than_variants(build_study: Buil
     assert shards_of(study, "main", "tulu-2-7b") == ["1-of-3", "2-of-3", "3-of-3"]
     assert len(shards_of(study, "main", "gpt-4o-mini")) == 33
     assert shards_of(study, "main", "llama-3.1-8b-instruct") == ["1-of-1"]
+
+
+@pytest.mark.parametrize("name", PARAPHRASERS)
+def test_a_paraphraser_runs_in_the_environment_of_its_engine(name: str, folder: Path) -> None:
+    own = paraphraser_environment(name)
+    assert (folder / f"envs/{own.environment}.yaml").is_file()
+    expected = {"vllm": ".venv-vllm", "pegasus": ".venv-paraphrase"}
+    assert own.virtual_environment == expected.get(name)

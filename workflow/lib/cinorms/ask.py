@@ -1,7 +1,8 @@
 """Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE ...``.
 
-A module of its own and no Snakemake script: a touched script would ask every model again. ``--tuning JSON``
-holds what changes no response (``study.spec.make_tuning``), ``--checkpoint FILE`` is the record of
+A module of its own and no Snakemake script: a touched script would ask every model again. It is at the package's
+root because its name is part of the command that Snakemake recorded: moving it would run every asking job again.
+``--tuning JSON`` holds what changes no response (``study.spec.make_tuning``), ``--checkpoint FILE`` is the record of
 ``cinorms.inference.checkpoints``. Keys come from the environment alone.
 """
 
@@ -29,15 +30,15 @@ from cinorms.core.logs import start_logging
 from cinorms.inference import checkpoints
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import make_engine
+from cinorms.inference.engine_kind import engine_kinds, make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.orders import as_categorical
 
-#: Packages whose versions a run record states, where they are installed.
-PACKAGES = ("openai", "vllm", "torch", "transformers", "pandas", "pyarrow", "numpy")
+#: Packages whose versions a run record states beside those of the engines.
+PACKAGES = ("pandas", "pyarrow", "numpy")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -102,20 +103,6 @@ def write_shard(
     return responses
 
 
-def ask_shard(
-    spec: Spec,
-    vignettes: pd.DataFrame,
-    variants: pd.DataFrame,
-    engine: Engine | None = None,
-    journal: Journal | None = None,
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return the responses table of the shard that ``spec`` describes, and the facts to keep with it."""
-    questions = Questions.of(spec, vignettes, variants)
-    engine = engine or make_engine(spec, {}, None, None)
-    responses = ask_questions(questions, engine, journal, CollectedReplies(questions))
-    return responses, response_facts(questions)
-
-
 def ask_questions(
     questions: Questions, engine: Engine, journal: Journal | None, replies: CollectedReplies
 ) -> pd.DataFrame:
@@ -161,7 +148,7 @@ def response_facts(questions: Questions) -> dict[str, str]:
 def run_facts(spec: Spec) -> dict[str, Any]:
     """Return what a run record states of any engine."""
     versions = {"cinorms": __version__, "python": platform.python_version()}
-    for package in PACKAGES:
+    for package in (*(name for kind in engine_kinds() for name in kind.packages), *PACKAGES):
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -573,7 +573,6 @@ def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch: 
         "tokenizer_revision": "abc",
         "dtype": "bfloat16",
         "tensor_parallel_size": 2,
-        "trust_remote_code": False,
         "max_model_len": 4096,
     }
     assert fake.calls["messages"] == [{"role": "user", "content": told(ask)}]

@@ -100,6 +100,12 @@ class EngineKind:
     #: Name of its file in ``envs/``, and of a virtual environment that is used without conda.
     environment: str = "core"
     virtual_environment: str | None = None
+    #: Packages whose versions a run record states, where they are installed.
+    packages: tuple[str, ...] = ()
+    #: Settings of its own that a reader of the report may know.
+    public: tuple[str, ...] = ()
+    #: Settings of its own that a model is given as a paraphraser.
+    paraphrases_with: tuple[str, ...] = ()
     #: Whether a checkpoint is fetched before a job starts.
     checkpoint: bool = False
     #: Whether respondents with known norms answer, and no model.

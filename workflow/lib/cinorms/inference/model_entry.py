@@ -10,6 +10,9 @@ from cinorms.core.schema import schema_of
 from cinorms.inference.engine_kind import EngineKind, RegistryPlace, engine_kind, engine_kinds
 from cinorms.inference.settings import EntrySettings
 
+#: What of an entry says who paraphrases and how it runs, beside settings of its engine's own.
+PARAPHRASER = ("engine", "source", "revision", "dtype", "quantisation", "gpus")
+
 
 @dataclass(frozen=True)
 class ModelEntry:
@@ -19,8 +22,10 @@ class ModelEntry:
     #: The file that the entry is in.
     file: str
     kind: EngineKind
-    #: An instance of the class that the engine of the entry declares.
+    #: An instance of the class that the engine that is asked declares: a stand-in's where one answers.
     settings: EntrySettings
+    #: The model's own settings, whoever answers under its name.
+    own_settings: EntrySettings
     #: What of the entry can change a response, as keys of a spec.
     identity: Mapping[str, Any]
     #: The entry as it is written.
@@ -41,16 +46,22 @@ class ModelEntry:
         """The environment variable that has to hold the key of the model's endpoint, if it wants one."""
         return self.settings.needed_key_variable
 
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return what the entry states as ``name``."""
-        return self.stated.get(name, default)
+    @property
+    def paraphraser(self) -> dict[str, Any]:
+        """What the model is told as a paraphraser: as stated, for it is part of a recorded command."""
+        names = (*PARAPHRASER, *self.kind.paraphrases_with)
+        return {name: self.stated[name] for name in names if self.stated.get(name) is not None}
+
+    def get(self, name: str) -> Any:
+        """Return what the entry states as ``name``, or None."""
+        return self.stated.get(name)
 
     def answered_by(self, stand_in: ModelEntry) -> ModelEntry:
         """Return the entry of this model as if ``stand_in`` answered under its name."""
-        return replace(self, kind=stand_in.kind, identity=stand_in.identity)
+        return replace(self, kind=stand_in.kind, settings=stand_in.settings, identity=stand_in.identity)
 
 
-def make_entry(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
+def make_model(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
     """Return the entry that ``stated`` is, which passes ``entries_schema``.
 
     Raises ``ConfigError`` for what its engine refuses and a schema cannot see.
@@ -58,7 +69,7 @@ def make_entry(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
     kind = engine_kind(stated["engine"])
     identity = kind.identity(stated, place)
     settings = kind.settings().model_validate(stated)
-    return ModelEntry(place.model, place.file, kind, settings, identity, stated)
+    return ModelEntry(place.model, place.file, kind, settings, settings, identity, stated)
 
 
 def entries_schema() -> dict[str, Any]:

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from cinorms import __version__
 from cinorms.core import tables
-from cinorms.inference.engines.openai.spending import spent_in
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
+from cinorms.inference.spending import spent_in
 
 #: What a run record holds for those who run jobs, and not for those who read results.
 PRIVATE = frozenset({"host", "process", "spec"})

@@ -22,7 +22,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 class Questions:
     """The flows and variants of a shard, and ``grid``: one row per question, in the order of the responses.
 
-    ``grid`` has the columns flow, row (position in ``variants``) and order_code; see ``prompts.ask_grid``.
+    ``grid`` has the columns flow, row (position in ``variants``) and order_code; see ``prompts.variants.ask_grid``.
     """
 
     spec: Spec

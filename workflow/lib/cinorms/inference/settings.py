@@ -47,12 +47,12 @@ class EntrySettings(Value):
     )
     gpus: int = Field(default=0, ge=0, description="GPUs that one copy of the model needs (tensor parallel).")
     paper_layout: Literal["single", "instruction_in_system"] = Field(
-        default="single", description="How the papers laid out this model's messages; single where left out."
+        default="single", description="How the papers laid out this model's messages."
     )
     shards: int = Field(default=1, ge=1, description="Jobs that an arm of this model is split into.")
     rates: Rates = Field(default=Rates(), description=str(Rates.__doc__))
     stand_in: LeftOut[str] = Field(
-        default=None, description="Planted model that answers in this one's place under `engine planted`."
+        default=None, description="Planted model that answers in this one's place under `engine: planted`."
     )
     note: LeftOut[str] = Field(default=None, description="Anything a user of the model should know.")
 

@@ -27,7 +27,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Respondent:
-    """What is planted; the fields are those of ``planted`` in the registry (see its schema)."""
+    """What is planted; the fields, and their defaults, are those of ``planted`` in the registry.
+
+    A spec has what the registry states and no default, so they are stated here, where it is read.
+    """
 
     name: str
     thresholds: tuple[float, ...] = (-1.5, -0.5, 0.5, 1.5)
@@ -99,7 +102,7 @@ def respond(
     seed: int,
     temperature: float = 0.0,
 ) -> pd.DataFrame:
-    """Answer every row of ``grid`` (from ``prompts.ask_grid``); columns text and finish_reason.
+    """Answer every row of ``grid`` (from ``prompts.variants.ask_grid``); columns text and finish_reason.
 
     ``temperature`` adds its value to the scale of the answers' noise. A template is known by its wording,
     not by its number: the same wording in two prompt sets has one effect, template 3 of each has its own.

@@ -9,7 +9,8 @@ from cinorms.study.entries import make_entry
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
 
-#: What a reader may know of a registry entry. Names of keys, limits and prices are for those who run jobs.
+#: What a reader may know of a registry entry, beside what its engine declares as ``public`` and its note. Names of
+#: keys, limits and prices are for those who run jobs.
 PUBLIC = (
     "engine",
     "source",
@@ -19,8 +20,6 @@ PUBLIC = (
     "alignment",
     "quantisation",
     "dtype",
-    "base_url",
-    "note",
 )
 
 
@@ -113,7 +112,8 @@ def _dataset(study: Study, name: str) -> dict[str, Any]:
 def _model(study: Study, model: str) -> dict[str, Any]:
     entry = study.registry_entry(model)
     stated = {**entry.stated, "engine": entry.engine}
-    public = {key: stated[key] for key in PUBLIC if stated.get(key) is not None}
+    own = study.registry[model].kind.public
+    public = {key: stated[key] for key in (*PUBLIC, *own, "note") if stated.get(key) is not None}
     arms = [arm for arm in study.arms if model in study.models(arm)]
     asked = any(study.arms[arm].source == "model" for arm in arms)
     return {**public, "planted": asked and entry.kind.planted, "arms": arms, "asked": asked}

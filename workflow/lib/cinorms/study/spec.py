@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from cinorms.inference.engine_kind import Job
+from cinorms.inference.engine_kind import EngineKind, Job, engine_kind
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings
 from cinorms.inference.shards import shard_names
 from cinorms.inference.spec import PROTOCOL, Spec
+from cinorms.prompts.paraphrase.paraphrasers import OWN_ENVIRONMENTS, OwnEnvironment
 from cinorms.study.study import Study
 
 
@@ -30,7 +31,7 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
         "temperature": settings.temperature,
         "max_tokens": settings.max_tokens,
         "readout": settings.readout,
-        "layout": entry.settings.paper_layout if settings.layout == "paper" else settings.layout,
+        "layout": entry.own_settings.paper_layout if settings.layout == "paper" else settings.layout,
         "system": settings.system,
     }
     wrapped = {"wrap": _wrapper(settings.wrap, entry)} if entry.kind.wraps else {}
@@ -69,6 +70,11 @@ def shards_of(study: Study, arm: str, model: str) -> list[str]:
         return shard_names(1, 1)
     n_variants = study.templates(arm, model) * study.arms[arm].orders.count
     return shard_names(study.registry[model].settings.shards, n_variants)
+
+
+def paraphraser_environment(engine: str) -> EngineKind | OwnEnvironment:
+    """Return what names the environment of a paraphraser: its engine, or itself where it is none."""
+    return OWN_ENVIRONMENTS[engine] if engine in OWN_ENVIRONMENTS else engine_kind(engine)
 
 
 def _wrapper(asked: str, entry: ModelEntry) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.inference.model_entry import ModelEntry
+from cinorms.inference.settings import ServedSettings
 from cinorms.norms.assessment import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
@@ -90,7 +91,8 @@ class Study:
         """Return the raw CSV file with the responses of ``model`` in ``arm``."""
         entry, path = self.registry[model], self.arms[arm].raw_files
         assert path is not None, "an arm from raw_csv names its files"
-        return raw_file(path, entry.get("source", model), entry.engine)
+        source = entry.settings.source if isinstance(entry.settings, ServedSettings) else model
+        return raw_file(path, source, entry.engine)
 
     def compared(self) -> Release | None:
         """Return the release whose printed numbers are compared with this study's tables, if any."""
@@ -175,7 +177,7 @@ class Study:
                 "scale": self.scale(arm),
                 "n_templates": self.templates(arm, model),
                 "gpus": entry.gpus,
-                "rates": entry.get("rates", {}),
+                "rates": entry.own_settings.rates.model_dump(exclude_none=True),
             }
             for arm, settings in self.arms.items()
             if settings.source == "model"

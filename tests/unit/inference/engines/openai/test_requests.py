@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 import cinorms
 from cinorms.core.errors import ConfigError
 from cinorms.inference.engines.openai.endpoint import Endpoint, Failure, judge_status, read_reply, refusal
-from cinorms.inference.engines.openai.spending import CapReached, Spending, spent_in
+from cinorms.inference.spending import CapReached, Spending, spent_in
 
-from .....specs import make_spec
+from .....specs import endpoint_tuning, make_spec
 
 CHAT = [{"role": "user", "content": "Is it? ä"}]
 SPEC = {"source": "gpt-x", "seed": 5}
 
 
 def body(**changes: Any) -> dict[str, Any]:
-    return Endpoint(make_spec(**{**SPEC, **changes}), {}, None).body(CHAT)
+    return Endpoint(make_spec(**{**SPEC, **changes}), endpoint_tuning(), None).body(CHAT)
 
 
 def test_requests() -> None:
@@ -41,11 +41,13 @@ def test_requests() -> None:
 
 
 def test_the_key_is_not_shown_with_the_endpoint() -> None:
-    assert "sk-secret" not in repr(Endpoint(make_spec(**SPEC), {}, "sk-secret"))
+    assert "sk-secret" not in repr(Endpoint(make_spec(**SPEC), endpoint_tuning(), "sk-secret"))
 
 
 def test_most_input_is_an_upper_bound() -> None:
-    assert Endpoint(make_spec(**SPEC), {}, None).most_input(CHAT) >= len("Is it? ä".encode()) + 4
+    assert (
+        Endpoint(make_spec(**SPEC), endpoint_tuning(), None).most_input(CHAT) >= len("Is it? ä".encode()) + 4
+    )
 
 
 def test_openai_is_imported_only_when_it_is_asked() -> None:

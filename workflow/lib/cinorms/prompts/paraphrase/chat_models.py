@@ -20,6 +20,15 @@ from cinorms.prompts.paraphrase.paraphraser import (
 #: OpenAI's own address, so that no variable of the environment can send the key to another one.
 OPENAI = "https://api.openai.com/v1"
 
+#: What vLLM is told when it loads a model, by the key of the registry.
+VLLM_SETTINGS = {
+    "revision": "revision",
+    "tokenizer_revision": "revision",
+    "dtype": "dtype",
+    "tensor_parallel_size": "gpus",
+    "trust_remote_code": "trust_remote_code",
+}
+
 #: Longest chat in tokens: room for the 50 rewordings that a prompt set can have, within every model's limit.
 MAX_MODEL_LEN = 4096
 
@@ -110,15 +119,10 @@ class VllmParaphraser:
             raise not_installed(entry["name"], "vllm", "envs/vllm.yaml") from None
         self._name = entry["name"]
         self._sampling = SamplingParams
-        settings = {
-            "revision": entry.get("revision"),
-            "tokenizer_revision": entry.get("revision"),
-            "dtype": entry.get("dtype", "auto"),
-            "tensor_parallel_size": entry.get("gpus", 1),
-            "trust_remote_code": entry.get("trust_remote_code", False),
-            # Not the registry's, which is for short questions.
-            "max_model_len": MAX_MODEL_LEN,
-        }
+        # What the entry leaves out is left to vLLM: its defaults are the registry's, but for the length, which
+        # there is for short questions.
+        settings = {name: entry[key] for name, key in VLLM_SETTINGS.items() if key in entry}
+        settings["max_model_len"] = MAX_MODEL_LEN
         try:
             self._llm = LLM(model=entry["source"], **settings)
         except Exception as error:

@@ -30,19 +30,6 @@ from cinorms.prompts.paraphrase.paraphraser import Ask, ParaphraseError, Paraphr
 from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
 from cinorms.prompts.prompt_sets import PromptSet, digest, part_path
 
-#: What of a registry entry says who is asked and how it runs.
-IDENTITY = (
-    "engine",
-    "source",
-    "revision",
-    "dtype",
-    "quantisation",
-    "gpus",
-    "trust_remote_code",
-    "base_url",
-    "reasoning",
-)
-
 #: Rejected candidates that the message about too few valid ones shows.
 SHOWN = 12
 
@@ -75,8 +62,9 @@ class Registered(Protocol):
     def key_variable(self) -> str | None:
         """The environment variable that has to hold the key of the model's endpoint, if it wants one."""
 
-    def get(self, name: str) -> Any:
-        """Return what the model's entry states as ``name``, or None."""
+    @property
+    def paraphraser(self) -> Mapping[str, Any]:
+        """What of the model's entry says who is asked and how it runs, its engine first of all."""
 
 
 def make_request(
@@ -97,9 +85,9 @@ def make_request(
     if fault:
         raise ConfigError(f"{file}: original: {fault}; leave it out: {{options}} shows the options")
     if name == "pegasus":
-        entry = {"engine": "pegasus", **asked.checkpoint}
+        entry: Mapping[str, Any] = {"engine": "pegasus", **asked.checkpoint}
     elif name in registry:
-        entry = {key: value for key in IDENTITY if (value := registry[name].get(key)) is not None}
+        entry = registry[name].paraphraser
     else:
         raise unknown(file, "paraphraser", name, [*registry, "pegasus"], "paraphraser")
     who = {"name": name, **entry}

@@ -12,26 +12,28 @@ from cinorms.prompts.paraphrase.paraphraser import Paraphraser
 from cinorms.prompts.paraphrase.pegasus import PegasusParaphraser
 from cinorms.prompts.paraphrase.planted_rewordings import PlantedParaphraser
 
+#: Makes a paraphraser from its entry, the variable that has to hold the key, and the key.
+Make = Callable[[Mapping[str, Any], str | None, str | None], Paraphraser]
+
 
 @dataclass(frozen=True)
-class ParaphraserKind:
-    """One way to get rewordings, and where its packages are installed."""
+class OwnEnvironment:
+    """Where the packages of a paraphraser are that no engine has."""
 
-    #: Makes the paraphraser from its entry, the variable that has to hold the key, and the key.
-    make: Callable[[Mapping[str, Any], str | None, str | None], Paraphraser]
     #: Name of its file in ``envs/``, and of a virtual environment that is used without conda.
     environment: str
-    virtual_environment: str | None = None
+    virtual_environment: str
 
 
-PARAPHRASERS = {
-    "planted": ParaphraserKind(lambda entry, variable, key: PlantedParaphraser(), "core"),
-    "openai": ParaphraserKind(OpenAIParaphraser, "openai"),
-    "vllm": ParaphraserKind(lambda entry, variable, key: VllmParaphraser(entry), "vllm"),
-    "pegasus": ParaphraserKind(
-        lambda entry, variable, key: PegasusParaphraser(entry), "paraphrase", ".venv-paraphrase"
-    ),
+PARAPHRASERS: dict[str, Make] = {
+    "planted": lambda entry, variable, key: PlantedParaphraser(),
+    "openai": OpenAIParaphraser,
+    "vllm": lambda entry, variable, key: VllmParaphraser(entry),
+    "pegasus": lambda entry, variable, key: PegasusParaphraser(entry),
 }
+
+#: Of the paraphrasers that are no engine; the others run where their engine does.
+OWN_ENVIRONMENTS = {"pegasus": OwnEnvironment("paraphrase", ".venv-paraphrase")}
 
 
 def open_paraphraser(entry: Mapping[str, Any], key_variable: str | None, key: str | None) -> Paraphraser:
@@ -43,4 +45,4 @@ def open_paraphraser(entry: Mapping[str, Any], key_variable: str | None, key: st
     """
     if entry["engine"] not in PARAPHRASERS:
         raise ConfigError(f"paraphraser {entry['name']!r}: the engine {entry['engine']!r} cannot paraphrase")
-    return PARAPHRASERS[entry["engine"]].make(entry, key_variable, key)
+    return PARAPHRASERS[entry["engine"]](entry, key_variable, key)

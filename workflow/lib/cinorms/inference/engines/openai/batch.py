@@ -25,8 +25,8 @@ from cinorms.inference.engines.openai.endpoint import (
     read_reply,
     refusal,
 )
-from cinorms.inference.engines.openai.spending import CapReached
 from cinorms.inference.questions import Questions
+from cinorms.inference.spending import CapReached
 
 #: The API's limits for one input file.
 REQUESTS = 50_000
@@ -61,7 +61,7 @@ class BatchEngine:
         backoff: float = 1.0,
         most_requests: int = REQUESTS,
     ) -> None:
-        discount = float((endpoint.tuning.get("rates") or {}).get("batch_discount", 0.0))
+        discount = float(endpoint.tuning["rates"].get("batch_discount", 0.0))
         self.endpoint = endpoint
         self.spending = endpoint.spending(discount)
         self._notes = BatchNotes(folder)
@@ -69,7 +69,7 @@ class BatchEngine:
         self.counts = {"batches": 0, "requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo``; see ``engines.Engine``."""
+        """Ask the rows ``todo``; see ``inference.engine.Engine``."""
         self._questions, self._keep = questions, keep
         self._client = self.endpoint.client(asynchronous=False)
         self._some_answered = len(todo) < len(questions.grid)

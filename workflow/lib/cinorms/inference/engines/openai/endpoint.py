@@ -14,17 +14,13 @@ from tqdm import tqdm
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
 from cinorms.inference.engines.openai.limiter import read_retry_after
-from cinorms.inference.engines.openai.spending import Spending
 from cinorms.inference.spec import Spec
+from cinorms.inference.spending import Spending
 
 OPENAI = "https://api.openai.com/v1"
 #: Tokens that a chat format puts around one message, at most.
 # ASSUME: 16 are enough for every endpoint's format; OpenAI's has 4.
 TOKENS_AROUND_MESSAGE = 16
-#: Seconds after which a request is given up and sent again.
-TIMEOUT = 120.0
-#: Requests under way at once, at most, unless the registry says otherwise.
-CONCURRENCY = 64
 
 _QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated")
 _RETIRED = ("model_not_found", "model_deprecated", "deployment_not_found", "DeploymentNotFound")
@@ -48,6 +44,7 @@ class Endpoint:
     """One model at one endpoint, and what changes no response: how it is reached and paid."""
 
     spec: Spec
+    #: What the engine's declaration makes of the model's entry: every key is there.
     tuning: Mapping[str, Any]
     key: str | None = field(repr=False)
 
@@ -64,14 +61,14 @@ class Endpoint:
     @property
     def limits(self) -> Mapping[str, Any]:
         """What the registry says the endpoint bears."""
-        return dict(self.tuning.get("limits") or {})
+        return dict(self.tuning["limits"])
 
     def client(self, asynchronous: bool) -> Any:
         """Return a client that never retries by itself: there is one retry layer, and it is the engine's."""
         import openai
 
         kind = openai.AsyncOpenAI if asynchronous else openai.OpenAI
-        timeout = float(self.limits.get("timeout", TIMEOUT))
+        timeout = float(self.limits["timeout"])
         # A server of one's own may want no key, and must not be given OpenAI's.
         return kind(api_key=self.key or "none", base_url=self.url, max_retries=0, timeout=timeout)
 
@@ -100,17 +97,17 @@ class Endpoint:
         """Return the money that this job may spend."""
         tuning = self.tuning
         return Spending(
-            Path(tuning.get("spending", ".")),
-            str(tuning.get("job", "job")),
-            tuning.get("max_cost_usd"),
-            dict(tuning.get("rates") or {}),
+            Path(tuning["spending"]),
+            str(tuning["job"]),
+            tuning["max_cost_usd"],
+            tuning["rates"],
             self.spec.model,
             discount,
         )
 
     def explain(self, failure: Failure) -> EngineError:
         """Return the message that tells the user why ``failure`` ends the job, and what to do."""
-        variable = self.tuning.get("key_variable")
+        variable = self.tuning["key_variable"]
         advice = {
             "key": f"check the key in {variable}"
             if variable
@@ -140,7 +137,7 @@ class Endpoint:
     def facts(self) -> dict[str, Any]:
         """Return what the run record says of the endpoint."""
         request = {name: value for name, value in self.body([]).items() if name != "messages"}
-        return {"device": self.url, "request": request, "mode": self.tuning.get("mode", "live")}
+        return {"device": self.url, "request": request, "mode": self.tuning["mode"]}
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
     Raises ``ConfigError`` where the key is missing, or the arm asks for what an API cannot do.
     """
     place = f"model {spec.model!r}"
-    variable, wrap = tuning.get("key_variable"), spec.identity.get("wrap", "none")
+    variable, wrap = tuning["key_variable"], spec.identity.get("wrap", "none")
     if variable and not key:
         raise ConfigError(
             f"{place}: the environment variable {variable} is not set; put the endpoint's key into it"
@@ -70,7 +70,7 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
     from cinorms.inference.engines.openai.live import LiveEngine
 
     endpoint = Endpoint(spec, tuning, key)
-    if tuning.get("mode", "live") != "batch":
+    if tuning["mode"] != "batch":
         return LiveEngine(endpoint)
     if folder is None:
         raise ConfigError(f"{place}: mode batch needs a journal")
@@ -91,5 +91,8 @@ ENGINE = EngineKind(
     wraps=True,
     tuning=_tuning,
     environment="openai",
+    packages=("openai",),
+    public=("base_url",),
+    paraphrases_with=("base_url", "reasoning"),
     origin=_origin,
 )

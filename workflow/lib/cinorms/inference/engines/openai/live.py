@@ -19,7 +19,6 @@ from tqdm import tqdm
 from cinorms.core.errors import EngineError
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.openai.endpoint import (
-    CONCURRENCY,
     Endpoint,
     Failure,
     judge,
@@ -28,8 +27,8 @@ from cinorms.inference.engines.openai.endpoint import (
     refusal,
 )
 from cinorms.inference.engines.openai.limiter import Closed, Limiter
-from cinorms.inference.engines.openai.spending import CapReached
 from cinorms.inference.questions import Questions
+from cinorms.inference.spending import CapReached
 
 #: Replies, and seconds, after which what is finished becomes a part of the journal.
 CHUNK = 1_000
@@ -55,7 +54,7 @@ class LiveEngine:
         self.endpoint = endpoint
         self.spending = endpoint.spending()
         self.limiter = Limiter(
-            int(limits.get("concurrency", CONCURRENCY)),
+            int(limits["concurrency"]),
             limits.get("requests_per_minute"),
             limits.get("tokens_per_minute"),
             backoff,
@@ -65,7 +64,7 @@ class LiveEngine:
         self.counts = {"requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo``; see ``engines.Engine``."""
+        """Ask the rows ``todo``; see ``inference.engine.Engine``."""
         some_answered = len(todo) < len(questions.grid)
         with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
             run = _Run(self, questions, keep, bar, some_answered, self._backoff, self._chunk)

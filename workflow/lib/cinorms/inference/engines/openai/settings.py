@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
-from cinorms.inference.engines.openai.endpoint import CONCURRENCY, TIMEOUT
 from cinorms.inference.settings import ServedSettings
 
 
@@ -26,10 +25,9 @@ class Limits(Value):
     """What the endpoint bears. Changes no response."""
 
     concurrency: int = Field(
-        default=CONCURRENCY,
+        default=64,
         ge=1,
-        description=f"Requests under way at once, at most; {CONCURRENCY} where left out. "
-        "It starts lower and adapts.",
+        description="Requests under way at once, at most. It starts lower and adapts.",
     )
     requests_per_minute: LeftOut[Number] = Field(default=None, gt=0, description="Requests per minute.")
     tokens_per_minute: LeftOut[Number] = Field(
@@ -41,9 +39,7 @@ class Limits(Value):
         description="Input tokens that the account may have in unfinished batches of this model.",
     )
     timeout: Number = Field(
-        default=TIMEOUT,
-        gt=0,
-        description=f"Seconds after which a request is given up and sent again; {TIMEOUT:g} where left out.",
+        default=120.0, gt=0, description="Seconds after which a request is given up and sent again."
     )
 
 
@@ -64,8 +60,7 @@ class OpenAISettings(ServedSettings):
     )
     mode: Literal["live", "batch"] = Field(
         default="live",
-        description="How the endpoint is asked: live (where left out), or batch (the Batch API). "
-        "Changes no response.",
+        description="How the endpoint is asked: live, or batch (the Batch API). Changes no response.",
     )
     reasoning: LeftOut[Reasoning] = Field(default=None, description=str(Reasoning.__doc__))
     limits: Limits = Field(default=Limits(), description=str(Limits.__doc__))

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
 from cinorms.inference.settings import EntrySettings
+from cinorms.planted.respondents import Respondent
 
 Weight = Annotated[Number, Field(ge=0)]
 
@@ -24,37 +25,44 @@ class Invalid(Value):
 
 
 class Planted(Value):
-    """What is planted. The defaults are those of ``cinorms.planted.respondents.Respondent``."""
+    """What is planted."""
 
     norms: LeftOut[str] = Field(default=None, description="Coefficients, by file name in resources/planted.")
-    shift: LeftOut[Number] = Field(
-        default=None, description="Added to the acceptability of every flow, in logits."
+    shift: Number = Field(
+        default=Respondent.shift, description="Added to the acceptability of every flow, in logits."
     )
-    scale: LeftOut[Number] = Field(
-        default=None,
+    scale: Number = Field(
+        default=Respondent.scale,
         ge=0,
         description="Multiplies all coefficients; below 1 the respondent tells flows apart less.",
     )
-    template_sd: LeftOut[Number] = Field(
-        default=None, ge=0, description="Standard deviation of the effects of the templates, in logits."
+    template_sd: Number = Field(
+        default=Respondent.template_sd,
+        ge=0,
+        description="Standard deviation of the effects of the templates, in logits.",
     )
-    noise: LeftOut[Number] = Field(
-        default=None, ge=0, description="Scale of the logistic noise of single answers, in logits."
+    noise: Number = Field(
+        default=Respondent.noise,
+        ge=0,
+        description="Scale of the logistic noise of single answers, in logits.",
     )
-    position_share: LeftOut[Number] = Field(
-        default=None,
+    position_share: Number = Field(
+        default=Respondent.position_share,
         ge=0,
         le=1,
         description="Share of answers that follow the position of the option, not the flow.",
     )
-    position_weights: LeftOut[list[Weight]] = Field(
-        default=None,
+    position_weights: tuple[Weight, ...] = Field(
+        default=Respondent.position_weights,
         min_length=5,
         max_length=5,
         description="How those answers spread over the five positions, first to last.",
     )
-    verbose: LeftOut[Number] = Field(
-        default=None, ge=0, le=1, description="Share of valid answers that come inside a longer text."
+    verbose: Number = Field(
+        default=Respondent.verbose,
+        ge=0,
+        le=1,
+        description="Share of valid answers that come inside a longer text.",
     )
     invalid: LeftOut[Invalid] = Field(default=None, description=str(Invalid.__doc__))
     control: LeftOut[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = Field(
@@ -65,4 +73,4 @@ class Planted(Value):
 class PlantedSettings(EntrySettings):
     """A respondent with known norms."""
 
-    planted: Planted = Field(description="What is planted (engine planted only).")
+    planted: Planted = Field(description="What is planted.")

@@ -76,6 +76,8 @@ ENGINE = EngineKind(
     tuning=_tuning,
     environment="vllm",
     virtual_environment=".venv-vllm",
+    packages=("vllm", "torch", "transformers"),
+    paraphrases_with=("trust_remote_code",),
     checkpoint=True,
     origin=_origin,
 )

@@ -48,7 +48,7 @@ class VllmEngine:
         self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo``; see ``engines.Engine``."""
+        """Ask the rows ``todo``; see ``inference.engine.Engine``."""
         model, identity = self.spec.model, self.spec.identity
         folder = checkpoints.find(identity["source"], identity.get("revision"), model)
         self._facts["checkpoint"] = str(folder)
