@@ -52,7 +52,7 @@ KINDS = (
         options=LoudestOptions,
         function=loudest,
         reads="norms",
-        section="answers",
+        report_section="answers",
         columns=(*WHO, Column("flow", "Number of the flow."), Column("share", "Share of the most frequent level.")),
     ),
 )
@@ -93,7 +93,7 @@ KINDS = (
         options=SharesOptions,
         function=draw,
         reads="norms",
-        section="answers",
+        report_section="answers",
     ),
 )
 '''

@@ -38,7 +38,7 @@ def test_a_declaration_is_complete(section: str, name: str) -> None:
     if section == "analyses":
         assert kind.columns
     if section != "printed":
-        assert kind.section in {section.name for section in PAGE_SECTIONS}
+        assert kind.report_section in {section.name for section in PAGE_SECTIONS}
 
 
 @pytest.mark.parametrize("module", sorted({kinds(section)[name].module for section, name in NAMES}))

@@ -165,7 +165,7 @@ KINDS = (
         function=calibration,
         reads="norms",
         also=("vignettes", "planted", "coefficients"),
-        section="calibration",
+        report_section="calibration",
         columns=(
             *WHO,
             Column("flows", "Flows that the respondent answered."),
@@ -193,7 +193,7 @@ KINDS = (
         function=calibration_coefficients,
         reads="norms",
         also=("vignettes", "planted", "coefficients"),
-        section="calibration",
+        report_section="calibration",
         columns=(*WHO, *_COEFFICIENTS),
     ),
 )

@@ -98,7 +98,7 @@ KINDS = (
         options=CountsOptions,
         function=answer_counts,
         reads="answers",
-        section="answers",
+        report_section="answers",
         columns=ANSWER_COUNTS,
     ),
     Kind(
@@ -107,7 +107,7 @@ KINDS = (
         options=CountsOptions,
         function=norm_counts,
         reads="norms",
-        section="answers",
+        report_section="answers",
         columns=(
             *WHO,
             T_VAL,

@@ -154,7 +154,7 @@ KINDS = (
         function=bias_of_flows,
         reads="norms",
         also=("vignettes", "expected"),
-        section="answers",
+        report_section="answers",
         columns=(
             *WHO,
             Column("flow", "Number of the flow."),
@@ -179,7 +179,7 @@ KINDS = (
         function=delta,
         reads="norms",
         also=("vignettes", "expected"),
-        section="delta",
+        report_section="delta",
         columns=(
             *WHO,
             _SLICE,
@@ -199,7 +199,7 @@ KINDS = (
         function=mean_delta,
         reads="norms",
         also=("vignettes",),
-        section="delta",
+        report_section="delta",
         columns=(
             *WHO,
             Column("mean_signed", "Mean delta: mean answer less expected value, in the dataset's units."),

@@ -121,7 +121,7 @@ KINDS = (
         options=OfArms,
         function=discarded,
         reads="norms",
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *WHO,
             T_VAL,
@@ -143,7 +143,7 @@ KINDS = (
         options=LostOptions,
         function=lost,
         reads="norms",
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *WHO,
             T_VAL,
@@ -167,7 +167,7 @@ KINDS = (
         function=discarded_levels,
         reads="norms",
         also=("vignettes",),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(*WHO, FACTOR, LEVEL, _FLOWS, _KEPT, _DISCARDED, _SHARE, T_VAL, T_MAJ),
         shown=names(*WHO, FACTOR, LEVEL, _FLOWS, _KEPT, _DISCARDED, _SHARE),
     ),
@@ -178,7 +178,7 @@ KINDS = (
         function=discarded_association,
         reads="norms",
         also=("vignettes",),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(*WHO, FACTOR, STATISTIC, _DEGREES, P, _CRAMERS_V, _FLOWS, _ASSOCIATED, T_VAL, T_MAJ),
         shown=names(*WHO, FACTOR, STATISTIC, _DEGREES, P, _CRAMERS_V, _FLOWS, _ASSOCIATED),
     ),
@@ -189,7 +189,7 @@ KINDS = (
         function=minority_of_norms,
         reads="norms",
         also=("vignettes",),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *WHO,
             Column(

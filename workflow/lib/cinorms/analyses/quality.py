@@ -80,7 +80,7 @@ KINDS = (
         function=reliability_of_models,
         reads="answers",
         also=("norms", "prompts"),
-        section="reliability",
+        report_section="reliability",
         columns=(
             *WHO,
             Column(
@@ -99,7 +99,7 @@ KINDS = (
         options=OfArms,
         function=position_effects,
         reads="answers",
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *WHO,
             Column("position", "Position at which an option was shown; 1 is the first."),
@@ -122,7 +122,7 @@ KINDS = (
         function=missing_answers,
         reads="answers",
         also=("prompts",),
-        section="answers",
+        report_section="answers",
         columns=(
             *WHO,
             Column("by", "What the answers are divided by: status, template_no, order_no or variant."),
@@ -139,7 +139,7 @@ KINDS = (
         function=missing_bounds,
         reads="norms",
         also=("vignettes",),
-        section="answers",
+        report_section="answers",
         columns=(
             *WHO,
             FACTOR._replace(

@@ -229,7 +229,7 @@ KINDS = (
         options=CoefficientsOptions,
         function=draw,
         reads="table",
-        section="factors",
+        report_section="factors",
         columns=(
             Column("term", "Factor of the regression."),
             LEVEL,

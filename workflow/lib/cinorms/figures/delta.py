@@ -192,7 +192,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes", "expected"),
-        section="delta",
+        report_section="delta",
         columns=(
             Column("panel", "all flows, or the level of the factor that ``by`` names."),
             *boxes.COLUMNS,

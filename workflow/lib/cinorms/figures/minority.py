@@ -83,7 +83,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *boxes.COLUMNS,
             Column("panel", "Which of the two numbers."),

@@ -152,7 +152,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
-        section="answers",
+        report_section="answers",
         columns=(
             Column("panel", "Name of the arm."),
             MODEL,

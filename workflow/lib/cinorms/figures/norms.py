@@ -355,7 +355,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
-        section="answers",
+        report_section="answers",
         columns=(
             Column("group", "Number of the part of a cell, a row for each of its corners."),
             Column("shown", "What the part shows: the words of the level, or no norm."),

@@ -135,7 +135,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             Column("panel", "Name of the model, with its arm where there are several."),
             Column("line", "Valid answers that a flow needs for a norm."),
