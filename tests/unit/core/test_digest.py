@@ -19,7 +19,12 @@ LIBRARY = ROOT / "workflow/lib/cinorms"
 SCRIPTS = {path.stem: path for path in sorted((ROOT / "workflow/scripts").glob("*.py"))}
 MODULES = sorted(LIBRARY.rglob("*.py"))
 #: The rules of the entries, whose code is a script and the module of the entry's kind.
-MAKES = {"analyses": "make_table", "figures": "draw_figure", "printed": "print_table"}
+MAKES = {
+    section: rule
+    for section, rule in re.findall(
+        r'\("(\w+)", "\w+", "(\w+)"\)', (ROOT / "workflow/rules/common.smk").read_text(encoding="utf-8")
+    )
+}
 KIND_MODULES = sorted(
     {(MAKES[section], kind.module) for section in SECTIONS for kind in kinds(section).values()}
 )
