@@ -23,7 +23,7 @@ def make_entry(
     """Return an entry made from ``selected`` (arm, model) pairs; ``facts`` are further fields of `Entry`.
 
     The arms are those of the pairs, the scale is acceptability, and the dataset is "iot" with the factors of
-    ``design``, where nothing else is given.
+    ``factors_of``, where nothing else is given.
     """
     arms = list(dict.fromkeys(arm for arm, _ in selected))
     models = list(dict.fromkeys(model for _, model in selected))
@@ -32,7 +32,7 @@ def make_entry(
     usual: dict[str, Any] = {
         "seed": 1,
         "scales": dict.fromkeys(arms, "acceptability"),
-        "design": dict.fromkeys(arms, DatasetFactors("iot", ())),
+        "factors_of": dict.fromkeys(arms, DatasetFactors("iot", ())),
         "conditions": {arm: {} for arm in arms},
         "attributes": {model: {} for model in models},
         "t_val": t_val if isinstance(t_val, Mapping) else dict.fromkeys(models, t_val),

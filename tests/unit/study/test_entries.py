@@ -42,8 +42,11 @@ def test_an_entry_carries_design_conditions_and_respondents(build_study: Any) ->
     )
     entry = make_entry(study, "analyses", "it")
     assert entry.respondents == (("c", "planted-tulu-2-7b"),)
-    assert entry.design["c"].linked == (("recipient", "transmission_principle"),)
-    assert default_factors(entry.design["c"]) == ["information_type", "recipient + transmission_principle"]
+    assert entry.factors_of["c"].linked == (("recipient", "transmission_principle"),)
+    assert default_factors(entry.factors_of["c"]) == [
+        "information_type",
+        "recipient + transmission_principle",
+    ]
     assert entry.conditions["c"]["temperature"] == 0.5
     assert entry.conditions["c"]["paraphraser"] == "confaide"
     stand_in = make_entry(

@@ -94,7 +94,7 @@ def _by_factor(
     make: Callable[..., pd.DataFrame],
 ) -> pd.DataFrame:
     def make_one(one: Selected) -> pd.DataFrame:
-        factors = entry.options.factors or usual_factors(vignettes[one.arm], entry.design[one.arm])
+        factors = entry.options.factors or usual_factors(vignettes[one.arm], entry.factors_of[one.arm])
         needed = thresholds(entry, one.model)
         with_joint = add_factors(vignettes[one.arm][["flow"]], vignettes[one.arm], factors)
         table = make(one.frame, with_joint, factors, needed)

@@ -13,7 +13,7 @@ from cinorms.analyses.options import Compares
 from cinorms.analyses.shared import thresholds
 from cinorms.entries.entry import Entry, Selected
 from cinorms.stats import hypotheses
-from cinorms.study.attributes import ARM_ATTRIBUTES, HELD_ATTRIBUTES
+from cinorms.study.attributes import ARM_ATTRIBUTES, DESCRIBED
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _attributes(selected: Sequence[Selected], entry: Entry[Compares], varied: Se
     across = [name for name in varied if name in ARM_ATTRIBUTES]
     held = [*ARM_ATTRIBUTES]
     if len(across) < len(varied):
-        held += HELD_ATTRIBUTES
+        held += DESCRIBED
     if not across:
         held.append("arm")
     if len(across) == len(varied):

@@ -63,7 +63,7 @@ def missing_bounds(
     """Return worst-case bounds on the mean level, over all flows and at each level of each factor."""
 
     def make(one: Selected) -> pd.DataFrame:
-        factors = entry.options.factors or usual_factors(vignettes[one.arm], entry.design[one.arm])
+        factors = entry.options.factors or usual_factors(vignettes[one.arm], entry.factors_of[one.arm])
         frame = add_factors(one.frame, vignettes[one.arm], factors)
         parts = [named(missing.mean_bounds(frame), {"factor": "all"})]
         parts += [named(missing.mean_bounds(frame, frame[name]), {"factor": name}) for name in factors]

@@ -48,7 +48,7 @@ class Entry(Generic[O]):
     selected: tuple[Pair, ...] = ()
     respondents: tuple[Pair, ...] = ()
     scales: Mapping[str, str] = field(default_factory=dict)
-    design: Mapping[str, DatasetFactors] = field(default_factory=dict)
+    factors_of: Mapping[str, DatasetFactors] = field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     t_val: Mapping[str, int] = field(default_factory=dict)
@@ -81,7 +81,9 @@ class Entry(Generic[O]):
         """Return the entry that ``plain`` was made from."""
         options = kinds(plain["section"])[plain["kind"]].options(**plain["options"])
         frozen = {name: _frozen(value) for name, value in plain.items() if name != "options"}
-        frozen["design"] = {arm: DatasetFactors(**_inside(design)) for arm, design in plain["design"].items()}
+        frozen["factors_of"] = {
+            arm: DatasetFactors(**_inside(dataset)) for arm, dataset in plain["factors_of"].items()
+        }
         return Entry(**frozen, options=options)
 
 

@@ -103,7 +103,7 @@ def draw(
 def _range(entry: Entry[DeltaOptions]) -> tuple[float, float] | None:
     """Return the range of the points that the deltas of the first arm are counted in; None: of levels."""
     points = entry.options.embedding
-    return (points[0], points[-1]) if points else entry.design[entry.arms[0]].expected_range
+    return (points[0], points[-1]) if points else entry.factors_of[entry.arms[0]].expected_range
 
 
 def _unit(entry: Entry[DeltaOptions]) -> str:

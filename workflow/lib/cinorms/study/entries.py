@@ -31,7 +31,7 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
         selected=selected,
         respondents=tuple(pair for pair in selected if pair[1] in planted),
         scales={arm: study.scale(arm) for arm in arms},
-        design={arm: study.design(arm) for arm in arms},
+        factors_of={arm: study.factors_of(arm) for arm in arms},
         conditions={arm: study.arms[arm].conditions() for arm in arms},
         attributes={model: study.attributes(model) for model in names},
         planted=bool(planted),
