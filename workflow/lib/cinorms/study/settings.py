@@ -170,7 +170,7 @@ class Arm(ArmDefaults):
 
 
 class Grid(Settings):
-    """All thresholds under which the status of every flow is computed."""
+    """Thresholds to try: what depends on them (tables, figure, norm cards) is shown under each pair."""
 
     t_val: Distinct[ValidAnswers] = Field(description="The t_val to try.")
     t_maj: Distinct[Majority] = Field(description="The t_maj to try.")
@@ -192,7 +192,10 @@ class NormSettings(Settings):
     t_val_for: Mapping[str, Annotated[ValidAnswers, Field(description="t_val of this model.")]] = Field(
         description="t_val for single models (a model asked in fewer variants cannot give as many valid answers)."
     )
-    grid: Grid = Field(description="All thresholds under which the status of every flow is computed.")
+    grid: Grid = Field(
+        description="Thresholds to try, each t_val with each t_maj: the tables norm_counts, discarded and lost, the "
+        "figure sensitivity and the norm cards show what is left under them."
+    )
 
 
 class StudySettings(Settings):
