@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 from cinorms.core.digest import PACKAGE, reached
 from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.reference import pages as reference
 from cinorms.report.sections import SECTIONS as PAGE_SECTIONS
-from cinorms.study import reference
 
 ROOT = Path(__file__).parents[3]
 PAGES = reference.pages(ROOT / "config/config.yaml")
