@@ -7,6 +7,7 @@ from typing import Any
 
 from cinorms.entries.entry import Entry
 from cinorms.entries.registry import kinds
+from cinorms.norms.assessment import Consensus, Majority, Thresholds, grid
 from cinorms.vignettes.factors import DatasetFactors
 
 
@@ -18,6 +19,10 @@ def make_entry(
     *,
     name: str = "it",
     t_val: int | Mapping[str, int] = 1,
+    t_maj: Majority = 0.5,
+    consensus: Consensus = "strict",
+    t_vals: Sequence[int] = (),
+    t_majs: Sequence[Majority] = (),
     **facts: Any,
 ) -> Entry[Any]:
     """Return an entry made from ``selected`` (arm, model) pairs; ``facts`` are further fields of `Entry`.
@@ -35,8 +40,11 @@ def make_entry(
         "factors_of": dict.fromkeys(arms, DatasetFactors("iot", ())),
         "conditions": {arm: {} for arm in arms},
         "attributes": {model: {} for model in models},
-        "t_val": t_val if isinstance(t_val, Mapping) else dict.fromkeys(models, t_val),
-        "t_maj": 0.5,
+        "thresholds": {
+            model: Thresholds(t_val[model] if isinstance(t_val, Mapping) else t_val, t_maj, consensus)
+            for model in models
+        },
+        "grid": tuple(grid(t_vals, t_majs, consensus)),
     }
     made = kinds(section)[kind].options(**options)
     return Entry(section, name, kind, made, selected=tuple(selected), **(usual | facts))

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from cinorms.analyses.columns import T_MAJ, T_VAL, WHO
-from cinorms.analyses.shared import grid, thresholds
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.scales import LEVELS, SCALES
@@ -66,9 +65,9 @@ def norm_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFr
     """Return one row per arm, model, t_val, t_maj and status: the number and the share of flows."""
     rows = []
     for arm, model, norms in selected:
-        for under in grid(entry):
+        for under in entry.grid:
             counts = assessment.status(norms, under).value_counts()
-            used = under == thresholds(entry, model)
+            used = under == entry.thresholds[model]
             for status in tables.NORM_STATUSES:
                 count = int(counts.get(status, 0))
                 share = _share(count, len(norms))

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import REASON, STATUS, WHO
 from cinorms.analyses.options import Expects
-from cinorms.analyses.shared import chosen_each, for_each, stack, thresholds
+from cinorms.analyses.shared import chosen_each, for_each, stack
 from cinorms.core import scales
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
@@ -102,7 +102,7 @@ def _stated(
     one: Selected, entry: Entry[Expects], vignettes: pd.DataFrame, expected: Path | None
 ) -> pd.DataFrame:
     """Return the flows of one model with what the entry's options make of value and expected value."""
-    needed = thresholds(entry, one.model)
+    needed = entry.thresholds[one.model]
     values = (
         privacy_bias.mean_values(one.frame, needed.t_val)
         if entry.options.of == "means"

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from cinorms.analyses.options import Compares
-from cinorms.analyses.shared import thresholds
 from cinorms.entries.entry import Entry, Selected
 from cinorms.stats import hypotheses
 from cinorms.study.attributes import ARM_ATTRIBUTES, DESCRIBED
@@ -77,7 +76,7 @@ def side_by_side(selected: Sequence[Selected], entry: Entry[Any], group: Sequenc
     """Return the kept norms of the group, one column each, flows as rows."""
     names = labels_of(selected, group)
     frames = {name: selected[i].frame for name, i in zip(names, group, strict=True)}
-    needed = {name: thresholds(entry, selected[i].model) for name, i in zip(names, group, strict=True)}
+    needed = {name: entry.thresholds[selected[i].model] for name, i in zip(names, group, strict=True)}
     return hypotheses.pair_norms(frames, needed)
 
 

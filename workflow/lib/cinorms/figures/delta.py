@@ -126,7 +126,7 @@ def _said(placed: pd.DataFrame, entry: Entry[DeltaOptions], arms: bool) -> str:
 
 def _more(entry: Entry[DeltaOptions], unit: str) -> tuple[str, ...]:
     what = _HELD[entry.options.of][1]
-    t_vals = sorted(set(entry.t_val.values()))
+    t_vals = sorted({under.t_val for under in entry.thresholds.values()})
     enough = (
         f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers." if any(t_vals) else ""
     )

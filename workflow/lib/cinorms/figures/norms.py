@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.factors import add_factors
-from cinorms.analyses.shared import chosen, thresholds
+from cinorms.analyses.shared import chosen
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import NO_NORM, NORM_LABELS, model_labels
 from cinorms.core.scales import LEVELS, SCALES, Scale
@@ -60,7 +60,7 @@ def cells(
     parts = []
     for number, one in enumerate(selected):
         norms = chosen(one.frame, entry, vignettes[one.arm])
-        status = assessment.status(norms, thresholds(entry, one.model)).astype(str)
+        status = assessment.status(norms, entry.thresholds[one.model]).astype(str)
         value = norms["value"].where(status == "kept")
         scale = SCALES[entry.scales[one.arm]]
         frame = pd.DataFrame({"part": number, "arm": one.arm, "model": one.model, "flow": norms["flow"]})

@@ -7,6 +7,7 @@ from typing import Any
 
 from cinorms.entries.entry import Entry
 from cinorms.entries.registry import kinds
+from cinorms.norms.assessment import grid
 from cinorms.study.study import Study
 
 
@@ -45,12 +46,9 @@ def _rules(study: Study, options: Any, models: Sequence[str]) -> dict[str, Any]:
     What reads no norms has none: other thresholds make it no different.
     """
     t_val, t_maj = getattr(options, "t_val", None), getattr(options, "t_maj", None)
-    t_vals, t_majs = study.thresholds()
-    norms = study.settings.norms
+    stated = {"t_val": t_val, "t_maj": t_maj}
+    own = {name: value for name, value in stated.items() if value is not None}
     return {
-        "t_val": {model: study.t_val(model) if t_val is None else t_val for model in models},
-        "t_maj": norms.t_maj if t_maj is None else t_maj,
-        "consensus": norms.consensus,
-        "t_vals": tuple(t_vals),
-        "t_majs": tuple(t_majs),
+        "thresholds": {model: study.thresholds_of(model)._replace(**own) for model in models},
+        "grid": tuple(grid(*study.thresholds(), study.settings.norms.consensus)),
     }
