@@ -67,9 +67,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         self._check_places(place)
 
     def _check_parts(self, place: EntryPlace) -> None:
-        study = place.study
-        models = list(self.models or study.all_models())[: self.first]
-        parts = sum(model in study.models(arm) for arm in self.arms for model in models)
+        parts = len(place.selected(self))
         if parts not in SHAPES:
             raise place.error(
                 "models",

@@ -11,7 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from cinorms.core.schema import schema_of
+from cinorms.core.tables import CATEGORY, STAGES
 from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import SECTIONS, kinds
@@ -41,6 +44,7 @@ def pages(defaults: Path) -> dict[str, str]:
     return {
         "study.md": study_page(load_yaml(defaults)),
         "models.md": models_page(),
+        "tables.md": tables_page(),
         **{f"{section}.md": page(section) for section in SECTIONS},
         **{name: json.dumps(schema, indent=1, ensure_ascii=False) + "\n" for name, schema in schemas.items()},
     }
@@ -63,6 +67,29 @@ def models_page() -> str:
         own = {name: key for name, key in schema["properties"].items() if name not in common["properties"]}
         parts += [f"## {kind.name}", _keys({**schema, "properties": own})]
     return "\n\n".join(parts) + "\n"
+
+
+def tables_page() -> str:
+    """Return the page of the tables that the stages of a study make, and of their columns."""
+    about = (
+        "The Parquet table that each stage makes, in the order of the stages. The tables of analyses are in "
+        "[analyses](analyses.md)."
+    )
+    parts = ["# Tables of the stages", _NOTE, about]
+    for contract in STAGES:
+        key = ", ".join(f"`{name}`" for name in contract.key)
+        rows = [
+            (f"`{name}`", _type_name(kind), contract.about[name]) for name, kind in contract.columns.items()
+        ]
+        if contract.extra is not None:
+            rows.append(("`<factor>`", _type_name(contract.extra), "Level of each factor of the dataset."))
+        columns = table(("column", "type", "what it holds"), rows)
+        parts += [f"## {contract.name}", f"`{contract.file}`, one row per {key}.", columns]
+    return "\n\n".join(parts) + "\n"
+
+
+def _type_name(kind: pa.DataType) -> str:
+    return "text, each value stored once" if kind == CATEGORY else str(kind)
 
 
 def page(section: str) -> str:

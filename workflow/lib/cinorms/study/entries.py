@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cinorms.entries.entry import Entry
+from cinorms.entries.entry import Entry, Pair
 from cinorms.entries.registry import kinds
 from cinorms.norms.assessment import grid
 from cinorms.study.study import Study
@@ -22,8 +22,7 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
     if section == "printed":
         return Entry(**base)
     arms = list(options.arms)
-    models = (list(options.models or ()) or study.all_models())[: getattr(options, "first", None)]
-    selected = tuple((arm, model) for arm in arms for model in models if model in study.models(arm))
+    selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
     names = list(dict.fromkeys(model for _, model in selected))
     return Entry(
@@ -38,6 +37,12 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
         planted=bool(planted),
         **(_rules(study, options, names) if "norms" in (kind.reads, *kind.also) else {}),
     )
+
+
+def select_pairs(study: Study, options: Any) -> tuple[Pair, ...]:
+    """Return the (arm, model) pairs that an entry with ``options`` is made from (see `Entry`)."""
+    models = list(options.models or study.all_models())[: getattr(options, "first", None)]
+    return tuple((arm, model) for arm in options.arms for model in models if model in study.models(arm))
 
 
 def _rules(study: Study, options: Any, models: Sequence[str]) -> dict[str, Any]:
