@@ -89,7 +89,7 @@ format: $(VENV)/dev.done ## write the code as the linters want it
 	@$(BIN)/snakefmt Snakefile workflow
 
 reference: $(VENV)/run.done ## write docs/reference from the declarations of kinds, keys and columns
-	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.reference docs
+	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.reference docs
 
 lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 	@command -v uv >/dev/null || $(BIN)/python -m pip install --quiet uv

@@ -7,6 +7,7 @@ from typing import Any
 
 from cinorms.entries.entry import Entry
 from cinorms.entries.registry import kinds
+from cinorms.norms.assessment import Consensus, Majority, Thresholds, grid
 from cinorms.vignettes.factors import DatasetFactors
 
 
@@ -18,12 +19,16 @@ def make_entry(
     *,
     name: str = "it",
     t_val: int | Mapping[str, int] = 1,
+    t_maj: Majority = 0.5,
+    consensus: Consensus = "strict",
+    t_vals: Sequence[int] = (),
+    t_majs: Sequence[Majority] = (),
     **facts: Any,
 ) -> Entry[Any]:
     """Return an entry made from ``selected`` (arm, model) pairs; ``facts`` are further fields of `Entry`.
 
     The arms are those of the pairs, the scale is acceptability, and the dataset is "iot" with the factors of
-    ``design``, where nothing else is given.
+    ``factors_of``, where nothing else is given.
     """
     arms = list(dict.fromkeys(arm for arm, _ in selected))
     models = list(dict.fromkeys(model for _, model in selected))
@@ -32,11 +37,14 @@ def make_entry(
     usual: dict[str, Any] = {
         "seed": 1,
         "scales": dict.fromkeys(arms, "acceptability"),
-        "design": dict.fromkeys(arms, DatasetFactors("iot", ())),
+        "factors_of": dict.fromkeys(arms, DatasetFactors("iot", ())),
         "conditions": {arm: {} for arm in arms},
         "attributes": {model: {} for model in models},
-        "t_val": t_val if isinstance(t_val, Mapping) else dict.fromkeys(models, t_val),
-        "t_maj": 0.5,
+        "thresholds": {
+            model: Thresholds(t_val[model] if isinstance(t_val, Mapping) else t_val, t_maj, consensus)
+            for model in models
+        },
+        "grid": tuple(grid(t_vals, t_majs, consensus)),
     }
     made = kinds(section)[kind].options(**options)
     return Entry(section, name, kind, made, selected=tuple(selected), **(usual | facts))

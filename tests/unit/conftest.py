@@ -94,7 +94,7 @@ def figure_entry() -> Callable[..., Entry[Any]]:
             [(arm, model) for arm in arms for model in models],
             name="fig",
             t_val=2,
-            design=dict.fromkeys(arms, DatasetFactors("small", tuple(FACTORS))),
+            factors_of=dict.fromkeys(arms, DatasetFactors("small", tuple(FACTORS))),
             conditions={arm: {"temperature": i / 2} for i, arm in enumerate(arms)},
             t_vals=T_VALS,
             t_majs=T_MAJS,

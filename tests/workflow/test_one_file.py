@@ -52,7 +52,7 @@ KINDS = (
         options=LoudestOptions,
         function=loudest,
         reads="norms",
-        section="answers",
+        report_section="answers",
         columns=(*WHO, Column("flow", "Number of the flow."), Column("share", "Share of the most frequent level.")),
     ),
 )
@@ -93,7 +93,7 @@ KINDS = (
         options=SharesOptions,
         function=draw,
         reads="norms",
-        section="answers",
+        report_section="answers",
     ),
 )
 '''
@@ -101,7 +101,7 @@ KINDS = (
 
 def reference(project: Project) -> dict[str, str]:
     """Return the reference that the project's library writes."""
-    command = [sys.executable, "-m", "cinorms.study.reference", "docs"]
+    command = [sys.executable, "-m", "cinorms.reference", "docs"]
     environment = {"PYTHONPATH": str(project.folder / "workflow/lib")}
     subprocess.run(command, cwd=project.folder, env=environment, check=True)
     return {path.name: path.read_text(encoding="utf-8") for path in project.folder.glob("docs/reference/*")}

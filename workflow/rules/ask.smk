@@ -33,7 +33,7 @@ def define_ask(kind):
             arm=ASKED_ARMS,
             model=get_pattern(asked_by(kind)),
         conda:
-            f"../../envs/{kind.environment}.yaml"
+            get_env(kind.environment)
         resources:
             **get_needs(kind),
         params:

@@ -38,13 +38,22 @@ from cinorms.core.validation import load_yaml
 
 ROOT = Root(LIBRARY.parents[1])
 SCRIPTS = LIBRARY.parent / "scripts"
-# The rule that makes the entries of each section of a study.
-MAKES = {"analyses": "make_table", "figures": "draw_figure", "printed": "print_table"}
+# The entries of a study: each section with the wildcard that names one of them and the rule that makes it.
+MADE = (
+    ("analyses", "analysis", "make_table"),
+    ("figures", "figure", "draw_figure"),
+    ("printed", "printed", "print_table"),
+)
 
 
 def code_of(rule, *modules):
     """Return the digest of a rule's script, of ``modules``, and of every module of the library they import."""
     return code_digest(SCRIPTS / f"{rule}.py", *modules)
+
+
+def get_env(name):
+    """Return the file of an environment, for the directive `conda`."""
+    return str(ROOT.folder / "envs" / f"{name}.yaml")
 
 
 def get_study():

@@ -104,8 +104,7 @@ def get_checkpoint_input(kind):
 
 def get_checkpoint_env(wildcards):
     """Return the environment in which a checkpoint is fetched."""
-    kind = STUDY.registry_entry(wildcards.model).kind
-    return str(ROOT.folder / "envs" / f"{kind.environment}.yaml")
+    return get_env(STUDY.registry_entry(wildcards.model).kind.environment)
 
 
 def get_checkpoint_python(wildcards, output):

@@ -36,9 +36,7 @@ def get_paraphrase_request(wildcards):
 def get_paraphrase_env(wildcards):
     """Return the environment that a paraphraser needs."""
     engine = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"]
-    return str(
-        ROOT.folder / "envs" / f"{paraphraser_environment(engine).environment}.yaml"
-    )
+    return get_env(paraphraser_environment(engine).environment)
 
 
 def get_paraphrase_python(wildcards):
@@ -144,9 +142,8 @@ def get_overrides(wildcards):
 
 def make_wanted_entry(wildcards):
     """Return the analysis, figure or printed table that the wildcards name."""
-    sections = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
-    made = next(w for w in sections if hasattr(wildcards, w))
-    return make_entry(STUDY, sections[made], getattr(wildcards, made))
+    section, made = next((s, w) for s, w, _ in MADE if hasattr(wildcards, w))
+    return make_entry(STUDY, section, getattr(wildcards, made))
 
 
 def get_entry(wildcards):
@@ -157,7 +154,8 @@ def get_entry(wildcards):
 def get_entry_code(wildcards):
     """Return the digest of the code that makes an analysis, figure or printed table."""
     entry = make_wanted_entry(wildcards)
-    return code_of(MAKES[entry.section], entry.declared.module)
+    script = next(s for section, _, s in MADE if section == entry.section)
+    return code_of(script, entry.declared.module)
 
 
 def get_entry_inputs(wildcards):

@@ -105,7 +105,7 @@ def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
         t_val=3,
         seed=7,
         respondents=tuple(pairs),
-        design={"main": DatasetFactors("d", tuple(LEVELS), (("place", "inference"),))},
+        factors_of={"main": DatasetFactors("d", tuple(LEVELS), (("place", "inference"),))},
         conditions={"main": conditions},
         attributes=attributes,
         t_vals=(3,),

@@ -14,6 +14,7 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Selected
+from cinorms.norms.assessment import Thresholds
 
 from ...entries import make_entry
 
@@ -147,5 +148,5 @@ def test_no_flows_have_no_share() -> None:
 
 
 def test_a_whole_number_and_a_share_name_the_same_threshold() -> None:
-    entry = replace(ENTRY, t_vals=(3,), t_majs=(1.0,), t_maj=1)
+    entry = replace(ENTRY, grid=(Thresholds(3, 1.0, "strict"),), thresholds={"a": Thresholds(3, 1, "strict")})
     assert norm_counts([Selected("main", "a", norms(2))], entry)["used"].all()

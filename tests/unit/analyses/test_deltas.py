@@ -82,7 +82,7 @@ def mean_deltas(
         {},
         [("c", model) for model in norms],
         t_val=30,
-        design={"c": DatasetFactors("d", ("a",), expected_range=expected_range)},
+        factors_of={"c": DatasetFactors("d", ("a",), expected_range=expected_range)},
     )
     return mean_delta(selected, entry, {"c": vignettes})
 

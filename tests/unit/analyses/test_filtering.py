@@ -29,7 +29,8 @@ def test_flows_are_discarded_under_every_pair_of_thresholds() -> None:
 def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_own_t_val() -> None:
     norms = norms_of(ANSWERS["small"])
     entry = entry_for("lost", ["small"], t_val=8)
-    entry = dataclasses.replace(entry, t_val={"small": 8}, t_majs=("plurality", 0.5, 1))
+    tried = tuple(assessment.grid([3, 8], ["plurality", 0.5, 1], "strict"))
+    entry = dataclasses.replace(entry, thresholds={"small": tried[-1]}, grid=tried)
     table = filtering.lost([Selected("main", "small", norms)], entry)
     assert table[["from", "to"]].to_numpy().tolist() == [
         ["plurality", "0.5"],
@@ -37,7 +38,7 @@ def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_o
         ["0.5", "1"],
     ]
     assert (table["t_val"] == 8).all()
-    kept = [len(assessment.kept(norms, assessment.Thresholds(8, t_maj, "strict"))) for t_maj in entry.t_majs]
+    kept = [len(assessment.kept(norms, under)) for under in tried if under.t_val == 8]
     assert table["lost"].tolist() == [kept[0] - kept[1], kept[0] - kept[2], kept[1] - kept[2]]
 
 
@@ -91,6 +92,7 @@ def test_what_cannot_be_asked_for_is_refused(build_study: Any, entry: dict[str, 
 )
 def test_a_threshold_is_shown_as_it_is_stated(stated: Any, shown: str) -> None:
     entry = entry_for("discarded_levels", ["small"], t_maj=stated)
-    entry = dataclasses.replace(entry, t_maj=entry.options.t_maj)
+    under = entry.thresholds["small"]._replace(t_maj=entry.options.t_maj)
+    entry = dataclasses.replace(entry, thresholds={"small": under})
     norms = [Selected("main", "small", norms_of(ANSWERS["small"]))]
     assert set(filtering.discarded_levels(norms, entry, {"main": VIGNETTES})["t_maj"]) == {shown}

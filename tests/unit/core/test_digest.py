@@ -19,7 +19,8 @@ LIBRARY = ROOT / "workflow/lib/cinorms"
 SCRIPTS = {path.stem: path for path in sorted((ROOT / "workflow/scripts").glob("*.py"))}
 MODULES = sorted(LIBRARY.rglob("*.py"))
 #: The rules of the entries, whose code is a script and the module of the entry's kind.
-MAKES = {"analyses": "make_table", "figures": "draw_figure", "printed": "print_table"}
+COMMON = (ROOT / "workflow/rules/common.smk").read_text(encoding="utf-8")
+MAKES = dict(re.findall(r'\("(\w+)", "\w+", "(\w+)"\)', COMMON))
 KIND_MODULES = sorted(
     {(MAKES[section], kind.module) for section in SECTIONS for kind in kinds(section).values()}
 )

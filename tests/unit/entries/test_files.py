@@ -28,7 +28,7 @@ def of_kind(kind: str, **options: Any) -> Entry[Any]:
         options,
         PAIRS,
         respondents=(("main", "b"),),
-        design=dict.fromkeys(("main", "hot"), DatasetFactors("iot", ("sender",))),
+        factors_of=dict.fromkeys(("main", "hot"), DatasetFactors("iot", ("sender",))),
     )
 
 

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 from cinorms.core.digest import PACKAGE, reached
 from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.reference import pages as reference
 from cinorms.report.sections import SECTIONS as PAGE_SECTIONS
-from cinorms.study import reference
 
 ROOT = Path(__file__).parents[3]
 PAGES = reference.pages(ROOT / "config/config.yaml")
@@ -38,7 +38,7 @@ def test_a_declaration_is_complete(section: str, name: str) -> None:
     if section == "analyses":
         assert kind.columns
     if section != "printed":
-        assert kind.section in {section.name for section in PAGE_SECTIONS}
+        assert kind.report_section in {section.name for section in PAGE_SECTIONS}
 
 
 @pytest.mark.parametrize("module", sorted({kinds(section)[name].module for section, name in NAMES}))

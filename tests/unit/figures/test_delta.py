@@ -22,8 +22,8 @@ def expecting(small_vignettes):
 def entry(figure_entry):
     def make(models, **options):
         made = figure_entry("delta", models, **options)
-        points = {arm: replace(design, expected_range=(-100, 100)) for arm, design in made.design.items()}
-        return replace(made, design=points)
+        points = {arm: replace(d, expected_range=(-100, 100)) for arm, d in made.factors_of.items()}
+        return replace(made, factors_of=points)
 
     return make
 

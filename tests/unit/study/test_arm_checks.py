@@ -51,9 +51,9 @@ WRONG: dict[str, tuple[Any, str]] = {
         "allowed: 0",
     ),
     "the same prompt three times": (
-        arm(orders={"method": "fixed"}),
-        "arms.main.orders.count: 3 was given; with method 'fixed' and temperature 0 every prompt would be asked "
-        "so many times over; allowed: 1",
+        arm(orders={"method": "fixed", "count": 3}),
+        "arms.main.orders.count: 3 was given; with method 'fixed' (study.yaml: arms.main.orders.method) and "
+        "temperature 0 every prompt would be asked so many times over; allowed: 1",
     ),
     "an unknown factor": (
         arm(select={"sendr": ["a door lock"]}),
@@ -81,6 +81,13 @@ WRONG: dict[str, tuple[Any, str]] = {
 def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], wrong: str) -> None:
     document, message = WRONG[wrong]
     assert message_of(build_study, document) == f"study.yaml: {message.format(**names)}"
+
+
+def test_a_default_that_an_arm_does_not_fit_is_shown_where_it_is_stated(build_study: Build) -> None:
+    assert message_of(build_study, arm(orders={"method": "fixed"})).startswith(
+        "config/config.yaml: arm_defaults.orders.count: 3 was given; with method 'fixed' "
+        "(study.yaml: arms.main.orders.method) and temperature 0"
+    )
 
 
 def test_templates_for_in_arm_defaults_may_name_a_model_that_only_some_arms_ask(build_study: Build) -> None:

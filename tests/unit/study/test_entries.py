@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from cinorms.core.validation import load_yaml
+from cinorms.entries.entry import Entry
+from cinorms.norms.assessment import Thresholds
 from cinorms.study.entries import make_entry
 from cinorms.vignettes.factors import default_factors
 
@@ -22,13 +25,14 @@ def test_an_entrys_own_thresholds_go_before_the_studys(build_study: Any) -> None
             "figures": {},
         }
     )
-    assert make_entry(study, "analyses", "none").t_val == dict.fromkeys(TULU, 0)
-    assert make_entry(study, "analyses", "none").t_maj == 0.9
+    assert make_entry(study, "analyses", "none").thresholds == dict.fromkeys(
+        TULU, Thresholds(0, 0.9, "strict")
+    )
     usual = make_entry(study, "analyses", "usual")
-    assert usual.t_val == {TULU[0]: 4, TULU[1]: 10}
-    assert 0 not in usual.t_vals
-    assert 0.9 not in usual.t_majs
-    assert usual.consensus == "strict"
+    assert usual.thresholds == {TULU[0]: Thresholds(4, 0.5, "strict"), TULU[1]: Thresholds(10, 0.5, "strict")}
+    assert 0 not in {under.t_val for under in usual.grid}
+    assert 0.9 not in {under.t_maj for under in usual.grid}
+    assert Entry.from_plain(json.loads(json.dumps(usual.plain()))) == usual
 
 
 def test_an_entry_carries_design_conditions_and_respondents(build_study: Any) -> None:
@@ -42,8 +46,11 @@ def test_an_entry_carries_design_conditions_and_respondents(build_study: Any) ->
     )
     entry = make_entry(study, "analyses", "it")
     assert entry.respondents == (("c", "planted-tulu-2-7b"),)
-    assert entry.design["c"].linked == (("recipient", "transmission_principle"),)
-    assert default_factors(entry.design["c"]) == ["information_type", "recipient + transmission_principle"]
+    assert entry.factors_of["c"].linked == (("recipient", "transmission_principle"),)
+    assert default_factors(entry.factors_of["c"]) == [
+        "information_type",
+        "recipient + transmission_principle",
+    ]
     assert entry.conditions["c"]["temperature"] == 0.5
     assert entry.conditions["c"]["paraphraser"] == "confaide"
     stand_in = make_entry(

@@ -76,6 +76,33 @@ def test_the_last_layer_wins_and_merging_leaves_the_layers_as_they_were(root: Ro
 # --- Where a setting is stated
 
 
+@pytest.mark.parametrize(
+    ("orders", "count", "method"),
+    [
+        ({}, "below.yaml: arm_defaults.orders.count", "above.yaml: arm_defaults.orders.method"),
+        (
+            {"orders": {"method": "random"}},
+            "below.yaml: arm_defaults.orders.count",
+            "above.yaml: arms.main.orders.method",
+        ),
+        (
+            {"orders": {"count": 2}},
+            "above.yaml: arms.main.orders.count",
+            "above.yaml: arm_defaults.orders.method",
+        ),
+    ],
+)
+def test_each_part_of_an_arms_orders_is_stated_where_that_part_is(
+    orders: dict[str, object], count: str, method: str
+) -> None:
+    below = Layer("below.yaml", {"arm_defaults": {"orders": {"count": 4}}})
+    arms = {"main": {**ARM, **orders}}
+    above = Layer("above.yaml", {"arm_defaults": {"orders": {"method": "fixed"}}, "arms": arms})
+    origins = merge([default_layer(), below, above]).origins
+    assert str(origins.place("arms", "main", "orders", "count")) == count
+    assert str(origins.place("arms", "main", "orders", "method")) == method
+
+
 @pytest.fixture(scope="module")
 def stated(build_study: Build) -> StudySettings:
     """Return the settings of a study with three layers."""

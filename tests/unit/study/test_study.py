@@ -76,7 +76,7 @@ def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build
     assert entry.selected == (("a", "planted-tulu-2-7b"), ("a", "planted-gpt-4o-mini"))
     assert entry.scales == {"a": "acceptability"}
     assert entry.planted
-    assert entry.t_val == {}, "what reads no norms carries no thresholds"
+    assert (entry.thresholds, entry.grid) == ({}, ()), "what reads no norms carries no thresholds"
 
 
 def test_a_stand_in_answers_under_the_models_own_name(build_study: Build) -> None:

@@ -89,7 +89,7 @@ KINDS = (
         function=agreement_pairs,
         reads="norms",
         also=("vignettes",),
-        section="agreement",
+        report_section="agreement",
         columns=(
             *PAIR,
             *_AGREEMENT,
@@ -103,7 +103,7 @@ KINDS = (
         function=agreement_sets,
         reads="norms",
         also=("vignettes",),
-        section="agreement",
+        report_section="agreement",
         columns=(
             ARM,
             Column("set", "Name of the set; all without sets."),

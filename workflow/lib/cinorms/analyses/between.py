@@ -280,7 +280,7 @@ KINDS = (
         function=model_tests,
         reads="norms",
         also=("vignettes",),
-        section="models",
+        report_section="models",
         columns=_TESTS,
         shown=("arm", "compared", "test", "n", "statistic", "df", "p", "effect", "effect_size", "status"),
     ),
@@ -291,7 +291,7 @@ KINDS = (
         function=model_pairs,
         reads="norms",
         also=("vignettes",),
-        section="models",
+        report_section="models",
         columns=_PAIRS,
         shown=(
             *PAIR_NAMES,
@@ -305,7 +305,7 @@ KINDS = (
         function=normality,
         reads="norms",
         also=("vignettes",),
-        section="models",
+        report_section="models",
         columns=_NORMALITY,
     ),
     Kind(
@@ -316,7 +316,7 @@ KINDS = (
         function=model_contrasts,
         reads="answers",
         also=("vignettes", "prompts"),
-        section="models",
+        report_section="models",
         columns=_CONTRASTS,
         shown=(
             *PAIR_NAMES,

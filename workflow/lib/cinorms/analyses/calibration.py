@@ -89,7 +89,9 @@ def _both(
     if (one.arm, one.model) in planted:
         levels = planted[one.arm, one.model].set_index("flow")["level"]
         frame["planted"] = levels.reindex(frame["flow"]).array
-    return add_factors(frame, vignettes[one.arm], usual_factors(vignettes[one.arm], entry.design[one.arm]))
+    return add_factors(
+        frame, vignettes[one.arm], usual_factors(vignettes[one.arm], entry.factors_of[one.arm])
+    )
 
 
 def _status(one: Selected, both: pd.DataFrame, planted: Planted) -> str:
@@ -112,7 +114,7 @@ def _terms(
 
     facts = coefficients.get((one.arm, one.model), {}).get("coefficients", [])
     truth = {(row["factor"], row["level"]): float(row["coefficient"]) for row in facts}
-    factors = usual_factors(vignettes, entry.design[one.arm])
+    factors = usual_factors(vignettes, entry.factors_of[one.arm])
     asked = entry.options.stated_baselines()
     parts = []
     for source in SOURCES if truth else ():
@@ -165,7 +167,7 @@ KINDS = (
         function=calibration,
         reads="norms",
         also=("vignettes", "planted", "coefficients"),
-        section="calibration",
+        report_section="calibration",
         columns=(
             *WHO,
             Column("flows", "Flows that the respondent answered."),
@@ -193,7 +195,7 @@ KINDS = (
         function=calibration_coefficients,
         reads="norms",
         also=("vignettes", "planted", "coefficients"),
-        section="calibration",
+        report_section="calibration",
         columns=(*WHO, *_COEFFICIENTS),
     ),
 )

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from pydantic import Field
 
 from cinorms.analyses.columns import T_MAJ, T_VAL, WHO
-from cinorms.analyses.shared import grid, thresholds
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.scales import LEVELS, SCALES
-from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
-from cinorms.entries.options import Names, OfArms
+from cinorms.entries.options import OfArms
 from cinorms.norms import assessment
 
 #: Columns of `answer_counts`.
@@ -28,14 +25,6 @@ ANSWER_COUNTS = (
     Column("count", "Answers."),
     Column("share", "Share of all answers of the model in the arm."),
 )
-
-
-class CountsOptions(OfArms):
-    """Options of both kinds."""
-
-    models: LeftOut[Names] = Field(
-        None, description="Models to count, in this order; all of the arms' where left out."
-    )
 
 
 def answer_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
@@ -72,13 +61,13 @@ def _check_all_counted(arm: str, model: str, answers: pd.DataFrame, levels: pd.S
         )
 
 
-def norm_counts(selected: Sequence[Selected], entry: Entry[CountsOptions]) -> pd.DataFrame:
+def norm_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
     """Return one row per arm, model, t_val, t_maj and status: the number and the share of flows."""
     rows = []
     for arm, model, norms in selected:
-        for under in grid(entry):
+        for under in entry.grid:
             counts = assessment.status(norms, under).value_counts()
-            used = under == thresholds(entry, model)
+            used = under == entry.thresholds[model]
             for status in tables.NORM_STATUSES:
                 count = int(counts.get(status, 0))
                 share = _share(count, len(norms))
@@ -95,19 +84,19 @@ KINDS = (
     Kind(
         name="answer_counts",
         about="Answers per model by level and by status, before any filtering.",
-        options=CountsOptions,
+        options=OfArms,
         function=answer_counts,
         reads="answers",
-        section="answers",
+        report_section="answers",
         columns=ANSWER_COUNTS,
     ),
     Kind(
         name="norm_counts",
         about="Flows per model that are kept or discarded under every pair of thresholds of the study.",
-        options=CountsOptions,
+        options=OfArms,
         function=norm_counts,
         reads="norms",
-        section="answers",
+        report_section="answers",
         columns=(
             *WHO,
             T_VAL,

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import REASON, STATUS, WHO
 from cinorms.analyses.options import Expects
-from cinorms.analyses.shared import chosen_each, for_each, stack, thresholds
+from cinorms.analyses.shared import chosen_each, for_each, stack
 from cinorms.core import scales
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
@@ -42,7 +42,9 @@ class DeltaOptions(Expects):
     def check(self, place: EntryPlace) -> None:
         """Look up the factors of the slices."""
         for arm in self.arms:
-            place.check_names("by", self.by or (), place.study.design(arm).factors, f"factor of arm {arm!r}")
+            place.check_names(
+                "by", self.by or (), place.study.factors_of(arm).factors, f"factor of arm {arm!r}"
+            )
         super().check(place)
 
 
@@ -53,7 +55,7 @@ def bias_of_flows(
     table = for_each(
         chosen_each(selected, entry, vignettes), lambda one: _stated(one, entry, vignettes[one.arm], expected)
     )
-    factors = [factor for arm in entry.arms for factor in entry.design[arm].factors]
+    factors = [factor for arm in entry.arms for factor in entry.factors_of[arm].factors]
     return table.astype(dict.fromkeys(factors, "str"))
 
 
@@ -65,7 +67,7 @@ def delta(
 
     def make(one: Selected) -> pd.DataFrame:
         table = _stated(one, entry, vignettes[one.arm], expected)
-        return distances.delta_table(table, entry.options.by, _points(entry.design[one.arm], embedding))
+        return distances.delta_table(table, entry.options.by, _points(entry.factors_of[one.arm], embedding))
 
     return for_each(chosen_each(selected, entry, vignettes), make)
 
@@ -78,9 +80,9 @@ def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: V
     """
 
     def make(one: Selected) -> pd.DataFrame:
-        points = _points(entry.design[one.arm])
+        points = _points(entry.factors_of[one.arm])
         values = privacy_bias.mean_values(one.frame)
-        table = _bias(one, values, entry.design[one.arm], vignettes[one.arm], None, points)
+        table = _bias(one, values, entry.factors_of[one.arm], vignettes[one.arm], None, points)
         return distances.delta_table(table, embedding=points)
 
     table = for_each(chosen_each(selected, entry, vignettes), make)
@@ -100,41 +102,41 @@ def _stated(
     one: Selected, entry: Entry[Expects], vignettes: pd.DataFrame, expected: Path | None
 ) -> pd.DataFrame:
     """Return the flows of one model with what the entry's options make of value and expected value."""
-    needed = thresholds(entry, one.model)
+    needed = entry.thresholds[one.model]
     values = (
         privacy_bias.mean_values(one.frame, needed.t_val)
         if entry.options.of == "means"
         else privacy_bias.norm_values(one.frame, needed)
     )
-    design = entry.design[one.arm]
-    return _bias(one, values, design, vignettes, expected, _points(design, entry.options.embedding))
+    dataset = entry.factors_of[one.arm]
+    return _bias(one, values, dataset, vignettes, expected, _points(dataset, entry.options.embedding))
 
 
 def _bias(
     one: Selected,
     values: pd.DataFrame,
-    design: DatasetFactors,
+    dataset: DatasetFactors,
     vignettes: pd.DataFrame,
     expected: Path | None,
     points: Sequence[float],
 ) -> pd.DataFrame:
     """Return the flows of one model with value, expected value and delta."""
     asked = vignettes[vignettes["flow"].isin(one.frame["flow"])]
-    bias = privacy_bias.PrivacyBias.from_values(values, asked, design.factors)
-    between = design.expected_range
+    bias = privacy_bias.PrivacyBias.from_values(values, asked, dataset.factors)
+    between = dataset.expected_range
     stated = (
-        expectations.read_expected(expected, vignettes, design.factors, between)
+        expectations.read_expected(expected, vignettes, dataset.factors, between)
         if expected
         else expectations.from_vignettes(vignettes, between)
     )
     return distances.bias_table(bias.to_frame(), stated, points)
 
 
-def _points(design: DatasetFactors, embedding: Sequence[float] | None = None) -> tuple[float, ...]:
+def _points(dataset: DatasetFactors, embedding: Sequence[float] | None = None) -> tuple[float, ...]:
     """Return the numbers for the five levels: those stated, else evenly over the dataset's range, else -2..2."""
     if embedding:
         return tuple(embedding)
-    between = design.expected_range
+    between = dataset.expected_range
     return (
         tuple(np.linspace(between[0], between[1], len(scales.LEVELS)))
         if between
@@ -154,7 +156,7 @@ KINDS = (
         function=bias_of_flows,
         reads="norms",
         also=("vignettes", "expected"),
-        section="answers",
+        report_section="answers",
         columns=(
             *WHO,
             Column("flow", "Number of the flow."),
@@ -179,7 +181,7 @@ KINDS = (
         function=delta,
         reads="norms",
         also=("vignettes", "expected"),
-        section="delta",
+        report_section="delta",
         columns=(
             *WHO,
             _SLICE,
@@ -199,7 +201,7 @@ KINDS = (
         function=mean_delta,
         reads="norms",
         also=("vignettes",),
-        section="delta",
+        report_section="delta",
         columns=(
             *WHO,
             Column("mean_signed", "Mean delta: mean answer less expected value, in the dataset's units."),

@@ -80,7 +80,7 @@ def level_means(
             values,
             _factors(entry, one.arm, vignettes[one.arm]),
             entry.seed,
-            entry.design[one.arm].linked,
+            entry.factors_of[one.arm].linked,
             entry.options.resample,
             entry.options.draws,
         )
@@ -109,7 +109,7 @@ def level_effects(
             _factors(entry, one.arm, vignettes[one.arm]),
             baselines,
             entry.seed,
-            entry.design[one.arm].linked,
+            entry.factors_of[one.arm].linked,
             entry.options.resample,
             entry.options.draws,
         )
@@ -119,11 +119,11 @@ def level_effects(
 
 def _factors(entry: Entry[MeansOptions], arm: str, vignettes: pd.DataFrame) -> list[str]:
     """Return the factors asked for, those linked with one of them added; all that vary without any."""
-    design = entry.design[arm]
-    stated = entry.options.factors or usual_factors(vignettes, design)
+    dataset = entry.factors_of[arm]
+    stated = entry.options.factors or usual_factors(vignettes, dataset)
     asked = {part for name in stated for part in name.split(JOINT)}
-    linked = [name for group in design.linked if asked & set(group) for name in group]
-    return [name for name in design.factors if name in {*asked, *linked}]
+    linked = [name for group in dataset.linked if asked & set(group) for name in group]
+    return [name for name in dataset.factors if name in {*asked, *linked}]
 
 
 def _values(
@@ -154,7 +154,7 @@ KINDS = (
         function=level_means,
         reads="answers",
         also=("vignettes", "prompts"),
-        section="factors",
+        report_section="factors",
         columns=(*WHO, *_OF_MEANS),
         shown=names(*WHO, FACTOR, LEVEL, _N_CELLS, _MEAN, *INTERVAL, STATUS),
     ),
@@ -165,7 +165,7 @@ KINDS = (
         function=level_effects,
         reads="answers",
         also=("vignettes", "prompts"),
-        section="factors",
+        report_section="factors",
         columns=(*WHO, *_OF_EFFECTS),
         shown=names(*WHO, FACTOR, LEVEL, BASELINE, _N_PAIRS, _EFFECT, *INTERVAL, STATUS),
     ),

@@ -13,9 +13,9 @@ from cinorms.entries.entry import Entry
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, text
 
 
-def usual_factors(vignettes: pd.DataFrame, design: DatasetFactors) -> list[str]:
+def usual_factors(vignettes: pd.DataFrame, dataset: DatasetFactors) -> list[str]:
     """Return the factors that an analysis takes where it names none: those of the dataset that vary."""
-    factors = default_factors(design)
+    factors = default_factors(dataset)
     varied = [name for name in factors if len(vignettes[name.split(JOINT)].drop_duplicates()) > 1]
     return varied or factors
 

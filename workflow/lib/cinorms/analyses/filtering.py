@@ -11,7 +11,7 @@ from pydantic import Field
 from cinorms.analyses.columns import FACTOR, LEVEL, STATISTIC, STATUS, T_MAJ, T_VAL, WHO, P, names
 from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.options import Factors
-from cinorms.analyses.shared import chosen_each, for_each, grid, held, thresholds
+from cinorms.analyses.shared import chosen_each, for_each, held
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -36,16 +36,19 @@ class FactorsOfNorms(Factors, OfNorms):
 
 def discarded(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
     """Return `survivorship.discarded` of every model under all thresholds of the study (PETS Table 2)."""
-    return for_each(selected, lambda one: survivorship.discarded(one.frame, grid(entry)))
+    return for_each(selected, lambda one: survivorship.discarded(one.frame, entry.grid))
 
 
 def lost(selected: Sequence[Selected], entry: Entry[LostOptions]) -> pd.DataFrame:
     """Return `survivorship.lost` of every model, for every two majority thresholds (PETS Table 3)."""
-    steps: list[tuple[Majority, Majority]] = list(itertools.combinations(entry.t_majs, 2))
-    return for_each(
-        selected,
-        lambda one: survivorship.lost(one.frame, entry.t_val[one.model], steps, entry.consensus),
-    )
+    t_majs = dict.fromkeys(under.t_maj for under in entry.grid)
+    steps: list[tuple[Majority, Majority]] = list(itertools.combinations(t_majs, 2))
+
+    def lost_of(one: Selected) -> pd.DataFrame:
+        under = entry.thresholds[one.model]
+        return survivorship.lost(one.frame, under.t_val, steps, under.consensus)
+
+    return for_each(selected, lost_of)
 
 
 def discarded_levels(
@@ -94,8 +97,8 @@ def _by_factor(
     make: Callable[..., pd.DataFrame],
 ) -> pd.DataFrame:
     def make_one(one: Selected) -> pd.DataFrame:
-        factors = entry.options.factors or usual_factors(vignettes[one.arm], entry.design[one.arm])
-        needed = thresholds(entry, one.model)
+        factors = entry.options.factors or usual_factors(vignettes[one.arm], entry.factors_of[one.arm])
+        needed = entry.thresholds[one.model]
         with_joint = add_factors(vignettes[one.arm][["flow"]], vignettes[one.arm], factors)
         table = make(one.frame, with_joint, factors, needed)
         return table.assign(t_val=needed.t_val, t_maj=str(needed.t_maj))
@@ -121,7 +124,7 @@ KINDS = (
         options=OfArms,
         function=discarded,
         reads="norms",
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *WHO,
             T_VAL,
@@ -143,7 +146,7 @@ KINDS = (
         options=LostOptions,
         function=lost,
         reads="norms",
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *WHO,
             T_VAL,
@@ -167,7 +170,7 @@ KINDS = (
         function=discarded_levels,
         reads="norms",
         also=("vignettes",),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(*WHO, FACTOR, LEVEL, _FLOWS, _KEPT, _DISCARDED, _SHARE, T_VAL, T_MAJ),
         shown=names(*WHO, FACTOR, LEVEL, _FLOWS, _KEPT, _DISCARDED, _SHARE),
     ),
@@ -178,7 +181,7 @@ KINDS = (
         function=discarded_association,
         reads="norms",
         also=("vignettes",),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(*WHO, FACTOR, STATISTIC, _DEGREES, P, _CRAMERS_V, _FLOWS, _ASSOCIATED, T_VAL, T_MAJ),
         shown=names(*WHO, FACTOR, STATISTIC, _DEGREES, P, _CRAMERS_V, _FLOWS, _ASSOCIATED),
     ),
@@ -189,7 +192,7 @@ KINDS = (
         function=minority_of_norms,
         reads="norms",
         also=("vignettes",),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *WHO,
             Column(

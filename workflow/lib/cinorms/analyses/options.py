@@ -40,7 +40,7 @@ class Factors(OfArms):
 
     def allowed_factors(self, place: EntryPlace, arm: str) -> list[str]:
         """Return the factors that can be named for ``arm``."""
-        return nameable_factors(place.study.design(arm))
+        return nameable_factors(place.study.factors_of(arm))
 
 
 class Baselines(OfArms):
@@ -68,8 +68,8 @@ class Baselines(OfArms):
 
     def factors_used(self, place: EntryPlace, arm: str) -> Iterable[str]:
         """Return the factors that the analysis is of, where it names some, or else those that it can be of."""
-        design = place.study.design(arm)
-        return getattr(self, "factors", None) or [*default_factors(design), *design.factors]
+        dataset = place.study.factors_of(arm)
+        return getattr(self, "factors", None) or [*default_factors(dataset), *dataset.factors]
 
     def levels(self, place: EntryPlace, factor: str) -> list[str]:
         """Return the levels of a factor in all arms; none where they are not known before a file is fetched."""

@@ -10,11 +10,10 @@ from typing import Any
 import pandas as pd
 
 from cinorms.analyses.options import Compares
-from cinorms.analyses.shared import thresholds
 from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.stats import hypotheses
-from cinorms.study.attributes import ARM_ATTRIBUTES, HELD_ATTRIBUTES
+from cinorms.study.attributes import ARM_ATTRIBUTES, DESCRIBED
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def side_by_side(selected: Sequence[Selected], entry: Entry[Any], group: Sequenc
     """Return the kept norms of the group, one column each, flows as rows."""
     names = labels_of(selected, group)
     frames = {name: selected[i].frame for name, i in zip(names, group, strict=True)}
-    needed = {name: thresholds(entry, selected[i].model) for name, i in zip(names, group, strict=True)}
+    needed = {name: entry.thresholds[selected[i].model] for name, i in zip(names, group, strict=True)}
     return hypotheses.pair_norms(frames, needed)
 
 
@@ -99,7 +98,7 @@ def _attributes(selected: Sequence[Selected], entry: Entry[Compares], varied: Se
     across = [name for name in varied if name in ARM_ATTRIBUTES]
     held = [*ARM_ATTRIBUTES]
     if len(across) < len(varied):
-        held += HELD_ATTRIBUTES
+        held += DESCRIBED
     if not across:
         held.append("arm")
     if len(across) == len(varied):

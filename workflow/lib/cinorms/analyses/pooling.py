@@ -83,7 +83,7 @@ def _tasks(
     groups: dict[tuple[str, str], list[pd.DataFrame]] = {}
     factors_of: dict[tuple[str, str], list[str]] = {}
     for one in chosen_each(selected, entry, vignettes):
-        usual = usual_factors(vignettes[one.arm], entry.design[one.arm])
+        usual = usual_factors(vignettes[one.arm], entry.factors_of[one.arm])
         factors = list(entry.options.factors or [*usual, *further])
         arm = POOLED if _POOLS_ARMS & set(factors) else one.arm
         model = POOLED if _POOLS_MODELS & set(factors) else one.model

@@ -63,7 +63,7 @@ def missing_bounds(
     """Return worst-case bounds on the mean level, over all flows and at each level of each factor."""
 
     def make(one: Selected) -> pd.DataFrame:
-        factors = entry.options.factors or usual_factors(vignettes[one.arm], entry.design[one.arm])
+        factors = entry.options.factors or usual_factors(vignettes[one.arm], entry.factors_of[one.arm])
         frame = add_factors(one.frame, vignettes[one.arm], factors)
         parts = [named(missing.mean_bounds(frame), {"factor": "all"})]
         parts += [named(missing.mean_bounds(frame, frame[name]), {"factor": name}) for name in factors]
@@ -80,7 +80,7 @@ KINDS = (
         function=reliability_of_models,
         reads="answers",
         also=("norms", "prompts"),
-        section="reliability",
+        report_section="reliability",
         columns=(
             *WHO,
             Column(
@@ -99,7 +99,7 @@ KINDS = (
         options=OfArms,
         function=position_effects,
         reads="answers",
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *WHO,
             Column("position", "Position at which an option was shown; 1 is the first."),
@@ -122,7 +122,7 @@ KINDS = (
         function=missing_answers,
         reads="answers",
         also=("prompts",),
-        section="answers",
+        report_section="answers",
         columns=(
             *WHO,
             Column("by", "What the answers are divided by: status, template_no, order_no or variant."),
@@ -139,7 +139,7 @@ KINDS = (
         function=missing_bounds,
         reads="norms",
         also=("vignettes",),
-        section="answers",
+        report_section="answers",
         columns=(
             *WHO,
             FACTOR._replace(

@@ -10,7 +10,6 @@ import pandas as pd
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Thresholds
 from cinorms.vignettes.factors import has_levels
 
 
@@ -33,16 +32,6 @@ def stack(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(some or parts[:1], ignore_index=True) if parts else pd.DataFrame()
 
 
-def thresholds(entry: Entry[Any], model: str) -> Thresholds:
-    """Return the thresholds under which an entry takes a model's norms."""
-    return Thresholds(entry.t_val[model], entry.t_maj, entry.consensus)
-
-
-def grid(entry: Entry[Any]) -> list[Thresholds]:
-    """Return all thresholds of the study, under which kinds about thresholds judge every flow."""
-    return assessment.grid(entry.t_vals, entry.t_majs, entry.consensus)
-
-
 def chosen(frame: pd.DataFrame, entry: Entry[OfFlows], vignettes: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of ``frame`` whose flow has one of the levels that the entry's ``select`` names."""
     if not entry.options.select:
@@ -60,5 +49,5 @@ def chosen_each(
 
 def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
     """Return flow and value of every flow, the value missing where the model holds no norm."""
-    kept = assessment.status(norms, thresholds(entry, model)) == "kept"
+    kept = assessment.status(norms, entry.thresholds[model]) == "kept"
     return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})

@@ -140,7 +140,7 @@ KINDS = (
         function=norm_intervals,
         reads="answers",
         also=("norms", "vignettes"),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *WHO,
             Column("flow", "Number of the flow."),
@@ -163,7 +163,7 @@ KINDS = (
         function=stability,
         reads="answers",
         also=("norms", "vignettes"),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *WHO,
             Column("flows", "Flows that were asked."),
@@ -185,7 +185,7 @@ KINDS = (
         options=OfArms,
         function=budget_curve,
         reads="answers",
-        section="reliability",
+        report_section="reliability",
         columns=(
             *WHO,
             Column("k", "Number of variants drawn at random."),
@@ -208,7 +208,7 @@ KINDS = (
         options=NeededOptions,
         function=budget_needed,
         reads="answers",
-        section="reliability",
+        report_section="reliability",
         columns=(
             *WHO,
             Column("target_se", "Standard error of a flow's mean to reach, in levels."),
@@ -228,7 +228,7 @@ KINDS = (
         function=budget_design,
         reads="answers",
         also=("prompts",),
-        section="reliability",
+        report_section="reliability",
         columns=(
             *WHO,
             Column("templates", "Number of templates."),

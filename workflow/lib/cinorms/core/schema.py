@@ -52,10 +52,12 @@ class _NotNull:
 Number = int | float
 LeftOut = Annotated[T | None, _NotNull()]
 Distinct = Annotated[tuple[T, ...], Field(json_schema_extra={"uniqueItems": True})]
+#: A name as studies give them.
+NAME = r"^[a-z0-9][a-z0-9_-]*(?!\n)$"
 Name = Annotated[
     str,
     Field(
-        pattern=r"^[a-z0-9][a-z0-9_-]*(?!\n)$",
+        pattern=NAME,
         description="names have lower-case letters, digits, '-' and '_'",
     ),
 ]

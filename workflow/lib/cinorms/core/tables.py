@@ -43,6 +43,7 @@ class Contract:
 
     ``extra`` is the type of further columns (factors of a dataset);
     ``None`` forbids them. ``nullable`` names the columns in which a missing value has a meaning.
+    ``file`` is where a study has the table, and ``about`` has one sentence per column.
     """
 
     name: str
@@ -51,6 +52,8 @@ class Contract:
     columns: dict[str, pa.DataType]
     nullable: frozenset[str] = field(default_factory=frozenset)
     extra: pa.DataType | None = None
+    file: str = ""
+    about: dict[str, str] = field(default_factory=dict)
 
     def schema(self, names: list[str]) -> pa.Schema:
         """Return the Arrow schema for a frame with the columns ``names``, or say what is wrong with them."""
@@ -77,6 +80,12 @@ VIGNETTES = Contract(
     {"flow": pa.int32(), "vignette": TEXT, "expected": pa.float64()},
     nullable=frozenset({"expected"}),
     extra=CATEGORY,
+    file="results/{study}/vignettes/{dataset}.parquet",
+    about={
+        "flow": "Number of the flow in its dataset, from 0.",
+        "vignette": "The flow as text, as models are asked about it.",
+        "expected": "The value that the dataset expects; missing where it expects none.",
+    },
 )
 PROMPTS = Contract(
     "prompts",
@@ -88,6 +97,14 @@ PROMPTS = Contract(
         "prompt_set": TEXT,
         "template_no": pa.int16(),
         "order_no": pa.int16(),
+    },
+    file="results/{study}/prompts/{arm}.parquet",
+    about={
+        "variant": "Name of the variant, {template_no}_{order_no}.",
+        "template": "Text of the template.",
+        "prompt_set": "The prompt set that the template is from.",
+        "template_no": "Number of the template in its prompt set; 0 is the original.",
+        "order_no": "Number of the order of the answer options, from 0.",
     },
 )
 RESPONSES = Contract(
@@ -105,6 +122,17 @@ RESPONSES = Contract(
         "p_options": pa.list_(pa.float32()),
     },
     nullable=frozenset({"text", "n_prompt_tokens", "n_output_tokens", "p_options"}),
+    file="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+    about={
+        "flow": "The flow that was asked about.",
+        "variant": "The variant of the prompt.",
+        "order": "The options by number, as they were shown, first to last; 01234 is the papers' order.",
+        "text": "What the model wrote; missing where the engine gave no text.",
+        "finish_reason": "Why the model stopped, as the engine says.",
+        "n_prompt_tokens": "Tokens of the prompt; missing where the engine does not count them.",
+        "n_output_tokens": "Tokens of the response; missing where the engine does not count them.",
+        "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
+    },
 )
 ANSWERS = Contract(
     "answers",
@@ -120,6 +148,16 @@ ANSWERS = Contract(
         "p_options": pa.list_(pa.float32()),
     },
     nullable=frozenset({"order", "level", "p_options"}),
+    file="results/{study}/answers/{arm}/{model}.parquet",
+    about={
+        "flow": "The flow that was asked about.",
+        "variant": "The variant of the prompt.",
+        "order": "The options by number, as they were shown, first to last; missing where it was not published.",
+        "level": "The level that was answered, -2 to 2; missing unless the status is ok.",
+        "status": "ok, or why the answer has no level.",
+        "rule": "The rule by which the answer was read.",
+        "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
+    },
 )
 NORMS = Contract(
     "norms",
@@ -142,6 +180,23 @@ NORMS = Contract(
         "entropy": pa.float64(),
     },
     nullable=frozenset({"value", "share", "mean", "variance", "entropy"}),
+    file="results/{study}/norms/{arm}/{model}.parquet",
+    about={
+        "flow": "The flow that was asked about.",
+        "n_asked": "Answers, valid or not.",
+        "n_valid": "Valid answers: those with a level.",
+        "n_m2": "Valid answers at level -2.",
+        "n_m1": "Valid answers at level -1.",
+        "n_0": "Valid answers at level 0.",
+        "n_p1": "Valid answers at level 1.",
+        "n_p2": "Valid answers at level 2.",
+        "value": "The most frequent level; missing without valid answers and, under consensus strict, in a tie.",
+        "share": "Share of the valid answers at the most frequent level; missing without valid answers.",
+        "tie": "Whether several levels are the most frequent.",
+        "mean": "Mean level of the valid answers; missing without any.",
+        "variance": "Variance of their levels, divided by n_valid; missing without any.",
+        "entropy": "Entropy of their levels in bits, 0 to log2(5); missing without any.",
+    },
 )
 PLANTED = Contract(
     "planted",
@@ -149,7 +204,16 @@ PLANTED = Contract(
     ("flow",),
     {"flow": pa.int32(), "level": pa.int8(), "linear": pa.float64(), "residual": pa.float64()},
     nullable=frozenset({"level"}),
+    file="results/{study}/planted/{arm}/{model}.parquet",
+    about={
+        "flow": "The flow that was asked about.",
+        "level": "The planted norm, -2 to 2; missing for a respondent without norms.",
+        "linear": "Sum of the coefficients of the flow's levels, scaled and shifted, in logits.",
+        "residual": "What the flow has beside the coefficients, in logits.",
+    },
 )
+#: The tables of the stages, in the order of the stages.
+STAGES = (VIGNETTES, PROMPTS, RESPONSES, ANSWERS, NORMS, PLANTED)
 
 #: The columns of ``NORMS`` that count the valid answers at each level, lowest level first.
 COUNT_COLUMNS = ["n_m2", "n_m1", "n_0", "n_p1", "n_p2"]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Options
 from cinorms.entries.registry import kinds
+from cinorms.norms.assessment import Thresholds
 from cinorms.vignettes.factors import DatasetFactors
-
-if TYPE_CHECKING:
-    from cinorms.norms.assessment import Consensus, Majority
 
 O = TypeVar("O", bound=Options, covariant=True)  # noqa: E741 (the name of a type)
 
@@ -35,8 +33,8 @@ class Entry(Generic[O]):
 
     ``selected`` lists the (arm, model) pairs it is made from: its arms in order, in each the models it names, or all
     of the study's in the study's order; ``respondents`` those of them that are planted. An entry
-    that reads norms takes them under ``t_val``, ``t_maj`` and ``consensus``; ``t_vals`` and ``t_majs`` are all those of
-    the study.
+    that reads norms takes those of a model under its ``thresholds``; ``grid`` are all those that the study tries. Both
+    are empty for one that reads none.
     ``registry`` is what the model registry says of each model, for a kind that reads it.
     """
 
@@ -48,14 +46,11 @@ class Entry(Generic[O]):
     selected: tuple[Pair, ...] = ()
     respondents: tuple[Pair, ...] = ()
     scales: Mapping[str, str] = field(default_factory=dict)
-    design: Mapping[str, DatasetFactors] = field(default_factory=dict)
+    factors_of: Mapping[str, DatasetFactors] = field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    t_val: Mapping[str, int] = field(default_factory=dict)
-    t_maj: Majority = "plurality"
-    consensus: Consensus = "strict"
-    t_vals: tuple[int, ...] = ()
-    t_majs: tuple[Majority, ...] = ()
+    thresholds: Mapping[str, Thresholds] = field(default_factory=dict)
+    grid: tuple[Thresholds, ...] = ()
     planted: bool = False
     registry: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -81,13 +76,19 @@ class Entry(Generic[O]):
         """Return the entry that ``plain`` was made from."""
         options = kinds(plain["section"])[plain["kind"]].options(**plain["options"])
         frozen = {name: _frozen(value) for name, value in plain.items() if name != "options"}
-        frozen["design"] = {arm: DatasetFactors(**_inside(design)) for arm, design in plain["design"].items()}
+        frozen["factors_of"] = {
+            arm: DatasetFactors(**_inside(dataset)) for arm, dataset in plain["factors_of"].items()
+        }
+        frozen["thresholds"] = {model: Thresholds(**stated) for model, stated in plain["thresholds"].items()}
+        frozen["grid"] = tuple(Thresholds(**stated) for stated in plain["grid"])
         return Entry(**frozen, options=options)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, DatasetFactors):
         return _plain({part.name: getattr(value, part.name) for part in fields(value)})
+    if isinstance(value, Thresholds):
+        return value._asdict()
     if isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items()}
     return [_plain(part) for part in value] if isinstance(value, list | tuple) else value

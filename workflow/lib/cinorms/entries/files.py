@@ -34,7 +34,9 @@ def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
     known: dict[str, Callable[[], list[str]]] = {
         "answers": lambda: per_pair("answers", entry.selected, "parquet"),
         "norms": lambda: per_pair("norms", entry.selected, "parquet"),
-        "vignettes": lambda: [f"{results}/vignettes/{entry.design[a].dataset}.parquet" for a in entry.arms],
+        "vignettes": lambda: [
+            f"{results}/vignettes/{entry.factors_of[a].dataset}.parquet" for a in entry.arms
+        ],
         "prompts": lambda: [f"{results}/prompts/{arm}.parquet" for arm in entry.arms],
         "planted": lambda: per_pair("planted", entry.respondents, "parquet"),
         "coefficients": lambda: per_pair("planted", entry.respondents, "json"),

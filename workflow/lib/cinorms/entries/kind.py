@@ -36,8 +36,8 @@ class Kind:
     """One kind. ``function`` is called with the selected tables, the entry, and by name what ``also`` lists.
 
     ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns, and
-    ``shown`` those that the LaTeX table and the page show (all where empty). ``section``: where the page shows it
-    (``report.sections``).
+    ``shown`` those that the LaTeX table and the page show (all where empty). ``report_section``: where the page
+    shows it (``report.sections``).
     """
 
     name: str
@@ -46,7 +46,7 @@ class Kind:
     function: Callable[..., Any]
     reads: Reads
     also: tuple[Also, ...] = ()
-    section: str = ""
+    report_section: str = ""
     columns: tuple[Column, ...] = ()
     shown: tuple[str, ...] = ()
 

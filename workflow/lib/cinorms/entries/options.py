@@ -6,6 +6,7 @@ and the reference in ``docs/reference`` are derived from them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -15,7 +16,7 @@ from cinorms.core.schema import Distinct, LeftOut, Number, Value, schema_of
 #: A list of names, at least one, none twice.
 Names = Annotated[Distinct[str], Field(min_length=1)]
 #: Factor -> levels of it to keep.
-Select = dict[str, Annotated[Names, Field(description="Levels of this factor to keep.")]]
+Select = Mapping[str, Annotated[Names, Field(description="Levels of this factor to keep.")]]
 #: A number of valid answers, and a share of them that must agree.
 TVal = Annotated[int, Field(ge=0)]
 TMaj = Annotated[Number, Field(gt=0, le=1)] | Literal["plurality"]

@@ -133,7 +133,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
-        section="agreement",
+        report_section="agreement",
         columns=(
             Column("model_a", "Model of the row, with its arm where there are several."),
             Column("model_b", "Model of the column, with its arm where there are several."),

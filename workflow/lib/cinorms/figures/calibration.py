@@ -169,7 +169,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes", "planted"),
-        section="calibration",
+        report_section="calibration",
         columns=(
             Column("panel", "Name of the respondent, with its arm where there are several."),
             Column("planted", "Level that was planted."),

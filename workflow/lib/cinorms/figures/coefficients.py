@@ -77,7 +77,7 @@ class CoefficientsOptions(FigureOptions, OfArms):
         place.check_names(
             "models", self.models or (), stated.get("models", study.all_models()), f"model {analysis}"
         )
-        usual = [name for arm in stated["arms"] for name in nameable_factors(study.design(arm))]
+        usual = [name for arm in stated["arms"] for name in nameable_factors(study.factors_of(arm))]
         place.check_names("factors", self.factors or (), stated.get("factors", usual), f"factor {analysis}")
 
 
@@ -229,7 +229,7 @@ KINDS = (
         options=CoefficientsOptions,
         function=draw,
         reads="table",
-        section="factors",
+        report_section="factors",
         columns=(
             Column("term", "Factor of the regression."),
             LEVEL,

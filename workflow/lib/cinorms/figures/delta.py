@@ -103,7 +103,7 @@ def draw(
 def _range(entry: Entry[DeltaOptions]) -> tuple[float, float] | None:
     """Return the range of the points that the deltas of the first arm are counted in; None: of levels."""
     points = entry.options.embedding
-    return (points[0], points[-1]) if points else entry.design[entry.arms[0]].expected_range
+    return (points[0], points[-1]) if points else entry.factors_of[entry.arms[0]].expected_range
 
 
 def _unit(entry: Entry[DeltaOptions]) -> str:
@@ -126,7 +126,7 @@ def _said(placed: pd.DataFrame, entry: Entry[DeltaOptions], arms: bool) -> str:
 
 def _more(entry: Entry[DeltaOptions], unit: str) -> tuple[str, ...]:
     what = _HELD[entry.options.of][1]
-    t_vals = sorted(set(entry.t_val.values()))
+    t_vals = sorted({under.t_val for under in entry.thresholds.values()})
     enough = (
         f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers." if any(t_vals) else ""
     )
@@ -192,7 +192,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes", "expected"),
-        section="delta",
+        report_section="delta",
         columns=(
             Column("panel", "all flows, or the level of the factor that ``by`` names."),
             *boxes.COLUMNS,

@@ -157,7 +157,7 @@ KINDS = (
         options=DistributionOptions,
         function=draw,
         reads="answers",
-        section="answers",
+        report_section="answers",
         columns=(*ANSWER_COUNTS, Column("segment", "What the bar's segment is called in the legend.")),
     ),
 )

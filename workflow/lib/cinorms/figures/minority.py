@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.shared import chosen_each, thresholds
+from cinorms.analyses.shared import chosen_each
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfNorms
@@ -67,7 +67,7 @@ def deviations(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -> p
     """Return a row per arm, model and panel: row (model), group (arm), panel, kept (flows), n and its box."""
     rows = []
     for one in selected:
-        kept = one.frame[assessment.status(one.frame, thresholds(entry, one.model)) == "kept"]
+        kept = one.frame[assessment.status(one.frame, entry.thresholds[one.model]) == "kept"]
         found = survivorship.minority(kept)
         for panel in PANELS:
             numbers = boxes.summary(found[panel].to_numpy(dtype="float64"))
@@ -83,7 +83,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             *boxes.COLUMNS,
             Column("panel", "Which of the two numbers."),

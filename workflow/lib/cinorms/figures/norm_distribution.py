@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import MODEL
-from cinorms.analyses.shared import chosen_each, thresholds
+from cinorms.analyses.shared import chosen_each
 from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS
 from cinorms.core.scales import LEVELS, SCALES
@@ -112,7 +112,7 @@ def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) ->
     rows: list[dict[str, Any]] = []
     for one in selected:
         options = SCALES[entry.scales[one.arm]].options
-        status = assessment.status(one.frame, thresholds(entry, one.model)).astype(str)
+        status = assessment.status(one.frame, entry.thresholds[one.model]).astype(str)
         held = one.frame["value"].where(status == "kept").value_counts()
         gone = status.value_counts()
         counts = [(o, int(held.get(v, 0)), LEVEL_COLOURS[v]) for o, v in zip(options, LEVELS, strict=True)]
@@ -152,7 +152,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
-        section="answers",
+        report_section="answers",
         columns=(
             Column("panel", "Name of the arm."),
             MODEL,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.factors import add_factors
-from cinorms.analyses.shared import chosen, thresholds
+from cinorms.analyses.shared import chosen
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import NO_NORM, NORM_LABELS, model_labels
 from cinorms.core.scales import LEVELS, SCALES, Scale
@@ -55,12 +55,12 @@ def cells(
     norm), status (of `assessment.status`), tie (the most frequent levels were tied), shown (the level's words
     or "no norm"). Raises `ConfigError` where two flows of a model come to one cell.
     """
-    at = entry.options.placed(entry.design[selected[0].arm].factors)
+    at = entry.options.placed(entry.factors_of[selected[0].arm].factors)
     factors = [factor for side in at.values() for factor in side]
     parts = []
     for number, one in enumerate(selected):
         norms = chosen(one.frame, entry, vignettes[one.arm])
-        status = assessment.status(norms, thresholds(entry, one.model)).astype(str)
+        status = assessment.status(norms, entry.thresholds[one.model]).astype(str)
         value = norms["value"].where(status == "kept")
         scale = SCALES[entry.scales[one.arm]]
         frame = pd.DataFrame({"part": number, "arm": one.arm, "model": one.model, "flow": norms["flow"]})
@@ -87,7 +87,7 @@ def draw(
     frame = cells(selected, entry, vignettes)
     if frame.empty:
         return empty(entry, "no flow has the levels selected.")
-    at = entry.options.placed(entry.design[selected[0].arm].factors)
+    at = entry.options.placed(entry.factors_of[selected[0].arm].factors)
     names = model_labels((one.arm, one.model) for one in selected)
     rows, columns = _side(frame, at["rows"]), _side(frame, at["columns"])
     layout = lay_out(rows, columns, KEY_LINE * len(names), (entry.options.width, entry.options.height))
@@ -128,7 +128,7 @@ def _crowded(
     entry: Entry[NormsOptions], vignettes: pd.DataFrame, flows: pd.Series[int], factors: Sequence[str]
 ) -> str:
     asked = vignettes[vignettes["flow"].isin(flows)]
-    free = [f for f in entry.design[entry.selected[0][0]].factors if f not in factors]
+    free = [f for f in entry.factors_of[entry.selected[0][0]].factors if f not in factors]
     loose = [f for f in free if len(asked[f].unique()) > 1]
     return (
         f"figures.{entry.name}: several flows come to one cell; factors {loose} have no place: name them "
@@ -355,7 +355,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
-        section="answers",
+        report_section="answers",
         columns=(
             Column("group", "Number of the part of a cell, a row for each of its corners."),
             Column("shown", "What the part shows: the words of the level, or no norm."),

@@ -39,5 +39,5 @@ class OfOneDataset(OfArms):
 
 def check_factor(place: EntryPlace, part: str, arm: str, factor: str) -> None:
     """Raise ``ConfigError`` unless ``factor``, named in ``part`` of the entry, is one of the arm's dataset."""
-    design = place.study.design(arm)
-    place.check_names(part, [factor], nameable_factors(design), f"factor of dataset {design.dataset!r}")
+    dataset = place.study.factors_of(arm)
+    place.check_names(part, [factor], nameable_factors(dataset), f"factor of dataset {dataset.dataset!r}")

@@ -67,9 +67,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         self._check_places(place)
 
     def _check_parts(self, place: EntryPlace) -> None:
-        study = place.study
-        models = list(self.models or study.all_models())[: self.first]
-        parts = sum(model in study.models(arm) for arm in self.arms for model in models)
+        parts = len(place.selected(self))
         if parts not in SHAPES:
             raise place.error(
                 "models",
@@ -79,7 +77,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
 
     def _check_places(self, place: EntryPlace) -> None:
         arm = self.arms[0]
-        design = place.study.design(arm)
+        dataset = place.study.factors_of(arm)
         stated = {
             "rows": self.rows or (),
             "columns": self.columns or (),
@@ -88,7 +86,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         for side, named in stated.items():
             for factor in named:
                 check_factor(place, side, arm, factor)
-        at = self.placed(design.factors)
+        at = self.placed(dataset.factors)
         factors = [part for side in at.values() for factor in side for part in factor.split(JOINT)]
         twice = [factor for factor in factors if factors.count(factor) > 1]
         if twice:
@@ -96,7 +94,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         for side in ("rows", "columns"):
             if not at[side]:
                 raise place.error(
-                    "", f"key '{side}' is missing; factors: {', '.join(nameable_factors(design))}"
+                    "", f"key '{side}' is missing; factors: {', '.join(nameable_factors(dataset))}"
                 )
         loose = self._loose(place, arm, factors)
         if loose:
@@ -109,7 +107,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
     def _loose(self, place: EntryPlace, arm: str, factors: Sequence[str]) -> list[str]:
         """Return the factors with several levels that have no place, nor any factor that they are linked with."""
         study = place.study
-        linked = [group for group in study.design(arm).linked if set(group) & set(factors)]
+        linked = [group for group in study.factors_of(arm).linked if set(group) & set(factors)]
         bound = {*factors, *(factor for group in linked for factor in group)}
         levels = study.dataset(study.arms[arm].dataset).factors
         chosen = {**levels, **study.arms[arm].select, **(self.select or {})}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.shared import chosen_each, grid
+from cinorms.analyses.shared import chosen_each
 from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -97,12 +97,13 @@ def kept_shares(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) 
         if one.frame.empty:
             continue
         asked = int(one.frame["n_asked"].max())
-        table = survivorship.discarded(one.frame, [under for under in grid(entry) if under.t_val <= asked])
+        table = survivorship.discarded(one.frame, [under for under in entry.grid if under.t_val <= asked])
         parts.append(table.assign(panel=name))
     if not parts:
         return pd.DataFrame()
     frame = pd.concat(parts, ignore_index=True)
-    majorities = {str(t): t if t == "plurality" else f"{t:.0%}" for t in entry.t_majs}
+    t_majs = dict.fromkeys(under.t_maj for under in entry.grid)
+    majorities = {str(t): t if t == "plurality" else f"{t:.0%}" for t in t_majs}
     lines = {t: f"at least {t}" for t in sorted(set(frame["t_val"]))}
     return pd.DataFrame(
         {
@@ -135,7 +136,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=(
             Column("panel", "Name of the model, with its arm where there are several."),
             Column("line", "Valid answers that a flow needs for a norm."),

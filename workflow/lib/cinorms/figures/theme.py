@@ -136,12 +136,12 @@ def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
 
 def thresholds_said(entry: Entry[Any]) -> str:
     """Return in words which norms were kept: every model's t_val, and the t_maj."""
-    t_vals = {model: entry.t_val[model] for _, model in entry.selected}
+    t_vals = {model: entry.thresholds[model].t_val for _, model in entry.selected}
     usual = max(set(t_vals.values()), key=list(t_vals.values()).count, default=0)
     others = [f"{t} for {model}" for model, t in t_vals.items() if t != usual]
     enough = f"at least {usual} valid answers" if usual > 1 else "at least one valid answer"
     least = enough + (f" ({', '.join(others)})" if others else "")
-    t_maj = entry.t_maj
+    t_maj = next((under.t_maj for under in entry.thresholds.values()), "plurality")
     agree = (
         "the most frequent level"
         if t_maj == "plurality"

@@ -144,7 +144,7 @@ KINDS = (
         function=draw,
         reads="answers",
         also=("vignettes", "prompts"),
-        section="sensitivity",
+        report_section="sensitivity",
         columns=boxes.COLUMNS,
     ),
 )

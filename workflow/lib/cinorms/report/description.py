@@ -126,7 +126,7 @@ def _entry(study: Study, section: str, name: str) -> dict[str, Any]:
         "kind": kind.name,
         "title": getattr(entry.options, "title", ""),
         "about": kind.about,
-        "section": kind.section,
+        "section": kind.report_section,
         "arms": list(entry.arms),
         "models": list(dict.fromkeys(model for _, model in entry.selected)),
         "columns": list(kind.shown),

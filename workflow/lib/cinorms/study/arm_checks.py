@@ -33,8 +33,9 @@ def check_arm(study: Study, name: str) -> None:
         )
     if arm.orders.method == "fixed" and arm.orders.count > 1 and arm.temperature == 0:
         raise ConfigError(
-            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} was given; with method 'fixed' and "
-            "temperature 0 every prompt would be asked so many times over; allowed: 1"
+            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} was given; with method 'fixed' "
+            f"({arm.stated_in('orders', 'method')}) and temperature 0 every prompt would be "
+            "asked so many times over; allowed: 1"
         )
     check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
 

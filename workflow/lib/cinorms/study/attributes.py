@@ -6,5 +6,5 @@ from __future__ import annotations
 MODEL_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation", "dtype")
 #: Attributes of an arm: the conditions in which its models were asked.
 ARM_ATTRIBUTES = ("dataset", "paraphraser", "temperature", "order", "readout", "wrapper", "layout", "system")
-#: Attributes in which two models must agree to be compared in another one.
-HELD_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation")
+#: What tells models apart: a table of the models has them, and two models that are compared in one agree in the others.
+DESCRIBED = ("family", "capacity", "alignment", "quantisation")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cinorms.entries.entry import Entry
+from cinorms.entries.entry import Entry, Pair
 from cinorms.entries.registry import kinds
+from cinorms.norms.assessment import grid
 from cinorms.study.study import Study
 
 
@@ -21,8 +22,7 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
     if section == "printed":
         return Entry(**base)
     arms = list(options.arms)
-    models = (list(options.models or ()) or study.all_models())[: getattr(options, "first", None)]
-    selected = tuple((arm, model) for arm in arms for model in models if model in study.models(arm))
+    selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
     names = list(dict.fromkeys(model for _, model in selected))
     return Entry(
@@ -31,12 +31,18 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
         selected=selected,
         respondents=tuple(pair for pair in selected if pair[1] in planted),
         scales={arm: study.scale(arm) for arm in arms},
-        design={arm: study.design(arm) for arm in arms},
+        factors_of={arm: study.factors_of(arm) for arm in arms},
         conditions={arm: study.arms[arm].conditions() for arm in arms},
         attributes={model: study.attributes(model) for model in names},
         planted=bool(planted),
         **(_rules(study, options, names) if "norms" in (kind.reads, *kind.also) else {}),
     )
+
+
+def select_pairs(study: Study, options: Any) -> tuple[Pair, ...]:
+    """Return the (arm, model) pairs that an entry with ``options`` is made from (see `Entry`)."""
+    models = list(options.models or study.all_models())[: getattr(options, "first", None)]
+    return tuple((arm, model) for arm in options.arms for model in models if model in study.models(arm))
 
 
 def _rules(study: Study, options: Any, models: Sequence[str]) -> dict[str, Any]:
@@ -45,12 +51,9 @@ def _rules(study: Study, options: Any, models: Sequence[str]) -> dict[str, Any]:
     What reads no norms has none: other thresholds make it no different.
     """
     t_val, t_maj = getattr(options, "t_val", None), getattr(options, "t_maj", None)
-    t_vals, t_majs = study.thresholds()
-    norms = study.settings.norms
+    stated = {"t_val": t_val, "t_maj": t_maj}
+    own = {name: value for name, value in stated.items() if value is not None}
     return {
-        "t_val": {model: study.t_val(model) if t_val is None else t_val for model in models},
-        "t_maj": norms.t_maj if t_maj is None else t_maj,
-        "consensus": norms.consensus,
-        "t_vals": tuple(t_vals),
-        "t_majs": tuple(t_majs),
+        "thresholds": {model: study.thresholds_of(model)._replace(**own) for model in models},
+        "grid": tuple(grid(*study.thresholds(), study.settings.norms.consensus)),
     }

@@ -8,8 +8,8 @@ from typing import Any
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check_file, unknown
-from cinorms.entries.entry import Entry
-from cinorms.study.entries import make_entry
+from cinorms.entries.entry import Entry, Pair
+from cinorms.study.entries import make_entry, select_pairs
 from cinorms.study.study import Study
 
 
@@ -53,7 +53,10 @@ class EntryPlace:
         """Return an analysis of the study, for an entry that is made from its table."""
         return make_entry(self.study, "analyses", name)
 
+    def selected(self, options: Any) -> tuple[Pair, ...]:
+        """Return the (arm, model) pairs that an entry of arms is made from."""
+        return select_pairs(self.study, options)
+
     def models(self, options: Any) -> list[str]:
         """Return the models that an entry of arms is made from."""
-        asked = dict.fromkeys(model for arm in options.arms for model in self.study.models(arm))
-        return [model for model in options.models or asked if model in asked]
+        return list(dict.fromkeys(model for _, model in self.selected(options)))

@@ -76,10 +76,12 @@ def merge(layers: Iterable[Layer]) -> Merged:
         for path in _paths(layer.document):
             places[path] = Place(layer.file, ".".join(path), number)
     defaults = merged.get("arm_defaults", {})
+    usual = {path[1:]: place for path, place in places.items() if path[0] == "arm_defaults" and path[1:]}
     for name, arm in merged.get("arms", {}).items():
         file, _, number = places["arms",]
-        places |= {("arms", name, key): places["arm_defaults", key] for key in defaults}
-        places |= {("arms", name, key): Place(file, f"arms.{name}.{key}", number) for key in arm}
+        places |= {("arms", name, *path): place for path, place in usual.items()}
+        own = (("arms", name, *path) for path in _paths(arm))
+        places |= {path: Place(file, ".".join(path), number) for path in own}
         merged["arms"][name] = _overlay(defaults, arm)
     return Merged(merged, Origins(places))
 

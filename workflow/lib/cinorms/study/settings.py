@@ -11,13 +11,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PrivateAttr, WithJsonSchema
 
-from cinorms.core.schema import Distinct, LeftOut, Name, Number, Section
+from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number, Section
+from cinorms.entries.options import Select, TMaj, TVal
 from cinorms.study.layers import Origins, Place
 
-ValidAnswers = Annotated[int, Field(ge=0, description="A number of valid answers.")]
-Majority = Annotated[Number, Field(gt=0, le=1)] | Literal["plurality"]
 ArmName = Annotated[Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_'")]
-Levels = Annotated[Distinct[str], Field(min_length=1, description="Levels of this factor to keep.")]
 #: An entry as it is stated: the options of its kind, a class of their own, close it (cinorms.entries).
 Entry = Annotated[
     Mapping[str, Any],
@@ -108,9 +106,7 @@ class ArmDefaults(Settings):
         description="For source: raw_csv: path of a model's CSV file; {organisation} and {name} stand for the "
         "two parts of the model's source in models.yaml. Else null."
     )
-    select: Mapping[str, Levels] = Field(
-        description="Factor -> list of its levels; flows with other levels are left out."
-    )
+    select: Select = Field(description="Factor -> list of its levels; flows with other levels are left out.")
     templates: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
         description="How many templates of the prompt set are used, from the first (the original) on; 'all' for "
         "all."
@@ -170,10 +166,10 @@ class Arm(ArmDefaults):
 
 
 class Grid(Settings):
-    """All thresholds under which the status of every flow is computed."""
+    """Thresholds to try: what depends on them (tables, figure, norm cards) is shown under each pair."""
 
-    t_val: Distinct[ValidAnswers] = Field(description="The t_val to try.")
-    t_maj: Distinct[Majority] = Field(description="The t_maj to try.")
+    t_val: Distinct[TVal] = Field(description="The t_val to try.")
+    t_maj: Distinct[TMaj] = Field(description="The t_maj to try.")
 
 
 class NormSettings(Settings):
@@ -183,23 +179,24 @@ class NormSettings(Settings):
         description="strict: a norm needs share >= t_maj and no tie; papers: the two papers' rules, ties and "
         "rounding included."
     )
-    t_val: ValidAnswers = Field(
-        description="Valid answers that a flow needs to be kept, for figures and analyses."
-    )
-    t_maj: Majority = Field(
+    t_val: TVal = Field(description="Valid answers that a flow needs to be kept, for figures and analyses.")
+    t_maj: TMaj = Field(
         description="Share of the valid answers that must agree, or 'plurality', for figures and analyses."
     )
-    t_val_for: Mapping[str, Annotated[ValidAnswers, Field(description="t_val of this model.")]] = Field(
+    t_val_for: Mapping[str, Annotated[TVal, Field(description="t_val of this model.")]] = Field(
         description="t_val for single models (a model asked in fewer variants cannot give as many valid answers)."
     )
-    grid: Grid = Field(description="All thresholds under which the status of every flow is computed.")
+    grid: Grid = Field(
+        description="Thresholds to try, each t_val with each t_maj: the tables norm_counts, discarded and lost, the "
+        "figure sensitivity and the norm cards show what is left under them."
+    )
 
 
 class StudySettings(Settings):
     """One study file, or config/config.yaml, which holds the defaults. A study file may leave out every key."""
 
     study: str = Field(
-        pattern=r"^[a-z0-9][a-z0-9_-]*(?!\n)$",
+        pattern=NAME,
         description="Name of the study; everything it makes goes to results/{study}. Lower-case letters, digits, "
         "'-' and '_'.",
     )

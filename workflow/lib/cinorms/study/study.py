@@ -14,14 +14,11 @@ from cinorms.norms.assessment import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
 from cinorms.published.releases import Release, load_release, raw_file
-from cinorms.study.attributes import MODEL_ATTRIBUTES
+from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.study.root import Root
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
-
-#: What a table of the models says of each, besides where it comes from.
-DESCRIBED = ("family", "capacity", "alignment", "quantisation")
 
 
 @dataclass(frozen=True)
@@ -152,7 +149,7 @@ class Study:
         """Return what a table of the models says of each: of ``models``, or of all where that is None."""
         return {model: _described(self.registry_entry(model)) for model in models or self.all_models()}
 
-    def design(self, arm: str) -> DatasetFactors:
+    def factors_of(self, arm: str) -> DatasetFactors:
         """Return what an analysis needs to know of the dataset of ``arm``."""
         dataset = self.dataset(self.arms[arm].dataset)
         linked = dataset.design.linked if dataset.design is not None else ()

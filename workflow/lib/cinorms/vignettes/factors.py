@@ -24,15 +24,15 @@ class DatasetFactors:
     expected_range: tuple[float, float] | None = None
 
 
-def default_factors(design: DatasetFactors) -> list[str]:
+def default_factors(dataset: DatasetFactors) -> list[str]:
     """Return the factors of a dataset, those of a linked group as one ("place + inference")."""
-    group_of = {name: group for group in design.linked for name in group}
-    return list(dict.fromkeys(JOINT.join(group_of.get(name, (name,))) for name in design.factors))
+    group_of = {name: group for group in dataset.linked for name in group}
+    return list(dict.fromkeys(JOINT.join(group_of.get(name, (name,))) for name in dataset.factors))
 
 
-def nameable_factors(design: DatasetFactors) -> list[str]:
+def nameable_factors(dataset: DatasetFactors) -> list[str]:
     """Return the factors of a dataset as a study can name them: each alone, those of a linked group also as one."""
-    return list(dict.fromkeys([*design.factors, *default_factors(design)]))
+    return list(dict.fromkeys([*dataset.factors, *default_factors(dataset)]))
 
 
 def text(level: Any) -> str:

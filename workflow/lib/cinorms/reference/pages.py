@@ -1,24 +1,28 @@
-"""The reference, written from the declarations: ``python -m cinorms.study.reference DOCS`` (``make reference``).
+"""The pages and schemas of ``docs/reference``.
 
-``DOCS/reference`` gets the keys of a study and of the model registry, a page per section of a study with every kind,
+They are the keys of a study and of the model registry, a page per section of a study with every kind,
 its keys and its columns, and the JSON schemas of both files for editors.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from cinorms.core.schema import schema_of
-from cinorms.core.validation import TYPES, bounds, load_yaml
+from cinorms.core.tables import CATEGORY, STAGES
+from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import SECTIONS, kinds
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import EntrySettings
+from cinorms.reference.keys import key_rows
+from cinorms.reference.markdown import table
 from cinorms.study.settings import StudySettings
 
 TITLES = {"analyses": "Analyses", "figures": "Figures", "printed": "Printed tables"}
@@ -34,21 +38,13 @@ INTRODUCTIONS = {
 _NOTE = "<!-- Written by `make reference` from the declarations in workflow/lib/cinorms; edit those. -->"
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Write the reference into the folder that the arguments name."""
-    docs = Path(arguments[0])
-    folder = docs / "reference"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages(docs.parent / "config" / "config.yaml").items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
 def pages(defaults: Path) -> dict[str, str]:
     """Return the text of each file of the reference by its name; ``defaults`` is config/config.yaml."""
     schemas = {"study.schema.json": study_schema(), "models.schema.json": entries_schema()}
     return {
         "study.md": study_page(load_yaml(defaults)),
         "models.md": models_page(),
+        "tables.md": tables_page(),
         **{f"{section}.md": page(section) for section in SECTIONS},
         **{name: json.dumps(schema, indent=1, ensure_ascii=False) + "\n" for name, schema in schemas.items()},
     }
@@ -73,21 +69,27 @@ def models_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _flat(schema: Mapping[str, Any], defaults: Any, above: str = "") -> Iterable[tuple[str, str, str, str]]:
-    """Yield a row for every key, those of nested settings among them; a default is that of ``defaults``, if any."""
-    stated = defaults if isinstance(defaults, Mapping) else {}
-    for name, field in schema["properties"].items():
-        key, default = f"{above}{name}", stated.get(name, field.get("default"))
-        if name == "kind":
-            continue
-        if "properties" in field:
-            # What a class fills in for itself is no default that a file states.
-            inner = default if name in stated else {k: v for k, v in (default or {}).items() if v is not None}
-            yield from _flat(field, inner, f"{key}.")
-        else:
-            needed = name in schema.get("required", [])
-            known = "required" if needed else default_words(default, name in stated)
-            yield f"`{key}`", type_words(field), known, field.get("description", "")
+def tables_page() -> str:
+    """Return the page of the tables that the stages of a study make, and of their columns."""
+    about = (
+        "The Parquet table that each stage makes, in the order of the stages. The tables of analyses are in "
+        "[analyses](analyses.md)."
+    )
+    parts = ["# Tables of the stages", _NOTE, about]
+    for contract in STAGES:
+        key = ", ".join(f"`{name}`" for name in contract.key)
+        rows = [
+            (f"`{name}`", _type_name(kind), contract.about[name]) for name, kind in contract.columns.items()
+        ]
+        if contract.extra is not None:
+            rows.append(("`<factor>`", _type_name(contract.extra), "Level of each factor of the dataset."))
+        columns = table(("column", "type", "what it holds"), rows)
+        parts += [f"## {contract.name}", f"`{contract.file}`, one row per {key}.", columns]
+    return "\n\n".join(parts) + "\n"
+
+
+def _type_name(kind: pa.DataType) -> str:
+    return "text, each value stored once" if kind == CATEGORY else str(kind)
 
 
 def page(section: str) -> str:
@@ -96,7 +98,7 @@ def page(section: str) -> str:
     for kind in kinds(section).values():
         parts += [f"## {kind.name}", kind.about, _keys(kind.schema)]
         if kind.columns:
-            parts.append(_rows(("column", "what it holds"), ((f"`{c.name}`", c.about) for c in kind.columns)))
+            parts.append(table(("column", "what it holds"), ((f"`{c.name}`", c.about) for c in kind.columns)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -111,36 +113,8 @@ def study_schema() -> dict[str, Any]:
 
 
 def _contents(found: Iterable[Kind]) -> str:
-    return _rows(("kind", "what it makes"), ((f"[{kind.name}](#{kind.name})", kind.about) for kind in found))
+    return table(("kind", "what it makes"), ((f"[{kind.name}](#{kind.name})", kind.about) for kind in found))
 
 
 def _keys(schema: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> str:
-    return _rows(("key", "value", "default", "what it does"), _flat(schema, defaults))
-
-
-def type_words(field: Mapping[str, Any]) -> str:
-    """Return in words what a key can be."""
-    if "anyOf" in field:
-        return " or ".join(type_words(way) for way in field["anyOf"])
-    if "enum" in field:
-        return ", ".join("`null`" if value is None else f"`{value}`" for value in field["enum"])
-    types = [field["type"]] if isinstance(field["type"], str) else field["type"]
-    words = " or ".join(TYPES[name] for name in types)
-    limits = bounds(field)
-    return f"{words} ({limits})" if limits else words
-
-
-def default_words(value: Any, stated: bool = False) -> str:
-    """Return a default as a cell; empty where leaving the key out has a meaning of its own."""
-    if value == "" or (value is None and not stated) or isinstance(value, dict):
-        return ""
-    return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
-
-
-def _rows(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    return table(("key", "value", "default", "what it does"), key_rows(schema, defaults))

@@ -1,0 +1,22 @@
+"""Write the reference from the declarations: ``python -m cinorms.reference DOCS`` (``make reference``)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cinorms.reference.pages import pages
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the reference into the folder that the arguments name."""
+    docs = Path(arguments[0])
+    folder = docs / "reference"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages(docs.parent / "config" / "config.yaml").items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
