@@ -32,9 +32,10 @@ class Conversation(Protocol):
         """Take the output of the request ``about``; return those that follow from it."""
 
 
-def talk(
-    llm: Any, conversations: Iterator[Conversation], in_flight: int = IN_FLIGHT
-) -> Iterator[Conversation]:
+C = TypeVar("C", bound=Conversation)
+
+
+def talk(llm: Any, conversations: Iterator[C], in_flight: int = IN_FLIGHT) -> Iterator[C]:
     """Yield each conversation when it is finished, while further ones go on.
 
     They are begun in the order given: neighbours share the beginning of their prompts, which the prefix cache needs.
