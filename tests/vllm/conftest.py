@@ -82,7 +82,7 @@ def spec_of(checkpoint: Path, **changes: Any) -> Spec:
         "source": str(checkpoint),
         "dtype": "float32",
     }
-    return make_spec("vllm", **{**stated, **changes})
+    return make_spec(**{"engine": "vllm", **stated, **changes})
 
 
 @pytest.fixture(scope="session")

@@ -102,7 +102,7 @@ def jobs(tmp_path: Path, checkpoint: Path, flows: pd.DataFrame, templates: tuple
 
 def test_a_shard_killed_twenty_times(tmp_path: Path, jobs: Jobs) -> None:
     chance, out = random.Random(4), tmp_path / "main/control/1-of-1.parquet"
-    journal, kept = Journal.at(out.parent, jobs.spec), 0
+    journal, kept = Journal.at(out.parent / ".journal", jobs.spec), 0
     for number in range(KILLS):
         before = jobs.n_asked()
         pid = jobs.start(out)

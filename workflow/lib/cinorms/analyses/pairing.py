@@ -11,6 +11,7 @@ import pandas as pd
 
 from cinorms.analyses.options import Compares
 from cinorms.analyses.shared import thresholds
+from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.stats import hypotheses
 from cinorms.study.attributes import ARM_ATTRIBUTES, HELD_ATTRIBUTES
@@ -69,8 +70,7 @@ def groups_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[list
 
 def labels_of(selected: Sequence[Selected], group: Sequence[int]) -> list[str]:
     """Return a name for each of the group: the model, with its arm where there are several."""
-    several = len({selected[i].arm for i in group}) > 1
-    return [f"{selected[i].model} ({selected[i].arm})" if several else selected[i].model for i in group]
+    return model_labels([(selected[i].arm, selected[i].model) for i in group], "{model} ({arm})")
 
 
 def side_by_side(selected: Sequence[Selected], entry: Entry[Any], group: Sequence[int]) -> pd.DataFrame:

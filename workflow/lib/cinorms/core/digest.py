@@ -69,6 +69,9 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield what is run: what only a type checker sees is left out."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            for run in node.orelse:
+                yield run
+                yield from _nodes(run)
             continue
         yield node
         yield from _nodes(node)

@@ -26,7 +26,7 @@ def fetch(
     the folder ``mirror`` is used, then the copy in ``cache_dir``, and only then is the file downloaded into
     ``cache_dir``, with a progress bar on stderr. A file in the cache is whole and checked, or not there.
 
-    Raises ``DataError`` where the file is not to be had or is not the one that is meant.
+    Raises ``DataError`` where the file cannot be obtained or fails its checksum.
     """
     if "://" not in url:
         return _checked(_existing(Path(url)), sha256, "correct the path or the sha256 in the dataset's file")

@@ -13,8 +13,8 @@ NO_NORM = "no norm"
 NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
 
 
-def model_labels(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a label for each (arm, model): the model, with its arm where there are several."""
+def model_labels(pairs: Iterable[tuple[str, str]], form: str = "{model}, {arm}") -> list[str]:
+    """Return a label for each (arm, model): the model, in the given form with its arm where there are several."""
     known = list(pairs)
     several = len({arm for arm, _ in known}) > 1
-    return [f"{model}, {arm}" if several else model for arm, model in known]
+    return [form.format(model=model, arm=arm) if several else model for arm, model in known]

@@ -168,9 +168,9 @@ def is_dark(colour: str) -> bool:
     return (luminance + 0.05) ** 2 < 1.05 * 0.05
 
 
-def ink_on(colour: str) -> str:
-    """Return the colour of a figure's text on ``colour``."""
-    return "white" if is_dark(colour) else INK
+def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
+    """Return the colour of text on ``colour``: light or dark."""
+    return light if is_dark(colour) else dark
 
 
 def inks_on_shares(shares: pd.Series[float]) -> npt.NDArray[np.str_]:

@@ -12,7 +12,7 @@ from typing import Any
 from cinorms import __version__
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.templates import environment
-from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, is_dark
+from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, ink_on
 from cinorms.report import method
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings
@@ -87,8 +87,7 @@ def _style() -> str:
 
 
 def _colours(colour: str) -> str:
-    ink = "#ffffff" if is_dark(colour) else "#000000"
-    return f"{{ background: {colour}; color: {ink}; }}"
+    return f"{{ background: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}"
 
 
 def _script() -> str:

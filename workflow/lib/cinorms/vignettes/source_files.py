@@ -61,7 +61,7 @@ def own_files(files: Iterable[SourceFile]) -> list[str]:
 def get(file: SourceFile, cache_dir: str | Path, mirror: str | Path | None) -> Path:
     """Return where a file is that can be read, fetched and checked as `fetch` does it.
 
-    Raises ``DataError`` where it is not to be had or is not the one that is meant.
+    Raises ``DataError`` where it cannot be obtained or fails its checksum.
     """
     if file.sha256 is None:  # only one's own file has none
         return Path(file.url)
