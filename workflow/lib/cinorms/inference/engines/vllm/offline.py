@@ -23,7 +23,7 @@ from cinorms.inference.engine import Keep
 from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, PromptTalk, TextTalk
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
-from cinorms.inference.engines.vllm.stream import talk
+from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.processes import ProcessOutput
 from cinorms.inference.questions import Questions
@@ -91,9 +91,10 @@ class VllmEngine:
             mininterval=2,
             smoothing=0.1,
         )
+        talks = self._conversations(questions, todo, prompts, trie)
         finished: list[PromptTalk] = []
         try:
-            for conversation in talk(llm, self._conversations(questions, todo, prompts, trie)):
+            for conversation in talk(llm, talks, min(IN_FLIGHT, self._chunk)):
                 finished.append(conversation)
                 self._count(conversation)
                 bar.update()

@@ -70,7 +70,8 @@ class _Stream(Generic[C]):
         """Hand a request to vLLM."""
         key = str(self._n)
         self._n += 1
-        self._engine.add_request(key, {"prompt_token_ids": request.ids.tolist()}, request.sampling)
+        prompt = {"type": "token", "prompt_token_ids": request.ids.tolist()}
+        self._engine.add_request(key, prompt, request.sampling)
         self._under_way[key] = (conversation, request.about)
         self._left[id(conversation)] = self._left.get(id(conversation), 0) + 1
 
