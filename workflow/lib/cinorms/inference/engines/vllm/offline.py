@@ -28,6 +28,7 @@ from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.processes import ProcessOutput
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
+from cinorms.inference.stopping import stop_between_steps
 
 #: Answered prompts are handed over, and so journalled, after this time or when there are so many: what a killed
 #: job loses at most.
@@ -93,22 +94,22 @@ class VllmEngine:
         )
         talks = self._conversations(questions, todo, prompts, trie)
         finished: list[PromptTalk] = []
-        try:
-            for conversation in talk(llm, talks, min(IN_FLIGHT, self._chunk)):
-                finished.append(conversation)
-                self._count(conversation)
-                bar.update()
-                now = time.monotonic()
-                if len(finished) >= self._chunk or now - kept >= KEEP_SECONDS:
-                    bar.set_postfix_str(
-                        f"{self._counts['input_tokens'] / (now - started):,.0f} tokens/s", refresh=False
-                    )
+        with stop_between_steps() as leave_if_told:
+            try:
+                for conversation in talk(llm, talks, min(IN_FLIGHT, self._chunk), leave_if_told):
+                    finished.append(conversation)
+                    self._count(conversation)
+                    bar.update()
+                    now = time.monotonic()
+                    if len(finished) >= self._chunk or now - kept >= KEEP_SECONDS:
+                        speed = self._counts["input_tokens"] / (now - started)
+                        bar.set_postfix_str(f"{speed:,.0f} tokens/s", refresh=False)
+                        keep(self._replies(tokeniser, finished))
+                        finished, kept = [], now
+            finally:  # also where the job is told to stop
+                if finished:
                     keep(self._replies(tokeniser, finished))
-                    finished, kept = [], now
-        finally:  # also where the job is told to stop
-            if finished:
-                keep(self._replies(tokeniser, finished))
-            bar.close()
+                bar.close()
         self._facts["prompts_per_second"] = round(len(todo) / (time.monotonic() - started), 1)
 
     def _conversations(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -35,7 +35,9 @@ class Conversation(Protocol):
 C = TypeVar("C", bound=Conversation)
 
 
-def talk(llm: Any, conversations: Iterator[C], in_flight: int = IN_FLIGHT) -> Iterator[C]:
+def talk(
+    llm: Any, conversations: Iterator[C], in_flight: int, between_steps: Callable[[], None]
+) -> Iterator[C]:
     """Yield each conversation when it is finished, while further ones go on.
 
     They are begun in the order given: neighbours share the beginning of their prompts, which the prefix cache needs.
@@ -50,6 +52,7 @@ def talk(llm: Any, conversations: Iterator[C], in_flight: int = IN_FLIGHT) -> It
             else:
                 stream.add(begun, begun.first())
         yield from stream.step()
+        between_steps()
 
 
 class _Stream(Generic[C]):
