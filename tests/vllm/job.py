@@ -23,22 +23,28 @@ from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 
 TUNING = {"max_model_len": 256, "gpus": 1}
-#: Prompts per call: small, so that a kill falls between many of them.
+#: Prompts that are handed over at once: few, so that a kill falls between many of them.
 CHUNK = 4
 
 
 class Witness:
-    """vLLM's engine, every prompt that it is given written down."""
+    """vLLM, every prompt that it has answered written down."""
 
     def __init__(self, llm: Any, asked: Path) -> None:
-        self.llm = llm
-        self.asked = asked
+        self.llm_engine = self
+        self._engine = llm.llm_engine
+        self._asked = asked
+        self._names: dict[str, str] = {}
 
-    def generate(self, prompts: list[dict[str, Any]], *arguments: Any, **settings: Any) -> Any:
-        names = [hashlib.sha256(str(prompt["prompt_token_ids"]).encode()).hexdigest() for prompt in prompts]
-        with self.asked.open("a") as file:
-            file.write("".join(f"{name}\n" for name in names))
-        return self.llm.generate(prompts, *arguments, **settings)
+    def add_request(self, key: str, prompt: dict[str, Any], sampling: Any) -> None:
+        self._names[key] = hashlib.sha256(str(prompt["prompt_token_ids"]).encode()).hexdigest()
+        self._engine.add_request(key, prompt, sampling)
+
+    def step(self) -> list[Any]:
+        outputs: list[Any] = self._engine.step()
+        with self._asked.open("a") as file:
+            file.write("".join(f"{self._names[o.request_id]}\n" for o in outputs if o.finished))
+        return outputs
 
 
 def run(given: dict[str, Any], out: Path, llm: Any) -> None:

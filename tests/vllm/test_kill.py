@@ -70,14 +70,14 @@ class Jobs:
         return int(self._read())
 
     def wait_for(self, n: int) -> None:
-        """Wait until vLLM was given ``n`` prompts in all."""
+        """Wait until vLLM has answered ``n`` prompts in all."""
         limit = time.monotonic() + 120
         while self.n_asked() < n:
             assert time.monotonic() < limit, self.log.read_text()
             time.sleep(0.002)
 
     def n_asked(self) -> int:
-        """Return how many prompts vLLM was given so far."""
+        """Return how many prompts vLLM has answered so far."""
         return self.asked.read_text().count("\n") if self.asked.exists() else 0
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The engine ``vllm``: a checkpoint that vLLM loads once per job and is asked in large chunks."""
+"""The engine ``vllm``: vLLM loads a checkpoint once per job, is fed continuously, and its replies are kept by time."""
 
 from __future__ import annotations
 
@@ -6,34 +6,36 @@ import json
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from tqdm import tqdm
 
 from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.core.scales import SCALES
 from cinorms.inference import checkpoints
 from cinorms.inference.engine import Keep
+from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, PromptTalk, TextTalk
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
-from cinorms.inference.engines.vllm.option_trie import OptionTrie, Request, option_probabilities, spellings
-from cinorms.inference.engines.vllm.progress import Progress
+from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
+from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.processes import ProcessOutput
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
+from cinorms.inference.stopping import stop_between_steps
 
-#: Prompts per call: enough to keep a GPU busy, few enough that the front end does not slow down, and what a
-#: killed job loses at most.
+#: Answered prompts are handed over, and so journalled, after this time or when there are so many: what a killed
+#: job loses at most.
+KEEP_SECONDS = 20.0
 CHUNK = 8_192
 #: Bytes of the key-value cache on a machine without GPU.
 CPU_CACHE = 2**30
-
-Sampling = Any
 
 
 class VllmEngine:
@@ -62,7 +64,7 @@ class VllmEngine:
         with ProcessOutput() as output:
             try:
                 llm = self._load(folder)
-                self._ask_chunks(llm, tokeniser, questions, todo, prompts, trie, keep)
+                self._ask_all(llm, tokeniser, questions, todo, prompts, trie, keep)
             except CinormsError:
                 raise
             except Exception as error:  # whatever vLLM, torch or the files of a checkpoint may raise
@@ -72,7 +74,7 @@ class VllmEngine:
         """Return what the run record says of this engine."""
         return {**self._facts, **self._counts}
 
-    def _ask_chunks(
+    def _ask_all(
         self,
         llm: Any,
         tokeniser: Tokeniser,
@@ -82,73 +84,77 @@ class VllmEngine:
         trie: OptionTrie | None,
         keep: Keep,
     ) -> None:
-        started = time.monotonic()
-        # Of an option readout vLLM sees more requests than there are prompts: the bar then moves by chunks.
-        bar = Progress(len(questions.grid), len(todo), within_chunks=trie is None)
-        for first in range(0, len(todo), self._chunk):
-            at, chunk = todo[first : first + self._chunk], prompts[first : first + self._chunk]
-            if trie:
-                replies = self._ask_options(llm, trie, chunk, bar)
-            else:
-                replies = self._ask_texts(llm, tokeniser, chunk, self._seeds(questions, at), bar)
-            keep(replies.assign(at=at, n_prompt_tokens=[len(ids) for ids in chunk]))
-            self._counts["prompts"] += len(chunk)
-            self._counts["input_tokens"] += sum(map(len, chunk))
-            bar.end_chunk(len(chunk), self._counts["input_tokens"])
-        bar.close()
+        started = kept = time.monotonic()
+        bar = tqdm(
+            total=len(questions.grid),
+            initial=len(questions.grid) - len(todo),
+            unit="prompts",
+            mininterval=2,
+            smoothing=0.1,
+        )
+        talks = self._conversations(questions, todo, prompts, trie)
+        finished: list[PromptTalk] = []
+        with stop_between_steps() as leave_if_told:
+            try:
+                for conversation in talk(llm, talks, min(IN_FLIGHT, self._chunk), leave_if_told):
+                    finished.append(conversation)
+                    self._count(conversation)
+                    bar.update()
+                    now = time.monotonic()
+                    if len(finished) >= self._chunk or now - kept >= KEEP_SECONDS:
+                        speed = self._counts["input_tokens"] / (now - started)
+                        bar.set_postfix_str(f"{speed:,.0f} tokens/s", refresh=False)
+                        keep(self._replies(tokeniser, finished))
+                        finished, kept = [], now
+            finally:  # also where the job is told to stop
+                if finished:
+                    keep(self._replies(tokeniser, finished))
+                bar.close()
         self._facts["prompts_per_second"] = round(len(todo) / (time.monotonic() - started), 1)
 
-    def _ask_texts(
+    def _conversations(
         self,
-        llm: Any,
-        tokeniser: Tokeniser,
+        questions: Questions,
+        todo: npt.NDArray[np.int64],
         prompts: Sequence[Ids],
-        seeds: list[int] | None,
-        bar: Progress,
-    ) -> pd.DataFrame:
-        """Return the model's free text after each prompt."""
-        from vllm import SamplingParams
+        trie: OptionTrie | None,
+    ) -> Iterator[PromptTalk]:
+        """Yield what is asked about each prompt, in the order of ``todo``."""
+        if trie:
+            sampling = OptionSampling()
+            for at, ids in zip(todo.tolist(), prompts, strict=True):
+                yield OptionTalk(at, ids, trie, sampling)
+            return
+        # A seed for each prompt: the answer does not depend on what else is in the batch.
+        seeds: Sequence[int | None] = self._seeds(questions, todo) or [None] * len(prompts)
+        for at, ids, seed in zip(todo.tolist(), prompts, seeds, strict=True):
+            yield TextTalk(at, ids, self.spec, seed)
 
-        settings = {"temperature": self.spec.temperature, "max_tokens": self.spec.max_tokens}
-        sampling: Sampling = SamplingParams(**settings, detokenize=False)
-        if (
-            seeds is not None
-        ):  # a seed for each prompt: the answer does not depend on what else is in the batch
-            sampling = [SamplingParams(**settings, detokenize=False, seed=seed) for seed in seeds]
-        answers = [found.outputs[0] for found in _generate(llm, prompts, sampling, bar)]
-        n_tokens = [len(answer.token_ids) for answer in answers]
-        self._counts["output_tokens"] += sum(n_tokens)
-        return pd.DataFrame(
-            {
-                "text": tokeniser.decode([answer.token_ids for answer in answers]),
-                "finish_reason": [answer.finish_reason for answer in answers],
-                "n_output_tokens": n_tokens,
-            }
-        )
+    def _count(self, conversation: PromptTalk) -> None:
+        self._counts["prompts"] += 1
+        self._counts["input_tokens"] += len(conversation.ids)
+        self._counts["output_tokens"] += conversation.n_output_tokens
 
-    def _ask_options(self, llm: Any, trie: OptionTrie, prompts: Sequence[Ids], bar: Progress) -> pd.DataFrame:
-        """Return the probability of each option after each prompt; what they lack to 1 is outside them."""
-        from vllm import SamplingParams
-
-        def score(requests: Sequence[Request]) -> list[npt.NDArray[np.float64]]:
-            # Not prompt_logprobs: it computes every prompt anew, past the prefix cache.
-            kinds = {
-                wanted: SamplingParams(
-                    temperature=0, max_tokens=1, detokenize=False, logprob_token_ids=list(wanted)
-                )
-                for wanted in {request.wanted for request in requests}
-            }
-            longer = [np.append(prompts[r.row], np.asarray(r.prefix, dtype=np.int32)) for r in requests]
-            found = _generate(llm, longer, [kinds[r.wanted] for r in requests], bar)
-            self._counts["output_tokens"] += len(found)
-            scored = [(reply.outputs[0].logprobs[0], r) for reply, r in zip(found, requests, strict=True)]
-            return [np.array([logprobs[token].logprob for token in r.wanted]) for logprobs, r in scored]
-
-        p = option_probabilities(trie, len(prompts), score)
+    def _replies(self, tokeniser: Tokeniser, finished: Sequence[PromptTalk]) -> pd.DataFrame:
+        """Return finished conversations as a chunk (see ``inference.engine.Keep``)."""
         frame = pd.DataFrame(
-            {"text": pd.Series([None] * len(prompts), dtype=object), "finish_reason": "stop"}
+            {
+                "at": np.array([each.at for each in finished], dtype=np.int64),
+                "n_prompt_tokens": [len(each.ids) for each in finished],
+            }
         )
-        return frame.assign(n_output_tokens=0, p_options=list(p.astype(np.float32)))
+        texts = [each for each in finished if isinstance(each, TextTalk)]
+        if texts:
+            columns: dict[str, Any] = {
+                "text": tokeniser.decode([each.token_ids for each in texts]),
+                "finish_reason": [each.finish_reason for each in texts],
+                "n_output_tokens": [each.n_output_tokens for each in texts],
+            }
+        else:
+            options = [each.probabilities() for each in finished if isinstance(each, OptionTalk)]
+            nothing = pd.Series([None] * len(finished), dtype=object)
+            columns = {"text": nothing, "finish_reason": "stop", "n_output_tokens": 0, "p_options": options}
+        return frame.assign(**columns)
 
     def _trie(self, tokeniser: Tokeniser, text: str) -> OptionTrie:
         """Return the trie of the scale's options as they can follow prompts that end like ``text``."""
@@ -233,13 +239,6 @@ def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu
         "generation_config": "vllm",
         "disable_log_stats": True,
     }
-
-
-def _generate(llm: Any, prompts: Sequence[Ids], sampling: Sampling, bar: Progress) -> list[Any]:
-    """Return vLLM's replies to ``prompts``, in their order."""
-    inputs = [{"prompt_token_ids": ids.tolist()} for ids in prompts]
-    replies: list[Any] = llm.generate(inputs, sampling, use_tqdm=bar.of_call)
-    return replies
 
 
 def import_vllm(model: str) -> tuple[Any, str, bool]:

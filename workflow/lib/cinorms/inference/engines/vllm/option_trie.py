@@ -9,8 +9,9 @@ option*. What they lack to 1 is the mass outside the options.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,6 @@ from cinorms.core.errors import ConfigError
 
 Floats = npt.NDArray[np.float64]
 Ways = tuple[tuple[int, ...], ...]
-#: Gives for each request (row of the prompts, tokens after the prompt, tokens wanted next) the
-#: log-probabilities of those wanted, in the same order.
-Score = Callable[[Sequence["Request"]], list[Floats]]
 
 #: A branch that less than this much of the probability enters is not followed, which halves the work. An
 #: option loses at most this per spelling: nothing that a table shows.
@@ -29,10 +27,9 @@ LEAST_MASS = 1e-5
 
 
 @dataclass(frozen=True)
-class Request:
+class Branch:
     """One question to the model: how likely are the tokens ``wanted`` after a prompt and ``prefix``."""
 
-    row: int
     prefix: tuple[int, ...]
     wanted: tuple[int, ...]
 
@@ -67,12 +64,13 @@ class OptionTrie:
                 )
         return cls(tuple(found), tuple(found.values()), len(written))
 
-    def branches(self, depth: int) -> dict[tuple[int, ...], tuple[int, ...]]:
-        """Return every inner node at ``depth`` (the tokens up to it) with the tokens that follow it."""
+    @cached_property
+    def following(self) -> dict[tuple[int, ...], tuple[int, ...]]:
+        """Every inner node (the tokens up to it) with the tokens that follow it."""
         found: dict[tuple[int, ...], dict[int, None]] = {}
         for way in self.ways:
-            if len(way) > depth:
-                found.setdefault(way[:depth], {})[way[depth]] = None
+            for length, token in enumerate(way):
+                found.setdefault(way[:length], {})[token] = None
         return {node: tuple(following) for node, following in found.items()}
 
     @property
@@ -81,31 +79,33 @@ class OptionTrie:
         return max(map(len, self.ways))
 
 
-def option_probabilities(trie: OptionTrie, n: int, score: Score, least_mass: float = LEAST_MASS) -> Floats:
-    """Return the probability of each option (columns) after each of ``n`` prompts (rows).
+class OptionWalk:
+    """The way through the trie after one prompt: branch by branch, those that enough of the probability enters."""
 
-    Level by level: the first tokens of all options for every prompt, then the branches that enough of the
-    probability enters. Requests of one prompt stand side by side, as a prefix cache needs them.
-    """
-    mass: dict[tuple[int, ...], Floats] = {(): np.ones(n)}
-    for depth in range(trie.depth):
-        branches = trie.branches(depth)
-        requests = [
-            Request(row, node, wanted)
-            for row in range(n)
-            for node, wanted in branches.items()
-            if mass[node][row] >= least_mass
+    def __init__(self, trie: OptionTrie, least_mass: float = LEAST_MASS) -> None:
+        self._trie, self._least_mass = trie, least_mass
+        self._mass: dict[tuple[int, ...], float] = {(): 1.0}
+
+    def start(self) -> Branch:
+        """Return the first question: the first tokens of all options."""
+        return Branch((), self._trie.following[()])
+
+    def take(self, branch: Branch, log_p: Floats) -> list[Branch]:
+        """Take the log-probabilities of the tokens that ``branch`` wanted; return the questions that follow."""
+        nodes = [(*branch.prefix, token) for token in branch.wanted]
+        self._mass |= dict(zip(nodes, (self._mass[branch.prefix] * np.exp(log_p)).tolist(), strict=True))
+        return [
+            Branch(node, self._trie.following[node])
+            for node in nodes
+            if node in self._trie.following and self._mass[node] >= self._least_mass
         ]
-        for node, wanted in branches.items():
-            for token in wanted:
-                mass[(*node, token)] = np.zeros(n)
-        for request, log_p in zip(requests, score(requests), strict=True):
-            for token, p in zip(request.wanted, np.exp(log_p), strict=True):
-                mass[(*request.prefix, token)][request.row] = mass[request.prefix][request.row] * p
-    result = np.zeros((n, trie.n_options))
-    for way, option in zip(trie.ways, trie.options, strict=True):
-        result[:, option] += mass[way]
-    return result
+
+    def probabilities(self) -> Floats:
+        """Return the probability of each option, once nothing follows any more."""
+        result = np.zeros(self._trie.n_options)
+        for way, option in zip(self._trie.ways, self._trie.options, strict=True):
+            result[option] += self._mass.get(way, 0.0)
+        return result
 
 
 def spellings(option: str) -> list[str]:

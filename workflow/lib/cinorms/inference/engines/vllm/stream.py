@@ -1,0 +1,92 @@
+"""Feed vLLM continuously: as soon as a prompt is finished the next one goes in, and none waits for a whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from cinorms.inference.engines.vllm.tokenise import Ids
+
+#: Requests that vLLM has at once: enough to keep a GPU busy, few enough that its front end does not slow down.
+IN_FLIGHT = 4_096
+
+
+@dataclass(frozen=True)
+class Request:
+    """Tokens to go on from, and how."""
+
+    ids: Ids
+    sampling: Any
+    #: What the conversation that asks needs to know of it when the output comes.
+    about: Any = None
+
+
+class Conversation(Protocol):
+    """What is asked of the model about one prompt: a request, or several that follow from one another."""
+
+    def first(self) -> Request:
+        """Return the first request."""
+
+    def take(self, about: Any, output: Any) -> Sequence[Request]:
+        """Take the output of the request ``about``; return those that follow from it."""
+
+
+C = TypeVar("C", bound=Conversation)
+
+
+def talk(
+    llm: Any, conversations: Iterator[C], in_flight: int, between_steps: Callable[[], None]
+) -> Iterator[C]:
+    """Yield each conversation when it is finished, while further ones go on.
+
+    They are begun in the order given: neighbours share the beginning of their prompts, which the prefix cache needs.
+    """
+    stream: _Stream[C] = _Stream(llm.llm_engine)
+    more = True
+    while more or stream.open:
+        while more and stream.open < in_flight:
+            begun = next(conversations, None)
+            if begun is None:
+                more = False
+            else:
+                stream.add(begun, begun.first())
+        yield from stream.step()
+        between_steps()
+
+
+class _Stream(Generic[C]):
+    """Requests under way, and the conversation that each belongs to."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self._under_way: dict[str, tuple[C, Any]] = {}
+        self._left: dict[int, int] = {}
+        self._n = 0
+
+    @property
+    def open(self) -> int:
+        """Number of requests under way."""
+        return len(self._under_way)
+
+    def add(self, conversation: C, request: Request) -> None:
+        """Hand a request to vLLM."""
+        key = str(self._n)
+        self._n += 1
+        prompt = {"type": "token", "prompt_token_ids": request.ids.tolist()}
+        self._engine.add_request(key, prompt, request.sampling)
+        self._under_way[key] = (conversation, request.about)
+        self._left[id(conversation)] = self._left.get(id(conversation), 0) + 1
+
+    def step(self) -> Iterator[C]:
+        """Let vLLM go one step; yield the conversations that this finishes."""
+        for output in self._engine.step():
+            if not output.finished:
+                continue
+            conversation, about = self._under_way.pop(output.request_id)
+            for request in conversation.take(about, output.outputs[0]):
+                self.add(conversation, request)
+            self._left[id(conversation)] -= 1
+            if not self._left[id(conversation)]:
+                del self._left[id(conversation)]
+                yield conversation
