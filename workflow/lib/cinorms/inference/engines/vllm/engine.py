@@ -1,7 +1,7 @@
 """How a checkpoint that vLLM loads is declared: its settings, what a job of it needs, how it is asked.
 
-Memory and time are requests: a retry asks for more, and a job that the time limit ends has lost nothing but the
-chunk in hand, for its replies are in the journal. So they are kept small: short jobs start sooner.
+Memory and time are requests: a retry asks for more, and a job that the time limit ends has lost the last 20 seconds at
+most, for earlier replies are in the journal. So they are kept small: short jobs start sooner.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from cinorms.inference import checkpoints
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, PromptTalk, TextTalk
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
+from cinorms.inference.engines.vllm.handover import Handover
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
 from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
@@ -30,9 +31,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.inference.stopping import stop_between_steps
 
-#: Answered prompts are handed over, and so journalled, after this time or when there are so many: what a killed
-#: job loses at most.
-KEEP_SECONDS = 20.0
+#: Most answered prompts that are handed over, and so journalled, at once.
 CHUNK = 8_192
 #: Bytes of the key-value cache on a machine without GPU.
 CPU_CACHE = 2**30
@@ -84,31 +83,30 @@ class VllmEngine:
         trie: OptionTrie | None,
         keep: Keep,
     ) -> None:
-        started = kept = time.monotonic()
-        bar = tqdm(
-            total=len(questions.grid),
-            initial=len(questions.grid) - len(todo),
-            unit="prompts",
-            mininterval=2,
-            smoothing=0.1,
-        )
+        started = time.monotonic()
+        done = len(questions.grid) - len(todo)
+        bar = tqdm(total=len(questions.grid), initial=done, unit="prompts", mininterval=2, smoothing=0.1)
+
+        def hand_over(finished: list[PromptTalk]) -> None:
+            speed = self._counts["input_tokens"] / (time.monotonic() - started)
+            bar.set_postfix_str(f"{speed:,.0f} tokens/s", refresh=False)
+            keep(self._replies(tokeniser, finished))
+
+        handover = Handover(hand_over, self._chunk)
         talks = self._conversations(questions, todo, prompts, trie)
-        finished: list[PromptTalk] = []
         with stop_between_steps() as leave_if_told:
+
+            def between_steps() -> None:
+                handover.look()
+                leave_if_told()
+
             try:
-                for conversation in talk(llm, talks, min(IN_FLIGHT, self._chunk), leave_if_told):
-                    finished.append(conversation)
+                for conversation in talk(llm, talks, min(IN_FLIGHT, self._chunk), between_steps):
                     self._count(conversation)
                     bar.update()
-                    now = time.monotonic()
-                    if len(finished) >= self._chunk or now - kept >= KEEP_SECONDS:
-                        speed = self._counts["input_tokens"] / (now - started)
-                        bar.set_postfix_str(f"{speed:,.0f} tokens/s", refresh=False)
-                        keep(self._replies(tokeniser, finished))
-                        finished, kept = [], now
+                    handover.add(conversation)
             finally:  # also where the job is told to stop
-                if finished:
-                    keep(self._replies(tokeniser, finished))
+                handover.flush()
                 bar.close()
         self._facts["prompts_per_second"] = round(len(todo) / (time.monotonic() - started), 1)
 

@@ -1,0 +1,151 @@
+"""Feeding an engine continuously, and handing over in time: with an engine of the test's own."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cinorms.inference.engines.vllm.handover import SECONDS, Handover
+from cinorms.inference.engines.vllm.option_trie import OptionTrie, OptionWalk
+from cinorms.inference.engines.vllm.stream import Request, talk
+
+
+class Engine:
+    """Finishes some of the requests under way in each step, in any order."""
+
+    def __init__(self, seed: int) -> None:
+        self.under_way: dict[str, Any] = {}
+        self.begun: list[int] = []
+        self.most = 0
+        self.chance = random.Random(seed)
+
+    def add_request(self, key: str, prompt: dict[str, Any], sampling: Any) -> None:
+        assert key not in self.under_way
+        self.under_way[key] = prompt["prompt_token_ids"]
+        self.begun.append(prompt["prompt_token_ids"][0])
+        self.most = max(self.most, len(self.under_way))
+
+    def step(self) -> list[Any]:
+        outputs = []
+        for key in [key for key in self.under_way if self.chance.random() < 0.3]:
+            text = SimpleNamespace(token_ids=self.under_way.pop(key))
+            outputs.append(SimpleNamespace(request_id=key, finished=True, outputs=[text]))
+        if self.under_way:
+            half = next(iter(self.under_way))
+            outputs.append(SimpleNamespace(request_id=half, finished=False, outputs=[]))
+        return outputs
+
+
+class Chain:
+    """Asks ``length`` requests, each after the last."""
+
+    def __init__(self, number: int, length: int) -> None:
+        self.number, self.left, self.got = number, length, 0
+
+    def first(self) -> Request:
+        return Request(np.array([self.number]), None, self.left)
+
+    def take(self, about: int, output: Any) -> Sequence[Request]:
+        assert about == self.left, "each request comes back with what it is about"
+        assert output.token_ids == [self.number]
+        self.got, self.left = self.got + 1, self.left - 1
+        return [Request(np.array([self.number]), None, self.left)] if self.left else []
+
+
+def ask(
+    chains: list[Chain], in_flight: int, between: Callable[[], None] = lambda: None
+) -> tuple[Engine, list[Chain]]:
+    engine = Engine(seed=3)
+    llm = SimpleNamespace(llm_engine=engine)
+    return engine, list(talk(llm, iter(chains), in_flight, between))
+
+
+def test_every_conversation_is_finished_once_and_begun_in_order() -> None:
+    chains = [Chain(number, 1 + number % 3) for number in range(200)]
+    engine, finished = ask(chains, in_flight=16)
+    assert sorted(chain.number for chain in finished) == list(range(200))
+    assert all(chain.got == 1 + chain.number % 3 for chain in chains)
+    assert list(dict.fromkeys(engine.begun)) == list(range(200))
+    assert engine.most == 16
+
+
+def test_prompts_go_in_as_others_are_finished() -> None:
+    """With calls that wait for their last prompt, the number under way falls to one before it rises again."""
+    engine = Engine(seed=1)
+    seen: list[int] = []
+    llm = SimpleNamespace(llm_engine=engine)
+    for _ in talk(
+        llm, iter([Chain(n, 1) for n in range(500)]), 50, lambda: seen.append(len(engine.under_way))
+    ):
+        pass
+    assert min(seen[:-20]) > 20
+
+
+def test_nothing_to_ask_takes_no_step() -> None:
+    engine, finished = ask([], in_flight=4)
+    assert (finished, engine.begun) == ([], [])
+
+
+def test_what_is_raised_between_steps_ends_the_talk() -> None:
+    def leave() -> None:
+        raise SystemExit(143)
+
+    with pytest.raises(SystemExit):
+        ask([Chain(1, 1)], 1, leave)
+
+
+def test_many_are_handed_over_at_once_and_none_waits_long() -> None:
+    now, kept = [0.0], []
+    handover: Handover[int] = Handover(kept.append, most=3, clock=lambda: now[0])
+    for number in range(4):
+        handover.add(number)
+    assert kept == [[0, 1, 2]]
+    now[0] += SECONDS - 1
+    handover.look()
+    assert kept == [[0, 1, 2]]
+    handover.add(4)
+    now[0] += 1
+    handover.look()  # the oldest has waited long enough; the youngest goes with it
+    assert kept == [[0, 1, 2], [3, 4]]
+    handover.look()
+    handover.add(5)
+    handover.flush()
+    handover.flush()
+    assert kept == [[0, 1, 2], [3, 4], [5]]
+
+
+def test_a_chunk_that_cannot_be_kept_is_not_handed_over_twice() -> None:
+    def keep(finished: list[int]) -> None:
+        raise OSError("the disk is full")
+
+    handover: Handover[int] = Handover(keep, most=1)
+    with pytest.raises(OSError, match="full"):
+        handover.add(1)
+    handover.flush()
+
+
+def test_a_walk_gives_the_probabilities_of_the_branches_it_follows() -> None:
+    trie = OptionTrie.of({"a b": [(1, 2)], "a c": [(1, 3)], "d": [(4,)]}, "m")
+    walk = OptionWalk(trie)
+    first = walk.start()
+    assert set(first.wanted) == {1, 4}
+    p = {1: 0.6, 4: 0.3}
+    (second,) = walk.take(first, np.log([p[token] for token in first.wanted]))
+    assert (second.prefix, set(second.wanted)) == ((1,), {2, 3})
+    q = {2: 0.5, 3: 0.25}
+    assert walk.take(second, np.log([q[token] for token in second.wanted])) == []
+    assert walk.probabilities() == pytest.approx([0.3, 0.15, 0.3])
+
+
+def test_a_branch_that_hardly_any_probability_enters_is_not_followed() -> None:
+    trie = OptionTrie.of({"a b": [(1, 2)], "a c": [(1, 3)], "d": [(4,)]}, "m")
+    walk = OptionWalk(trie)
+    first = walk.start()
+    p = {1: 1e-9, 4: 0.9}
+    assert walk.take(first, np.log([p[token] for token in first.wanted])) == []
+    assert walk.probabilities() == pytest.approx([0, 0, 0.9])

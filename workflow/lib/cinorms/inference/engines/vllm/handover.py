@@ -1,0 +1,42 @@
+"""When answered prompts are handed over: soon, however slow the model is, and many at once where it is fast."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+#: The longest that an answered prompt waits: what a killed job loses at most.
+SECONDS = 20.0
+
+T = TypeVar("T")
+
+
+class Handover(Generic[T]):
+    """Collects what is finished and gives it to ``keep`` when there are ``most``, or when the oldest waited long."""
+
+    def __init__(
+        self, keep: Callable[[list[T]], None], most: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._keep, self._most, self._clock = keep, most, clock
+        self._waiting: list[T] = []
+        self._since = 0.0
+
+    def add(self, finished: T) -> None:
+        """Take what is finished."""
+        if not self._waiting:
+            self._since = self._clock()
+        self._waiting.append(finished)
+        if len(self._waiting) >= self._most:
+            self.flush()
+
+    def look(self) -> None:
+        """Hand over what has waited long enough."""
+        if self._waiting and self._clock() - self._since >= SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand over everything."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            self._keep(waiting)
