@@ -43,3 +43,26 @@ def test_the_build_for_cpus_uses_no_gpus(tmp_path: Path) -> None:
     told = settings(tmp_path, on_cpu=True, gpus=4)
     assert "tensor_parallel_size" not in told
     assert told["enforce_eager"] is True
+
+
+@pytest.mark.parametrize(
+    ("stated", "on_cpu", "has_bfloat16", "taken"),
+    [
+        ("auto", True, True, "auto"),
+        ("auto", True, False, "float32"),
+        ("bfloat16", True, False, "bfloat16"),
+        ("auto", False, False, "auto"),
+    ],
+)
+def test_a_cpu_without_bfloat16_computes_in_float32(
+    monkeypatch: pytest.MonkeyPatch,
+    checkpoint: Path,
+    stated: str,
+    on_cpu: bool,
+    has_bfloat16: bool,
+    taken: str,
+) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has_bfloat16)
+    assert settings(tmp_path, on_cpu=on_cpu, stated={"dtype": stated})["dtype"] == taken

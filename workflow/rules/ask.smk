@@ -34,6 +34,7 @@ def define_ask(kind):
             model=get_pattern(asked_by(kind)),
         conda:
             get_env(kind.environment)
+        threads: kind.needs.threads
         resources:
             **get_needs(kind),
         params:

@@ -56,6 +56,8 @@ class Needs:
 
     memory_mb: Callable[[Any, int], int]
     minutes: Callable[[Any, int], int]
+    #: Most cores that a job makes use of; Snakemake gives it those that there are.
+    threads: int = 1
     #: GPUs of a job; None where it needs none.
     gpus: Callable[[Any], int] | None = None
     more: Mapping[str, int] = field(default_factory=dict)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from cinorms.inference.engines.vllm.settings import VllmSettings
     from cinorms.inference.settings import EntrySettings
 
+#: Cores of a job: on a GPU for the front end that feeds it, without one for all arithmetic. Snakemake sets
+#: OMP_NUM_THREADS to it.
+THREADS = 8
 #: Gigabytes of main memory that Python, CUDA and vLLM take, whatever the model.
 BASE_GB = 12.0
 #: Gigabytes per billion parameters while the weights are read: two bytes each, and a quarter more.
@@ -70,7 +73,7 @@ ENGINE = EngineKind(
     name="vllm",
     settings=_settings,
     make=_make,
-    needs=Needs(memory_mb=memory_mb, minutes=minutes, gpus=_gpus),
+    needs=Needs(memory_mb=memory_mb, minutes=minutes, gpus=_gpus, threads=THREADS),
     identity=stated("source", "revision", "dtype", "quantisation", "trust_remote_code"),
     wraps=True,
     tuning=_tuning,

@@ -225,7 +225,7 @@ def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu
             "kv_cache_memory_bytes": CPU_CACHE,
         }
     return settings | {
-        "dtype": spec.identity.get("dtype", "auto"),
+        "dtype": _dtype(spec.identity.get("dtype", "auto"), on_cpu),
         "quantization": check_quantisation(
             read_config(folder), spec.identity.get("quantisation", "none"), spec.model
         ),
@@ -237,6 +237,15 @@ def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu
         "generation_config": "vllm",
         "disable_log_stats": True,
     }
+
+
+def _dtype(stated: str, on_cpu: bool) -> str:
+    """Return the type of the weights: "auto" takes bfloat16 even of a CPU that has no instructions for it."""
+    if stated != "auto" or not on_cpu:
+        return stated
+    import torch
+
+    return stated if torch.cpu._is_avx512_bf16_supported() else "float32"
 
 
 def import_vllm(model: str) -> tuple[Any, str, bool]:
