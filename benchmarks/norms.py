@@ -16,11 +16,12 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
 from cinorms.norms import assessment
+from cinorms.norms.thresholds import Thresholds, grid
 from cinorms.stats import agreement, bootstrap, budget, missing, reliability, survivorship
 
 MODELS, FLOWS, TEMPLATES, ORDERS = 8, 6912, 11, 3
 T_VAL, T_MAJ = [10, 30], ["plurality", 0.25, 0.5, 0.67]
-USUAL = assessment.Thresholds(10, 0.5, "strict")
+USUAL = Thresholds(10, 0.5, "strict")
 
 
 def make_answers(seed: int) -> pd.DataFrame:
@@ -65,7 +66,7 @@ def main() -> None:
         "assess, papers": lambda: assessment.assess(answers, "papers"),
         "level matrix": lambda: assessment.level_matrix(answers),
         "discarded, minority, association": lambda: (
-            survivorship.discarded(table, assessment.grid(T_VAL, T_MAJ, "strict")),
+            survivorship.discarded(table, grid(T_VAL, T_MAJ, "strict")),
             survivorship.minority(table),
             survivorship.association(table, vignettes, ["sender"], USUAL),
         ),

@@ -7,7 +7,7 @@ from typing import Any
 
 from cinorms.entries.entry import Entry
 from cinorms.entries.registry import kinds
-from cinorms.norms.assessment import Consensus, Majority, Thresholds, grid
+from cinorms.norms.thresholds import Consensus, Majority, Thresholds, grid
 from cinorms.vignettes.factors import DatasetFactors
 
 

@@ -56,7 +56,7 @@ def test_the_build_for_cpus_uses_no_gpus(tmp_path: Path) -> None:
 )
 def test_a_cpu_without_bfloat16_computes_in_float32(
     monkeypatch: pytest.MonkeyPatch,
-    checkpoint: Path,
+    tmp_path: Path,
     stated: str,
     on_cpu: bool,
     has_bfloat16: bool,

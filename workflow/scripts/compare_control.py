@@ -7,7 +7,7 @@ import pandas as pd
 from cinorms.control.compare import check_agreement, compare, summary
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds
 
 if __name__ == "__main__":
     terminal = sys.stderr

@@ -12,6 +12,7 @@ import pandas as pd
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.registry import kinds
 from cinorms.norms import assessment
+from cinorms.norms.thresholds import Thresholds
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
@@ -80,7 +81,7 @@ def make_answers(seed: int, shift: float = 0.0, valid: float = 0.9) -> pd.DataFr
 ANSWERS = {"small": make_answers(2), "large": make_answers(3, 0.6), "large-q": make_answers(4, 0.4)}
 REFUSED = {model: make_answers(5, valid=0.0) for model in MODELS}
 #: The thresholds of every entry made here.
-USUAL = assessment.Thresholds(3, 0.5, "strict")
+USUAL = Thresholds(3, 0.5, "strict")
 
 
 def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:

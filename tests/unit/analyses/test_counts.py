@@ -14,7 +14,7 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Selected
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds
 
 from ...entries import make_entry
 

@@ -12,6 +12,7 @@ from cinorms.core import tables
 from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
+from cinorms.norms.thresholds import grid
 
 from .made import ANSWERS, USUAL, VIGNETTES, entry_for, norms_of, run
 
@@ -29,7 +30,7 @@ def test_flows_are_discarded_under_every_pair_of_thresholds() -> None:
 def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_own_t_val() -> None:
     norms = norms_of(ANSWERS["small"])
     entry = entry_for("lost", ["small"], t_val=8)
-    tried = tuple(assessment.grid([3, 8], ["plurality", 0.5, 1], "strict"))
+    tried = tuple(grid([3, 8], ["plurality", 0.5, 1], "strict"))
     entry = dataclasses.replace(entry, thresholds={"small": tried[-1]}, grid=tried)
     table = filtering.lost([Selected("main", "small", norms)], entry)
     assert table[["from", "to"]].to_numpy().tolist() == [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds, grid
 
 T_MAJ = ["plurality", 0.25, 0.5, 0.67, 1.0]
 
@@ -139,7 +139,7 @@ def test_kept_returns_the_norms_that_hold():
 
 
 def test_a_grid_lists_every_pair():
-    assert assessment.grid([1, 3], ["plurality", 0.5], "strict") == [
+    assert grid([1, 3], ["plurality", 0.5], "strict") == [
         Thresholds(1, "plurality", "strict"),
         Thresholds(1, 0.5, "strict"),
         Thresholds(3, "plurality", "strict"),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.norms.assessment import Thresholds, assess
+from cinorms.norms.assessment import assess
 from cinorms.norms.privacy_bias import (
     STATUSES,
     Norm,
@@ -16,6 +16,7 @@ from cinorms.norms.privacy_bias import (
     mean_values,
     norm_values,
 )
+from cinorms.norms.thresholds import Thresholds
 from cinorms.vignettes.designs import expand, load_dataset
 
 FACTORS = {

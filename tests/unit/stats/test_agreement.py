@@ -6,7 +6,7 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import agreement
 
 

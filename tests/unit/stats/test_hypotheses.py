@@ -14,7 +14,7 @@ from scipy import stats
 from cinorms.core import tails
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds
 from cinorms.published import frames
 from cinorms.stats import hypotheses
 

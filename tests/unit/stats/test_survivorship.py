@@ -11,7 +11,7 @@ from scipy.stats import chi2_contingency
 
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Thresholds, grid
+from cinorms.norms.thresholds import Thresholds, grid
 from cinorms.published import frames
 from cinorms.stats import survivorship
 

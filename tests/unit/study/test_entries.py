@@ -9,7 +9,7 @@ import pytest
 
 from cinorms.core.validation import load_yaml
 from cinorms.entries.entry import Entry
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds
 from cinorms.study.entries import make_entry
 from cinorms.vignettes.factors import default_factors
 

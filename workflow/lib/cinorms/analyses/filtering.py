@@ -16,7 +16,7 @@ from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms, OfNorms, TVal
-from cinorms.norms.assessment import Majority
+from cinorms.norms.thresholds import Majority
 from cinorms.stats import survivorship
 
 _MEASURES = ("n_minority", "share", "variance", "deviation", "max_deviation")

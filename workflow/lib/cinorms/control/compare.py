@@ -11,7 +11,8 @@ import pandas as pd
 from cinorms.control.corpus import is_held_out, plant_exactly, probabilities
 from cinorms.core.errors import EngineError
 from cinorms.inference.engines.vllm.option_trie import split_mass
-from cinorms.norms.assessment import Thresholds, status
+from cinorms.norms.assessment import status
+from cinorms.norms.thresholds import Thresholds
 
 #: Share of the flows whose norm must be the planted one.
 LEAST_AGREEMENT = 0.95

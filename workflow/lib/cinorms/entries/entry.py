@@ -11,7 +11,7 @@ import pandas as pd
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Options
 from cinorms.entries.registry import kinds
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds
 from cinorms.vignettes.factors import DatasetFactors
 
 O = TypeVar("O", bound=Options, covariant=True)  # noqa: E741 (the name of a type)

@@ -7,48 +7,19 @@ is judged from them where it is asked, so that other thresholds never need anoth
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import scales, tables
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.norms.thresholds import Consensus, Thresholds
 
-Majority = float | Literal["plurality"]
-Consensus = Literal["strict", "papers"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
 _LEVELS = np.array(scales.LEVELS, dtype=np.float64)
 _N_LEVELS = len(scales.LEVELS)
-
-
-class Thresholds(NamedTuple):
-    """What a flow needs to hold a norm.
-
-    Attributes
-    ----------
-    t_val
-        Fewest valid answers (a flow needs one in any case).
-    t_maj
-        Majority: a share of the valid answers in (0, 1], or ``"plurality"`` for none.
-    consensus
-        How the majority is counted, and the one that the norms were assessed under (`assess`).
-
-    """
-
-    t_val: int
-    t_maj: Majority
-    consensus: Consensus
-
-
-def grid(t_vals: Iterable[int], t_majs: Iterable[Majority], consensus: Consensus) -> list[Thresholds]:
-    """Return the thresholds of every pair, those of one t_val together."""
-    return [Thresholds(v, m, consensus) for v, m in itertools.product(t_vals, t_majs)]
 
 
 def valid_levels(answers: pd.DataFrame) -> Floats:

@@ -13,7 +13,7 @@ import pandas as pd
 from cinorms.core import errors, tables, validation
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds
 
 Floats = npt.NDArray[np.float64]
 Texts = npt.NDArray[np.object_]

@@ -12,6 +12,7 @@ from cinorms import __version__
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.templates import environment
 from cinorms.norms import assessment
+from cinorms.norms.thresholds import grid
 from cinorms.report.results import Results
 from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
 
@@ -119,7 +120,7 @@ def _sensitivity(results: Results, norms: pd.DataFrame, kept: Any) -> dict[str, 
     """Return how firmly norms are held, and how many would be left under every pair of thresholds."""
     pairs = {}
     t_vals, t_majs = results.study["grid"]
-    for under in assessment.grid(t_vals, t_majs, results.study["consensus"]):
+    for under in grid(t_vals, t_majs, results.study["consensus"]):
         t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
         pairs[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
     firm = norms.loc[kept, "share"]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds
 from cinorms.report.answer_codes import AnswerCodes, encode
 
 Pair = tuple[str, str]

@@ -12,7 +12,7 @@ import pandas as pd
 from cinorms.core import scales
 from cinorms.core.errors import ConfigError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds
 
 _N_LEVELS = len(scales.LEVELS)
 

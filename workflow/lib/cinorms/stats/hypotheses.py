@@ -20,7 +20,7 @@ import pandas as pd
 from cinorms.core import scales, tails
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Thresholds
+from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import pvalues
 
 Floats = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import pandas as pd
 from cinorms.core import scales, tables
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Consensus, Majority, Thresholds
+from cinorms.norms.thresholds import Consensus, Majority, Thresholds
 
 _LEVELS = np.array(scales.LEVELS, dtype=np.float64)
 
@@ -19,7 +19,7 @@ MIN_EXPECTED = 5
 
 
 def discarded(norms: pd.DataFrame, grid: Iterable[Thresholds]) -> pd.DataFrame:
-    """Return how many flows each of the thresholds discards (Table 2), a row each (`assessment.grid`).
+    """Return how many flows each of the thresholds discards (Table 2), a row each (`thresholds.grid`).
 
     Columns: t_val, t_maj (text), flows, below_t_val, of (flows with enough valid answers), no_majority,
     tie, discarded (no_majority + tie), kept, share_discarded (discarded / of), status (``ok``,

@@ -7,7 +7,7 @@ from typing import Any
 
 from cinorms.entries.entry import Entry, Pair
 from cinorms.entries.registry import kinds
-from cinorms.norms.assessment import grid
+from cinorms.norms.thresholds import grid
 from cinorms.study.study import Study
 
 

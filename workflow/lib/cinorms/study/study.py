@@ -10,7 +10,7 @@ from typing import Any
 
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings
-from cinorms.norms.assessment import Majority, Thresholds
+from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
 from cinorms.published.releases import Release, load_release, raw_file

@@ -1,0 +1,34 @@
+"""What a flow needs to hold a norm."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+Majority = float | Literal["plurality"]
+Consensus = Literal["strict", "papers"]
+
+
+class Thresholds(NamedTuple):
+    """What a flow needs to hold a norm.
+
+    Attributes
+    ----------
+    t_val
+        Fewest valid answers (a flow needs one in any case).
+    t_maj
+        Majority: a share of the valid answers in (0, 1], or ``"plurality"`` for none.
+    consensus
+        How the majority is counted, and the one that the norms were assessed under (`assess`).
+
+    """
+
+    t_val: int
+    t_maj: Majority
+    consensus: Consensus
+
+
+def grid(t_vals: Iterable[int], t_majs: Iterable[Majority], consensus: Consensus) -> list[Thresholds]:
+    """Return the thresholds of every pair, those of one t_val together."""
+    return [Thresholds(v, m, consensus) for v, m in itertools.product(t_vals, t_majs)]
