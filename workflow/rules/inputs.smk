@@ -125,7 +125,7 @@ def get_raw_file(wildcards):
 def get_shards(arm, model):
     """Return the files of responses of one model in one arm."""
     return [
-        f"{RESULTS}/responses/{arm}/{model}/{shard}.parquet"
+        f"{RESPONSES}/{arm}/{model}/{shard}.parquet"
         for shard in shards_of(STUDY, arm, model)
     ]
 

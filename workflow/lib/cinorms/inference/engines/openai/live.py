@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -29,6 +25,7 @@ from cinorms.inference.engines.openai.endpoint import (
 from cinorms.inference.engines.openai.limiter import Closed, Limiter
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached
+from cinorms.inference.stopping import stop_in_loop
 
 #: Replies, and seconds, after which what is finished becomes a part of the journal.
 CHUNK = 1_000
@@ -123,7 +120,7 @@ class _Run:
                 asyncio.get_running_loop().call_later(GRACE, cancel)
 
             try:
-                with _told_to_end(end):
+                with stop_in_loop(end):
                     await asyncio.wait([done, *workers], return_when=asyncio.FIRST_COMPLETED)
                     if done.done():
                         cancel()
@@ -261,30 +258,3 @@ class _Run:
         self.flushed = time.monotonic()
         if rows:
             self.keep(pd.DataFrame(rows))
-
-
-@contextmanager
-def _told_to_end(end: Callable[[SystemExit], None]) -> Iterator[None]:
-    """Call ``end`` with what the job's handler of SIGTERM raises, between two steps of the running loop.
-
-    Raised wherever the signal happens to meet the program, it can be lost: in a callback, or in a library's
-    clean-up, Python prints and forgets it.
-    """
-    handler = signal.getsignal(signal.SIGTERM)
-    if not callable(handler) or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def pass_on() -> None:
-        try:
-            handler(signal.SIGTERM, None)
-        except SystemExit as leaving:
-            end(leaving)
-
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, pass_on)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)
-        signal.signal(signal.SIGTERM, handler)
