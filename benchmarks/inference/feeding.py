@@ -61,7 +61,7 @@ def by_calls(llm: Any, spec: Any, prompts: list[np.ndarray]) -> int:
 def continuously(llm: Any, spec: Any, prompts: list[np.ndarray]) -> int:
     """Ask as the engine does."""
     talks = (TextTalk(at, ids, spec, None) for at, ids in enumerate(prompts))
-    return sum(1 for _ in talk(llm, talks, IN_FLIGHT, lambda: None))
+    return sum(1 for _ in talk(llm, talks, IN_FLIGHT, lambda n_read: None))
 
 
 if __name__ == "__main__":

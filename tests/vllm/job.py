@@ -36,9 +36,9 @@ class Witness:
         self._asked = asked
         self._names: dict[str, str] = {}
 
-    def add_request(self, key: str, prompt: dict[str, Any], sampling: Any) -> None:
+    def add_request(self, key: str, prompt: dict[str, Any], sampling: Any, priority: int) -> None:
         self._names[key] = hashlib.sha256(str(prompt["prompt_token_ids"]).encode()).hexdigest()
-        self._engine.add_request(key, prompt, sampling)
+        self._engine.add_request(key, prompt, sampling, priority=priority)
 
     def step(self) -> list[Any]:
         outputs: list[Any] = self._engine.step()

@@ -20,6 +20,7 @@ from cinorms.core.errors import CinormsError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.files import inputs_of
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
+from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.planted.norms import load_planted
 from cinorms.published.releases import SEPARATOR
 from cinorms.study.entries import make_entry

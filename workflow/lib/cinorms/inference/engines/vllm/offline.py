@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from tqdm import tqdm
 
 from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
@@ -24,6 +23,7 @@ from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionT
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
 from cinorms.inference.engines.vllm.handover import Handover
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
+from cinorms.inference.engines.vllm.progress import Progress
 from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.processes import ProcessOutput
@@ -85,29 +85,26 @@ class VllmEngine:
     ) -> None:
         started = time.monotonic()
         done = len(questions.grid) - len(todo)
-        bar = tqdm(total=len(questions.grid), initial=done, unit="prompts", mininterval=2, smoothing=0.1)
-
-        def hand_over(finished: list[PromptTalk]) -> None:
-            speed = self._counts["input_tokens"] / (time.monotonic() - started)
-            bar.set_postfix_str(f"{speed:,.0f} tokens/s", refresh=False)
-            keep(self._replies(tokeniser, finished))
-
-        handover = Handover(hand_over, self._chunk)
+        progress = Progress(len(questions.grid), done)
+        handover: Handover[PromptTalk] = Handover(
+            lambda finished: keep(self._replies(tokeniser, finished)), self._chunk
+        )
         talks = self._conversations(questions, todo, prompts, trie)
         with stop_between_steps() as leave_if_told:
 
-            def between_steps() -> None:
+            def between_steps(n_read: int) -> None:
+                progress.look(n_read)
                 handover.look()
                 leave_if_told()
 
             try:
                 for conversation in talk(llm, talks, min(IN_FLIGHT, self._chunk), between_steps):
                     self._count(conversation)
-                    bar.update()
+                    progress.answered()
                     handover.add(conversation)
             finally:  # also where the job is told to stop
                 handover.flush()
-                bar.close()
+                progress.close()
         self._facts["prompts_per_second"] = round(len(todo) / (time.monotonic() - started), 1)
 
     def _conversations(
@@ -231,6 +228,7 @@ def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu
         ),
         "max_model_len": max_model_len,
         "enable_prefix_caching": True,
+        "scheduling_policy": "priority",  # `stream.talk` says which request goes first
         "seed": spec.seed,
         "trust_remote_code": bool(spec.identity.get("trust_remote_code")),
         # A checkpoint's own sampling defaults must not reach the answers unseen.

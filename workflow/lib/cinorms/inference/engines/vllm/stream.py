@@ -36,11 +36,13 @@ C = TypeVar("C", bound=Conversation)
 
 
 def talk(
-    llm: Any, conversations: Iterator[C], in_flight: int, between_steps: Callable[[], None]
+    llm: Any, conversations: Iterator[C], in_flight: int, between_steps: Callable[[int], None]
 ) -> Iterator[C]:
     """Yield each conversation when it is finished, while further ones go on.
 
     They are begun in the order given: neighbours share the beginning of their prompts, which the prefix cache needs.
+    What follows from an earlier one goes first, so that conversations of several requests end one after another and not
+    all at the end. ``between_steps`` receives how many prompts the model has read so far.
     """
     stream: _Stream[C] = _Stream(llm.llm_engine)
     more = True
@@ -50,9 +52,9 @@ def talk(
             if begun is None:
                 more = False
             else:
-                stream.add(begun, begun.first())
+                stream.begin(begun)
         yield from stream.step()
-        between_steps()
+        between_steps(stream.n_read)
 
 
 class _Stream(Generic[C]):
@@ -62,31 +64,47 @@ class _Stream(Generic[C]):
         self._engine = engine
         self._under_way: dict[str, tuple[C, Any]] = {}
         self._left: dict[int, int] = {}
-        self._n = 0
+        self._place: dict[int, int] = {}
+        self._unread: set[int] = set()
+        self._n = self._begun = 0
 
     @property
     def open(self) -> int:
         """Number of requests under way."""
         return len(self._under_way)
 
-    def add(self, conversation: C, request: Request) -> None:
-        """Hand a request to vLLM."""
+    @property
+    def n_read(self) -> int:
+        """Number of conversations whose prompt the model has read: something came back."""
+        return self._begun - len(self._unread)
+
+    def begin(self, conversation: C) -> None:
+        """Hand the first request of a conversation to vLLM."""
+        self._place[id(conversation)] = self._begun
+        self._unread.add(id(conversation))
+        self._begun += 1
+        self._add(conversation, conversation.first())
+
+    def _add(self, conversation: C, request: Request) -> None:
         key = str(self._n)
         self._n += 1
         prompt = {"type": "token", "prompt_token_ids": request.ids.tolist()}
-        self._engine.add_request(key, prompt, request.sampling)
+        place = self._place[id(conversation)]
+        self._engine.add_request(key, prompt, request.sampling, priority=place)
         self._under_way[key] = (conversation, request.about)
         self._left[id(conversation)] = self._left.get(id(conversation), 0) + 1
 
     def step(self) -> Iterator[C]:
         """Let vLLM go one step; yield the conversations that this finishes."""
         for output in self._engine.step():
+            conversation, about = self._under_way[output.request_id]
+            self._unread.discard(id(conversation))
             if not output.finished:
                 continue
-            conversation, about = self._under_way.pop(output.request_id)
+            del self._under_way[output.request_id]
             for request in conversation.take(about, output.outputs[0]):
-                self.add(conversation, request)
+                self._add(conversation, request)
             self._left[id(conversation)] -= 1
             if not self._left[id(conversation)]:
-                del self._left[id(conversation)]
+                del self._left[id(conversation)], self._place[id(conversation)]
                 yield conversation

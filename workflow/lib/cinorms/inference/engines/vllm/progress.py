@@ -1,0 +1,58 @@
+"""How far a job is, from the first seconds on: prompts read and answered, how fast, and how long it will take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tqdm import tqdm
+
+#: Seconds between two lines.
+SECONDS = 2.0
+
+
+class Progress:
+    """A bar that counts answered prompts, and says how many were read while none is answered yet."""
+
+    def __init__(self, total: int, done: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._bar = tqdm(
+            total=total, initial=done, unit="prompts", bar_format="{percentage:3.0f}%|{bar}| {desc}"
+        )
+        self._todo, self._total, self._done, self._clock = total - done, total, done, clock
+        self._started = self._shown = clock()
+        self._read = self._answered = 0
+
+    def answered(self) -> None:
+        """Count an answered prompt."""
+        self._answered += 1
+
+    def look(self, n_read: int) -> None:
+        """Show how far the job is, if it is time to; ``n_read`` prompts were read so far."""
+        self._read = n_read
+        if self._clock() - self._shown >= SECONDS:
+            self._show()
+
+    def close(self) -> None:
+        """Show the last state."""
+        self._show()
+        self._bar.close()
+
+    def text(self) -> str:
+        """Return what the bar says."""
+        seconds = self._clock() - self._started
+        parts = [
+            f"{self._done + self._answered:,}/{self._total:,} answered",
+            f"{self._done + self._read:,} read",
+        ]
+        if self._answered:
+            parts.append(f"{self._answered / max(seconds, 1e-9):,.1f} prompts/s")
+        # To read a prompt and to answer it count as one piece of work each: known before the first answer.
+        pieces, left = self._read + self._answered, 2 * self._todo - self._read - self._answered
+        if pieces and left:
+            parts.append(f"about {tqdm.format_interval(left * seconds / pieces)} left")
+        return ", ".join(parts) + f", after {tqdm.format_interval(seconds)}"
+
+    def _show(self) -> None:
+        self._shown = self._clock()
+        self._bar.n = self._done + self._answered
+        self._bar.set_description_str(self.text())
