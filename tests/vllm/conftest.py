@@ -134,3 +134,8 @@ def session(questions_of: Callable[[Spec], Questions]) -> Iterator[Session]:
     """Return engines that share one load."""
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     return Session(questions_of)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the tests with the real model kill more jobs than CI does."""
+    parser.addoption("--kills", type=int, default=1, help="jobs of the real model to kill, per readout")

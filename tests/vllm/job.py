@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 from cinorms.ask import _stop, write_shard
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
+from cinorms.inference import checkpoints
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
@@ -28,7 +30,7 @@ CHUNK = 4
 
 
 class Witness:
-    """vLLM, every prompt that it has answered written down."""
+    """vLLM, every request that it has answered written down, with the time."""
 
     def __init__(self, llm: Any, asked: Path) -> None:
         self.llm_engine = self
@@ -43,7 +45,8 @@ class Witness:
     def step(self) -> list[Any]:
         outputs: list[Any] = self._engine.step()
         with self._asked.open("a") as file:
-            file.write("".join(f"{self._names[o.request_id]}\n" for o in outputs if o.finished))
+            now = time.time()
+            file.write("".join(f"{self._names[o.request_id]} {now}\n" for o in outputs if o.finished))
         return outputs
 
 
@@ -52,7 +55,7 @@ def run(given: dict[str, Any], out: Path, llm: Any) -> None:
     start_logging(given["log"])
     signal.signal(signal.SIGTERM, _stop)
     spec = Spec.from_plain(given["spec"])
-    engine = VllmEngine(spec, TUNING, CHUNK)
+    engine = VllmEngine(spec, TUNING, given["chunk"])
     engine._load = lambda folder: llm  # type: ignore[method-assign]
     vignettes = tables.read(given["vignettes"], tables.VIGNETTES)
     variants = tables.read(given["variants"], tables.PROMPTS)
@@ -64,7 +67,8 @@ def main() -> None:
     """Load the checkpoint, then run a job for each line."""
     given = json.loads(sys.argv[1])
     spec = Spec.from_plain(given["spec"])
-    llm = VllmEngine(spec, TUNING)._load(Path(spec.identity["source"]))
+    folder = checkpoints.find(spec.identity["source"], None, spec.model)
+    llm = VllmEngine(spec, TUNING)._load(folder)
     print("loaded", flush=True)
     for line in sys.stdin:
         pid = os.fork()

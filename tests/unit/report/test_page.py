@@ -308,7 +308,9 @@ def test_the_script_never_makes_html_from_data(folder: Path) -> None:
 @pytest.mark.parametrize("planted", [True, False])
 def test_the_mark_of_planted_respondents(results: Results, planted: bool) -> None:
     one = replace(results, study={**results.study, "planted": planted})
-    assert ("Planted respondents: no model was asked." in Page(render(one, COMMAND)).text) == planted
+    assert (
+        "Planted respondents: their answers are no model's." in Page(render(one, COMMAND)).text
+    ) == planted
 
 
 def test_the_page_says_what_was_asked_when_and_at_what_cost(results: Results) -> None:
@@ -414,7 +416,7 @@ def test_a_card_counts_what_the_norms_hold(results: Results) -> None:
 def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results: Results) -> None:
     card = make_card(results, "model-a")
     text = card_markdown(card)
-    assert "Planted respondents: no model was asked." in text
+    assert "Planted respondents: their answers are no model's." in text
     assert "A flow without a norm is not neutral" in text
     assert text.count("## Flows (arm ") == 2
     assert "Mean answers less expected values: -40.00 on average over 10 flows" in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from cinorms.core.labels import NORM_LABELS
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import Results
 from cinorms.report.words import STATUSES, count, link, listed, plain, share
+from cinorms.stats.flow_dependence import DEPENDS, VERDICTS
 
 #: Valid answers that a level of a factor needs to be named as the one accepted most or least.
 ENOUGH = 30
@@ -36,23 +37,64 @@ class Finding:
 
 def findings(results: Results) -> list[Finding]:
     """Return the findings of a study, of its main arm where nothing else is said."""
-    found = [_acceptance(results), _disagreement(results), _certainty(results), _delta(results)]
-    return [finding for finding in found if finding is not None]
+    arm = results.main_arm()
+    table = _dependence_table(results, arm)
+    left_out = set() if table is None else set(table.loc[~table["verdict"].isin(DEPENDS), "model"])
+    models = [model for _, model in results.pairs(arm) if model not in left_out]
+    found = [_dependence(table, arm)]
+    if models:
+        found += [make(results, arm, models) for make in (_acceptance, _disagreement, _certainty)]
+    return [finding for finding in (*found, _delta(results)) if finding is not None]
+
+
+# --- Whose answers depend on the flow
+
+
+def _dependence_table(results: Results, arm: str) -> pd.DataFrame | None:
+    """Return the rows of an arm in the table that says whose answers depend on the flow, if there is one."""
+    for name, entry in results.study["analyses"].items():
+        if entry["kind"] == "flow_dependence" and arm in entry["arms"]:
+            table = pd.read_csv(results.tables[name])
+            return table[table["arm"] == arm]
+    return None
+
+
+def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
+    if table is None or table.empty:
+        return None
+    of = len(table)
+    depends = table[table["verdict"].isin(DEPENDS)]
+    who = "model" if of == 1 else "models"
+    text = f"The answers of {count(len(depends))} of {count(of)} {who} depend on the flow that was asked."
+    for verdict, rows in table[~table["verdict"].isin(DEPENDS)].groupby("verdict", sort=False):
+        who = listed([str(model) for model in rows["model"]])
+        text += f" {who}: {VERDICTS[str(verdict)]}."
+        for row in rows[rows["norms"] > 0].to_dict("records"):
+            text += (
+                f" {row['model']} holds a norm on {count(row['norms'])} of {count(row['flows'])} flows; with its "
+                f"answers exchanged between flows at random it would on {row['norms_exchanged']:.1f}."
+            )
+    few = [str(model) for model in table.loc[table["verdict"] == "depends_few", "model"]]
+    if few:
+        text += f" Fewer than half of the answers of {listed(few)} could be read."
+    if len(depends) < of:
+        text += " The findings below leave them out."
+    models = [str(model) for model in table["model"]][:4]
+    title, number = "Whose answers depend on the flow", f"{len(depends)} of {of}"
+    return Finding("dependence", title, number, text, link(arm, models), "all of them")
 
 
 # --- What is accepted
 
 
-def _acceptance(results: Results) -> Finding:
-    arm = results.main_arm()
+def _acceptance(results: Results, arm: str, models: Sequence[str]) -> Finding:
     title = "What is accepted"
-    levels = [level for level in _levels(results, arm) if level["valid"] >= ENOUGH]
+    levels = [level for level in _levels(results, arm, models) if level["valid"] >= ENOUGH]
     if len(levels) < 2:
         return Finding(
             "acceptance", title, "none", f"No two levels of a factor have {ENOUGH} valid answers to compare."
         )
     most, least = max(levels, key=_by_share), min(levels, key=_by_share)
-    models = [model for _, model in results.pairs(arm)]
     who = models[0] if len(models) == 1 else f"the {len(models)} models together"
     options = results.study["arms"][arm]["options"]
     text = (
@@ -61,10 +103,12 @@ def _acceptance(results: Results) -> Finding:
         f"with {_accepted(least)}. {_interval_said(most)}"
     )
     see = f"the norms by {plain(most['factor'])}"
-    return Finding("acceptance", title, _percent(most), text, link(arm, models[:4], rows=most["factor"]), see)
+    return Finding(
+        "acceptance", title, _percent(most), text, link(arm, list(models)[:4], rows=most["factor"]), see
+    )
 
 
-def _levels(results: Results, arm: str) -> list[dict[str, Any]]:
+def _levels(results: Results, arm: str, models: Sequence[str]) -> list[dict[str, Any]]:
     """Return for every level of every factor how many valid answers there are, and how many accept."""
     flows = results.flows(arm)
     names, groups = [], {}
@@ -72,7 +116,7 @@ def _levels(results: Results, arm: str) -> list[dict[str, Any]]:
         for level, part in flows.groupby(factor, observed=True):
             names.append({"factor": factor, "level": str(level)})
             groups[f"{factor}\t{level}"] = part["flow"].to_numpy(np.int64)
-    tallies = [tally(results.codes[pair], groups) for pair in results.pairs(arm)]
+    tallies = [tally(results.codes[arm, model], groups) for model in models]
     accepts = np.sum([accepting for accepting, _ in tallies], axis=0)
     valid = np.sum([answered for _, answered in tallies], axis=0)
     seed = results.study["seed"]
@@ -128,13 +172,12 @@ def interval(accepts: Any, answers: Any, seed: int) -> tuple[float, float] | Non
 # --- Where models disagree
 
 
-def _disagreement(results: Results) -> Finding:
-    arm = results.main_arm()
+def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding:
     title = "Where the models disagree"
-    held = {model: results.held(arm, model) for _, model in results.pairs(arm)}
+    held = {model: results.held(arm, model) for model in models}
     if len(held) < 2:
         return Finding(
-            "disagreement", title, "none", "One model was asked: there is no other to compare it with."
+            "disagreement", title, "none", "One model is left: there is no other to compare it with."
         )
     values = pd.DataFrame(held)
     both = values[values.notna().sum(axis=1) > 1]
@@ -145,7 +188,7 @@ def _disagreement(results: Results) -> Finding:
     spread = both.max(axis=1) - both.min(axis=1)
     opposed = (both.max(axis=1) > 0) & (both.min(axis=1) < 0)
     text = (
-        f"On {count(len(both))} of {count(len(results.norms[results.pairs(arm)[0]]))} flows at least two of "
+        f"On {count(len(both))} of {count(len(results.norms[arm, models[0]]))} flows at least two of "
         f"the {len(held)} models hold a norm. On {count(int((spread > 0).sum()))} of these "
         f"({share(int((spread > 0).sum()), len(both))}) the norms differ, and on {count(int(opposed.sum()))} "
         f"({share(int(opposed.sum()), len(both))}) one model accepts what another one rejects."
@@ -178,11 +221,10 @@ def _furthest(values: pd.DataFrame) -> tuple[str, str, str]:
 # --- How sure that is
 
 
-def _certainty(results: Results) -> Finding:
-    arm = results.main_arm()
+def _certainty(results: Results, arm: str, models: Sequence[str]) -> Finding:
     title = "How sure that is"
     sure = {}
-    for _, model in results.pairs(arm):
+    for model in models:
         kept = (results.status(arm, model) == "kept").to_numpy()
         if kept.any():
             sure[model] = float(results.norms[arm, model].loc[kept, "share"].mean())

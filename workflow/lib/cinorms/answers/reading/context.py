@@ -163,7 +163,7 @@ _WEAK = re.compile(
         r"\b(?:but|so|therefore|thus|hence|instead),?",
         r"\b(?:probably|likely|definitely|certainly|clearly|honestly|overall|people would|they'd|would)",
     )
-    + r"(?: (?:\w+ly|to be|being))?[\W_]*$"
+    + r"(?: (?:\w+ly|to be|being))?(?: (?:an?|the))?[\W_]*$"
 )
 #: Said of another case: it supports a reading, but does not contradict another answer.
 _MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)(?: \w+)?[\W_]*$")

@@ -15,8 +15,30 @@ from cinorms.core.scales import Scale
 
 #: What may stand between the words of one option: "**somewhat** acceptable", "somewhat-acceptable".
 _WITHIN = re.compile(r"(?!\s*\n\s*\n)[\s\-_*'\"~]{0,6}")
+#: Words that make another option of the one they stand before: "very strongly acceptable" is not on the scale.
+_INTENSIFIERS = frozenset(
+    [
+        "very",
+        "extremely",
+        "quite",
+        "rather",
+        "highly",
+        "too",
+        "most",
+        "more",
+        "less",
+        "fairly",
+        "pretty",
+        "incredibly",
+    ]
+)
 #: Words that keep a list of options a list.
 _LIST_WORDS = frozenset({"and", "or", "to", "nor", "through", "vs", "versus"})
+#: An item of a list that models make up: "quite acceptable", "not entirely unacceptable", also the first word of one.
+_OFF_SCALE = re.compile(
+    r"(?<=[,;/|\[\n])\s*(?:(?:not|very|quite|rather|fairly|\w+ly) ){1,3}(?:un)?acceptable(?=\s*[,;/|\]\n])"
+    r"|(?<=[\n\[,])\W*(?:very|quite|rather|fairly|\w+ly)\s*$"
+)
 _SENTENCE_END = re.compile(r"[.!?;](?=[\s\"')\]*]|$)|\n")
 
 
@@ -67,6 +89,7 @@ def _named(words: list[Token], text: str, scale: Scale) -> Iterator[tuple[int, i
             if not all(_WITHIN.fullmatch(text[a.end : b.start]) for a, b in pairwise(part)):
                 continue
             shared = unclear or _shares_a_word(words, i, i + n - 1, text, scale)
+            shared = shared or (n > 1 and _intensified(words, i, text))
             if n > 1 or not _modified(words, i, text, scale):
                 yield i, i + n - 1, None if shared else options[name]
             done = i + n
@@ -78,6 +101,13 @@ def _modified(words: list[Token], i: int, text: str, scale: Scale) -> bool:
     if i == 0 or not re.fullmatch(r"[\s\-]+", text[words[i - 1].end : words[i].start]):
         return False
     return words[i - 1].scale_word in heads_and_tails(scale)[0]
+
+
+def _intensified(words: list[Token], i: int, text: str) -> bool:
+    """Whether the option at word ``i`` follows an intensifier."""
+    if i == 0 or words[i - 1].text not in _INTENSIFIERS:
+        return False
+    return text[words[i - 1].end : words[i].start].isspace()
 
 
 def _shares_a_word(words: list[Token], first: int, last: int, text: str, scale: Scale) -> bool:
@@ -169,10 +199,11 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
 
 
 def _is_list_gap(gap: str) -> bool:
-    """Whether only list marks stand between two options: punctuation, numbering, "and", "or", "to"."""
+    """Whether only list marks stand between two options: punctuation, numbering, "and", "or", options off the scale."""
     if len(gap) > 40 or re.search(r"[.!?]\s", re.sub(r"\b(?:\w|\d+)\.", "", gap)):
         return False
-    return all(w.group() in _LIST_WORDS or only_numbering(w.group()) for w in WORD.finditer(gap))
+    marks = _OFF_SCALE.sub(" ", gap)
+    return all(w.group() in _LIST_WORDS or only_numbering(w.group()) for w in WORD.finditer(marks))
 
 
 def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Scale) -> Mention:

@@ -32,6 +32,8 @@ _DECLINES = re.compile(
         r"\bi(?: must)? refuse\b",
         r"\b(?:prefer not|rather not)\b",
         r"\bnot (?:comfortable|appropriate for me)\b",
+        # A model that repeats its own rules speaks of itself as "you".
+        r"\byou (?:can ?not|can't|are not (?:able|allowed) to) (?:rate|judge|assess|evaluate|provide an?|give an?)\b",
     )
 )
 _KNOWLEDGE = (
@@ -57,15 +59,22 @@ _NEEDS_CONTEXT = re.compile(
         r"\bwithout knowing\b",
         r"(?:\bneed to|'d need to) know\b",
         r"\b(?:could|can|would) you (?:please )?(?:provide|clarify|specify|share|give|tell)",
-        r"\bplease (?:provide|clarify|specify|share) (?:me )?(?:with )?"
-        r"(?:the (?:scenario|context|details|text)|more|further|additional|some|your)",
+        r"\bplease (?:go ahead and )?(?:provide|clarify|specify|share|state) (?:me )?(?:with )?"
+        r"(?:the (?:actual |specific )?(?:scenario|situation|context|details|text|question|request)|more|further"
+        r"|additional|some|your|it further)",
+        r"\bplease (?:go ahead and )?(?:provide|share) the\W*$",
+        r"\b(?:what(?:'s| is) your (?:question|request)|(?:how|what) can i (?:help|assist))",
     )
 )
 #: The prompt's own "(without ANY additional text)" is no wish for more.
 _PROMPT_SPEECH = re.compile(
     r"without (?:any )?(?:additional|further|extra|more) (?:text|information|explanation)"
 )
-_ASKS_BACK = re.compile(r"\W*(?:what|who|which|why|where|when)\b")
+_ASKS_BACK = re.compile(
+    r"(?:\W*|.*[,.:!\n] *)(?:what|who|which|why|where|when|how(?! acceptable)|should i|can you|could you)\b"
+    r"[^.!?\n]*\?$",
+    re.DOTALL,
+)
 _MACHINE = re.compile(
     _any(
         r"\b(?:as|being|i'm|i am|im|just) (?:just |only )?an? (?:\w+ ){0,3}?"
@@ -102,7 +111,7 @@ def wants_context(text: str) -> bool:
 
 def asks_back(text: str) -> bool:
     """Whether the text is a question for facts: "What is the purpose of the data collection?"."""
-    return text.endswith("?") and _ASKS_BACK.match(text) is not None
+    return _ASKS_BACK.match(_edges(text)) is not None
 
 
 def speaks_as_machine(text: str) -> bool:

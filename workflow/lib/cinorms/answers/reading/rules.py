@@ -144,6 +144,10 @@ _CORRECTION = re.compile(
 )
 
 
+#: Cases set side by side: "If this is for care, .. . If it is for advertising, .."
+_CASES = re.compile(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
+
+
 def final_answer(asked: AskedText) -> Verdict | None:
     r"""Take the option called the final answer: "Final answer: X", "Verdict: X", "\boxed{X}"."""
     final = [m for m in asked.candidates if m.cue == "final"]
@@ -181,7 +185,9 @@ def _begun(mention: Mention) -> bool:
 
 
 def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> bool:
-    """Whether the answer is denied elsewhere, taken back, or one of ``rivals`` is given as an answer too."""
+    """Whether the answer is denied elsewhere, taken back, one of several cases, or not the only one given."""
+    if len(_CASES.findall(asked.body)) > 1:
+        return True
     others = [m for m in rivals if m.option != answer.option]
     denied = any(m.ruled_out and m.option == answer.option for m in asked.mentions)
     taken_back = bool(others) and _CORRECTION.search(asked.body) is not None

@@ -1,0 +1,80 @@
+"""Kind on whether a model's answers depend on the flow at all, or are habits that any flow would meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+from pydantic import Field
+
+from cinorms.analyses.columns import STATUS, WHO, P
+from cinorms.analyses.shared import chosen_each, for_each
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import OfNorms
+from cinorms.norms.assessment import level_matrix
+from cinorms.stats.flow_dependence import ENOUGH_VALID, ONE_ANSWER, SIGNIFICANT, VERDICTS, dependence
+
+
+class DependenceOptions(OfNorms):
+    """Options of the test that answers depend on the flow."""
+
+    draws: int = Field(199, ge=19, le=100_000, description="Draws of the permutation test.")
+
+
+def flow_dependence(
+    selected: Sequence[Selected],
+    entry: Entry[DependenceOptions],
+    norms: Sequence[Selected],
+    vignettes: Mapping[str, pd.DataFrame],
+    prompts: Mapping[str, pd.DataFrame],
+) -> pd.DataFrame:
+    """Return, per model, how much its answers depend on the flow, and its norms next to those of exchanged answers."""
+
+    def make(one: Selected) -> pd.DataFrame:
+        asked = prompts[one.arm]
+        templates = pd.Series(asked["template_no"].to_numpy(), index=asked["variant"].astype(str))
+        thresholds = entry.thresholds[one.model]
+        found = dependence(level_matrix(one.frame), templates, thresholds, entry.seed, entry.options.draws)
+        row = {**vars(found), "verdict": found.verdict, "verdict_text": VERDICTS[found.verdict]}
+        return pd.DataFrame([row])
+
+    return for_each(chosen_each(selected, entry, vignettes), make)
+
+
+KINDS = (
+    Kind(
+        name="flow_dependence",
+        about="Whether a model's answers depend on the flow, and how many norms it would hold if they did not.",
+        options=DependenceOptions,
+        function=flow_dependence,
+        reads="answers",
+        also=("norms", "vignettes", "prompts"),
+        report_section="reliability",
+        columns=(
+            *WHO,
+            Column("flows", "Flows that were asked."),
+            Column("valid", "Share of the answers that are valid."),
+            Column("top_share", "Share of the valid answers that have the most frequent level."),
+            Column(
+                "share",
+                "Share of the variance of the valid answers that goes with the flow, beyond what answers exchanged "
+                "between flows give; 0 for none, below 0 by chance.",
+            ),
+            P,
+            Column("norms", "Flows that hold a norm."),
+            Column(
+                "norms_exchanged",
+                "Flows that would hold one on average if the valid answers of each template were exchanged between "
+                "its flows and orders.",
+            ),
+            STATUS,
+            Column(
+                "verdict",
+                f"one_answer (one level has {ONE_ANSWER:.0%} of the valid answers), no_dependence (p is not below "
+                f"{SIGNIFICANT}), depends, depends_few (valid is below {ENOUGH_VALID}), or no_answers.",
+            ),
+            Column("verdict_text", "The verdict in words."),
+        ),
+    ),
+)

@@ -1,0 +1,139 @@
+"""Whether a model's answers depend on the flow at all: its answers against the same answers dealt to flows at random.
+
+A flow can hold a norm although the model did not look at it: one that answers "strongly acceptable" whatever it is
+asked has a norm everywhere, and where few answers are valid a majority of them agrees by chance. Here the valid answers
+of each template are exchanged between its flows and answer orders. What is left of the differences between flows, and
+of the norms, is what the model would show without reading the flow.
+
+Answer orders are balanced within a flow, so that a habit of taking the first option cancels in a flow's mean, and
+does not when answers are exchanged: for such a model the test rejects less often than it may.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.core import scales, tables
+from cinorms.norms import assessment
+from cinorms.norms.thresholds import Thresholds
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+#: A model whose most frequent level has this share of its valid answers gives one answer to everything.
+ONE_ANSWER = 0.95
+#: With a smaller share of valid answers the flows and wordings that it can be read for are a selection.
+ENOUGH_VALID = 0.5
+#: p-values below this one count.
+SIGNIFICANT = 0.05
+
+_N_LEVELS = len(scales.LEVELS)
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """How much the answers depend on the flow.
+
+    ``share`` is the part of the variance of the answers that goes with the flow, beyond what exchanging gives: 0 for
+    none, 1 where the flow decides everything. ``norms`` of the flows hold a norm; ``norms_exchanged`` would on
+    average if the answers were exchanged. ``status`` is ``ok``, ``no_answers`` or ``no_variance``.
+    """
+
+    flows: int
+    valid: float
+    top_share: float
+    share: float
+    p: float
+    norms: int
+    norms_exchanged: float
+    status: str
+
+    @property
+    def verdict(self) -> str:
+        """What the numbers say in one word of `VERDICTS`."""
+        if self.status == "no_answers":
+            return "no_answers"
+        if self.top_share >= ONE_ANSWER:
+            return "one_answer"
+        if not self.p < SIGNIFICANT:
+            return "no_dependence"
+        return "depends" if self.valid >= ENOUGH_VALID else "depends_few"
+
+
+#: Every verdict with what it means.
+VERDICTS = {
+    "depends": "the answers depend on the flow",
+    "depends_few": "the answers depend on the flow, but fewer than half of them could be read",
+    "one_answer": "nearly every flow gets the same answer; norms held here are not about single flows",
+    "no_dependence": "nothing shows that the answers depend on the flow; norms held here are not about flows",
+    "no_answers": "no answer could be read",
+}
+
+#: The verdicts under which a model's norms are norms about flows.
+DEPENDS = ("depends", "depends_few")
+
+
+def dependence(
+    levels: pd.DataFrame, templates: pd.Series, thresholds: Thresholds, seed: int, draws: int
+) -> Dependence:
+    """Return how much the answers in ``levels`` (`norms.level_matrix`) depend on the flow.
+
+    ``templates`` is the template of each variant (index: variant). The p-value is that of the permutation
+    test on the variance between the flows' means, ``(1 + extreme) / (1 + draws)``; norms are counted under
+    ``thresholds``.
+    """
+    levels = levels.sort_index().reindex(sorted(levels.columns), axis=1)
+    x = levels.to_numpy()
+    flow, variant = np.nonzero(~np.isnan(x))
+    n_flows, valid = len(x), float(len(flow) / x.size) if x.size else 0.0
+    if not len(flow):
+        return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, np.nan, "no_answers")
+    level = x[flow, variant] - scales.LEVELS[0]
+    code = level.astype(np.intp)
+    counted = np.bincount(code, minlength=_N_LEVELS)
+    top_share = float(counted.max() / len(code))
+    n_valid = np.bincount(flow, minlength=n_flows)
+    norms = _norms(flow, code, n_valid, thresholds)
+    total = float(((level - level.mean()) ** 2).sum())
+    if not total:
+        return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, float(norms), "no_variance")
+    observed = _between(flow, level, n_valid)
+    template = pd.factorize(templates.reindex(levels.columns).to_numpy()[variant])[0]
+    groups = [np.flatnonzero(template == t) for t in np.unique(template)]
+    rng, between, held, dealt = np.random.default_rng(seed), np.empty(draws), np.empty(draws), code.copy()
+    for draw in range(draws):
+        for group in groups:
+            dealt[group] = code[rng.permutation(group)]
+        between[draw] = _between(flow, dealt.astype(np.float64), n_valid)
+        held[draw] = _norms(flow, dealt, n_valid, thresholds)
+    by_chance = float(between.mean())
+    return Dependence(
+        flows=n_flows,
+        valid=valid,
+        top_share=top_share,
+        share=(observed - by_chance) / (total - by_chance) if total > by_chance else np.nan,
+        # Sums of the same numbers in another order may differ in the last digits.
+        p=float((1 + (between >= observed * (1 - 1e-12)).sum()) / (1 + draws)),
+        norms=norms,
+        norms_exchanged=float(held.mean()),
+        status="ok",
+    )
+
+
+def _between(flow: Ints, level: Floats, n_valid: Ints) -> float:
+    """Return the sum of squares between the flows' means."""
+    sums = np.bincount(flow, weights=level, minlength=len(n_valid))
+    asked = n_valid > 0
+    return float((sums[asked] ** 2 / n_valid[asked]).sum() - sums.sum() ** 2 / n_valid.sum())
+
+
+def _norms(flow: Ints, code: Ints, n_valid: Ints, thresholds: Thresholds) -> int:
+    """Return how many flows hold a norm under ``thresholds``."""
+    counts = np.bincount(flow * _N_LEVELS + code, minlength=len(n_valid) * _N_LEVELS).reshape(-1, _N_LEVELS)
+    tie = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    norms = pd.DataFrame(counts, columns=tables.COUNT_COLUMNS).assign(n_valid=n_valid, tie=tie, value=0)
+    return int((assessment.status(norms, thresholds) == "kept").sum())
