@@ -37,7 +37,7 @@ _LIST_WORDS = frozenset({"and", "or", "to", "nor", "through", "vs", "versus"})
 #: An item of a list that models make up: "quite acceptable", "not entirely unacceptable", also the first word of one.
 _OFF_SCALE = re.compile(
     r"(?<=[,;/|\[\n])\s*(?:(?:not|very|quite|rather|fairly|\w+ly) ){1,3}(?:un)?acceptable(?=\s*[,;/|\]\n])"
-    r"|(?<=[\n\[,])\W*(?:very|quite|rather|fairly|\w+ly)\s*$"
+    r"|(?<=[\n\[,])[\W\d]*(?:very|quite|rather|fairly|perhaps|maybe|\w+ly)\s*$"
 )
 _SENTENCE_END = re.compile(r"[.!?;](?=[\s\"')\]*]|$)|\n")
 

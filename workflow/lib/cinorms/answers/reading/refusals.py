@@ -66,9 +66,10 @@ _NEEDS_CONTEXT = re.compile(
         r"\b(?:what(?:'s| is) your (?:question|request)|(?:how|what) can i (?:help|assist))",
     )
 )
-#: The prompt's own "(without ANY additional text)" is no wish for more.
+#: The prompt's own "(without ANY additional text)" is no wish for more, nor what a model is made for.
 _PROMPT_SPEECH = re.compile(
     r"without (?:any )?(?:additional|further|extra|more) (?:text|information|explanation)"
+    r"|\b(?:trained|designed|programmed|intended|made|here) to (?:provide|assist|offer|give)\b[^.!?\n]*"
 )
 _ASKS_BACK = re.compile(
     r"(?:\W*|.*[,.:!\n] *)(?:what|who|which|why|where|when|how(?! acceptable)|should i|can you|could you)\b"

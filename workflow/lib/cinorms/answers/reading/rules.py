@@ -73,6 +73,9 @@ def begun_list(asked: AskedText) -> Verdict | None:
         return ("truncated", None) if last.listed else None
     tail = asked.body[last.end :]
     listed = len(asked.mentions) == 1 and asked.offered == "words" and _LIST_START.match(asked.body)
+    item = re.search(r"(?:^|\n)[\W_]*$", asked.body[: last.start]) is not None and re.match(r"[\W_]*:", tail)
+    if item and len(tail.split()) <= 3 and asked.body[: last.start].strip():
+        return "truncated", None  # the first of a list that explains or rates each option
     goes_on = re.search(r"[,;/|\-\w]|\n\W", tail) is not None and _GOES_ON.fullmatch(tail) is not None
     return ("truncated", None) if goes_on or (listed and not plain(tail)) else None
 

@@ -1,0 +1,69 @@
+"""The reader on replies of a real model that were coded by hand (docs/method/answers/codebook.md)."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from cinorms.answers.reading.reader import fixed_wording, read_text
+from cinorms.core.scales import LEVELS, SCALES
+
+ACCEPT = SCALES["acceptability"]
+TABLE = Path(__file__).resolve().parents[2] / "data" / "real_replies.csv"
+
+
+def rows() -> list[dict[str, str]]:
+    """Return every coded reply with what the reader makes of it, as an option or a status."""
+    with TABLE.open(newline="", encoding="utf-8") as handle:
+        found = list(csv.DictReader(handle))
+    for row in found:
+        wording, order = fixed_wording(row["template"]), row["order"].zfill(5)
+        reading = read_text(row["text"], ACCEPT, row["finish_reason"], "words", wording, order)
+        level = reading.level
+        row["read"] = reading.status if level is None else ACCEPT.options[LEVELS.index(level)]
+    return found
+
+
+def test_a_level_is_read_where_one_was_given_and_nearly_nowhere_else() -> None:
+    found = rows()
+    assert len(found) == 800
+    given = [row for row in found if row["code"] in ACCEPT.options]
+    read = [row for row in found if row["read"] in ACCEPT.options]
+    right = [row for row in given if row["read"] == row["code"]]
+    assert not [row for row in given if row["read"] in ACCEPT.options and row["read"] != row["code"]]
+    assert len(right) >= 54, "of 62 levels that were given"
+    assert len(read) - len(right) <= 3, [row["text"] for row in read if row not in right]
+
+
+def test_two_coders_agree() -> None:
+    found = rows()
+    assert sum(row["coder_a"] == row["coder_b"] for row in found) / len(found) > 0.94
+    assert all(row["code"] in (row["coder_a"], row["coder_b"]) for row in found), "the third reading is one of theirs"
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "read"),
+    [
+        ("This scenario is somewhat unacceptable.", "stop", "somewhat unacceptable"),
+        (
+            "The extent of acceptability for this scenario is somewhat acceptable. The information is used to",
+            "length",
+            "somewhat acceptable",
+        ),
+        ("[somewhat unacceptable, neutral, somewhat acceptable, somewhat acceptable]", "stop", "ambiguous"),
+        ("This scenario is not strictly acceptable.", "stop", "nonsense"),
+        ("You're a helpful AI named SmolLM, trained to provide accurate information.", "stop", "nonsense"),
+        ("It appears to be a strongly acceptable option.", "stop", "strongly acceptable"),
+        ("Answer:\n[strongly acceptable]\n[very strongly acceptable]", "stop", "ambiguous"),
+        ("One of: [somewhat acceptable, quite acceptable, somewhat unacceptable].", "stop", "ambiguous"),
+        ("If it is for care, then it is neutral. If it is sold, then it is strongly unacceptable.", "stop", "ambiguous"),
+        ("It can be evaluated as follows:\n\n- Strongly acceptable: 10", "length", "truncated"),
+        ("You are not allowed to provide a rating.", "stop", "refusal"),
+        ("I'm ready to help. What's your question?", "stop", "needs_context"),
+    ],
+)
+def test_families_that_a_real_model_showed(text: str, finish: str, read: str) -> None:
+    found = read_text(text, ACCEPT, finish, "words", frozenset(), "01234")
+    assert (found.status if found.level is None else ACCEPT.options[LEVELS.index(found.level)]) == read

