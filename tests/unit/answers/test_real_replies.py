@@ -40,7 +40,9 @@ def test_a_level_is_read_where_one_was_given_and_nearly_nowhere_else() -> None:
 def test_two_coders_agree() -> None:
     found = rows()
     assert sum(row["coder_a"] == row["coder_b"] for row in found) / len(found) > 0.94
-    assert all(row["code"] in (row["coder_a"], row["coder_b"]) for row in found), "the third reading is one of theirs"
+    assert all(row["code"] in (row["coder_a"], row["coder_b"]) for row in found), (
+        "the third reading is one of theirs"
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,7 @@ def test_two_coders_agree() -> None:
         ("It appears to be a strongly acceptable option.", "stop", "strongly acceptable"),
         ("Answer:\n[strongly acceptable]\n[very strongly acceptable]", "stop", "ambiguous"),
         ("One of: [somewhat acceptable, quite acceptable, somewhat unacceptable].", "stop", "ambiguous"),
-        ("If it is for care, then it is neutral. If it is sold, then it is strongly unacceptable.", "stop", "ambiguous"),
+        ("If it is for care, then neutral. If it is sold, then strongly unacceptable.", "stop", "ambiguous"),
         ("It can be evaluated as follows:\n\n- Strongly acceptable: 10", "length", "truncated"),
         ("You are not allowed to provide a rating.", "stop", "refusal"),
         ("I'm ready to help. What's your question?", "stop", "needs_context"),

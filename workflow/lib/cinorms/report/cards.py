@@ -13,7 +13,7 @@ from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.templates import environment
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
-from cinorms.report.results import Results
+from cinorms.report.results import Results, dependence_table
 from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
 
 #: Flows that a card names as the ones accepted most and least.
@@ -72,6 +72,7 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
         "valid": codes.n_valid,
         "invalid": codes.invalid(),
         "flows": len(norms),
+        "dependence": _dependence(results, arm, model),
         "norms": {name: int(n) for name, n in status.value_counts().items()},
         "levels": {str(level): int((held == level).sum()) for level in range(-2, 3)},
         "by_factor": _by_factor(results, arm, held),
@@ -80,6 +81,14 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
         "sensitivity": _sensitivity(results, norms, kept),
         "delta": _delta(results, arm, model),
     }
+
+
+def _dependence(results: Results, arm: str, model: str) -> dict[str, Any] | None:
+    """Return whether the model's answers depend on the flow, where an analysis of the study says it."""
+    table = dependence_table(results, arm)
+    rows = [] if table is None else table[table["model"] == model].to_dict("records")
+    names = ("verdict", "verdict_text", "share", "p", "norms", "norms_exchanged")
+    return {name: None if pd.isna(row[name]) else row[name] for row in rows for name in names} or None
 
 
 def _by_factor(results: Results, arm: str, held: pd.Series[Any]) -> list[dict[str, Any]]:

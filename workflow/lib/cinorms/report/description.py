@@ -9,6 +9,9 @@ from cinorms.study.entries import make_entry
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
 
+#: Kinds of analyses whose tables a card reads.
+ON_CARDS = ("mean_delta", "flow_dependence")
+
 #: What a reader may know of a registry entry, beside what its engine declares as ``public`` and its note. Names of
 #: keys, limits and prices are for those who run jobs.
 PUBLIC = (
@@ -55,14 +58,14 @@ def describe_for_card(study: Study, model: str) -> dict[str, Any]:
         if model in arm["models"]
     }
     datasets = {arm["dataset"] for arm in arms.values()}
-    deltas = {name: entry for name, entry in said["analyses"].items() if entry["kind"] == "mean_delta"}
+    shown = {name: entry for name, entry in said["analyses"].items() if entry["kind"] in ON_CARDS}
     return {
         **{key: said[key] for key in ("name", "seed", "consensus", "t_maj", "grid")},
         "t_val": {model: said["t_val"][model]},
         "arms": arms,
         "datasets": {name: of for name, of in said["datasets"].items() if name in datasets},
         "models": {model: said["models"][model]},
-        "analyses": deltas,
+        "analyses": shown,
     }
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from cinorms.core import scales, tables
 from cinorms.core.labels import NORM_LABELS
 from cinorms.report.answer_codes import tally
-from cinorms.report.results import Results
+from cinorms.report.results import Results, dependence_table
 from cinorms.report.words import STATUSES, count, link, listed, plain, share
 from cinorms.stats.flow_dependence import DEPENDS, VERDICTS
 
@@ -38,7 +38,7 @@ class Finding:
 def findings(results: Results) -> list[Finding]:
     """Return the findings of a study, of its main arm where nothing else is said."""
     arm = results.main_arm()
-    table = _dependence_table(results, arm)
+    table = dependence_table(results, arm)
     left_out = set() if table is None else set(table.loc[~table["verdict"].isin(DEPENDS), "model"])
     models = [model for _, model in results.pairs(arm) if model not in left_out]
     found = [_dependence(table, arm)]
@@ -48,15 +48,6 @@ def findings(results: Results) -> list[Finding]:
 
 
 # --- Whose answers depend on the flow
-
-
-def _dependence_table(results: Results, arm: str) -> pd.DataFrame | None:
-    """Return the rows of an arm in the table that says whose answers depend on the flow, if there is one."""
-    for name, entry in results.study["analyses"].items():
-        if entry["kind"] == "flow_dependence" and arm in entry["arms"]:
-            table = pd.read_csv(results.tables[name])
-            return table[table["arm"] == arm]
-    return None
 
 
 def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:

@@ -96,6 +96,15 @@ class Results:
         return max(arms, key=lambda arm: sum(len(self.norms[pair]) for pair in self.pairs(arm)))
 
 
+def dependence_table(results: Results, arm: str) -> pd.DataFrame | None:
+    """Return the rows of an arm in the table that says whose answers depend on the flow, if there is one."""
+    for name, entry in results.study["analyses"].items():
+        if entry["kind"] == "flow_dependence" and arm in entry["arms"]:
+            table = pd.read_csv(results.tables[name])
+            return table[table["arm"] == arm]
+    return None
+
+
 def card_inputs_of(study: Mapping[str, Any], folder: str) -> dict[str, list[str]]:
     """Return the files below ``folder`` that a card is made from, by what they hold.
 

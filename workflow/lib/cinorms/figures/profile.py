@@ -1,0 +1,132 @@
+"""Kind ``profile``: what kind of respondent a model is, before anybody speaks of its norms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from cinorms.analyses.dependence import DependenceOptions, flow_dependence
+from cinorms.analyses.shared import chosen_each
+from cinorms.core.labels import model_labels
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.figures.options import FigureOptions
+from cinorms.figures.theme import Drawn, base_theme, finish, selection_said, thresholds_said
+from cinorms.stats import reliability
+
+#: The panels: how each is called, and what its stroke is.
+PANELS = {
+    "valid": "valid answers",
+    "first": "takes the option\nshown first",
+    "norms": "flows with a norm",
+    "share": "variance of answers\nthat goes with the flow",
+}
+#: One bar for everything: no panel compares models by colour.
+BAR, STROKE = "#2166ac", "#222222"
+
+
+class ProfileOptions(FigureOptions, DependenceOptions):
+    """Options of the profile."""
+
+
+def draw(
+    selected: Sequence[Selected],
+    entry: Entry[ProfileOptions],
+    norms: Sequence[Selected],
+    vignettes: Mapping[str, pd.DataFrame],
+    prompts: Mapping[str, pd.DataFrame],
+) -> Drawn:
+    """Return bars per model in four panels, and strokes where a model would be that does not read the flow."""
+    from plotnine import (
+        aes,
+        coord_flip,
+        element_blank,
+        expand_limits,
+        facet_wrap,
+        geom_col,
+        geom_errorbar,
+        geom_text,
+        ggplot,
+        labs,
+        scale_y_continuous,
+        theme,
+    )
+
+    table = flow_dependence(selected, entry, norms, vignettes, prompts)
+    frame = measures(table, chosen_each(selected, entry, vignettes))
+    order = list(dict.fromkeys(frame["who"]))[::-1]
+    frame["who"] = pd.Categorical(frame["who"], categories=order)
+    frame["panel"] = pd.Categorical(frame["panel"].map(PANELS), categories=list(PANELS.values()))
+    shown = frame[frame["value"].notna()].assign(bar=lambda f: f["value"].clip(lower=0))
+    shown["beyond"] = shown[["bar", "reference"]].max(axis=1)
+    strokes = frame[frame["reference"].notna()]
+    plot = (
+        ggplot(shown, aes("who"))
+        + geom_col(aes(y="bar"), fill=BAR, width=0.6)
+        + geom_errorbar(
+            aes(x="who", ymin="reference", ymax="reference"), data=strokes, width=0.9, size=0.9, color=STROKE
+        )
+        + geom_text(aes(y="beyond", label="text"), ha="left", nudge_y=0.03, size=8)
+        + facet_wrap("panel", nrow=1)
+        + coord_flip()
+        + scale_y_continuous(breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])
+        + expand_limits(y=1.22)
+        + base_theme()
+        + theme(panel_grid_major_y=element_blank(), panel_spacing_x=0.02)
+        + labs(x="", y="")
+    )
+    said = "; ".join(
+        f"{who}: {text}" for who, text in zip(frame["who"].unique(), table["verdict_text"], strict=True)
+    )
+    return finish(
+        plot,
+        entry,
+        (9.5, 1.9 + 0.42 * len(order)),
+        "Upright strokes: the same if the answers had nothing to do with the flow, or with the order of the options.",
+        f"By a permutation test with {entry.options.draws} draws: {said}.",
+        thresholds_said(entry),
+        selection_said(entry),
+    )
+
+
+def measures(table: pd.DataFrame, selected: Sequence[Selected]) -> pd.DataFrame:
+    """Return a row per model and panel: who, panel, value, reference (missing where there is none) and text."""
+    names = model_labels([(one.arm, one.model) for one in selected])
+    rows = []
+    for who, one, found in zip(names, selected, table.to_dict("records"), strict=True):
+        positions = reliability.position_effects(one.frame)
+        first = positions.iloc[0] if len(positions) else None
+        values = {
+            "valid": (found["valid"], None),
+            "first": (None, None) if first is None else (first["share"], first["expected"]),
+            "norms": (found["norms"] / found["flows"], found["norms_exchanged"] / found["flows"]),
+            "share": (found["share"], 0.0),
+        }
+        for panel, (value, reference) in values.items():
+            known = value is not None and pd.notna(value)
+            text = f"{value:.0%}".replace("-0%", "0%") if known else "none"
+            rows.append({"who": who, "panel": panel, "value": value, "reference": reference, "text": text})
+    return pd.DataFrame(rows).astype({"value": float, "reference": float})
+
+
+KINDS = (
+    Kind(
+        name="profile",
+        about="What kind of respondent a model is: valid answers, the first option, norms, dependence on the flow.",
+        options=ProfileOptions,
+        function=draw,
+        reads="answers",
+        also=("norms", "vignettes", "prompts"),
+        report_section="answers",
+        columns=(
+            Column("who", "The model, with its arm where there are several."),
+            Column("panel", "Which of the four shares."),
+            Column(
+                "value", "The share; of variance beyond what exchanged answers give, so it can be below 0."
+            ),
+            Column("reference", "The share if answers had nothing to do with the flow, or with the order."),
+            Column("text", "The share as text."),
+        ),
+    ),
+)
