@@ -59,6 +59,7 @@ def make_answers(levels: Sequence[Sequence[int | None]]) -> pd.DataFrame:
         variant=pd.Categorical(frame["variant"], categories=variants),
         level=frame["level"].astype("Int8"),
         status=pd.Categorical(np.where(missing, "refusal", "ok")),
+        order=pd.Categorical(np.where(frame["variant"].str.endswith("_0"), "01234", "43210")),
     )
 
 

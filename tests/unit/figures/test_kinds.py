@@ -33,6 +33,7 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
     levels = pd.array(np.resize([-2, -1, 0, 1, 2], 24), dtype="Int8")
     planted = pd.DataFrame({"flow": np.arange(24, dtype=np.int32), "level": levels})
     further = {
+        "norms": [norms_of(model, LEVELS) for model in MODELS],
         "vignettes": {"main": small_vignettes.assign(expected=1.0)},
         "prompts": {"main": small_prompts},
         "planted": {("main", model): planted for model in MODELS},

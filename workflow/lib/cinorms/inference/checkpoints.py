@@ -57,7 +57,7 @@ def identify(source: str, revision: str | None, model: str) -> str:
     ``DataError`` where it cannot be obtained.
     """
     if wheels.is_in_wheels(source):
-        return wheels.load(source).revision
+        return wheels.revision_of(source)
     if is_folder(source):
         return folder_digest(existing(source, model))
     if revision and re.fullmatch(r"[0-9a-f]{40}", revision):

