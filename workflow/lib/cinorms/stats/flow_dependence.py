@@ -92,24 +92,26 @@ def dependence(
     n_flows, valid = len(x), float(len(flow) / x.size) if x.size else 0.0
     if not len(flow):
         return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, np.nan, "no_answers")
-    level = x[flow, variant] - scales.LEVELS[0]
-    code = level.astype(np.intp)
-    counted = np.bincount(code, minlength=_N_LEVELS)
-    top_share = float(counted.max() / len(code))
-    n_valid = np.bincount(flow, minlength=n_flows)
-    norms = _norms(flow, code, n_valid, thresholds)
-    total = float(((level - level.mean()) ** 2).sum())
-    if not total:
-        return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, float(norms), "no_variance")
-    observed = _between(flow, level, n_valid)
+    # Templates one after another, so that each is a slice.
     template = pd.factorize(templates.reindex(levels.columns).to_numpy()[variant])[0]
-    groups = [np.flatnonzero(template == t) for t in np.unique(template)]
+    order = np.argsort(template, kind="stable")
+    ends = np.cumsum(np.bincount(template))
+    cell = flow[order] * _N_LEVELS
+    code = (x[flow, variant][order] - scales.LEVELS[0]).astype(np.int8)
+    counts = _counts(cell, code, n_flows)
+    of_levels = counts.sum(axis=0)
+    top_share = float(of_levels.max() / len(code))
+    norms, observed = _norms(counts, thresholds), _between(counts)
+    steps = np.arange(_N_LEVELS)
+    total = float(of_levels @ steps**2 - (of_levels @ steps) ** 2 / len(code))
+    if (of_levels > 0).sum() < 2:
+        return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, float(norms), "no_variance")
     rng, between, held, dealt = np.random.default_rng(seed), np.empty(draws), np.empty(draws), code.copy()
     for draw in range(draws):
-        for group in groups:
-            dealt[group] = code[rng.permutation(group)]
-        between[draw] = _between(flow, dealt.astype(np.float64), n_valid)
-        held[draw] = _norms(flow, dealt, n_valid, thresholds)
+        for group in map(slice, [0, *ends[:-1]], ends):
+            dealt[group] = rng.permutation(code[group])
+        exchanged = _counts(cell, dealt, n_flows)
+        between[draw], held[draw] = _between(exchanged), _norms(exchanged, thresholds)
     by_chance = float(between.mean())
     return Dependence(
         flows=n_flows,
@@ -124,16 +126,21 @@ def dependence(
     )
 
 
-def _between(flow: Ints, level: Floats, n_valid: Ints) -> float:
+def _counts(cell: Ints, code: npt.NDArray[np.int8], n_flows: int) -> Ints:
+    """Return how often each level (columns) was given to each flow (rows)."""
+    return np.bincount(cell + code, minlength=n_flows * _N_LEVELS).reshape(-1, _N_LEVELS)
+
+
+def _between(counts: Ints) -> float:
     """Return the sum of squares between the flows' means."""
-    sums = np.bincount(flow, weights=level, minlength=len(n_valid))
-    asked = n_valid > 0
-    return float((sums[asked] ** 2 / n_valid[asked]).sum() - sums.sum() ** 2 / n_valid.sum())
+    n, sums = counts.sum(axis=1), counts @ np.arange(_N_LEVELS)
+    asked = n > 0
+    return float((sums[asked] ** 2 / n[asked]).sum() - sums.sum() ** 2 / n.sum())
 
 
-def _norms(flow: Ints, code: Ints, n_valid: Ints, thresholds: Thresholds) -> int:
+def _norms(counts: Ints, thresholds: Thresholds) -> int:
     """Return how many flows hold a norm under ``thresholds``."""
-    counts = np.bincount(flow * _N_LEVELS + code, minlength=len(n_valid) * _N_LEVELS).reshape(-1, _N_LEVELS)
     tie = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    norms = pd.DataFrame(counts, columns=tables.COUNT_COLUMNS).assign(n_valid=n_valid, tie=tie, value=0)
+    norms = pd.DataFrame(counts, columns=tables.COUNT_COLUMNS)
+    norms = norms.assign(n_valid=counts.sum(axis=1), tie=tie, value=0)
     return int((assessment.status(norms, thresholds) == "kept").sum())
