@@ -25,6 +25,6 @@ def test_snakemakes_report_shows_what_a_study_made(finished: Project) -> None:
         "answer_counts",
     ):
         assert caption in text, caption
-    assert "Planted respondents: no model was asked." in text
+    assert "Planted respondents: no model gave their answers." in text
     for label in ("the whole report", "for people", "planted-gpt-4o-mini"):
         assert f'"{label}"' in text, label

@@ -41,7 +41,7 @@ def test_run_makes_every_stage(finished: Project) -> None:
     for kind in ("pdf", "png", "svg"):
         assert (results / f"figures/distribution.{kind}").stat().st_size > 5_000
     page = (results / "report/index.html").read_text(encoding="utf-8")
-    assert "Planted respondents: their answers are no model's" in page
+    assert "Planted respondents: no model gave their answers" in page
 
 
 def test_quiet_respondent_is_recovered_and_a_constant_position_comes_out_flat(finished: Project) -> None:
@@ -224,7 +224,7 @@ def test_the_papers_studies_run_on_stand_ins(project: Project, study: str) -> No
     project.run("--configfile", f"{study}.yaml")
     results = project.folder / f"results/{study}"
     page = (results / "report/index.html").read_text(encoding="utf-8")
-    assert "Planted respondents: their answers are no model's" in page
+    assert "Planted respondents: no model gave their answers" in page
     assert {path.stem for path in results.glob("figures/*.pdf")} == set(settings["figures"])
     for name in ("table1", "table2", "table3", "table4"):
         assert "Planted respondents" in (results / f"printed/{name}.html").read_text(encoding="utf-8")

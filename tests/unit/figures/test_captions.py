@@ -19,7 +19,7 @@ REPORT = Path(__file__).parents[3] / "workflow/report"
 #: A text with everything that reStructuredText would take for its own.
 SAID = (
     "Norms of *a* and tulu_2_: |x| `b`, n = 20 <flows> & 5%. " * 4
-    + "\n- Planted respondents: their answers are no model's."
+    + "\n- Planted respondents: no model gave their answers."
 )
 
 
@@ -84,12 +84,12 @@ def test_a_tables_caption_says_what_was_filtered() -> None:
     facts = {"t_val": {"a": 10, "b": 9}, "planted": True}
     entry = plain_entry("analyses", "minority", ["main"], facts, select=select)
     body = " ".join(caption("table.rst", entry, {"analysis": "gone"}, {}).split())
-    for said in ("models a, b.", "a 10, b 9", "majority of 0.5", "sender: a camera", "no model's"):
+    for said in ("models a, b.", "a 10, b 9", "majority of 0.5", "sender: a camera", "no model gave"):
         assert said in body
     quiet = plain_entry("analyses", "minority", ["main"])
     body = caption("table.rst", quiet, {"analysis": "gone"}, {})
     assert "Only flows" not in body
-    assert "no model's" not in body
+    assert "no model gave" not in body
 
 
 def test_a_printed_tables_caption_says_what_it_is_made_from() -> None:

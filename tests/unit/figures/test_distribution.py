@@ -185,5 +185,5 @@ def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_
     assert png.startswith(b"\x89PNG")
     assert len(png) > 5_000
     assert b"strongly unacceptable" in svg
-    assert b"Planted respondents: their answers are no model's." in svg
-    assert caption.decode().strip().endswith("Planted respondents: their answers are no model's.")
+    assert b"Planted respondents: no model gave their answers." in svg
+    assert caption.decode().strip().endswith("Planted respondents: no model gave their answers.")

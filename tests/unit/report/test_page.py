@@ -309,7 +309,7 @@ def test_the_script_never_makes_html_from_data(folder: Path) -> None:
 def test_the_mark_of_planted_respondents(results: Results, planted: bool) -> None:
     one = replace(results, study={**results.study, "planted": planted})
     assert (
-        "Planted respondents: their answers are no model's." in Page(render(one, COMMAND)).text
+        "Planted respondents: no model gave their answers." in Page(render(one, COMMAND)).text
     ) == planted
 
 
@@ -416,7 +416,7 @@ def test_a_card_counts_what_the_norms_hold(results: Results) -> None:
 def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results: Results) -> None:
     card = make_card(results, "model-a")
     text = card_markdown(card)
-    assert "Planted respondents: their answers are no model's." in text
+    assert "Planted respondents: no model gave their answers." in text
     assert "A flow without a norm is not neutral" in text
     assert text.count("## Flows (arm ") == 2
     assert "Mean answers less expected values: -40.00 on average over 10 flows" in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 #: What every table, figure and page says that rests on planted respondents.
-PLANTED_MARK = "Planted respondents: their answers are no model's."
+PLANTED_MARK = "Planted respondents: no model gave their answers."
 #: What a regression of several models or arms has in the column of the one it is not of.
 POOLED = "pooled"
 #: A flow on which the model holds no norm, and why.

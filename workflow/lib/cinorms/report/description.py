@@ -58,7 +58,11 @@ def describe_for_card(study: Study, model: str) -> dict[str, Any]:
         if model in arm["models"]
     }
     datasets = {arm["dataset"] for arm in arms.values()}
-    shown = {name: entry for name, entry in said["analyses"].items() if entry["kind"] in ON_CARDS}
+    shown = {
+        name: {**entry, "models": [model]}
+        for name, entry in said["analyses"].items()
+        if entry["kind"] in ON_CARDS and model in entry["models"]
+    }
     return {
         **{key: said[key] for key in ("name", "seed", "consensus", "t_maj", "grid")},
         "t_val": {model: said["t_val"][model]},
