@@ -308,9 +308,7 @@ def test_the_script_never_makes_html_from_data(folder: Path) -> None:
 @pytest.mark.parametrize("planted", [True, False])
 def test_the_mark_of_planted_respondents(results: Results, planted: bool) -> None:
     one = replace(results, study={**results.study, "planted": planted})
-    assert (
-        "Planted respondents: no model gave their answers." in Page(render(one, COMMAND)).text
-    ) == planted
+    assert ("Planted respondents: no model gave their answers." in Page(render(one, COMMAND)).text) == planted
 
 
 def test_the_page_says_what_was_asked_when_and_at_what_cost(results: Results) -> None:
