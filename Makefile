@@ -20,7 +20,9 @@ else
 $(error SIZE=$(SIZE) is not known; allowed: full, small)
 endif
 # One model on a GPU at a time: here nobody shares GPUs out, as a cluster does.
-SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
+# Snakemake reads the file first and may answer with a traceback.
+READ = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.readable
+SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(BIN)/snakemake --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
 
 .PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference lock clean
 
@@ -72,7 +74,8 @@ control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it by 
 	@$(BIN)/snakemake --cores $(CORES) --resources gpu=1 --configfile config/control.yaml $(ARGS) -- control
 
 real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on PyPI (CONFIG=config/real-pair.yaml for two)
-	@$(BIN)/snakemake --cores $(CORES) --resources gpu=1 --configfile $(or $(STUDY),config/real.yaml) --quiet rules reason host $(ARGS)
+	@$(READ) $(or $(STUDY),config/real.yaml) && \
+	  $(BIN)/snakemake --cores $(CORES) --resources gpu=1 --configfile $(or $(STUDY),config/real.yaml) --quiet rules reason host $(ARGS)
 
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and note their commits (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch

@@ -278,3 +278,34 @@ def test_every_default_has_a_comment() -> None:
         _, colon, value = line.partition(": ")
         if colon and value and not line.startswith("#"):
             assert "#" in value, f"no comment: {line}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1:30", "line 1, column 4: 1:30 is no plain number"),
+        ("a: 1:30.5", "1:30.5 is no plain number"),
+        ("a: 010", "010 is no plain number"),
+        ("a: 1_000", "1_000 is no plain number"),
+        ("a: " + "9" * 5000, "is no plain number"),
+        ("a: 2026-13-45", "YAML reads 2026-13-45 as a date; put it in quotes"),
+        ("[" * 5000 + "]" * 5000, "nested too deeply"),
+        ("a: &a [*a]", "an anchor .* holds itself"),
+        ("&a {b: *a}", "an anchor .* holds itself"),
+        (
+            "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40)),
+            "1,000,000 values",
+        ),
+    ],
+)
+def test_what_yaml_would_take_and_nobody_means(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        load_yaml(path)
+
+
+def test_plain_yaml_is_read_as_ever(tmp_path: Path) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text("{a: 1, b: -2.5, c: 0, d: 0x10, e: '1:30', f: &x [1], g: *x}", encoding="utf-8")
+    assert load_yaml(path) == {"a": 1, "b": -2.5, "c": 0, "d": 16, "e": "1:30", "f": [1], "g": [1]}

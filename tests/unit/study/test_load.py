@@ -58,7 +58,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an empty file": (None, "the whole file: null was given, a mapping of keys to values is needed"),
     "a list for a study": ([1], "the whole file: [1] was given, a mapping of keys to values is needed"),
-    "out of range": ({"seed": -1}, "seed: -1 was given; allowed: at least 0"),
+    "out of range": ({"seed": -1}, f"seed: -1 was given; allowed: at least 0, at most {2**63 - 1}"),
     "out of a range with two ends": (
         arm(temperature=3),
         "arms.main.temperature: 3 was given; allowed: at least 0, at most 2",
@@ -86,7 +86,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "half a template": (
         arm(templates=2.5),
-        "arms.main.templates: 2.5 was given; allowed: a whole number (at least 1) or all",
+        "arms.main.templates: 2.5 was given; allowed: a whole number (at least 1, at most 10000) or all",
     ),
     "a model given twice": (
         {"models": ["planted-uniform", "planted-uniform"]},

@@ -54,7 +54,7 @@ _TEXTS = names(FACTOR, LEVEL, BASELINE)
 class MeansOptions(Resamples, Factors, OfFlows):
     """Options of marginal means."""
 
-    draws: int = Field(2000, ge=100, description="Draws of the bootstrap.")
+    draws: int = Field(2000, ge=100, le=1_000_000, description="Draws of the bootstrap.")
 
 
 class EffectsOptions(Baselines, MeansOptions):

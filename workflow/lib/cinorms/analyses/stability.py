@@ -23,19 +23,19 @@ KS = (1, 2, 3, 5, 9, 15, 22, 33, 55)
 #: A norm that comes out the same in fewer draws of the wordings is called unstable.
 STABLE = 0.95
 
-Counts = Annotated[Distinct[Annotated[int, Field(ge=1)]], Field(min_length=1)]
+Counts = Annotated[Distinct[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
 
 
 class StabilityOptions(OfNorms):
     """Options of norms under other wordings."""
 
-    draws: int = Field(1000, ge=100, description="Draws of the bootstrap.")
+    draws: int = Field(1000, ge=100, le=1_000_000, description="Draws of the bootstrap.")
 
 
 class NeededOptions(OfArms):
     """Options of how many variants are needed."""
 
-    target_se: Annotated[Distinct[Annotated[Number, Field(gt=0)]], Field(min_length=1)] = Field(
+    target_se: Annotated[Distinct[Annotated[Number, Field(gt=0, le=4)]], Field(min_length=1)] = Field(
         (0.1, 0.2, 0.3), description="Standard errors of a flow's mean to reach, in levels."
     )
 

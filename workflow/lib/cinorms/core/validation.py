@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,12 @@ TYPES = {
 }
 
 
+#: Most values of a file, aliases written out: the largest here has some thousands.
+MOST_VALUES = 1_000_000
+#: Longest number, in characters.
+MOST_DIGITS = 30
+
+
 def load_yaml(path: str | Path) -> Any:
     """Read a YAML file; a syntax error or a repeated key names the file and the line."""
     path = Path(path)
@@ -33,21 +40,75 @@ def load_yaml(path: str | Path) -> Any:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise ConfigError(f"{path}: cannot be read ({reason})") from None
     try:
-        return yaml.load(text, Loader=_FastLoader)
-    except yaml.YAMLError:
-        pass  # the other loader says better what is wrong
-    try:
-        return yaml.load(text, Loader=_Loader)
+        document = _parsed(text)
+        _size(document, {})
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "an unknown line"
         raise ConfigError(f"{path}: not valid YAML at {where}: {error.problem}") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise ConfigError(
+            f"{path}: its lists and mappings are nested too deeply, or an anchor (&) holds itself; "
+            "write the file without that"
+        ) from None
+    except OverflowError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return document
 
 
-class _UniqueKeys(SafeConstructor):
-    """Refuses a key given twice: YAML would keep the last and say nothing."""
+def _parsed(text: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_FastLoader)
+    except yaml.YAMLError:
+        return yaml.load(text, Loader=_Loader)  # says better what is wrong
+
+
+def _size(node: Any, known: dict[int, int]) -> int:
+    """Return how many values ``node`` holds, those of an alias wherever it stands.
+
+    Raises ``OverflowError`` beyond `MOST_VALUES`, ``RecursionError`` for what holds itself.
+    """
+    if not isinstance(node, dict | list):
+        return 1
+    if known.get(id(node)) == 0:
+        raise RecursionError
+    if id(node) not in known:
+        known[id(node)] = 0  # under way
+        inside = node.values() if isinstance(node, dict) else node
+        known[id(node)] = 1 + sum(_size(each, known) for each in inside)
+    if known[id(node)] > MOST_VALUES:
+        raise OverflowError(
+            f"its aliases (*) stand for more than {MOST_VALUES:,} values; write them out or fewer"
+        )
+    return known[id(node)]
+
+
+class _PlainYaml(SafeConstructor):
+    """YAML without its surprises: a key given twice, numbers to base 60 or 8, dates."""
+
+    def construct_plain_number(self, node: yaml.ScalarNode) -> Any:
+        """Return a number that everybody reads as YAML does; refuse ``1:30`` (90), ``010`` (8) and ``1_000``."""
+        whole = node.tag.endswith(":int")
+        text = str(node.value)
+        if (
+            ":" in text
+            or "_" in text
+            or (whole and re.fullmatch(r"[-+]?0[0-9]+", text))
+            or len(text) > MOST_DIGITS
+        ):
+            raise yaml.MarkedYAMLError(
+                problem=f"{text[:40]} is no plain number; write it in decimal digits, or as text in quotes",
+                problem_mark=node.start_mark,
+            )
+        return self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
+
+    def construct_date(self, node: yaml.ScalarNode) -> Any:
+        """Refuse a date: Snakemake reads study files too, and an impossible one stops it."""
+        raise yaml.MarkedYAMLError(
+            problem=f"YAML reads {node.value} as a date; put it in quotes", problem_mark=node.start_mark
+        )
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -67,11 +128,16 @@ class _UniqueKeys(SafeConstructor):
         return super().construct_mapping(node, deep)
 
 
-class _Loader(_UniqueKeys, yaml.SafeLoader):
+for _tag in ("int", "float"):
+    _PlainYaml.add_constructor(f"tag:yaml.org,2002:{_tag}", _PlainYaml.construct_plain_number)
+_PlainYaml.add_constructor("tag:yaml.org,2002:timestamp", _PlainYaml.construct_date)
+
+
+class _Loader(_PlainYaml, yaml.SafeLoader):
     """Reads YAML in Python."""
 
 
-class _FastLoader(_UniqueKeys, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class _FastLoader(_PlainYaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Reads YAML in C, ten times as fast: Snakemake reads the study and its schemas anew in every job."""
 
 
@@ -112,7 +178,7 @@ def load_schema(path: Path) -> Any:
 @cache
 def _validator() -> Any:
     """Return a class of validators that takes whole and finite numbers as Python does."""
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator, ValidationError
     from jsonschema.validators import extend
 
     def is_whole(_: object, value: object) -> bool:  # JSON Schema takes 3.0 for one, range() does not
@@ -121,8 +187,14 @@ def _validator() -> Any:
     def is_number(_: object, value: object) -> bool:  # YAML has .nan, which no bound refuses, and .inf
         return is_whole(_, value) or (isinstance(value, float) and math.isfinite(value))
 
+    def check_pattern(_: object, pattern: str, value: object, schema: Any) -> Iterator[ValidationError]:
+        # Python's $ also fits before a line break at the end.
+        fits = isinstance(value, str) and re.search(pattern, value) and not value.endswith("\n")
+        if isinstance(value, str) and not fits:
+            yield ValidationError(f"{value!r} does not match {pattern!r}")
+
     types = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": is_whole, "number": is_number})
-    return extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
+    return extend(Draft202012Validator, {"pattern": check_pattern}, type_checker=types)  # type: ignore[no-untyped-call]
 
 
 def _check_keys_are_text(document: Any, file: str, key: str) -> None:

@@ -18,7 +18,7 @@ Names = Annotated[Distinct[str], Field(min_length=1)]
 #: Factor -> levels of it to keep.
 Select = Mapping[str, Annotated[Names, Field(description="Levels of this factor to keep.")]]
 #: A number of valid answers, and a share of them that must agree.
-TVal = Annotated[int, Field(ge=0)]
+TVal = Annotated[int, Field(ge=0, le=1_000_000)]
 TMaj = Annotated[Number, Field(gt=0, le=1)] | Literal["plurality"]
 
 

@@ -57,7 +57,7 @@ class CoefficientsOptions(FigureOptions, OfArms):
         None, description="Models whose terms are shown; all of the table where left out."
     )
     first: LeftOut[int] = Field(
-        None, ge=1, description="Take only the first so many of the models, however many there are."
+        None, ge=1, le=1000, description="Take only the first so many of the models, however many there are."
     )
     table: str = Field(description=f"Name of an analysis of kind {', '.join(TABLES[:-1])} or {TABLES[-1]}.")
     factors: LeftOut[Names] = Field(

@@ -13,13 +13,13 @@ class Rates(Value):
     """What a run costs, for `make plan`. Estimates; say where they come from in a comment."""
 
     tokens_per_second: LeftOut[Number] = Field(
-        default=None, gt=0, description="Prompt tokens that one copy answers per second on one GPU."
+        default=None, gt=0, le=10**9, description="Prompt tokens that one copy answers per second on one GPU."
     )
     usd_per_million_input: LeftOut[Number] = Field(
-        default=None, ge=0, description="Dollars per million input tokens."
+        default=None, ge=0, le=100_000, description="Dollars per million input tokens."
     )
     usd_per_million_output: LeftOut[Number] = Field(
-        default=None, ge=0, description="Dollars per million output tokens."
+        default=None, ge=0, le=100_000, description="Dollars per million output tokens."
     )
     batch_discount: LeftOut[Number] = Field(
         default=None, ge=0, le=1, description="Share of the price that the Batch API takes off."
@@ -34,7 +34,10 @@ class EntrySettings(Value):
         description="Models of one family share their training data (tulu-2, llama-3.1, ...)."
     )
     capacity: Number | None = Field(
-        default=None, gt=0, description="Parameters in billions; null where it is not published."
+        default=None,
+        gt=0,
+        le=1_000_000,
+        description="Parameters in billions; null where it is not published.",
     )
     alignment: LeftOut[Literal["none", "dpo", "rlhf"]] = Field(
         default=None, description="How the model was aligned with preferences."
@@ -45,11 +48,15 @@ class EntrySettings(Value):
     dtype: LeftOut[Literal["auto", "bfloat16", "float16", "float32"]] = Field(
         default=None, description="Type of the weights in memory."
     )
-    gpus: int = Field(default=0, ge=0, description="GPUs that one copy of the model needs (tensor parallel).")
+    gpus: int = Field(
+        default=0, ge=0, le=1024, description="GPUs that one copy of the model needs (tensor parallel)."
+    )
     paper_layout: Literal["single", "instruction_in_system"] = Field(
         default="single", description="How the papers laid out this model's messages."
     )
-    shards: int = Field(default=1, ge=1, description="Jobs that an arm of this model is split into.")
+    shards: int = Field(
+        default=1, ge=1, le=100_000, description="Jobs that an arm of this model is split into."
+    )
     rates: Rates = Field(default=Rates(), description=str(Rates.__doc__))
     stand_in: LeftOut[str] = Field(
         default=None, description="Planted model that answers in this one's place under `engine: planted`."

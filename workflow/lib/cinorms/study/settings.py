@@ -69,7 +69,7 @@ class PlanSettings(Settings):
         "says how many variants are enough. Null for none."
     )
     target_se: Number = Field(
-        gt=0, description="Wanted standard error of a flow's mean over variants, in levels."
+        gt=0, le=4, description="Wanted standard error of a flow's mean over variants, in levels."
     )
 
 
@@ -107,16 +107,16 @@ class ArmDefaults(Settings):
         "two parts of the model's source in models.yaml. Else null."
     )
     select: Select = Field(description="Factor -> list of its levels; flows with other levels are left out.")
-    templates: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+    templates: Annotated[int, Field(ge=1, le=10_000)] | Literal["all"] = Field(
         description="How many templates of the prompt set are used, from the first (the original) on; 'all' for "
         "all."
     )
     templates_for: Mapping[
-        str, Annotated[int, Field(ge=1, description="Number of templates for this model.")]
+        str, Annotated[int, Field(ge=1, le=10_000, description="Number of templates for this model.")]
     ] = Field(description="How many templates single models are asked, by model.")
     orders: Orders = Field(description="In which orders the answer options are shown.")
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature; 0 takes the likeliest token.")
-    max_tokens: int = Field(ge=1, description="Longest answer, in tokens.")
+    max_tokens: int = Field(ge=1, le=1_000_000, description="Longest answer, in tokens.")
     readout: Literal["text", "options"] = Field(
         description="text: the model writes an answer; options: the probability of each option is read."
     )
@@ -200,7 +200,9 @@ class StudySettings(Settings):
         description="Name of the study; everything it makes goes to results/{study}. Lower-case letters, digits, "
         "'-' and '_'.",
     )
-    seed: int = Field(ge=0, description="Whole number that every random draw of the study starts from.")
+    seed: int = Field(
+        ge=0, le=2**63 - 1, description="Whole number that every random draw of the study starts from."
+    )
     mirror: str | None = Field(
         description="Folder with local copies of data files, used instead of downloading; CINORMS_MIRROR "
         "overrides it."
@@ -223,6 +225,7 @@ class StudySettings(Settings):
     )
     max_cost_usd: Number | None = Field(
         gt=0,
+        le=10_000_000,
         description="Dollars that the study may spend at paid APIs; asking stops before it is passed. Null for no "
         "cap. Changes no response.",
     )

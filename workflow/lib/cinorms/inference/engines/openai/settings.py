@@ -17,7 +17,10 @@ class Reasoning(Value):
         default=None, description="How long it reasons; the model's own default where left out."
     )
     extra_tokens: int = Field(
-        default=0, ge=0, description="Tokens that reasoning may take, on top of the arm's max_tokens."
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Tokens that reasoning may take, on top of the arm's max_tokens.",
     )
 
 
@@ -27,19 +30,26 @@ class Limits(Value):
     concurrency: int = Field(
         default=64,
         ge=1,
+        le=10_000,
         description="Requests under way at once, at most. It starts lower and adapts.",
     )
-    requests_per_minute: LeftOut[Number] = Field(default=None, gt=0, description="Requests per minute.")
+    requests_per_minute: LeftOut[Number] = Field(
+        default=None, gt=0, le=10**9, description="Requests per minute."
+    )
     tokens_per_minute: LeftOut[Number] = Field(
-        default=None, gt=0, description="Tokens per minute, the longest possible answers included."
+        default=None, gt=0, le=10**12, description="Tokens per minute, the longest possible answers included."
     )
     enqueued_tokens: LeftOut[Number] = Field(
         default=None,
         gt=0,
+        le=10**12,
         description="Input tokens that the account may have in unfinished batches of this model.",
     )
     timeout: Number = Field(
-        default=120.0, gt=0, description="Seconds after which a request is given up and sent again."
+        default=120.0,
+        gt=0,
+        le=86_400,
+        description="Seconds after which a request is given up and sent again.",
     )
 
 

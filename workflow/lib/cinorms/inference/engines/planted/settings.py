@@ -10,7 +10,7 @@ from cinorms.core.schema import LeftOut, Number, Value
 from cinorms.inference.settings import EntrySettings
 from cinorms.planted.respondents import Respondent
 
-Weight = Annotated[Number, Field(ge=0)]
+Weight = Annotated[Number, Field(ge=0, le=1000)]
 
 
 class Invalid(Value):
@@ -29,21 +29,27 @@ class Planted(Value):
 
     norms: LeftOut[str] = Field(default=None, description="Coefficients, by file name in resources/planted.")
     shift: Number = Field(
-        default=Respondent.shift, description="Added to the acceptability of every flow, in logits."
+        default=Respondent.shift,
+        ge=-100,
+        le=100,
+        description="Added to the acceptability of every flow, in logits.",
     )
     scale: Number = Field(
         default=Respondent.scale,
         ge=0,
+        le=100,
         description="Multiplies all coefficients; below 1 the respondent tells flows apart less.",
     )
     template_sd: Number = Field(
         default=Respondent.template_sd,
         ge=0,
+        le=100,
         description="Standard deviation of the effects of the templates, in logits.",
     )
     noise: Number = Field(
         default=Respondent.noise,
         ge=0,
+        le=100,
         description="Scale of the logistic noise of single answers, in logits.",
     )
     position_share: Number = Field(

@@ -10,8 +10,12 @@ from cinorms.inference.settings import ServedSettings
 class VllmSettings(ServedSettings):
     """A checkpoint that vLLM loads."""
 
-    gpus: int = Field(default=1, ge=0, description="GPUs that one copy of the model needs (tensor parallel).")
-    max_model_len: int = Field(default=512, ge=64, description="Longest prompt plus answer, in tokens.")
+    gpus: int = Field(
+        default=1, ge=0, le=1024, description="GPUs that one copy of the model needs (tensor parallel)."
+    )
+    max_model_len: int = Field(
+        default=512, ge=64, le=100_000_000, description="Longest prompt plus answer, in tokens."
+    )
     trust_remote_code: bool = Field(
         default=False,
         description="Whether code from the model's repository may run. "

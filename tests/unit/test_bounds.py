@@ -1,0 +1,63 @@
+"""Every number of a study, a registry and an entry has both bounds, and names have no line break at their end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.schema import schema_of
+from cinorms.core.validation import check
+from cinorms.entries.registry import kinds
+from cinorms.inference.model_entry import entries_schema
+from cinorms.study.settings import StudySettings
+
+SCHEMAS = {
+    "study": schema_of(StudySettings),
+    "models": entries_schema(),
+    **{
+        f"{section}.{name}": kind.options.schema_for(name, "")
+        for section in ("analyses", "figures", "printed")
+        for name, kind in kinds(section).items()
+    },
+}
+
+
+def numbers(schema: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every part of a schema that takes a number, with where it is."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from numbers(each, path)
+    elif isinstance(schema, dict):
+        types = schema.get("type")
+        types = types if isinstance(types, list) else [types]
+        # A level can be a number, and an expected value's place on an axis: they are names, not amounts.
+        if {"integer", "number"} & set(types) and "string" not in types and "embedding" not in path:
+            yield path, schema
+        for key, value in schema.items():
+            yield from numbers(value, f"{path}.{key}")
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_number_has_both_bounds(name: str) -> None:
+    for path, schema in numbers(SCHEMAS[name], name):
+        assert {"minimum", "exclusiveMinimum"} & set(schema), path
+        assert {"maximum", "exclusiveMaximum"} & set(schema), path
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"norms": {"t_val": 10**30}}, "norms.t_val: .*at most"),
+        ({"seed": 10**30}, "seed: .*at most"),
+        ({"study": "demo\n"}, "study: "),
+        ({"arms": {"main\n": {"dataset": "iot", "prompts": "chatgpt"}}}, "arms"),
+        ({"norms": {"t_val": 3.0}}, "norms.t_val: 3.0 was given"),
+        ({"seed": True}, "seed: True was given"),
+    ],
+)
+def test_what_is_out_of_bounds_is_one_message(document: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        check(document, SCHEMAS["study"], "my.yaml")
