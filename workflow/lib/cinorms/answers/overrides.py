@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from cinorms.answers.distinct import categories, text_hash
-from cinorms.answers.review import undo_defusing
+from cinorms.core.csv_files import undo_defusing
+from cinorms.core.csv_header import check_header
 from cinorms.core.errors import DataError
 from cinorms.core.scales import LEVELS
 from cinorms.core.tables import ANSWER_STATUSES
@@ -28,6 +29,7 @@ def load_overrides(path: str | Path) -> pd.DataFrame:
     status, note; a line with a level has the status ok. DataError names the file, the line, what was given
     and what is allowed.
     """
+    check_header(path)
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as handle:
             reader = csv.DictReader(handle, strict=True)

@@ -128,17 +128,20 @@ class _PlainYaml(SafeConstructor):
         return super().construct_mapping(node, deep)
 
 
-for _tag in ("int", "float"):
-    _PlainYaml.add_constructor(f"tag:yaml.org,2002:{_tag}", _PlainYaml.construct_plain_number)
-_PlainYaml.add_constructor("tag:yaml.org,2002:timestamp", _PlainYaml.construct_date)
-
-
 class _Loader(_PlainYaml, yaml.SafeLoader):
     """Reads YAML in Python."""
 
 
 class _FastLoader(_PlainYaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Reads YAML in C, ten times as fast: Snakemake reads the study and its schemas anew in every job."""
+
+
+for _loader in (_Loader, _FastLoader):
+    for _tag in ("int", "float"):
+        yaml.add_constructor(
+            f"tag:yaml.org,2002:{_tag}", lambda reader, node: reader.construct_plain_number(node), _loader
+        )
+    yaml.add_constructor("tag:yaml.org,2002:timestamp", lambda reader, node: reader.construct_date(node), _loader)
 
 
 def check(document: Any, schema: Mapping[str, Any] | Path, file: str, prefix: str = "") -> None:

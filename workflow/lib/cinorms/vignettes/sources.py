@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from cinorms.core.csv_header import check_header
 from cinorms.core.errors import DataError
 from cinorms.vignettes.designs import Columns, Dataset, Design, expand, factor_columns
 from cinorms.vignettes.source_files import get
@@ -45,6 +46,7 @@ def read_vignettes(
 
 
 def _read_csv(path: Path, columns: Columns) -> pd.DataFrame:
+    check_header(path)
     try:
         raw = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
