@@ -84,7 +84,7 @@ class Study:
 
 @pytest.mark.slow
 def test_a_study_behind_an_api(tmp_path: Path, endpoint: Endpoint) -> None:
-    study = Study(tmp_path / "project", endpoint)
+    study = Study(tmp_path / "it's a project", endpoint)
     printed = study.run()
     n = 9 * 12 * 2
     assert sum(endpoint.asked.values()) == len(endpoint.asked) == n
@@ -136,6 +136,6 @@ def test_a_failure_reaches_the_terminal_as_one_message(tmp_path: Path, endpoint:
     endpoint.fault = lambda number, body: Fault(
         404, "model_not_found", "The model `gpt-planted` does not exist"
     )
-    printed = Study(tmp_path / "project", endpoint).run(code=1)
+    printed = Study(tmp_path / "it's a project", endpoint).run(code=1)
     assert "it may have been retired" in printed
     assert "Traceback" not in printed

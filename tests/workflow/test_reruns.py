@@ -100,6 +100,17 @@ def test_nothing_re_runs_where_a_module_or_a_rule_is_only_touched(finished: Proj
     assert planned(finished) == {}
 
 
+def test_a_shard_that_somebody_deleted_is_asked_again(finished: Project) -> None:
+    (shard,) = (finished.folder / "results/tiny/responses/main/planted-gpt-4o-mini").glob("*.parquet")
+    away = shard.with_suffix(".away")
+    shard.rename(away)
+    try:
+        assert planned(finished)["ask_planted"] == 1
+    finally:
+        away.rename(shard)
+    assert planned(finished) == {}
+
+
 # --- A change of the study
 
 

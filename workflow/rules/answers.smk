@@ -1,6 +1,6 @@
 """Answers: the level of the scale is read out of every response.
 
-Inputs: responses (all shards of a model in an arm), prompts, and the study's overrides.csv where it names one
+Inputs: responses (all shards of a model in an arm), vignettes, prompts, and the study's overrides.csv where it names one
 Outputs: results/{study}/answers/{arm}/{model}.parquet,
          results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first)
 """
@@ -9,6 +9,7 @@ Outputs: results/{study}/answers/{arm}/{model}.parquet,
 rule read_answers:
     input:
         responses=get_responses,
+        vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
         overrides=get_overrides,
     output:
@@ -27,6 +28,7 @@ rule read_answers:
         runtime=10,
     params:
         scale=get_scale,
+        asked=get_asked_spec,
         code=code_of("read_answers"),
     script:
         "../scripts/read_answers.py"

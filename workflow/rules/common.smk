@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ LIBRARY = (
 )
 sys.path.insert(0, str(LIBRARY))
 shell.prefix(
-    f"set -euo pipefail; export PYTHONPATH='{LIBRARY}'${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
+    f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(LIBRARY))}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
 )
 
 from snakemake.settings.types import DeploymentMethod

@@ -60,6 +60,12 @@ def get_whole_spec(wildcards):
     return make_spec(STUDY, wildcards.arm, wildcards.model, "1-of-1").as_plain()
 
 
+def get_asked_spec(wildcards):
+    """Return the spec of a model in an arm that asks it; None where its responses come from a file."""
+    asks = STUDY.arms[wildcards.arm].source == "model"
+    return get_whole_spec(wildcards) if asks else None
+
+
 def get_tuning(wildcards, output):
     """Return how a model is reached and paid. Taking `output` keeps a change of it from running a job again."""
     asked = (wildcards.arm, wildcards.model, wildcards.shard)

@@ -3,8 +3,7 @@
 import sys
 from pathlib import Path
 
-import pandas as pd
-
+from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError
 from cinorms.core.logs import start_logging
 from cinorms.replication.comparison import mismatch_text, mismatches, summary_text
@@ -12,7 +11,7 @@ from cinorms.replication.comparison import mismatch_text, mismatches, summary_te
 if __name__ == "__main__":
     terminal = sys.stdout
     start_logging(snakemake.log[0])
-    comparison = pd.read_csv(snakemake.input.comparison, dtype="str", keep_default_na=False)
+    comparison = read_csv(snakemake.input.comparison, as_text=True)
     summary = f"\nPrinted numbers that were computed again\n{summary_text(comparison)}\n"
     print(summary, file=terminal, flush=True)
     print(summary)

@@ -6,6 +6,7 @@ import pandas as pd
 
 from cinorms.control.compare import check_agreement, compare, summary
 from cinorms.core import tables
+from cinorms.core.csv_files import write_csv
 from cinorms.core.logs import start_logging
 from cinorms.norms.thresholds import Thresholds
 
@@ -31,4 +32,4 @@ if __name__ == "__main__":
     for stream in (sys.stdout, terminal):
         print(f"\n{summary(table)}\n", file=stream)
     check_agreement(table)
-    table.to_csv(snakemake.output.table, index=False)
+    write_csv(table, snakemake.output.table)

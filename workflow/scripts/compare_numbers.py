@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-import pandas as pd
-
+from cinorms.core.csv_files import write_csv
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
+from cinorms.core.tables import read_tidy
 from cinorms.published.releases import load_release, read_numbers
 from cinorms.replication.comparison import compare, summary_text
 from cinorms.replication.page import render
@@ -17,9 +17,9 @@ if __name__ == "__main__":
     if not snakemake.input.release:
         raise ConfigError("compare: null was given; the target 'replicate' needs the name of a release")
     release = load_release(snakemake.input.release)
-    computed = {Path(path).stem: pd.read_parquet(path) for path in snakemake.input.tables}
+    computed = {Path(path).stem: read_tidy(path) for path in snakemake.input.tables}
     comparison = compare(read_numbers(release), computed, release.reaches)
-    comparison.to_csv(snakemake.output.comparison, index=False)
+    write_csv(comparison, snakemake.output.comparison)
     page = render(release, comparison, snakemake.params.models)
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
     print(summary_text(comparison))

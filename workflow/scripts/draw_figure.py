@@ -1,5 +1,6 @@
 """Draw one figure of the study as PDF, PNG and SVG."""
 
+from cinorms.core.csv_files import write_csv
 from cinorms.core.logs import start_logging
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import make
@@ -10,5 +11,5 @@ if __name__ == "__main__":
     entry = Entry.from_plain(snakemake.params.entry)
     drawn = make(entry, {name: list(files) for name, files in snakemake.input.items()})
     save(drawn, snakemake.output.pdf, snakemake.output.png, snakemake.output.svg, snakemake.output.caption)
-    data_of(drawn).to_csv(snakemake.output.data, index=False)
+    write_csv(data_of(drawn), snakemake.output.data)
     print(drawn.caption)

@@ -3,6 +3,7 @@
 import sys
 
 from cinorms.core import tables
+from cinorms.core.csv_files import write_csv
 from cinorms.core.logs import start_logging
 from cinorms.study.plan import add_precision, as_text, estimate
 
@@ -17,5 +18,5 @@ if __name__ == "__main__":
     if snakemake.params.pilot is not None:
         pilot = {tuple(pair): tables.read(p, tables.ANSWERS) for pair, p in snakemake.params.pilot}
         plan = add_precision(plan, pilot, snakemake.params.target_se)
-    plan.to_csv(snakemake.output.plan, index=False)
+    write_csv(plan, snakemake.output.plan)
     print(as_text(plan), file=terminal)

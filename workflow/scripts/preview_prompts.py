@@ -1,6 +1,7 @@
 """Write a sample of rendered prompts for people."""
 
 from cinorms.core import tables
+from cinorms.core.csv_files import write_csv
 from cinorms.core.logs import start_logging
 from cinorms.prompts.variants import preview
 
@@ -13,5 +14,5 @@ if __name__ == "__main__":
         scale=snakemake.params.scale,
         seed=snakemake.params.seed,
     )
-    sample.to_csv(snakemake.output.preview, index=False)
+    write_csv(sample, snakemake.output.preview)
     print(f"{len(sample)} prompts shown")

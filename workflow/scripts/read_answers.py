@@ -6,17 +6,23 @@ from cinorms.answers.review import review_table, write_review
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import SCALES
+from cinorms.inference.completeness import check_complete
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     shards = [tables.read(path, tables.RESPONSES) for path in snakemake.input.responses]
+    vignettes = tables.read(snakemake.input.vignettes, tables.VIGNETTES)
+    variants = tables.read(snakemake.input.variants, tables.PROMPTS)
+    if snakemake.params.asked:
+        for path, shard in zip(snakemake.input.responses, shards, strict=True):
+            check_complete(path, shard, snakemake.params.asked, vignettes, variants)
     responses = tables.stack(shards, tables.RESPONSES)
     overrides = load_overrides(snakemake.input.overrides[0]) if snakemake.input.overrides else None
     answers = read_responses(
         responses,
         SCALES[snakemake.params.scale],
         overrides=overrides,
-        prompts=tables.read(snakemake.input.variants, tables.PROMPTS),
+        prompts=variants,
     )
     tables.write(answers, snakemake.output.answers, tables.ANSWERS)
     write_review(review_table(responses, answers), snakemake.output.review)

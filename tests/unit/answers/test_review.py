@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from cinorms.answers.distinct import text_hash
 from cinorms.answers.overrides import load_overrides, match_overrides
 from cinorms.answers.read import read_responses
-from cinorms.answers.review import defuse, review_table, undo_defusing, write_review
+from cinorms.answers.review import review_table, write_review
+from cinorms.core.csv_files import defuse, undo_defusing
 from cinorms.core.errors import DataError
 
 from .tables_of_texts import ACCEPT, TEXTS, responses

@@ -14,7 +14,9 @@ from cinorms.core.errors import DataError
 def test_a_column_named_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("text,level,level\na,1,2\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"mine\.csv: line 1: column 'level' appears 2 times; keep one of them"):
+    with pytest.raises(
+        DataError, match=r"mine\.csv: line 1: column 'level' appears 2 times; keep one of them"
+    ):
         check_header(path)
     with pytest.raises(DataError, match="appears 2 times"):
         load_overrides(path)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -242,17 +245,15 @@ def test_another_table_another_version_and_no_table_are_refused(
     tables.write(frame, path, contract)
     with pytest.raises(DataError) as caught:
         tables.read(path, NORMS)
-    assert str(caught.value) == (
-        f"{path}: holds 'planted v1', 'norms v2' is needed; delete it to have it made again"
-    )
+    assert str(caught.value) == (f"{path}: has format planted v1, expected norms v2; delete it and rerun")
     newer = Contract("planted", 2, contract.key, contract.columns, contract.nullable)
-    with pytest.raises(DataError, match="holds 'planted v1', 'planted v2' is needed"):
+    with pytest.raises(DataError, match="has format planted v1, expected planted v2"):
         tables.read(path, newer)
     frame.to_parquet(path)
-    with pytest.raises(DataError, match="holds 'no cinorms table', 'planted v1' is needed"):
+    with pytest.raises(DataError, match="has format no cinorms table, expected planted v1"):
         tables.read(path, contract)
     path.write_bytes(b"not a table at all")
-    with pytest.raises(DataError, match="cannot be read as a table"):
+    with pytest.raises(DataError, match="cannot be read"):
         tables.read(path, contract)
 
 
@@ -263,11 +264,12 @@ def test_a_write_that_fails_leaves_what_was_there_and_no_part(
     tables.write(frame, path, contract)
     before = path.read_bytes()
 
-    def half(table: object, part: Path, **_: object) -> None:
-        part.write_bytes(b"half a table")
+    def half(part: Path, data: bytes) -> int:
+        with part.open("wb") as handle:
+            handle.write(data[: len(data) // 2])
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(pq, "write_table", half)
+    monkeypatch.setattr(Path, "write_bytes", half)
     with pytest.raises(OSError, match="no space left"):
         tables.write(frame, path, contract)
     assert path.read_bytes() == before
@@ -280,6 +282,105 @@ def test_facts_are_kept_with_the_table(path: Path) -> None:
     assert tables.facts(path) == {"spec": '{"seed": 1}', "ümlaut": "ß"}
     tables.write(frame, path, contract)
     assert tables.facts(path) == {}
+
+
+# --- Damaged files
+
+
+def flipped(data: bytes, n: int) -> Iterator[bytes]:
+    """Yield ``data`` with one bit changed, ``n`` times."""
+    for bit in random.Random(2026).sample(range(8 * len(data)), n):
+        changed = bytearray(data)
+        changed[bit // 8] ^= 1 << bit % 8
+        yield bytes(changed)
+
+
+def unchecked(path: Path) -> bytes:
+    """Return the table at ``path`` as the version before digests wrote it."""
+    table = pq.read_table(path)
+    metadata = {k: v for k, v in table.schema.metadata.items() if k != b"cinorms_sealed"}
+    pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd", version="2.6")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_changed_bit_changes_no_value_and_is_named(name: str, path: Path) -> None:
+    contract, frame = some(name)
+    tables.write(frame, path, contract, {"spec": '{"seed": 1}'})
+    refusals = []
+    for data in flipped(path.read_bytes(), 400):
+        path.write_bytes(data)
+        try:
+            assert tables.facts(path) == {"spec": '{"seed": 1}'}
+            pd.testing.assert_frame_equal(tables.read(path, contract), frame)
+        except DataError as error:
+            refusals.append(str(error))
+    assert len(refusals) > 380
+    assert all(f"{path}: " in text and "delete it and rerun" in text for text in refusals)
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_file_that_was_cut_or_grew_is_refused(name: str, path: Path) -> None:
+    contract, frame = some(name)
+    tables.write(frame, path, contract)
+    data = path.read_bytes()
+    for other in (*(data[:n] for n in range(0, len(data), 97)), data + b"\0", data + data, b"", data[:-8]):
+        path.write_bytes(other)
+        for reading in (lambda: tables.read(path, contract), lambda: tables.facts(path)):
+            with pytest.raises(DataError, match="cannot be read"):
+                reading()
+
+
+def test_responses_that_are_damaged_are_rebuilt_from_the_journal(path: Path) -> None:
+    contract, frame = some("responses")
+    tables.write(frame, path, contract)
+    path.write_bytes(path.read_bytes()[:-1])
+    for reading in (lambda: tables.read(path, contract), lambda: tables.facts(path)):
+        with pytest.raises(
+            DataError, match="delete it and rerun: it is rebuilt from the journal, nothing is asked"
+        ):
+            reading()
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_file_of_the_version_before_digests_is_read(name: str, path: Path) -> None:
+    contract, frame = some(name)
+    tables.write(frame, path, contract, {"a": "1"})
+    data = unchecked(path)
+    pd.testing.assert_frame_equal(tables.read(path, contract), frame)
+    assert tables.facts(path) == {"a": "1"}
+    # Its damage cannot all be found, but whatever is found is one message.
+    for changed in flipped(data, 400):
+        path.write_bytes(changed)
+        for reading in (lambda: tables.read(path, contract), lambda: tables.facts(path)):
+            with suppress(DataError):
+                reading()
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_table_that_another_program_edited_is_refused(name: str, path: Path) -> None:
+    contract, frame = some(name)
+    tables.write(frame, path, contract)
+    pq.write_table(pq.read_table(path).slice(0, 1), path)
+    with pytest.raises(DataError, match="another program wrote it"):
+        tables.read(path, contract)
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RecursionError(), UnicodeDecodeError("utf-8", b"", 0, 1, "x")]
+)
+def test_whatever_a_reader_raises_is_one_message(
+    error: Exception, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract, frame = some()
+    tables.write(frame, path, contract)
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(pq, "read_table", fail)
+    with pytest.raises(DataError, match=f"{type(error).__name__}.*delete it and rerun"):
+        tables.read(path, contract)
 
 
 # --- Shards as one table
@@ -340,7 +441,23 @@ def test_tidy_tables_are_written_for_programs_and_for_people(tmp_path: Path) -> 
     tables.write_tidy(frame, parquet, csv)
     assert csv.read_text(encoding="utf-8") == 'model,level,share\na,1,0.5\n"ü,""b""",,\n'
     pd.testing.assert_frame_equal(pd.read_parquet(parquet), frame)
+    pd.testing.assert_frame_equal(tables.read_tidy(parquet), frame)
     assert len(list((tmp_path / "t").iterdir())) == 2
+
+
+def test_a_damaged_tidy_table_is_named(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"model": ["a", "b"], "share": [0.5, np.nan]})
+    parquet = tmp_path / "x.parquet"
+    tables.write_tidy(frame, parquet, tmp_path / "x.csv")
+    refusals = []
+    for data in flipped(parquet.read_bytes(), 400):
+        parquet.write_bytes(data)
+        try:
+            pd.testing.assert_frame_equal(tables.read_tidy(parquet), frame)
+        except DataError as error:
+            refusals.append(str(error))
+    assert len(refusals) > 380
+    assert all(f"{parquet}: " in text and "delete it and rerun" in text for text in refusals)
 
 
 def test_a_tidy_table_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ import pytest
 
 from cinorms.entries.entry import Selected
 from cinorms.entries.registry import kinds
-from cinorms.figures.theme import Drawn, data_of
+from cinorms.figures.theme import Drawn, data_of, save
 
 MODELS = ["b", "a"]
 #: Flows with norms, some with a minority of answers, one without valid answers.
@@ -19,12 +21,27 @@ LEVELS = [[2, 2, 2, -2], [None] * 4, *[[1, 1, 1, 0]] * 22]
 NEEDED = {"coefficients": {"table": "regression"}}
 
 
-def regression() -> Selected:
+def regression(models: list[str]) -> Selected:
     rows = [
-        ("main", model, "sender", level, "x", 1.0, 0.5, 1.5, 24, "ok") for model in MODELS for level in "yz"
+        ("main", model, "sender", level, "x", 1.0, 0.5, 1.5, 24, "ok") for model in models for level in "yz"
     ]
     names = ["arm", "model", "term", "level", "baseline", "estimate", "conf_low", "conf_high", "n", "status"]
     return Selected("", "regression", pd.DataFrame(rows, columns=names))
+
+
+#: Labels that matplotlib would set as mathematics, or fail on.
+HOSTILE = ["pays $5 or $6 x_1^2", "$\\frac{$ \\alpha_"]
+
+
+def renamed(vignettes: pd.DataFrame, models: list[str]) -> pd.DataFrame:
+    """Return the vignettes, the names of two models in the labels of every factor."""
+    if models == MODELS:
+        return vignettes
+    factors = [name for name in vignettes if isinstance(vignettes[name].dtype, pd.CategoricalDtype)]
+    labels = {
+        name: vignettes[name].cat.rename_categories(lambda level: f"{level} {models[0]}") for name in factors
+    }
+    return vignettes.assign(**labels)
 
 
 @pytest.fixture
@@ -32,22 +49,22 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
     """Return a function that draws a kind from whatever it is made from."""
     levels = pd.array(np.resize([-2, -1, 0, 1, 2], 24), dtype="Int8")
     planted = pd.DataFrame({"flow": np.arange(24, dtype=np.int32), "level": levels})
-    further = {
-        "norms": [norms_of(model, LEVELS) for model in MODELS],
-        "vignettes": {"main": small_vignettes.assign(expected=1.0)},
-        "prompts": {"main": small_prompts},
-        "planted": {("main", model): planted for model in MODELS},
-        "expected": None,
-    }
 
-    def draw(name: str) -> Drawn:
+    def draw(name: str, models: list[str] = MODELS, **options: Any) -> Drawn:
         kind = kinds("figures")[name]
-        made: dict[str, Any] = {
-            "answers": lambda: [answers_of(model, LEVELS) for model in MODELS],
-            "norms": lambda: [norms_of(model, LEVELS) for model in MODELS],
-            "table": lambda: [regression()],
+        further = {
+            "norms": [norms_of(model, LEVELS) for model in models],
+            "vignettes": {"main": renamed(small_vignettes, models).assign(expected=1.0)},
+            "prompts": {"main": small_prompts},
+            "planted": {("main", model): planted for model in models},
+            "expected": None,
         }
-        entry = figure_entry(name, MODELS, **NEEDED.get(name, {}))
+        made: dict[str, Any] = {
+            "answers": lambda: [answers_of(model, LEVELS) for model in models],
+            "norms": lambda: [norms_of(model, LEVELS) for model in models],
+            "table": lambda: [regression(models)],
+        }
+        entry = figure_entry(name, models, **NEEDED.get(name, {}), **options)
         return kind.function(made[kind.reads](), entry, **{name: further[name] for name in kind.also})
 
     return draw
@@ -62,3 +79,23 @@ def test_the_data_beside_a_figure_have_the_columns_declared(drawn, name: str) ->
     declared = [column.name for column in kinds("figures")[name].columns]
     assert len(declared) == len(set(declared))
     assert sorted(table.columns) == sorted(declared)
+
+
+def texts_of(svg: Path) -> list[str]:
+    """Return every text in a drawing; mathematics would be shapes or pieces."""
+    tags = ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text")
+    return ["".join(tag.itertext()) for tag in tags]
+
+
+@pytest.mark.parametrize("name", kinds("figures"))
+def test_labels_are_drawn_as_they_are_written(drawn, name: str, tmp_path: Path) -> None:
+    title = f"Of {HOSTILE[0]} {HOSTILE[1]}"
+    figure = drawn(name, HOSTILE, title=title)
+    assert "Nothing to show" not in figure.caption
+    files = {kind: tmp_path / f"figure.{kind}" for kind in ("pdf", "png", "svg", "caption")}
+    save(figure, **files)
+    shown = " ".join(" ".join(texts_of(files["svg"])).split())
+    assert title in shown
+    # The labels of the drawing itself, beside those of its title.
+    for label in HOSTILE:
+        assert shown.count(label) > 1, shown

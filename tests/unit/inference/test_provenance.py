@@ -17,7 +17,7 @@ import pytest
 import cinorms
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.core.errors import ConfigError
+from cinorms.core.errors import ConfigError, DataError
 from cinorms.inference.engine import Keep
 from cinorms.inference.engine_kind import make_engine
 from cinorms.inference.journal import Journal
@@ -116,6 +116,34 @@ def test_the_prompt_that_was_sent_is_shown_with_its_hash(tmp_path: Path) -> None
     chat = json.loads(model["example_prompt"])
     assert chat[0]["content"].startswith("0 flow 0 [")
     assert hashlib.sha256(model["example_prompt"].encode()).hexdigest() == model["example_prompt_sha256"]
+
+
+@pytest.mark.parametrize("shard", [0, 2])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: data[:99] + b"x" + data[100:]],
+    ids=["cut", "empty", "changed"],
+)
+def test_a_damaged_file_of_responses_is_one_message(tmp_path: Path, shard: int, damage: Any) -> None:
+    files = ask(tmp_path, 3)
+    path = Path(files[shard])
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(DataError) as caught:
+        gather_one(files)
+    assert str(caught.value).startswith(f"{path}: cannot be read")
+    assert str(caught.value).endswith(
+        "delete it and rerun: it is rebuilt from the journal, nothing is asked again"
+    )
+
+
+@pytest.mark.parametrize("facts", [{}, {"spec": "{"}, {"spec": "[]"}, {"spec": "{}"}])
+def test_responses_that_do_not_state_how_they_were_asked_are_one_message(
+    tmp_path: Path, facts: dict[str, str]
+) -> None:
+    (file,) = ask(tmp_path, 1)
+    tables.write(tables.read(file, tables.RESPONSES), file, tables.RESPONSES, facts)
+    with pytest.raises(DataError, match="does not state how its responses were asked; delete it and rerun"):
+        gather_one([file])
 
 
 # --- The command

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cinorms.core.csv_files import undo_defusing
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.entry import Entry, Selected
@@ -36,6 +37,9 @@ HOSTILE = [
     "<script>alert(1)</script>",
     "\"quoted\" 'text'",
     "[x] *y",
+    "=1+1",
+    "\r@x",
+    "－1|2",
 ]
 
 
@@ -296,6 +300,9 @@ def test_nothing_in_a_table_is_a_command_or_a_tag() -> None:
     tags = check_html(table)
     assert "<script>" not in to_html(table)
     assert all(text in tags.text for text in HOSTILE)
+    shown = [cell for row in cells(table) for cell in row]
+    assert not any(cell.startswith(("=", "+", "@", "\r", "－")) for cell in shown)
+    assert set(HOSTILE) <= {undo_defusing(cell) for cell in shown}
 
 
 @settings(deadline=None, max_examples=50)

@@ -8,6 +8,8 @@ import lzma
 import os
 import pickle
 import pickletools
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.published import frames
+from cinorms.published import opcodes as opcodes_of
 
 MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
 TEXTS = ["a sends b", "a sends c", "a sends d"]
@@ -165,6 +168,67 @@ def test_missing_damaged_and_oversized_files_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(frames, "MAX_BYTES", 100)
     with pytest.raises(DataError, match="more than 100 bytes"):
         frames.read_frame(tmp_path / "whole")
+
+
+def bomb(*parts):
+    return b"\x80\x05" + b"".join(parts) + b"."
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        bomb(b"}r\xff\xff\xff\x0f"),  # remembers its first thing under a huge number
+        bomb(b"}r\xff\xff\xff\xff"),
+        bomb(b"}p268435455\n"),
+        bomb(b"}q\x01"),
+        bomb(b"\x96" + b"\xff" * 4 + b"\0" * 4 + b"x"),  # sizes that the file does not have
+        bomb(b"\x8e" + b"\xff" * 4 + b"\0" * 4 + b"x"),
+        bomb(b"\x8d" + b"\xff" * 4 + b"\0" * 4 + b"x"),
+        bomb(b"\x95" + b"\xff" * 4 + b"\0" * 4 + b"N"),
+        bomb(b"\x8b\xff\xff\xff\x7fN"),
+        bomb(b"B\xff\xff\xff\xffx"),
+        bomb(b"(" + b"\x8f" * (opcodes_of.MAX_OPCODES + 1) + b"l"),  # many things of one byte each
+        bomb(b"})" + b"\x85" * 1_000_000 + b"Ns"),  # tuples in tuples
+        b"\0" * (frames.MAX_BYTES + 1),
+    ],
+    ids=lambda payload: f"{payload[:12].hex()}-{len(payload)}",
+)
+def test_a_small_file_cannot_take_much_memory(tmp_path, payload):
+    path = save(payload, tmp_path / "f")
+    code = (
+        "import resource, sys; from cinorms.core.errors import DataError; from cinorms.published import frames\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try: frames.read_frame(sys.argv[1])\n"
+        "except DataError: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+    )
+    environment = {"PYTHONPATH": str(Path(frames.__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 400_000  # kilobytes
+
+
+def test_a_file_that_states_a_huge_dictionary_is_refused(tmp_path):
+    data = bytearray(save(wide(), tmp_path / "f").read_bytes())
+    data[1:5] = b"\xff" * 4
+    (tmp_path / "f").write_bytes(data)
+    with pytest.raises(DataError, match="not a readable LZMA file"):
+        frames.read_frame(tmp_path / "f")
+
+
+def test_a_frame_that_claims_many_columns_or_cells_is_refused(tmp_path, monkeypatch):
+    for limit in ("MAX_COLUMNS", "MAX_CELLS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(frames, limit, 2)
+            with pytest.raises(DataError, match="the frame is not laid out"):
+                frames.read_frame(save(wide(), tmp_path / "f"))
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_honest_pickles_pass_whatever_their_protocol(protocol):
+    opcodes_of.check_opcodes(pickle.dumps(wide(), protocol=protocol))
+    opcodes_of.check_opcodes(pickletools.optimize(pickle.dumps(wide(), protocol=protocol)))
 
 
 # --- answers

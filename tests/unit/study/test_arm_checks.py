@@ -15,6 +15,11 @@ WRONG: dict[str, tuple[Any, str]] = {
         arm(models=["tulu-2-7"]),
         "arms.main.models: model 'tulu-2-7' is not known; allowed: {models}; did you mean 'tulu-2-7b'?",
     ),
+    "a system prompt that no command line takes": (
+        arm(system="x" * 200_000),
+        "arms.main.system: a text of 200,000 characters was given, 200,004 bytes as a job receives it; "
+        "allowed: at most 100,000. Shorten it",
+    ),
     "no models": (
         {"models": []},
         "models: no model is named for arm 'main'; name some of config/models.yaml",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +10,11 @@ import pandas as pd
 
 from cinorms.answers.distinct import NO_LEVEL, categories, text_hash
 from cinorms.answers.reading.reader import EXACT_RULES
+from cinorms.core.csv_files import defuse
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 
 REVIEW_COLUMNS = ["sha256", "text", "count", "level", "status", "rule"]
-
-#: How a spreadsheet recognises a formula, behind any apostrophes that already defuse one.
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 
 
 def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
@@ -55,20 +52,6 @@ def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame
     found["sha256"] = [text_hash(t) for t in found["text"]]
     found = found.sort_values(["count", "text", "rule", "level"], ascending=[False, True, True, True])
     return found[REVIEW_COLUMNS].reset_index(drop=True)
-
-
-def defuse(text: str) -> str:
-    """Return ``text`` so that no spreadsheet takes it for a formula: an apostrophe before = + - @ tab CR LF.
-
-    Apostrophes that already stand before such a character get one more, so that ``undo_defusing`` can undo
-    it.
-    """
-    return "'" + text if _FORMULA.match(text) else text
-
-
-def undo_defusing(text: str) -> str:
-    """Return the text that ``defuse`` was given."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def write_review(frame: pd.DataFrame, path: str | Path) -> None:

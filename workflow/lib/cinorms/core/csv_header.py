@@ -17,4 +17,6 @@ def check_header(path: str | Path) -> None:
         return
     for name in header:
         if header.count(name) > 1:
-            raise DataError(f"{path}: line 1: column {name!r} appears {header.count(name)} times; keep one of them")
+            raise DataError(
+                f"{path}: line 1: column {name!r} appears {header.count(name)} times; keep one of them"
+            )

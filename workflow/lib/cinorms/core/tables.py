@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pandas.api.types import union_categoricals
 
+from cinorms.core.csv_files import write_csv
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
+from cinorms.core.sealing import seal, unseal
 
 #: What an answer can be. Only ``ok`` carries a level and votes.
 ANSWER_STATUSES = (
@@ -43,7 +47,8 @@ class Contract:
 
     ``extra`` is the type of further columns (factors of a dataset);
     ``None`` forbids them. ``nullable`` names the columns in which a missing value has a meaning.
-    ``file`` is where a study has the table, and ``about`` has one sentence per column.
+    ``file`` is where a study has the table, and ``about`` has one sentence per column. ``remedy`` says what to do
+    with a file that cannot be read.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Contract:
     extra: pa.DataType | None = None
     file: str = ""
     about: dict[str, str] = field(default_factory=dict)
+    remedy: str = "delete it and rerun"
 
     def schema(self, names: list[str]) -> pa.Schema:
         """Return the Arrow schema for a frame with the columns ``names``, or say what is wrong with them."""
@@ -133,6 +139,7 @@ RESPONSES = Contract(
         "n_output_tokens": "Tokens of the response; missing where the engine does not count them.",
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
     },
+    remedy="delete it and rerun: it is rebuilt from the journal, nothing is asked again",
 )
 ANSWERS = Contract(
     "answers",
@@ -244,36 +251,47 @@ def write(
         table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False, safe=True)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise DataError(f"table {contract.name}: {' '.join(map(str, error.args))}") from None
-    table = table.replace_schema_metadata(schema.metadata)
+    data = seal(table.replace_schema_metadata(schema.metadata))
     with replacing(path) as part:
-        pq.write_table(table, part, compression="zstd", version="2.6")
+        part.write_bytes(data)
 
 
 def read(path: str | Path, contract: Contract, columns: list[str] | None = None) -> pd.DataFrame:
     """Read the table at ``path`` and insist that it was written under ``contract``'s version."""
-    try:
-        schema = pq.read_schema(path)
-    except (OSError, pa.ArrowException) as error:
-        raise DataError(
-            f"{path}: cannot be read as a table ({error}); delete it to have it made again"
-        ) from None
-    found = (schema.metadata or {}).get(b"cinorms", b"no cinorms table").decode()
-    expected = f"{contract.name} v{contract.version}"
-    if found != expected:
-        raise DataError(f"{path}: holds '{found}', '{expected}' is needed; delete it to have it made again")
-    table = pq.read_table(path, columns=columns)
-    frame: pd.DataFrame = table.to_pandas()
-    for name in table.column_names:
-        if schema.field(name).nullable and schema.field(name).type in NULLABLE_INTS:
-            # Left to itself, pandas would make floats of whole numbers where one is missing.
-            frame[name] = table[name].to_pandas(types_mapper=NULLABLE_INTS.get)
+    with _damage_named(path, contract.remedy):
+        source = unseal(path)
+        schema = pq.read_schema(source)
+        found = (schema.metadata or {}).get(b"cinorms", b"no cinorms table").decode()
+        expected = f"{contract.name} v{contract.version}"
+        if found != expected:
+            raise DataError(f"{path}: has format {found}, expected {expected}; {contract.remedy}")
+        source.seek(0)
+        table = pq.read_table(source, columns=columns)
+        frame: pd.DataFrame = table.to_pandas()
+        for name in table.column_names:
+            if schema.field(name).nullable and schema.field(name).type in NULLABLE_INTS:
+                # Left to itself, pandas would make floats of whole numbers where one is missing.
+                frame[name] = table[name].to_pandas(types_mapper=NULLABLE_INTS.get)
     return frame
 
 
 def facts(path: str | Path) -> dict[str, Any]:
-    """Return the facts that ``write`` put into the file's metadata."""
-    metadata = pq.read_schema(path).metadata or {}
-    return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}
+    """Return the facts that ``write`` put into the metadata of a file, which is one of responses."""
+    with _damage_named(path, RESPONSES.remedy):
+        metadata = pq.read_schema(unseal(path)).metadata or {}
+        return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}
+
+
+@contextmanager
+def _damage_named(path: str | Path, remedy: str) -> Iterator[None]:
+    """Turn whatever a damaged file raises into one message."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as error:  # an unchecked file can make its reader fail in any way
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise DataError(f"{path}: cannot be read ({reason}); {remedy}") from None
 
 
 def stack(frames: list[pd.DataFrame], contract: Contract) -> pd.DataFrame:
@@ -299,6 +317,14 @@ def _as_category(column: pd.Series) -> pd.Series:
 
 def write_tidy(frame: pd.DataFrame, parquet: str | Path, csv: str | Path) -> None:
     """Write an analysis' table twice: Parquet for programs, CSV for people; each whole or not at all."""
-    for path, save in ((parquet, frame.to_parquet), (csv, frame.to_csv)):
-        with replacing(path) as part:
-            save(part, index=False)
+    data = seal(pa.Table.from_pandas(frame, preserve_index=False))
+    with replacing(parquet) as part:
+        part.write_bytes(data)
+    write_csv(frame, csv)
+
+
+def read_tidy(parquet: str | Path) -> pd.DataFrame:
+    """Read an analysis' table that ``write_tidy`` wrote."""
+    with _damage_named(parquet, "delete it and rerun"):
+        frame: pd.DataFrame = pq.read_table(unseal(parquet)).to_pandas()
+    return frame

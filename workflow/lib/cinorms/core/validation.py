@@ -141,7 +141,9 @@ for _loader in (_Loader, _FastLoader):
         yaml.add_constructor(
             f"tag:yaml.org,2002:{_tag}", lambda reader, node: reader.construct_plain_number(node), _loader
         )
-    yaml.add_constructor("tag:yaml.org,2002:timestamp", lambda reader, node: reader.construct_date(node), _loader)
+    yaml.add_constructor(
+        "tag:yaml.org,2002:timestamp", lambda reader, node: reader.construct_date(node), _loader
+    )
 
 
 def check(document: Any, schema: Mapping[str, Any] | Path, file: str, prefix: str = "") -> None:

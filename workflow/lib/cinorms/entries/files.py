@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from cinorms.core import tables
 from cinorms.entries.entry import Entry, Selected
 
@@ -70,7 +68,7 @@ def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
         "registry": list,
     }
     found = zip(names[reads](), paths, strict=True)
-    return [Selected("", name, pd.read_parquet(path)) for name, path in found]
+    return [Selected("", name, tables.read_tidy(path)) for name, path in found]
 
 
 def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[str, Any]:

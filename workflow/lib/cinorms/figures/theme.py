@@ -200,6 +200,8 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
 
     # Text stays text in SVG and PDF (searchable, editable), and equal figures are equal files.
     mpl.rcParams.update({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "cinorms"})
+    # A dollar in a label begins no formula.
+    mpl.rcParams["text.parse_math"] = False
     first = _figure(drawn, drawn.plot)
     for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from cinorms import __version__
 from cinorms.core import tables
+from cinorms.core.errors import DataError
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 from cinorms.inference.spending import spent_in
@@ -42,7 +43,7 @@ def gather(study: str, asked: Sequence[Mapping[str, Any]], spending: str) -> dic
 def _model(asked: Mapping[str, Any], files: Sequence[Path]) -> dict[str, Any]:
     """Return what is known of one model in one arm: its files, and what its journal says."""
     facts = [tables.facts(path) for path in files]
-    specs = [Spec.from_plain(json.loads(fact["spec"])) for fact in facts]
+    specs = [_spec(path, fact) for path, fact in zip(files, facts, strict=True)]
     frames = [tables.read(path, tables.RESPONSES, ["finish_reason"]) for path in files]
     finish = sum(
         (frame["finish_reason"].value_counts() for frame in frames[1:]),
@@ -65,6 +66,16 @@ def _model(asked: Mapping[str, Any], files: Sequence[Path]) -> dict[str, Any]:
         "finish_reasons": {str(name): int(n) for name, n in finish.items() if n},
         **_journal(journal),
     }
+
+
+def _spec(path: Path, fact: Mapping[str, str]) -> Spec:
+    """Return the settings that a file of responses states."""
+    try:
+        return Spec.from_plain(json.loads(fact["spec"]))
+    except (KeyError, TypeError, ValueError):
+        raise DataError(
+            f"{path}: does not state how its responses were asked; {tables.RESPONSES.remedy}"
+        ) from None
 
 
 def _file(path: Path, spec: Spec, fact: Mapping[str, str], n: int) -> dict[str, Any]:

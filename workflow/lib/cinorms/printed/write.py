@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import pandas as pd
 
+from cinorms.core.csv_files import csv_text
 from cinorms.core.templates import environment
 from cinorms.printed.cells import Printed
 
@@ -14,13 +14,12 @@ def to_csv(table: Printed) -> str:
     grouped = [table.grouped] if any(group.heading for group in table.groups) else []
     spread = [[cell.text for cell in line for _ in range(cell.span)] for line in table.header]
     names = [" ".join(part for part in parts if part) for parts in zip(*spread, strict=True)]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*grouped, *names])
-    for group in table.groups:
-        for row in group.rows:
-            writer.writerow([*([group.heading] if grouped else []), *map(str, row)])
-    return text.getvalue()
+    rows = [
+        [*([group.heading] if grouped else []), *map(str, row)]
+        for group in table.groups
+        for row in group.rows
+    ]
+    return csv_text(pd.DataFrame(rows, columns=[*grouped, *names], dtype=object))
 
 
 def to_html(table: Printed) -> str:

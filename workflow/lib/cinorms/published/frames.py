@@ -21,12 +21,16 @@ import pandas as pd
 
 from cinorms.core import scales
 from cinorms.core.errors import DataError
+from cinorms.published.opcodes import check_opcodes
 
 #: Largest unpacked file that is read: the published ones have up to 32 MB, a bomb would have more.
-MAX_BYTES = 512 * 2**20
+MAX_BYTES = 128 * 2**20
 
-#: Most rows a frame may claim to have; the published ones have up to 165,405.
-MAX_ROWS = 10**7
+#: Most memory for unpacking, in bytes: a file states the size of its dictionary; the published ones have 64 MiB.
+MAX_DICTIONARY = 128 * 2**20
+
+#: Most rows, columns and cells a frame may claim to have; the published ones have up to 165,405, 78 and 4,313,088.
+MAX_ROWS, MAX_COLUMNS, MAX_CELLS = 10**7, 10_000, 5 * 10**7
 
 #: The wide frames' answer columns: template number, then the number of the random answer order.
 ANSWER_COLUMN = re.compile(r"p#(\d+)(?:_(\d+))?")
@@ -158,6 +162,7 @@ def _frame(record: Any) -> pd.DataFrame:
     _need(_is(manager, "manager") and len(manager.args) == 2, "the frame")
     blocks, (names, rows) = manager.args
     columns, n_rows = _index(names), len(_index(rows))
+    _need(len(columns) <= MAX_COLUMNS and len(columns) * n_rows <= MAX_CELLS, "the frame")
     data: dict[int, np.ndarray[Any, Any]] = {}
     for block in blocks:
         _need(_is(block, "block"), "a block")
@@ -181,13 +186,14 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     """
     path = Path(path)
     try:
-        reader = lzma.LZMADecompressor(format=lzma.FORMAT_ALONE)
+        reader = lzma.LZMADecompressor(format=lzma.FORMAT_ALONE, memlimit=MAX_DICTIONARY)
         unpacked = reader.decompress(path.read_bytes(), MAX_BYTES + 1)
     except (OSError, lzma.LZMAError) as error:
         raise DataError(f"{path}: not a readable LZMA file ({error}); fetch it again") from error
     if len(unpacked) > MAX_BYTES:
         raise DataError(f"{path}: more than {MAX_BYTES} bytes unpacked; fetch it again")
     try:
+        check_opcodes(unpacked)
         return _frame(_Unpickler(io.BytesIO(unpacked)).load())
     except DataError as error:
         raise DataError(f"{path}: {error}") from error

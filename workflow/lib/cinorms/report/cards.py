@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms import __version__
+from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.templates import environment
 from cinorms.norms import assessment
@@ -144,7 +145,7 @@ def _delta(results: Results, arm: str, model: str) -> dict[str, Any] | None:
     """Return how far the model's mean answers are from expected values, where an analysis of the study says it."""
     for name, entry in results.study["analyses"].items():
         if entry["kind"] == "mean_delta" and arm in entry["arms"]:
-            table = pd.read_csv(results.tables[name], dtype=str, keep_default_na=False)
+            table = read_csv(results.tables[name], as_text=True)
             row = table[(table["arm"] == arm) & (table["model"] == model)]
             if len(row):
                 first = row.iloc[0]

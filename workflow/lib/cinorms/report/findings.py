@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import scales, tables
+from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import Results, dependence_table
@@ -255,7 +256,7 @@ def _delta(results: Results) -> Finding | None:
     for name, entry in results.study["analyses"].items():
         if entry["kind"] != "mean_delta":
             continue
-        table = pd.read_csv(results.tables[name])
+        table = read_csv(results.tables[name])
         table = table[table["status"] == "ok"]
         if table.empty:
             continue
@@ -338,7 +339,7 @@ def _association(results: Results, arm: str) -> Iterator[str]:
     for name, entry in results.study["analyses"].items():
         if entry["kind"] != "discarded_association":
             continue
-        table = pd.read_csv(results.tables[name])
+        table = read_csv(results.tables[name])
         table = table[(table["arm"] == arm) & (table["status"] == "ok") & (table["p"] < 0.05)]
         if table.empty:
             continue

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.csv_files import read_csv
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.report.answer_codes import AnswerCodes, encode
@@ -100,7 +101,7 @@ def dependence_table(results: Results, arm: str) -> pd.DataFrame | None:
     """Return the rows of an arm in the table that says whose answers depend on the flow, if there is one."""
     for name, entry in results.study["analyses"].items():
         if entry["kind"] == "flow_dependence" and arm in entry["arms"]:
-            table = pd.read_csv(results.tables[name])
+            table = read_csv(results.tables[name])
             return table[table["arm"] == arm]
     return None
 
@@ -206,5 +207,5 @@ def _codes(path: Path, prompts: pd.DataFrame) -> AnswerCodes:
 
 def _review(path: Path) -> pd.DataFrame:
     """Return the most frequent texts that are no valid answer."""
-    texts = pd.read_csv(path, dtype=str, keep_default_na=False)
+    texts = read_csv(path, as_text=True)
     return texts.loc[texts["status"] != "ok", ["text", "count", "status"]].head(SHOWN_TEXTS)

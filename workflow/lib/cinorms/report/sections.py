@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pandas as pd
-
+from cinorms.core.csv_files import read_csv
 from cinorms.report.results import Figure, Results
 from cinorms.report.words import link, number, plain
 
@@ -140,7 +139,7 @@ def _shorter(tag: re.Match[str]) -> str:
 
 
 def _table(path: Path, name: str, entry: Mapping[str, Any], command: str) -> dict[str, Any]:
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    frame = read_csv(path, as_text=True)
     columns = [c for c in entry["columns"] if c in frame] or [c for c in frame if c != "any_planted"]
     shown = frame[columns].head(SHOWN_ROWS)
     return {

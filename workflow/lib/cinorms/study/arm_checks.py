@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping, Sequence
 
 from cinorms.core.errors import ConfigError
@@ -10,6 +12,9 @@ from cinorms.published.releases import SEPARATOR
 from cinorms.study.layers import Place
 from cinorms.study.settings import Arm
 from cinorms.study.study import Study
+
+#: Longest system prompt, in bytes: Linux allows 131,072 for one argument, which also holds the rest of the spec.
+MOST_SYSTEM = 100_000
 
 
 def check_arm(study: Study, name: str) -> None:
@@ -37,7 +42,18 @@ def check_arm(study: Study, name: str) -> None:
             f"({arm.stated_in('orders', 'method')}) and temperature 0 every prompt would be "
             "asked so many times over; allowed: 1"
         )
+    _check_system(arm)
     check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
+
+
+def _check_system(arm: Arm) -> None:
+    """Refuse a system prompt that does not fit on a command line, where jobs receive it."""
+    length = len(shlex.quote(json.dumps(arm.system)))
+    if length > MOST_SYSTEM:
+        raise ConfigError(
+            f"{arm.stated_in('system')}: a text of {len(arm.system or ''):,} characters was given, {length:,} bytes "
+            f"as a job receives it; allowed: at most {MOST_SYSTEM:,}. Shorten it"
+        )
 
 
 def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]], place: Place) -> None:

@@ -47,7 +47,7 @@ function offer(name, text) {
 /** Return rows as CSV. A text that a spreadsheet would take for a formula gets an apostrophe in front. */
 function csv(rows) {
   const cell = (value) => {
-    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
+    const text = typeof value === "string" && /^'*[=+\-@\t\r\n＝＋－＠]/.test(value) ? `'${value}` : String(value ?? "");
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

@@ -1,0 +1,111 @@
+"""CSV files for people: no cell is a formula, numbers stay numbers, and what was written is read."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinorms.core.csv_files import csv_text, read_csv, write_csv
+
+TRIGGERS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+HOSTILE = [
+    *(f"{trigger}cmd|' /C calc'!A0" for trigger in TRIGGERS),
+    "=1+1",
+    "-2|-1",
+    "'=1",
+    "''-1",
+    "a\r=1",
+    'a",=1',
+    "a\n=1",
+    "plain",
+    "'quoted'",
+]
+
+
+def cells(path: Path) -> list[list[str]]:
+    with path.open(newline="", encoding="utf-8") as handle:
+        return list(csv.reader(handle, strict=True))
+
+
+def harmless(cell: str) -> bool:
+    try:
+        float(cell.rstrip("*"))
+    except ValueError:
+        levels = re.fullmatch(r"-?[0-9]\|-?[0-9]", cell)  # a threshold between two levels
+        return cell == "--" or levels is not None or not cell.startswith(TRIGGERS)
+    return "\n" not in cell
+
+
+@pytest.mark.parametrize("kind", [object, "str", "string", "category"])
+def test_no_cell_and_no_heading_is_a_formula_and_every_text_comes_back(kind: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"text": pd.Series(HOSTILE, dtype=kind), "n": range(len(HOSTILE))})
+    for place, text in enumerate(HOSTILE):
+        frame[text] = place
+    path = tmp_path / "deep" / "x.csv"
+    write_csv(frame, path)
+    assert all(harmless(cell) for row in cells(path) for cell in row)
+    for back in (read_csv(path), read_csv(path, as_text=True)):
+        assert list(back.columns) == list(frame.columns)
+        assert back["text"].tolist() == HOSTILE
+
+
+def test_numbers_stay_numbers(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "x": [-1.5, np.nan],
+            "level": pd.array([-2, pd.NA], dtype="Int8"),
+            "share": pd.array([-0.5, pd.NA], dtype="Float64"),
+            "flag": [True, False],
+            "printed": ["-0.50", "--"],
+            "starred": ["-6.3e-7***", "+1"],
+        }
+    )
+    write_csv(frame, tmp_path / "x.csv")
+    assert cells(tmp_path / "x.csv")[1:] == [
+        ["-1.5", "-2", "-0.5", "True", "-0.50", "-6.3e-7***"],
+        ["", "", "", "False", "--", "+1"],
+    ]
+    back = read_csv(tmp_path / "x.csv")
+    assert back["level"].tolist()[0] == -2
+    assert back["printed"].tolist() == ["-0.50", "--"]
+
+
+def test_missing_texts_stay_missing(tmp_path: Path) -> None:
+    write_csv(pd.DataFrame({"a": ["=1", None, "b"], "n": 1}), tmp_path / "x.csv")
+    assert read_csv(tmp_path / "x.csv")["a"].isna().tolist() == [False, True, False]
+    assert read_csv(tmp_path / "x.csv", as_text=True)["a"].tolist() == ["=1", "", "b"]
+
+
+def test_columns_of_one_name_and_tables_without_rows() -> None:
+    assert csv_text(pd.DataFrame([["=1", "=2"]], columns=["a", "a"])) == "a,a\n'=1,'=2\n"
+    assert csv_text(pd.DataFrame(columns=["=a", "b"])) == "'=a,b\n"
+
+
+@pytest.mark.parametrize("kind", [object, "str", "string", "category"])
+def test_a_column_of_one_text_or_none_is_written(kind: str) -> None:
+    for texts in (["a", "a"], ["a", None], [None, None], []):
+        frame = pd.DataFrame(
+            {"text": pd.Series(texts, dtype=kind), "n": range(len(texts))}, index=range(3, 3 + len(texts))
+        )
+        assert csv_text(frame).count("\n") == len(texts) + 1
+
+
+def test_the_frame_that_is_written_stays_as_it_was() -> None:
+    frame = pd.DataFrame({"=a": ["=1"]})
+    csv_text(frame)
+    assert frame.to_dict("list") == {"=a": ["=1"]}
+
+
+@given(st.lists(st.text(alphabet="'=+-@\t\r\n a1,\"＝", max_size=6), min_size=1, max_size=4))
+def test_any_texts_come_back(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    write_csv(pd.DataFrame({"text": texts, "n": 1}), path)
+    assert read_csv(path, as_text=True)["text"].tolist() == texts
+    assert all(harmless(row[0]) for row in cells(path))

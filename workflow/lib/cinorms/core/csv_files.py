@@ -1,0 +1,77 @@
+"""CSV files for people: no spreadsheet takes a text in them for a formula, and every text reads back as it was."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from cinorms.core.files import replacing
+
+#: How a spreadsheet recognises a formula, behind any apostrophes that already defuse one.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+#: A number as it is printed, with its stars, the dash where there is none, and two levels as "-2|-1": no formula.
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?\**|--|[+-]?[0-9]+\|[+-]?[0-9]+")
+
+
+def defuse(text: str) -> str:
+    """Return ``text`` so that no spreadsheet takes it for a formula: an apostrophe before = + - @ tab CR LF.
+
+    Apostrophes that already stand before such a character get one more, so that ``undo_defusing`` can undo
+    it.
+    """
+    return "'" + text if _FORMULA.match(text) else text
+
+
+def undo_defusing(text: str) -> str:
+    """Return the text that ``defuse`` was given."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """Return ``frame`` as CSV, its texts and headings defused; numbers stay numbers."""
+    safe = frame.set_axis(pd.Index([_defused(name) for name in frame.columns], dtype=object), axis="columns")
+    texts = [*map(str, frame.columns)]
+    for place in _texts_of(frame):
+        cells = list(frame.iloc[:, place])
+        texts += map(str, cells)
+        safe.isetitem(
+            place, pd.Series([_defused(cell) for cell in cells], dtype=object, index=frame.index).array
+        )
+    # Python leaves a carriage return without quotes, and readers would end the row there.
+    returns = any("\r" in text for text in texts)
+    return str(safe.to_csv(index=False, quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL))
+
+
+def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
+    """Write ``frame`` as `csv_text` gives it; the file appears whole or not at all."""
+    text = csv_text(frame)
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8", newline="")
+
+
+def read_csv(path: str | Path, as_text: bool = False) -> pd.DataFrame:
+    """Read what `write_csv` wrote, texts as they were; ``as_text``: every cell as the text in the file."""
+    options: dict[str, Any] = {"dtype": str, "keep_default_na": False} if as_text else {}
+    frame: pd.DataFrame = pd.read_csv(path, **options)
+    for place in _texts_of(frame):
+        frame.isetitem(place, frame.iloc[:, place].map(_restored).array)
+    return frame.rename(columns=_restored)
+
+
+def _texts_of(frame: pd.DataFrame) -> list[int]:
+    """Return the places of the columns that can hold texts."""
+    kinds = [frame.iloc[:, place].dtype for place in range(frame.shape[1])]
+    return [at for at, kind in enumerate(kinds) if not is_numeric_dtype(kind)]
+
+
+def _defused(cell: Any) -> Any:
+    return defuse(cell) if isinstance(cell, str) and not _NUMBER.fullmatch(cell) else cell
+
+
+def _restored(cell: Any) -> Any:
+    return undo_defusing(cell) if isinstance(cell, str) else cell

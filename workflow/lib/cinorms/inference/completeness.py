@@ -1,0 +1,50 @@
+"""Whether a file of responses has every question that its job asked, once and in the order shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cinorms.core.errors import DataError
+from cinorms.core.tables import RESPONSES
+from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
+from cinorms.prompts.orders import ORDERS
+
+
+def check_complete(
+    path: str | Path,
+    responses: pd.DataFrame,
+    spec: Mapping[str, Any],
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+) -> None:
+    """Raise ``DataError`` unless the ``responses`` in ``path`` are those of its shard's questions, row for row.
+
+    ``spec`` is that of the model in the arm, as plain data; the name of the file is that of the shard.
+    """
+    questions = Questions.of(Spec.from_plain({**spec, "shard": Path(path).stem}), vignettes, variants)
+    grid = questions.grid
+    asked = pd.DataFrame(
+        {
+            "flow": grid["flow"],
+            "variant": questions.variants["variant"].to_numpy(dtype=object)[grid["row"]],
+            "order": np.array(ORDERS, dtype=object)[grid["order_code"]],
+        }
+    )
+    found = pd.DataFrame({name: responses[name].to_numpy() for name in asked})
+    if len(found) == len(asked) and all((found[name] == asked[name]).all() for name in asked):
+        return
+    rows = pd.MultiIndex.from_frame(asked)
+    missing = rows[~rows.isin(pd.MultiIndex.from_frame(found))]
+    what = "rows are missing, doubled or in another order"
+    if len(missing):
+        flow, variant, _ = missing[0]
+        what = f"{len(missing):,} of {len(asked):,} questions are missing, e.g. flow {flow} with variant {variant}"
+    raise DataError(
+        f"{path}: has {len(found):,} responses that are not those asked ({what}); {RESPONSES.remedy}"
+    )
