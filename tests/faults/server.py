@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
+import struct
 import threading
 import time
 from collections import Counter
@@ -34,8 +35,11 @@ class Fault:
     message: str = "planted fault"
     param: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    #: status, drop (the connection), hang, truncate, malformed, filtered (withheld), nothing (no choices)
+    #: status, drop (the connection), hang, truncate, malformed, filtered (withheld), nothing (no choices), reset
+    #: (the connection, in the middle of the body), drip (the body byte by byte)
     way: str = "status"
+    #: Sent with ``status`` in place of the error object.
+    content: bytes | None = None
 
 
 def answer_to(chat: list[dict[str, str]]) -> str:
@@ -74,6 +78,10 @@ class Endpoint:
         self.line_fault: Callable[[int, dict[str, Any]], Fault | None] = lambda times, body: None
         #: Called with (number of the batch, its requests); returns the status in which it ends.
         self.batch_end: Callable[[int, list[dict[str, Any]]], str] = lambda number, requests: "completed"
+        #: Called with the path of every request that posts something; may return what to do in place of it.
+        self.every: Callable[[str], Fault | None] = lambda path: None
+        #: What becomes of the body of a line that is answered.
+        self.line_body: Callable[[dict[str, Any]], Any] = lambda body: body
         self.delay = 0.0
         #: Requests from this number on are answered only after ``released`` is set.
         self.hold_from: int | None = None
@@ -181,7 +189,7 @@ class Endpoint:
             else:
                 self.billed[key] += 1
                 self.answered[key] += 1
-                body = completion(request["body"])
+                body = self.line_body(completion(request["body"]))
                 done.append(json.dumps(line | {"response": {"status_code": 200, "body": body}}))
         for name, lines in (("output_file_id", done), ("error_file_id", failed)):
             if lines:
@@ -202,7 +210,9 @@ class _Handler(BaseHTTPRequestHandler):
         endpoint = self.server_endpoint
         data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         endpoint.keys.add(self.headers.get("Authorization", ""))
-        if self.path.endswith("/chat/completions"):
+        if (fault := endpoint.every(self.path)) is not None:
+            self._fail(fault, {})
+        elif self.path.endswith("/chat/completions"):
             self._chat(endpoint, json.loads(data))
         elif self.path.endswith("/files"):
             start = data.index(b"\r\n\r\n", data.index(b'name="file"')) + 4
@@ -285,9 +295,26 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, reply)
         elif fault.way == "nothing":
             self._send(200, {"id": "x", "choices": []})
+        elif fault.way in ("reset", "drip"):
+            self._begin(json.dumps(completion(body)).encode(), fault.way)
+        elif fault.content is not None:
+            self._send(fault.status, fault.content, fault.headers)
         else:
             error = {"code": fault.code, "type": fault.code, "message": fault.message, "param": fault.param}
             self._send(fault.status, {"error": error}, fault.headers)
+
+    def _begin(self, data: bytes, way: str) -> None:
+        """Send a part of a body and reset the connection, or send all of it very slowly."""
+        self._send(200, data[:20], {"Content-Length": str(len(data))})
+        self.close_connection = True
+        if way == "reset":
+            now = struct.pack("ii", 1, 0)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+            self.connection.close()
+            return
+        for byte in data[20:]:
+            time.sleep(0.05)
+            self.wfile.write(bytes([byte]))
 
     def _drop(self) -> None:
         self.close_connection = True

@@ -205,6 +205,7 @@ MOMENTS = [
     ("_harvest", False),
     ("_harvest", True),
     ("_read", True),
+    ("_settle", True),
 ]
 
 

@@ -36,7 +36,7 @@ NASTY: dict[str, str | bytes] = {
     "scalar": "just words\n",
     "list": "- a\n- b\n",
     "number": "42\n",
-    "latin-1": "study: caf\u00e9\n".encode("latin-1"),
+    "latin-1": "study: na\u00efve\n".encode("latin-1"),
     "utf-16": "study: a\n".encode("utf-16"),
     "byte order mark": b"\xef\xbb\xbfstudy: a\n",
     "deep nesting": "study: " + "[" * 3000 + "]" * 3000 + "\n",

@@ -60,10 +60,14 @@ def test_no_function_is_longer_than_fifty_lines(path: Path) -> None:
             assert lines <= 50, f"{path.name}: {node.name} has {lines} lines"
 
 
+#: They extend classes of a heavy package, and are imported where they are used.
+SUBCLASSES = {"cinorms.inference.engines.openai.clients"}
+
+
 def test_importing_any_module_pulls_in_nothing_heavy() -> None:
     code = (
         "import importlib, sys\n"
-        f"for name in {list(MODULES)!r}: importlib.import_module(name)\n"
+        f"for name in {[name for name in MODULES if name not in SUBCLASSES]!r}: importlib.import_module(name)\n"
         "print(*sorted({name.split('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run(

@@ -78,3 +78,27 @@ def test_a_guarded_stream_is_still_a_stream() -> None:
     guarded.write("a secret")
     guarded.flush()
     assert stream.getvalue() == "a [key]"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "raise OSError(28, 'No space left on device', 'results/a.csv')",
+        "raise OSError(122, 'Disk quota exceeded', 'results/a.csv')",
+        "try:\n    raise OSError(28, 'Full', 'a.csv')\nexcept OSError as error:\n    raise ValueError from error",
+        "try:\n    raise OSError(28, 'Full', 'a.csv')\nfinally:\n    raise RuntimeError('closing')",
+        "open('/dev/full', 'w', buffering=1).write('full\\n')",
+    ],
+)
+def test_a_full_disk_is_one_message(tmp_path: Path, body: str) -> None:
+    _, _, err, log = run(tmp_path, body)
+    for text in (err, log):
+        assert "Traceback" not in text
+        assert "The disk is full" in text
+        assert "free some space and run again" in text
+
+
+def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
+    _, _, err, _ = run(tmp_path, "raise KeyboardInterrupt")
+    assert "Stopped by Ctrl+C; run again to do the rest." in err
+    assert "Traceback" not in err

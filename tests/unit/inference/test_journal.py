@@ -27,7 +27,7 @@ from cinorms.core.errors import JournalError
 from cinorms.inference import journal
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.engine import Keep
-from cinorms.inference.journal import NOT_SETTINGS, Journal, settings_of
+from cinorms.inference.journal import NOT_SETTINGS, PART, Journal, settings_of
 from cinorms.inference.questions import Questions
 from cinorms.inference.shards import shard_names
 from cinorms.inference.spec import Spec
@@ -308,6 +308,32 @@ def test_a_part_of_an_older_version_lacks_a_column_and_is_read(tmp_path: Path) -
 
 
 # --- A disk that is full, a folder that is closed
+
+
+ODD = ["a\ud800", 7, 1.5, [1], {"a": 1}, b"\xff", object()]
+
+
+@pytest.mark.parametrize("column", [name for name in PART.names if name not in ("flow", "variant", "prompt")])
+@pytest.mark.parametrize("odd", [*ODD, "word", 2**70], ids=lambda odd: type(odd).__name__)
+def test_a_reply_that_cannot_be_kept_costs_no_other(tmp_path: Path, column: str, odd: object) -> None:
+    """Whatever an engine hands over; those of this project hand over what can be kept."""
+    kept = Journal.open(tmp_path / ".journal", spec())
+    replies = CollectedReplies(Questions.of(spec(), vignettes(), variants()))
+    rows = [{"at": at, "text": f"answer {at}", "finish_reason": "stop", column: None} for at in range(5)]
+    rows[2][column] = odd
+    part = replies.take(pd.DataFrame(rows, dtype=object))
+    kept.keep(part)
+    found = kept.read().to_pylist()
+    assert [row["flow"] for row in found] == part["flow"].to_pylist()
+    assert len(found) == replies.n_answered == 5
+    if found[2]["finish_reason"] == "error" and "cannot hold" in str(found[2]["error"]):
+        assert "sha256" in found[2]["error"]
+        assert found[2]["text"] is None
+    else:
+        assert found[2][column] is not None
+    own = {"text", "finish_reason"} - {column}
+    others = [{name: row[name] for name in own} for at, row in enumerate(found) if at != 2]
+    assert others == [{name: rows[at][name] for name in own} for at in (0, 1, 3, 4)]
 
 
 def test_a_full_disk_keeps_the_chunk_in_hand_and_says_so(

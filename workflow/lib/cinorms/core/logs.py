@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -29,7 +30,8 @@ class WithoutSecrets:
 
 def redact(text: str, secrets: Iterable[str]) -> str:
     """Return ``text`` with a mark in place of every secret."""
-    for secret in secrets:
+    # The longest first: a secret may begin with another one.
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, "[key]")
     return text
 
@@ -43,13 +45,29 @@ def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal = WithoutSecrets(sys.stderr, secrets)
-    log: Any = WithoutSecrets(path.open("w", encoding="utf-8", buffering=1), secrets)
+    # A message must be written, whatever an endpoint or a file put into it.
+    stream = path.open("w", encoding="utf-8", errors="backslashreplace", buffering=1)
+    log: Any = WithoutSecrets(stream, secrets)
     sys.stdout = sys.stderr = log
 
     def report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        expected = isinstance(error, CinormsError)
-        message = str(error) if expected else "".join(traceback.format_exception(kind, error, trace))
+        message = _without_traceback(error) or "".join(traceback.format_exception(kind, error, trace))
         log.write(f"{message}\n")
         terminal.write(f"\n{message}\n(log: {path})\n\n")
 
     sys.excepthook = report
+
+
+def _without_traceback(error: BaseException) -> str | None:
+    """Return the one message that a failure gets; none for what nobody expected."""
+    if isinstance(error, CinormsError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "Stopped by Ctrl+C; run again to do the rest."
+    at: BaseException | None = error
+    while at is not None:
+        if isinstance(at, OSError) and at.errno in (errno.ENOSPC, errno.EDQUOT):
+            where = f" ({at.filename})" if at.filename else ""
+            return f"The disk is full{where}: free some space and run again. Everything made before is kept."
+        at = at.__cause__ or at.__context__
+    return None

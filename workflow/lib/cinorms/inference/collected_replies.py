@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from cinorms.inference.questions import Questions
 
 #: The columns of a part that are columns of the responses.
 COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
+#: What is raised where a value has not the type of its column.
+_NOT_STORABLE = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
 class CollectedReplies:
@@ -48,7 +51,28 @@ class CollectedReplies:
         self._old = self.n_answered
 
     def take(self, chunk: pd.DataFrame) -> pa.Table:
-        """Take a finished chunk (see ``engine.Keep``) and return it as a part of the journal."""
+        """Take a finished chunk (see ``engine.Keep``) and return it as a part of the journal.
+
+        A reply that the journal cannot hold becomes an error; the others of its chunk are not lost with it.
+        """
+        try:
+            part = self._part(chunk)
+        except _NOT_STORABLE:
+            rows = [self._part_or_error(chunk.iloc[[number]]) for number in range(len(chunk))]
+            part = pa.concat_tables(rows).unify_dictionaries()
+        self._add(part, chunk["at"].to_numpy(dtype=np.int64))
+        return part
+
+    def _part_or_error(self, row: pd.DataFrame) -> pa.Table:
+        """Return one reply as a part, as an error where the journal cannot hold it."""
+        try:
+            return self._part(row)
+        except _NOT_STORABLE:
+            digest = hashlib.sha256(repr(row.to_dict("records")).encode("utf-8", "backslashreplace"))
+            error = f"a reply that the journal cannot hold (sha256 {digest.hexdigest()})"
+            return self._part(pd.DataFrame({"at": row["at"], "finish_reason": "error", "error": error}))
+
+    def _part(self, chunk: pd.DataFrame) -> pa.Table:
         at = chunk["at"].to_numpy(dtype=np.int64)
         grid = self._questions.grid.iloc[at]
         variants = pa.array(self._questions.variants["variant"], pa.string())
@@ -59,9 +83,7 @@ class CollectedReplies:
             "prompt": pa.array(self._questions.prompts[at]),
         }
         columns = [known.get(field.name, _column(chunk, field)) for field in PART]
-        part = pa.Table.from_arrays(columns, schema=PART)
-        self._add(part, at)
-        return part
+        return pa.Table.from_arrays(columns, schema=PART)
 
     def _add(self, part: pa.Table, at: npt.NDArray[np.int64]) -> None:
         self._tables.append(part.select(COLUMNS))

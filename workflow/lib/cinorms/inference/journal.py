@@ -75,6 +75,10 @@ def settings_of(spec: Spec) -> dict[str, Any]:
     return {name: _plain(value) for name, value in spec.as_plain().items() if name not in NOT_SETTINGS}
 
 
+class LastChunkKept(JournalError):
+    """The disk is full; the chunk in hand was still kept, so it must not be handed over again."""
+
+
 @dataclass
 class Journal:
     """The journal of one model in one arm under one set of settings, as one shard's job uses it."""
@@ -148,7 +152,7 @@ class Journal:
             spare.unlink()
             with explained(path.parent):
                 write_whole(path, data, self.shard)
-            raise JournalError(f"{error}. The last chunk was still kept.") from error.__cause__
+            raise LastChunkKept(f"{error}. The last chunk was still kept.") from error.__cause__
 
     @contextmanager
     def hold(self, places: Sequence[tuple[int, int]], patience: float = PATIENCE) -> Iterator[None]:

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinorms.inference.engines.openai.limiter import Closed, Limiter, Pace, read_duration, read_retry_after
+from cinorms.inference.engines.openai.limiter import (
+    LONGEST_WAIT,
+    Closed,
+    Limiter,
+    Pace,
+    read_duration,
+    read_retry_after,
+)
 
 
 class Clock:
@@ -219,12 +226,23 @@ def test_durations(text: str, seconds: float | None) -> None:
         ({"retry-after": "Wed, 21 Oct 2015 07:27:00 GMT"}, 0),
         ({"retry-after": "later"}, None),
         ({"retry-after": "-5"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "Wed, 99 Oct 2015 07:28:30 GMT"}, None),
         ({}, None),
     ],
 )
 def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     now: Callable[[], float] = lambda: 1445412480.0  # noqa: E731
     assert read_retry_after(headers, now) == seconds
+
+
+def test_no_header_stops_a_job_for_good(clock: Clock) -> None:
+    limiter = Limiter(4, clock=clock)
+    enter(limiter)
+    kinds = {"limit": "10", "remaining": "0", "reset": "9" * 400 + "s"}
+    limiter.succeeded(1, {f"x-ratelimit-{kind}-requests": value for kind, value in kinds.items()})
+    assert 0 < limiter.wait() <= LONGEST_WAIT
 
 
 @given(st.lists(st.floats(0, 50), max_size=40), st.floats(1, 600))

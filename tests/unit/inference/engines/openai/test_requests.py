@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cinorms
 from cinorms.core.errors import ConfigError
-from cinorms.inference.engines.openai.endpoint import Endpoint, Failure, judge_status, read_reply, refusal
+from cinorms.inference.engines.openai.endpoint import Endpoint
+from cinorms.inference.engines.openai.failures import Failure, judge_status, refusal
+from cinorms.inference.engines.openai.replies import LONGEST_WORD, read_reply
+from cinorms.inference.journal import PART
 from cinorms.inference.spending import CapReached, Spending, spent_in
 
 from .....specs import endpoint_tuning, make_spec
@@ -106,7 +111,7 @@ def test_retry_after_comes_with_the_judgement() -> None:
     assert (busy.retry_after, busy.overload) == (3, True)
 
 
-def reply(**changes: Any) -> str:
+def reply(**changes: Any) -> bytes:
     whole = {
         "id": "chatcmpl-1",
         "created": 1_800_000_000,
@@ -115,7 +120,7 @@ def reply(**changes: Any) -> str:
         "choices": [{"message": {"content": "neutral"}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 80, "completion_tokens": 2},
     }
-    return json.dumps({**whole, **changes})
+    return json.dumps({**whole, **changes}).encode()
 
 
 def test_a_reply() -> None:
@@ -156,35 +161,159 @@ def test_unusual_replies(choice: dict[str, Any], text: str, finish: str) -> None
 
 def test_a_server_that_counts_nothing_is_believed() -> None:
     found = read_reply(
-        json.dumps({"choices": [{"message": {"content": "neutral"}, "finish_reason": "stop"}]})
+        json.dumps({"choices": [{"message": {"content": "neutral"}, "finish_reason": "stop"}]}).encode()
     )
     assert isinstance(found, dict)
     assert found["n_prompt_tokens"] is None
     assert found["created"] is None
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "{",
-        "[]",
-        "null",
-        "{}",
-        '{"choices": []}',
-        '{"choices": [{}]}',
-        '{"choices": [{"message": "x"}]}',
-        "<html>",
-    ],
-)
-def test_no_answer_is_asked_again_and_counts_as_paid(content: str) -> None:
+#: What is no answer, however it is read.
+NO_ANSWER = [
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b"{}",
+    b"7",
+    b"[" * 100_000,
+    b'{"choices":' * 100_000,
+    b"\xff\xfe",
+    b'{"choices": []}',
+    b'{"choices": {}}',
+    b'{"choices": [{}]}',
+    b'{"choices": [null]}',
+    b'{"choices": [{"message": "x"}]}',
+    b'{"choices": [{"message": {"content": true}}]}',
+    b'{"choices": [{"message": {"content": [1]}}]}',
+    b'{"choices": [{"message": {"content": [{"type": "text"}]}}]}',
+    b'{"choices": [{"message": {"content": {"type": "text", "text": {}}}}]}',
+    b"<html>",
+]
+
+
+@pytest.mark.parametrize("content", NO_ANSWER, ids=lambda content: str(content[:50]))
+def test_no_answer_counts_as_paid_and_shows_its_digest(content: bytes) -> None:
     found = read_reply(content)
     assert isinstance(found, Failure)
-    assert (found.kind, found.paid) == ("again", True)
+    assert (found.kind, found.paid, found.unreadable) == ("again", True, True)
+    assert (hashlib.sha256(content).hexdigest() in found.reason) == bool(content)
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"content": [{"type": "text", "text": "neu"}, {"type": "text", "text": "tral"}]}, "neutral"),
+        ({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "neutral"}]}, "neutral"),
+        ({"content": {"type": "text", "text": "neutral"}}, "neutral"),
+        ({"content": ["neu", "tral"]}, "neutral"),
+        ({"content": []}, ""),
+        ({"content": 4}, "4"),
+        ({"content": 0.5}, "0.5"),
+        ({"content": None, "refusal": {"reason": "ä"}}, '{"reason": "ä"}'),
+        ({"content": [{"type": "refusal", "refusal": "no"}]}, "no"),
+        ({"content": "neutral", "refusal": {"reason": "none"}}, "neutral"),
+        ({}, ""),
+    ],
+)
+def test_content_in_the_shapes_that_servers_send(message: dict[str, Any], text: str) -> None:
+    found = read_reply(reply(choices=[{"message": message, "finish_reason": "stop"}]))
+    assert isinstance(found, dict)
+    assert found["text"] == text
+
+
+@pytest.mark.parametrize(
+    "usage", [None, [], [80, 2], 82, "82", True, {}, {"prompt_tokens": "80"}, {"prompt_tokens": -1}]
+)
+def test_an_odd_usage_costs_no_answer(usage: object) -> None:
+    found = read_reply(reply(usage=usage))
+    assert isinstance(found, dict)
+    assert (found["text"], found["n_prompt_tokens"]) == ("neutral", None)
+
+
+#: Any JSON that is not too deep, lone surrogates included.
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(field=st.sampled_from(["id", "model", "system_fingerprint", "created", "usage"]), value=JSON)
+def test_no_field_beside_the_answer_costs_it(field: str, value: Any) -> None:
+    found = read_reply(reply(**{field: value}))
+    assert isinstance(found, dict)
+    assert found["text"] == "neutral"
+    part(found)
+
+
+@given(st.dictionaries(st.sampled_from(["message", "finish_reason"]), JSON))
+def test_whatever_an_answer_holds_can_be_stored(choice: dict[str, Any]) -> None:
+    found = read_reply(reply(choices=[choice]))
+    part(refusal(found, []) if isinstance(found, Failure) else found)
+
+
+@given(JSON)
+def test_whatever_a_message_holds_can_be_stored(message: Any) -> None:
+    found = read_reply(reply(choices=[{"message": {"content": message, "refusal": message}}]))
+    part(refusal(found, []) if isinstance(found, Failure) else found)
+
+
+@given(
+    status=st.integers(300, 599), error=st.dictionaries(st.sampled_from(["code", "message", "param"]), JSON)
+)
+def test_whatever_an_error_holds_can_be_stored(status: int, error: dict[str, Any]) -> None:
+    part(refusal(judge_status(status, {"error": error}, {}), []))
+
+
+def part(row: dict[str, Any]) -> None:
+    """Make a row a part of a journal, as strictly as the journal does."""
+    for name, value in row.items():
+        array = pa.array([value], PART.field(name).type)
+        assert str(array[0].as_py()) == str(value)
+        str(value).encode()
+
+
+def test_an_id_without_end_is_cut() -> None:
+    found = read_reply(reply(id="x" * 10**6))
+    assert isinstance(found, dict)
+    assert found["reply_id"] == "x" * LONGEST_WORD
+
+
+def test_the_key_is_taken_out_of_every_field() -> None:
+    key = "sk-planted-77777777"
+    parts = [{"type": "text", "text": f"{key[:9]}"}, {"type": "text", "text": f"{key[9:]} neutral"}]
+    choice = {"message": {"content": parts}, "finish_reason": key}
+    padded = "x" * (LONGEST_WORD - 5) + key  # the place where it is cut is in the key
+    raw = reply(id=padded, model=key, system_fingerprint=key, choices=[choice])
+    found = read_reply(raw.replace(b"planted", b"\\u0070lanted"), [key])
+    assert isinstance(found, dict)
+    assert found["text"] == "[key] neutral"
+    assert "sk-p" not in str(found)
+    kept = refusal(Failure("refused", "x" * 495 + key), [key])["error"]
+    assert "sk-p" not in kept
+
+
+def test_a_short_key_leaves_answers_alone() -> None:
+    """Servers of one's own have keys like "x" or "none"."""
+    found = read_reply(reply(), ["n"])
+    assert isinstance(found, dict)
+    assert found["text"] == "neutral"
+
+
+def test_an_empty_error_is_none() -> None:
+    assert isinstance(read_reply(reply(error={})), dict)
+
+
+@pytest.mark.parametrize("code", [True, 3, 200, -1, 10**9, "429", None])
+def test_an_error_inside_a_200_without_a_status_is_the_endpoints(code: object) -> None:
+    found = read_reply(json.dumps({"error": {"code": code, "message": "no"}}).encode())
+    assert isinstance(found, Failure)
+    assert found.kind == "again"
 
 
 def test_an_error_inside_a_200_is_judged_like_its_status() -> None:
-    found = read_reply(json.dumps({"error": {"code": 429, "message": "slow down"}}))
+    found = read_reply(json.dumps({"error": {"code": 429, "message": "slow down"}}).encode())
     assert isinstance(found, Failure)
     assert found.kind == "wait"
 
@@ -200,6 +329,18 @@ def test_whatever_comes_back_is_a_reply_or_a_failure(content: bytes) -> None:
 
 
 # --- Money
+
+
+@pytest.mark.parametrize("nothing", [0, None])
+def test_what_a_reply_does_not_say_costs_the_most(nothing: int | None, tmp_path: Path) -> None:
+    endpoint = Endpoint(make_spec(**SPEC), endpoint_tuning(), None)
+    money = Spending(tmp_path, "a", None, RATES, "m")
+    most = money.price(endpoint.most_input(CHAT), endpoint.most_output)
+    assert endpoint.cost(money, CHAT, {"n_prompt_tokens": nothing, "n_output_tokens": nothing}) == most
+    assert endpoint.cost(money, CHAT, {}) == most
+    said = {"n_prompt_tokens": 10, "n_output_tokens": 2}
+    assert endpoint.cost(money, CHAT, said) == money.price(10, 2) < most
+
 
 RATES = {"usd_per_million_input": 1.0, "usd_per_million_output": 10.0}
 

@@ -14,6 +14,7 @@ from cinorms.inference.engines.vllm.handover import SECONDS, Handover
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, OptionWalk
 from cinorms.inference.engines.vllm.progress import Progress
 from cinorms.inference.engines.vllm.stream import Request, talk
+from cinorms.inference.journal import LastChunkKept
 
 
 class Engine:
@@ -147,14 +148,23 @@ def test_many_are_handed_over_at_once_and_none_waits_long() -> None:
     assert kept == [[0, 1, 2], [3, 4], [5]]
 
 
-def test_a_chunk_that_cannot_be_kept_is_not_handed_over_twice() -> None:
+@pytest.mark.parametrize(("error", "again"), [(OSError, [[1], [1]]), (LastChunkKept, [[1]])])
+def test_a_chunk_that_was_not_kept_is_handed_over_again(
+    error: type[Exception], again: list[list[int]]
+) -> None:
+    given: list[list[int]] = []
+
     def keep(finished: list[int]) -> None:
-        raise OSError("the disk is full")
+        given.append(list(finished))
+        if len(given) == 1:
+            raise error("the disk is full")
 
     handover: Handover[int] = Handover(keep, most=1)
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(error, match="full"):
         handover.add(1)
     handover.flush()
+    handover.flush()
+    assert given == again
 
 
 def test_a_walk_gives_the_probabilities_of_the_branches_it_follows() -> None:

@@ -14,17 +14,20 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import EngineError
+from cinorms.core.logs import redact
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.openai.batch_notes import Batch, BatchNotes
-from cinorms.inference.engines.openai.endpoint import (
-    Endpoint,
+from cinorms.inference.engines.openai.endpoint import Endpoint, progress
+from cinorms.inference.engines.openai.failures import (
+    UNREADABLE_ATTEMPTS,
     Failure,
     judge,
     judge_status,
-    progress,
-    read_reply,
     refusal,
+    unreadable,
 )
+from cinorms.inference.engines.openai.limiter import LONGEST_WAIT
+from cinorms.inference.engines.openai.replies import read_body
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached
 
@@ -142,7 +145,7 @@ class BatchEngine:
         """Return the id of the batch that bears the mark of ``batch``, if it was created."""
         for there in self._client.batches.list(limit=100):
             if (there.metadata or {}).get(_MARK) == batch.mark:
-                return str(there.id)
+                return self._id(there)
             if there.created_at < batch.written - 3600:  # newest first; an hour for clocks that disagree
                 return None
         return None
@@ -188,7 +191,17 @@ class BatchEngine:
             completion_window="24h",
             metadata={_MARK: batch.mark},
         )
-        return str(created.id)
+        return self._id(created)
+
+    def _id(self, created: Any) -> str:
+        """Return the id of a batch, which is written down: it must not hold the key."""
+        found = str(created.id)
+        if redact(found, self.endpoint.secrets) != found:
+            raise EngineError(
+                f"model {self.endpoint.spec.model!r} at {self.endpoint.url}: the endpoint gives a batch an id that "
+                "holds the key, and ids are stored; ask it with --config mode=live"
+            )
+        return found
 
     def _fill(self, room: float) -> tuple[list[bytes], float, float]:
         """Return the lines of the next input file, its tokens, and what it costs at most (then reserved)."""
@@ -223,15 +236,23 @@ class BatchEngine:
         """Keep the replies of a batch that has ended; what has none goes back among the fresh questions."""
         if state.status == "failed":
             self._learn(batch, state)
+        replies: dict[str, dict[str, Any] | Failure] = {}
+        for line, raw in self._lines(state):
+            name = str(line.get("custom_id"))
+            if name in self._open and name not in replies:
+                replies[name] = self._read(line, raw)
+        if state.status == "completed":
+            missing = unreadable("no readable line in the results of its batch")
+            replies |= {name: missing for name in batch.ids if name in self._open and name not in replies}
         rows = []
-        for line in self._lines(state):
-            at = self._open.get(str(line.get("custom_id")))
-            if at is not None and (row := self._read(at, line)) is not None:
+        for name, reply in replies.items():
+            if (row := self._settle(self._open[name], reply)) is not None:
                 rows.append(row)
-                del self._open[self._questions.name(at)]
+                del self._open[name]
         self.spending.settle(self._reserved.pop(batch.mark, 0.0), 0.0)
         if rows:
-            self._keep(pd.DataFrame(rows))
+            # As objects: pandas would look into the values, and could fail on one of them.
+            self._keep(pd.DataFrame(rows, dtype=object))
         self._bar.update(len(rows))
         if not batch.void:
             batch.harvested.append(self._shard)
@@ -271,45 +292,46 @@ class BatchEngine:
         failure = judge_status(400, body, {})
         self._stop = failure if failure.kind == "stop" else Failure("stop", failure.reason, advice="request")
 
-    def _lines(self, state: Any) -> Iterator[dict[str, Any]]:
-        """Return the lines of the output and the error file that can be read."""
+    def _lines(self, state: Any) -> Iterator[tuple[dict[str, Any], bytes]]:
+        """Return the lines of the output and the error file that can be read, and their bytes."""
         for file_id in filter(None, (state.output_file_id, state.error_file_id)):
             for attempt in range(1, ROUNDS + 1):
                 text = self._call(lambda i=file_id: self._client.files.content(i, timeout=TRANSFER).content)
-                lines = [_read_json(line) for line in text.splitlines() if line.strip()]
+                raw = [line for line in text.splitlines() if line.strip()]
+                lines = [_read_json(line) for line in raw]
                 if None not in lines:
                     break
                 print(
                     f"File {file_id}, try {attempt}: {lines.count(None)} of {len(lines):,} lines are spoilt."
                 )
-            yield from (line for line in lines if line is not None)
+            yield from ((line, own) for line, own in zip(lines, raw, strict=True) if line is not None)
 
-    def _read(self, at: int, line: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the reply in ``line``, or None where the question has to be asked again or is kept back."""
-        response, error = line.get("response") or {}, line.get("error")
+    def _read(self, line: dict[str, Any], raw: bytes) -> dict[str, Any] | Failure:
+        """Return the reply in ``line``, or what is wrong with it."""
+        response, error = (_object(line.get(name)) for name in ("response", "error"))
         status = response.get("status_code")
-        reply: dict[str, Any] | Failure
         if status == 200:
-            reply = read_reply(json.dumps(response.get("body")))
-        elif status:
-            reply = judge_status(int(status), response.get("body"), {})
-        else:
-            reply = Failure("again", f"{(error or {}).get('code')}: {(error or {}).get('message')}")
+            return read_body(response.get("body"), raw, self.endpoint.secrets)
+        if isinstance(status, int):
+            return judge_status(status, response.get("body"), {})
+        return Failure("again", f"{error.get('code')}: {error.get('message')}")
+
+    def _settle(self, at: int, reply: dict[str, Any] | Failure) -> dict[str, Any] | None:
+        """Return the row of a reply, or None where the question has to be asked again or is kept back."""
         if not isinstance(reply, Failure):
             self._some_answered = True
             return {"at": at, **reply, "usd": self._pay(at, reply)}
         self.counts["failures"] += 1
-        if reply.paid:
-            self._pay(at, {})
+        usd = self._pay(at, {}) if reply.paid else 0.0
         if reply.kind == "stop":
             self._stop = reply
             return None
         if reply.kind != "refused":
             if "batch_expired" not in reply.reason:  # an expired batch counts as a whole
                 self._rounds[at] = self._rounds.get(at, 0) + 1
-            if self._rounds.get(at, 0) < ROUNDS:
+            if self._rounds.get(at, 0) < (UNREADABLE_ATTEMPTS if reply.unreadable else ROUNDS):
                 return None
-        row = {"at": at, **refusal(reply, self.endpoint.secrets)}
+        row = {"at": at, **refusal(reply, self.endpoint.secrets, usd)}
         if self._some_answered:
             return row
         self._refused.append(row)
@@ -319,21 +341,20 @@ class BatchEngine:
 
     def _pay(self, at: int, reply: dict[str, Any]) -> float | None:
         """Count what a reply cost, at most where it does not say."""
-        endpoint, spending = self.endpoint, self.spending
-        most = endpoint.most_input(self._questions.chat(at)), endpoint.most_output
-        used = reply.get("n_prompt_tokens"), reply.get("n_output_tokens")
-        usd = spending.price(*(m if n is None else n for n, m in zip(used, most, strict=True)))
+        spending = self.spending
+        usd = self.endpoint.cost(spending, self._questions.chat(at), reply)
         spending.settle(0.0, usd)
-        self.counts["input_tokens"] += used[0] or 0
-        self.counts["output_tokens"] += used[1] or 0
+        self.counts["input_tokens"] += reply.get("n_prompt_tokens") or 0
+        self.counts["output_tokens"] += reply.get("n_output_tokens") or 0
         return usd if spending.priced else None
 
     def _settle_refusals(self) -> None:
         """Believe the refusals if anything was answered; else the fault is in the request."""
-        if len(self._refused) >= REFUSALS and not self._some_answered:
+        many = len(self._refused) >= REFUSALS or (self._refused and self._last_refusal.unreadable)
+        if many and not self._some_answered:
             raise self.endpoint.explain(self._last_refusal)
         if self._refused:
-            self._keep(pd.DataFrame(self._refused))
+            self._keep(pd.DataFrame(self._refused, dtype=object))
 
     # --- Small things
 
@@ -354,7 +375,8 @@ class BatchEngine:
                 return call()
             except Exception as error:
                 failure = judge(error)
-            if failure.kind in ("stop", "refused") or attempt == ATTEMPTS:
+            hopeless = failure.kind in ("stop", "refused") or failure.unreadable
+            if hopeless or attempt == ATTEMPTS or (failure.retry_after or 0) > LONGEST_WAIT:
                 break
             wait = self._backoff * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
             time.sleep(min(60.0, wait) if failure.retry_after is None else failure.retry_after)
@@ -368,6 +390,10 @@ class BatchEngine:
 def _read_json(line: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

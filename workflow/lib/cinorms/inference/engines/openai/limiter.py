@@ -18,6 +18,8 @@ from email.utils import parsedate_to_datetime
 START = 16
 #: Longest wait, in seconds, that follows an endpoint's "too many requests" without a Retry-After.
 LONGEST_PAUSE = 60.0
+#: Seconds of being told to wait, without a single reply, after which a job gives up.
+LONGEST_WAIT = 900.0
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -147,7 +149,7 @@ class Limiter:
                 continue
             short = needed - remaining
             if short > 0:
-                wait = min(reset, reset * short / (limit - remaining))
+                wait = min(reset, reset * short / (limit - remaining), LONGEST_WAIT)
                 self._paused_until = max(self._paused_until, self._clock() + wait)
 
 

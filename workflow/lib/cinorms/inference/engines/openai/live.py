@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,11 @@ from tqdm import tqdm
 
 from cinorms.core.errors import EngineError
 from cinorms.inference.engine import Keep
-from cinorms.inference.engines.openai.endpoint import (
-    Endpoint,
-    Failure,
-    judge,
-    progress,
-    read_reply,
-    refusal,
-)
-from cinorms.inference.engines.openai.limiter import Closed, Limiter
+from cinorms.inference.engines.openai.endpoint import Endpoint, progress
+from cinorms.inference.engines.openai.failures import UNREADABLE_ATTEMPTS, Failure, judge, refusal
+from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
+from cinorms.inference.engines.openai.replies import read_reply
+from cinorms.inference.journal import LastChunkKept
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached
 from cinorms.inference.stopping import stop_in_loop
@@ -32,8 +29,6 @@ CHUNK = 1_000
 SECONDS = 20.0
 #: Times that a request which failed is sent; waiting because the endpoint is busy does not count.
 ATTEMPTS = 8
-#: Seconds of being told to wait, without a single reply, after which a job gives up.
-LONGEST_WAIT = 900.0
 #: For tokens per minute; endpoints count the longest output as well.
 # ASSUME: prompts in English; the authors' have 4.6 characters per token.
 BYTES_PER_TOKEN = 4
@@ -95,10 +90,11 @@ class _Run:
         self.engine, self.questions, self.keep, self.bar = engine, questions, keep, bar
         self.backoff, self.chunk = backoff, chunk
         self.finished: list[dict[str, Any]] = []
-        self.refused: list[dict[str, Any]] = []
+        self.refused: list[tuple[dict[str, Any], Failure]] = []
         self.some_answered = some_answered
         self.flushed = self.replied = time.monotonic()
-        self.failures: dict[int, int] = {}
+        self.failures: Counter[int] = Counter()
+        self.unreadable: Counter[int] = Counter()
         self.stopped: BaseException | None = None
         self.queue: asyncio.Queue[int] = asyncio.Queue()
 
@@ -129,6 +125,9 @@ class _Run:
                 cancel()
         if self.stopped:
             raise self.stopped
+        if not self.some_answered and (unread := [f for _, f in self.refused if f.unreadable]):
+            # It is the endpoint that cannot be read, not a prompt that it cannot answer.
+            raise self.engine.endpoint.explain(unread[0])
         self._release()
 
     async def _work(self, client: Any) -> None:
@@ -181,27 +180,27 @@ class _Run:
         try:
             raw = await client.chat.completions.with_raw_response.create(**endpoint.body(chat))
             headers = dict(raw.headers)
-            reply = read_reply(raw.http_response.content)
+            reply = read_reply(raw.http_response.content, endpoint.secrets)
         except asyncio.CancelledError:
             spending.settle(most_usd, most_usd)
             raise
         except Exception as error:
             reply = judge(error)
         if isinstance(reply, Failure):
-            spending.settle(most_usd, most_usd if reply.paid else 0.0)
-            return self._fail(at, reply, tokens, sent_at)
+            usd = most_usd if reply.paid else 0.0
+            spending.settle(most_usd, usd)
+            return self._fail(at, reply, tokens, sent_at, usd if spending.priced else None)
         limiter.succeeded(tokens, headers)
-        used = reply["n_prompt_tokens"], reply["n_output_tokens"]
-        usd = spending.price(
-            *(most if n is None else n for n, most in zip(used, (most_input, most_output), strict=True))
-        )
+        usd = endpoint.cost(spending, chat, reply)
         spending.settle(most_usd, usd)
-        engine.counts["input_tokens"] += used[0] or 0
-        engine.counts["output_tokens"] += used[1] or 0
+        engine.counts["input_tokens"] += reply["n_prompt_tokens"] or 0
+        engine.counts["output_tokens"] += reply["n_output_tokens"] or 0
         self._succeed({"at": at, **reply, "usd": usd if spending.priced else None})
         return None
 
-    def _fail(self, at: int, failure: Failure, tokens: float, sent_at: float) -> float | None:
+    def _fail(
+        self, at: int, failure: Failure, tokens: float, sent_at: float, usd: float | None
+    ) -> float | None:
         """Note a failure; return the seconds after which to ask again, None where that is of no use."""
         engine = self.engine
         limiter, endpoint = engine.limiter, engine.endpoint
@@ -212,22 +211,27 @@ class _Run:
             limiter.failed(tokens)
         if failure.kind == "stop":
             raise endpoint.explain(failure)
+        if (failure.retry_after or 0) > LONGEST_WAIT:
+            raise endpoint.explain(failure)
         if failure.kind == "wait":
-            if (failure.retry_after or 0) > LONGEST_WAIT or time.monotonic() - self.replied > LONGEST_WAIT:
+            if time.monotonic() - self.replied > LONGEST_WAIT:
                 raise endpoint.explain(failure)
             return 0.0
         if failure.kind == "again":
-            self.failures[at] = tries = self.failures.get(at, 0) + 1
-            if tries < ATTEMPTS:
-                return float(min(60.0, self.backoff * 2 ** (tries - 1)) * random.uniform(0.75, 1.25))
-            if not self.some_answered:
+            counts, most = (
+                (self.unreadable, UNREADABLE_ATTEMPTS) if failure.unreadable else (self.failures, ATTEMPTS)
+            )
+            counts[at] += 1
+            if counts[at] < most:
+                return float(min(60.0, self.backoff * 2 ** (counts[at] - 1)) * random.uniform(0.75, 1.25))
+            if not self.some_answered and not failure.unreadable:
                 raise endpoint.explain(failure)
             # The endpoint answers others: it is this prompt that it cannot answer.
-        row = {"at": at, **refusal(failure, endpoint.secrets)}
+        row = {"at": at, **refusal(failure, endpoint.secrets, usd)}
         if self.some_answered:
             self._note(row)
         else:
-            self.refused.append(row)
+            self.refused.append((row, failure))
             if len(self.refused) >= REFUSALS:
                 raise endpoint.explain(failure)
         return None
@@ -240,9 +244,9 @@ class _Run:
 
     def _release(self) -> None:
         """Believe the refusals: others were answered, or all questions have been asked."""
-        for row in self.refused:
+        while self.refused:
+            row, _ = self.refused.pop(0)
             self._note(row)
-        self.refused = []
 
     def _note(self, row: dict[str, Any]) -> None:
         self.finished.append(row)
@@ -253,8 +257,14 @@ class _Run:
             self.flush()
 
     def flush(self) -> None:
-        """Hand over what is finished."""
-        rows, self.finished = self.finished, []
+        """Hand over what is finished; what could not be kept is handed over again."""
         self.flushed = time.monotonic()
-        if rows:
-            self.keep(pd.DataFrame(rows))
+        if not self.finished:
+            return
+        try:
+            # As objects: pandas would look into the values, and could fail on one of them.
+            self.keep(pd.DataFrame(self.finished, dtype=object))
+        except LastChunkKept:
+            self.finished = []
+            raise
+        self.finished = []

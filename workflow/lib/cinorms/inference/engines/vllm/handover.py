@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from cinorms.inference.journal import LastChunkKept
+
 #: The longest that an answered prompt waits: what a killed job loses at most.
 SECONDS = 20.0
 
@@ -36,7 +38,12 @@ class Handover(Generic[T]):
             self.flush()
 
     def flush(self) -> None:
-        """Hand over everything."""
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            self._keep(waiting)
+        """Hand over everything; what could not be kept is handed over again."""
+        if not self._waiting:
+            return
+        try:
+            self._keep(self._waiting)
+        except LastChunkKept:
+            self._waiting = []
+            raise
+        self._waiting = []

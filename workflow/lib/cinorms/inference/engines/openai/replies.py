@@ -1,0 +1,104 @@
+"""What a chat completion holds: the columns of a response, or why nobody can read it.
+
+Endpoints that call themselves compatible send many shapes. Nothing of a reply leaves this module that a file could
+not hold: one reply must not cost another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from cinorms.inference.engines.openai.failures import Failure, clean, judge_status, unreadable
+
+#: Bytes that a reply may have, unpacked; a reply of 100,000 tokens has half a million.
+LONGEST_REPLY = 4 * 2**20
+#: Characters that are kept of an id or a name.
+LONGEST_WORD = 200
+# ASSUME: a key has at least 8 characters; a shorter one guards nothing and may be a part of any answer.
+SHORTEST_KEY = 8
+
+#: Kinds of the parts of a message that hold its text, and where; others (such as thinking) do not count.
+_PARTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
+_UNLIKE_A_REPLY = (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError)
+
+
+def read_reply(content: bytes, secrets: Sequence[str] = ()) -> dict[str, Any] | Failure:
+    """Return the columns of ``journal.PART`` that a chat completion fills, or what is wrong with it."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return unreadable("a reply that is no JSON", content)
+    return read_body(body, content, secrets)
+
+
+def read_body(body: Any, raw: bytes, secrets: Sequence[str] = ()) -> dict[str, Any] | Failure:
+    """Return the same of a reply that is no longer JSON, which came as the bytes ``raw``.
+
+    A reply that the endpoint's content filter cut off is no answer: its finish reason becomes ``error``, what
+    it has of a text is kept.
+    """
+    if len(raw) > LONGEST_REPLY:
+        return unreadable(f"a reply of more than {LONGEST_REPLY:,} bytes", raw)
+    failed = body.get("error") if isinstance(body, dict) else None
+    if isinstance(failed, dict) and failed:  # some endpoints fail with status 200
+        status = failed.get("code")
+        return judge_status(status if isinstance(status, int) and 400 <= status < 600 else 500, body, {})
+    try:
+        choice, usage = body["choices"][0], body.get("usage")
+        text = _text(choice["message"])
+        finish = _word(choice.get("finish_reason"), secrets) or "unknown"
+    except _UNLIKE_A_REPLY:
+        return unreadable("a reply without an answer", raw)
+    usage = usage if isinstance(usage, dict) else {}
+    filtered = finish == "content_filter"
+    return {
+        "text": clean(text, [secret for secret in secrets if len(secret) >= SHORTEST_KEY]),
+        "finish_reason": "error" if filtered else finish,
+        "error": "content_filter: the reply was withheld" if filtered else None,
+        "n_prompt_tokens": _whole(usage.get("prompt_tokens")),
+        "n_output_tokens": _whole(usage.get("completion_tokens")),
+        "reply_id": _word(body.get("id"), secrets),
+        "created": _whole(body.get("created")),
+        "answered_by": _word(body.get("model"), secrets),
+        "fingerprint": _word(body.get("system_fingerprint"), secrets),
+    }
+
+
+def _text(message: dict[str, Any]) -> str:
+    """Return the text of a message: a string, a number or parts; raise ``TypeError`` where it is none of these."""
+    content = message.get("content")
+    if content is None:
+        refusal = message.get("refusal") or ""
+        return refusal if isinstance(refusal, str) else json.dumps(refusal, ensure_ascii=False)
+    if isinstance(content, str):
+        return content
+    if isinstance(content, int | float) and not isinstance(content, bool):
+        return json.dumps(content)
+    if isinstance(content, dict | list):
+        return "".join(_part(part) for part in (content if isinstance(content, list) else [content]))
+    raise TypeError
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    place = _PARTS.get(part.get("type", "text"))
+    text = part[place] if place else ""
+    if not isinstance(text, str):
+        raise TypeError
+    return text
+
+
+def _word(value: object, secrets: Sequence[str]) -> str | None:
+    """Return an id or a name, None for what is neither a word nor a number."""
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return None
+    return clean(str(value), secrets, LONGEST_WORD)
+
+
+def _whole(value: object) -> int | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return int(value) if 0 <= value < 2**31 else None
