@@ -283,3 +283,8 @@ def test_a_job_that_fails_in_another_process_says_why_on_the_terminal(
     assert "Traceback" not in done.stderr
     assert "a file of its weights is damaged" in done.stderr
     assert "SafetensorError" in (tmp_path / "log.txt").read_text()
+
+
+def test_a_machine_without_shared_memory_is_told_what_to_mount() -> None:
+    error = explain(OSError(30, "Read-only file system"), "m")
+    assert "it needs a folder /dev/shm that can be written" in str(error)

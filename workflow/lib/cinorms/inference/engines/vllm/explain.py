@@ -26,6 +26,7 @@ KNOWN = (
         r"World size|number of GPUs|divisible by tensor|[Dd]ivisible by .*tensor parallel|placement group",
         "gpus",
     ),
+    (r"/dev/shm|shm_open|Errno (30|38)\b", "shared_memory"),
     (r"SafetensorError|incomplete metadata|PytorchStreamReader", "damaged"),
     (r"quantization method|Unknown quantization|not supported for the current GPU", "quantisation"),
 )
@@ -47,6 +48,9 @@ ADVICE = {
     ),
     "gpus": (
         "`gpus` in its entry in config/models.yaml does not suit this machine or the model's number of heads"
+    ),
+    "shared_memory": (
+        "it needs a folder /dev/shm that can be written: mount one, or start the container with --shm-size"
     ),
     "damaged": "a file of its weights is damaged: delete the checkpoint's folder and fetch it again",
     "quantisation": "this GPU or this version of vLLM cannot run weights quantised so",
