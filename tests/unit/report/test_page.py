@@ -311,6 +311,25 @@ def test_the_mark_of_planted_respondents(results: Results, planted: bool) -> Non
     assert ("Planted respondents: no model gave their answers." in Page(render(one, COMMAND)).text) == planted
 
 
+def test_planted_respondents_next_to_models_are_told_apart(results: Results) -> None:
+    models = dict(results.study["models"])
+    first, *others = models
+    mixed = {
+        first: {**models[first], "planted": True},
+        **{m: {**models[m], "planted": False} for m in others},
+    }
+    text = Page(
+        render(replace(results, study={**results.study, "planted": True, "models": mixed}), COMMAND)
+    ).text
+    assert "next to models that were asked" in text
+    assert f"What is said of {first} says nothing about any real model" in " ".join(text.split())
+    alone = {m: {**models[m], "planted": True} for m in models}
+    text = Page(
+        render(replace(results, study={**results.study, "planted": True, "models": alone}), COMMAND)
+    ).text
+    assert "answered in place of models" in text
+
+
 def test_the_page_says_what_was_asked_when_and_at_what_cost(results: Results) -> None:
     text = Page(render(results, COMMAND)).text
     assert "120 flows of Flows, each in up to 6 variants: 3 wordings (Paraphrases) in 2 orders" in text
