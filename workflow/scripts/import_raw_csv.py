@@ -1,6 +1,7 @@
 """Take the responses of a model from one of the authors' raw CSV files, texts unaltered."""
 
 from cinorms.core import tables
+from cinorms.core.csv_header import check_header
 from cinorms.core.logs import start_logging
 from cinorms.published.frames import read_raw_csv
 from cinorms.published.releases import check_variants
@@ -8,6 +9,7 @@ from cinorms.published.releases import check_variants
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     vignettes = tables.read(snakemake.input.vignettes, tables.VIGNETTES)
+    check_header(snakemake.input.raw)
     responses = read_raw_csv(snakemake.input.raw, vignettes)
     variants = tables.read(snakemake.input.variants, tables.PROMPTS)
     check_variants(responses, variants, snakemake.input.raw)

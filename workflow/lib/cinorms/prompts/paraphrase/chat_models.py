@@ -56,7 +56,12 @@ class OpenAIParaphraser:
         self._entry = entry
         self._openai = openai
         # A server of one's own may need no key, but the package insists on one.
-        self._client = openai.OpenAI(api_key=key or "none", base_url=entry.get("base_url") or OPENAI)
+        self._client = openai.OpenAI(
+            api_key=key or "none",
+            base_url=entry.get("base_url") or OPENAI,
+            # Prompts and the key go to this address and to no other.
+            http_client=openai.DefaultHttpxClient(follow_redirects=False),
+        )
         self._seeded = True
 
     def ask(self, ask: Ask) -> Candidates:
