@@ -321,7 +321,14 @@ def test_ctrl_c_is_one_message_and_keeps_what_was_answered(tmp_path: Path, endpo
     endpoint.delay = 0.05
     given = files(tmp_path, spec(endpoint), vignettes(400), variants())
     given["tuning"] = endpoint_tuning()
-    running = subprocess.Popen(command(given, tmp_path), env=environment(), stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        command(given, tmp_path),
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        # What a shell starts in the background ignores SIGINT, and so do the tests then and all that they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     end = time.monotonic() + 60
     while sum(endpoint.answered.values()) < 200 and time.monotonic() < end:
         time.sleep(0.05)

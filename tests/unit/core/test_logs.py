@@ -87,7 +87,7 @@ def test_a_guarded_stream_is_still_a_stream() -> None:
         "raise OSError(122, 'Disk quota exceeded', 'results/a.csv')",
         "try:\n    raise OSError(28, 'Full', 'a.csv')\nexcept OSError as error:\n    raise ValueError from error",
         "try:\n    raise OSError(28, 'Full', 'a.csv')\nfinally:\n    raise RuntimeError('closing')",
-        "open('/dev/full', 'w', buffering=1).write('full\\n')",
+        "with open('/dev/full', 'w') as file:\n    file.write('full')",
     ],
 )
 def test_a_full_disk_is_one_message(tmp_path: Path, body: str) -> None:

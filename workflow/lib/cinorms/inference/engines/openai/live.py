@@ -105,6 +105,10 @@ class _Run:
         async with self.engine.endpoint.client(asynchronous=True) as client:
             n_workers = min(self.engine.limiter.ceiling, len(todo))
             workers = [asyncio.create_task(self._work(client)) for _ in range(n_workers)]
+            for (
+                worker
+            ) in workers:  # after Ctrl+C nobody else looks at what they fail with, and Python would print it
+                worker.add_done_callback(lambda task: task.cancelled() or task.exception())
             done = asyncio.create_task(self.queue.join())
 
             def cancel() -> None:
