@@ -53,7 +53,6 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
     def draw(name: str, models: list[str] = MODELS, **options: Any) -> Drawn:
         kind = kinds("figures")[name]
         further = {
-            "norms": [norms_of(model, LEVELS) for model in models],
             "vignettes": {"main": renamed(small_vignettes, models).assign(expected=1.0)},
             "prompts": {"main": small_prompts},
             "planted": {("main", model): planted for model in models},

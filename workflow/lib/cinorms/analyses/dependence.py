@@ -25,7 +25,6 @@ class DependenceOptions(OfNorms):
 def flow_dependence(
     selected: Sequence[Selected],
     entry: Entry[DependenceOptions],
-    norms: Sequence[Selected],
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
@@ -49,7 +48,7 @@ KINDS = (
         options=DependenceOptions,
         function=flow_dependence,
         reads="answers",
-        also=("norms", "vignettes", "prompts"),
+        also=("vignettes", "prompts"),
         report_section="reliability",
         columns=(
             *WHO,

@@ -18,6 +18,9 @@ from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 from cinorms.core.sealing import seal, unseal
 
+#: What to do with a table that cannot be read, where nothing else is said.
+REMEDY = "delete it and rerun"
+
 #: What an answer can be. Only ``ok`` carries a level and votes.
 ANSWER_STATUSES = (
     "ok",
@@ -59,7 +62,7 @@ class Contract:
     extra: pa.DataType | None = None
     file: str = ""
     about: dict[str, str] = field(default_factory=dict)
-    remedy: str = "delete it and rerun"
+    remedy: str = REMEDY
 
     def schema(self, names: list[str]) -> pa.Schema:
         """Return the Arrow schema for a frame with the columns ``names``, or say what is wrong with them."""
@@ -325,6 +328,6 @@ def write_tidy(frame: pd.DataFrame, parquet: str | Path, csv: str | Path) -> Non
 
 def read_tidy(parquet: str | Path) -> pd.DataFrame:
     """Read an analysis' table that ``write_tidy`` wrote."""
-    with _damage_named(parquet, "delete it and rerun"):
+    with _damage_named(parquet, REMEDY):
         frame: pd.DataFrame = pq.read_table(unseal(parquet)).to_pandas()
     return frame

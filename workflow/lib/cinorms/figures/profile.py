@@ -33,7 +33,6 @@ class ProfileOptions(FigureOptions, DependenceOptions):
 def draw(
     selected: Sequence[Selected],
     entry: Entry[ProfileOptions],
-    norms: Sequence[Selected],
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
 ) -> Drawn:
@@ -53,7 +52,7 @@ def draw(
         theme,
     )
 
-    table = flow_dependence(selected, entry, norms, vignettes, prompts)
+    table = flow_dependence(selected, entry, vignettes, prompts)
     frame = measures(table, chosen_each(selected, entry, vignettes))
     order = list(dict.fromkeys(frame["who"]))[::-1]
     frame["who"] = pd.Categorical(frame["who"], categories=order)
@@ -118,7 +117,7 @@ KINDS = (
         options=ProfileOptions,
         function=draw,
         reads="answers",
-        also=("norms", "vignettes", "prompts"),
+        also=("vignettes", "prompts"),
         report_section="answers",
         columns=(
             Column("who", "The model, with its arm where there are several."),

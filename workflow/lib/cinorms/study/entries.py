@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cinorms.entries.entry import Entry, Pair
+from cinorms.entries.kind import Kind
+from cinorms.entries.options import OfNorms
 from cinorms.entries.registry import kinds
 from cinorms.norms.thresholds import grid
 from cinorms.study.study import Study
@@ -35,7 +37,7 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
         conditions={arm: study.arms[arm].conditions() for arm in arms},
         attributes={model: study.attributes(model) for model in names},
         planted=bool(planted),
-        **(_rules(study, options, names) if "norms" in (kind.reads, *kind.also) else {}),
+        **(_rules(study, options, names) if _depends_on_thresholds(kind) else {}),
     )
 
 
@@ -43,6 +45,11 @@ def select_pairs(study: Study, options: Any) -> tuple[Pair, ...]:
     """Return the (arm, model) pairs that an entry with ``options`` is made from (see `Entry`)."""
     models = list(options.models or study.all_models())[: getattr(options, "first", None)]
     return tuple((arm, model) for arm in options.arms for model in models if model in study.models(arm))
+
+
+def _depends_on_thresholds(kind: Kind) -> bool:
+    """Return whether an entry of ``kind`` reads norms, or judges them itself."""
+    return "norms" in (kind.reads, *kind.also) or issubclass(kind.options, OfNorms)
 
 
 def _rules(study: Study, options: Any, models: Sequence[str]) -> dict[str, Any]:

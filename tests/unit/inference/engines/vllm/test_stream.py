@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cinorms.inference.engines.vllm.handover import SECONDS, Handover
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, OptionWalk
 from cinorms.inference.engines.vllm.progress import Progress
 from cinorms.inference.engines.vllm.stream import Request, talk
-from cinorms.inference.journal import LastChunkKept
 
 
 class Engine:
@@ -126,45 +124,6 @@ def test_what_is_raised_between_steps_ends_the_talk() -> None:
 
     with pytest.raises(SystemExit):
         ask([Chain(0, 1)], 1, leave)
-
-
-def test_many_are_handed_over_at_once_and_none_waits_long() -> None:
-    now, kept = [0.0], []
-    handover: Handover[int] = Handover(kept.append, most=3, clock=lambda: now[0])
-    for number in range(4):
-        handover.add(number)
-    assert kept == [[0, 1, 2]]
-    now[0] += SECONDS - 1
-    handover.look()
-    assert kept == [[0, 1, 2]]
-    handover.add(4)
-    now[0] += 1
-    handover.look()  # the oldest has waited long enough; the youngest goes with it
-    assert kept == [[0, 1, 2], [3, 4]]
-    handover.look()
-    handover.add(5)
-    handover.flush()
-    handover.flush()
-    assert kept == [[0, 1, 2], [3, 4], [5]]
-
-
-@pytest.mark.parametrize(("error", "again"), [(OSError, [[1], [1]]), (LastChunkKept, [[1]])])
-def test_a_chunk_that_was_not_kept_is_handed_over_again(
-    error: type[Exception], again: list[list[int]]
-) -> None:
-    given: list[list[int]] = []
-
-    def keep(finished: list[int]) -> None:
-        given.append(list(finished))
-        if len(given) == 1:
-            raise error("the disk is full")
-
-    handover: Handover[int] = Handover(keep, most=1)
-    with pytest.raises(error, match="full"):
-        handover.add(1)
-    handover.flush()
-    handover.flush()
-    assert given == again
 
 
 def test_a_walk_gives_the_probabilities_of_the_branches_it_follows() -> None:

@@ -19,14 +19,13 @@ from cinorms.inference.engines.openai.endpoint import Endpoint, progress
 from cinorms.inference.engines.openai.failures import UNREADABLE_ATTEMPTS, Failure, judge, refusal
 from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
 from cinorms.inference.engines.openai.replies import read_reply
-from cinorms.inference.journal import LastChunkKept
+from cinorms.inference.handover import Handover
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached
 from cinorms.inference.stopping import stop_in_loop
 
-#: Replies, and seconds, after which what is finished becomes a part of the journal.
+#: Most replies that are handed over, and so journalled, at once.
 CHUNK = 1_000
-SECONDS = 20.0
 #: Times that a request which failed is sent; waiting because the endpoint is busy does not count.
 ATTEMPTS = 8
 #: For tokens per minute; endpoints count the longest output as well.
@@ -63,7 +62,7 @@ class LiveEngine:
             try:
                 asyncio.run(run.ask_all(todo))
             finally:
-                run.flush()
+                run.handover.flush()
                 self.spending.close()
 
     def facts(self) -> dict[str, Any]:
@@ -88,11 +87,11 @@ class _Run:
         chunk: int,
     ) -> None:
         self.engine, self.questions, self.keep, self.bar = engine, questions, keep, bar
-        self.backoff, self.chunk = backoff, chunk
-        self.finished: list[dict[str, Any]] = []
+        self.backoff = backoff
+        self.handover: Handover[dict[str, Any]] = Handover(self._hand_over, chunk)
         self.refused: list[tuple[dict[str, Any], Failure]] = []
         self.some_answered = some_answered
-        self.flushed = self.replied = time.monotonic()
+        self.replied = time.monotonic()
         self.failures: Counter[int] = Counter()
         self.unreadable: Counter[int] = Counter()
         self.stopped: BaseException | None = None
@@ -105,9 +104,8 @@ class _Run:
         async with self.engine.endpoint.client(asynchronous=True) as client:
             n_workers = min(self.engine.limiter.ceiling, len(todo))
             workers = [asyncio.create_task(self._work(client)) for _ in range(n_workers)]
-            for (
-                worker
-            ) in workers:  # after Ctrl+C nobody else looks at what they fail with, and Python would print it
+            # After Ctrl+C nobody else looks at what they fail with, and Python would print it.
+            for worker in workers:
                 worker.add_done_callback(lambda task: task.cancelled() or task.exception())
             done = asyncio.create_task(self.queue.join())
 
@@ -253,22 +251,12 @@ class _Run:
             self._note(row)
 
     def _note(self, row: dict[str, Any]) -> None:
-        self.finished.append(row)
         self.bar.update()
-        if len(self.finished) >= self.chunk or time.monotonic() - self.flushed > SECONDS:
-            spent = f", ${self.engine.spending.spent:.4f}" if self.engine.spending.priced else ""
-            self.bar.set_postfix_str(f"{self.engine.limiter.under_way} under way{spent}", refresh=False)
-            self.flush()
+        self.handover.add(row)
+        self.handover.look()
 
-    def flush(self) -> None:
-        """Hand over what is finished; what could not be kept is handed over again."""
-        self.flushed = time.monotonic()
-        if not self.finished:
-            return
-        try:
-            # As objects: pandas would look into the values, and could fail on one of them.
-            self.keep(pd.DataFrame(self.finished, dtype=object))
-        except LastChunkKept:
-            self.finished = []
-            raise
-        self.finished = []
+    def _hand_over(self, rows: list[dict[str, Any]]) -> None:
+        spent = f", ${self.engine.spending.spent:.4f}" if self.engine.spending.priced else ""
+        self.bar.set_postfix_str(f"{self.engine.limiter.under_way} under way{spent}", refresh=False)
+        # As objects: pandas would look into the values, and could fail on one of them.
+        self.keep(pd.DataFrame(rows, dtype=object))

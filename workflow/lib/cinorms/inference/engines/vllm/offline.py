@@ -21,11 +21,11 @@ from cinorms.inference import checkpoints
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, PromptTalk, TextTalk
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
-from cinorms.inference.engines.vllm.handover import Handover
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
 from cinorms.inference.engines.vllm.progress import Progress
 from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
+from cinorms.inference.handover import Handover
 from cinorms.inference.processes import ProcessOutput
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec

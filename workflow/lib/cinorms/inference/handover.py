@@ -1,4 +1,4 @@
-"""When answered prompts are handed over: soon, however slow the model is, and many at once where it is fast."""
+"""When answered prompts are handed over: soon where the model or endpoint is slow, many at once where it is fast."""
 
 from __future__ import annotations
 
