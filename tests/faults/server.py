@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 OPTIONS = (
     "strongly unacceptable",
@@ -82,6 +83,8 @@ class Endpoint:
         self.every: Callable[[str], Fault | None] = lambda path: None
         #: What becomes of the body of a line that is answered.
         self.line_body: Callable[[dict[str, Any]], Any] = lambda body: body
+        #: What becomes of a batch, or of the id of a file, that is shown.
+        self.shown: Callable[[dict[str, Any]], Any] = lambda found: found
         self.delay = 0.0
         #: Requests from this number on are answered only after ``released`` is set.
         self.hold_from: int | None = None
@@ -220,7 +223,8 @@ class _Handler(BaseHTTPRequestHandler):
             with endpoint.lock:
                 file_id = f"file-in-{len(endpoint.files)}"
                 endpoint.files[file_id] = content
-            self._send(200, {"id": file_id, "object": "file", "bytes": len(content), "purpose": "batch"})
+            file = {"id": file_id, "object": "file", "bytes": len(content), "purpose": "batch"}
+            self._send(200, endpoint.shown(file))
         elif self.path.endswith("/batches"):
             with endpoint.lock:
                 batch = endpoint.create_batch(json.loads(data))
@@ -228,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
                 endpoint.lose_create -= 1
                 self._drop()
             else:
-                self._send(200, batch)
+                self._send(200, endpoint.shown(batch))
         else:
             self._send(404, {"error": {"code": "not_found", "message": self.path}})
 
@@ -237,12 +241,20 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         last = path.rsplit("/", 1)[1]
         if path.endswith("/batches"):
-            newest_first = list(reversed(list(endpoint.batches.values())))
-            self._send(200, {"object": "list", "data": newest_first, "has_more": False})
+            newest_first = [endpoint.shown(batch) for batch in reversed(endpoint.batches.values())]
+            after = parse_qs(urlsplit(self.path).query).get("after", [None])[0]
+            start = [batch.get("id") for batch in newest_first].index(after) + 1 if after else 0
+            page = newest_first[start : start + 100]
+            more = start + 100 < len(newest_first)
+            self._send(200, {"object": "list", "data": page, "has_more": more})
+        elif "/batches/" in path and last not in endpoint.batches:
+            self._send(404, {"error": {"code": "not_found", "message": f"No batch {last}"}})
         elif "/batches/" in path:
             with endpoint.lock:
                 shown = endpoint.look_at_batch(endpoint.batches[last])
-            self._send(200, shown)
+            self._send(200, endpoint.shown(shown))
+        elif path.split("/")[-2] not in endpoint.files:
+            self._send(404, {"error": {"code": "not_found", "message": "No such file"}})
         else:
             endpoint.downloads += 1
             content = endpoint.spoil_download(endpoint.downloads, endpoint.files[path.split("/")[-2]])

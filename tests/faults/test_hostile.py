@@ -5,21 +5,24 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.engines.openai import clients, live, replies
+from cinorms.inference.engines.openai import batch_api, batch_notes, clients, live, replies
 
 from ..specs import endpoint_tuning
 from .conftest import KEY, Shard, every_file, once, spec, variants, vignettes
 from .server import Endpoint, Fault, completion
+from .test_batch import killed_when
 from .test_kill import command, environment, files, journal_of
 
 RATES = {"usd_per_million_input": 100.0, "usd_per_million_output": 1000.0}  # a reply: 0.008 + 0.004 dollars
@@ -204,6 +207,7 @@ def test_equal_ids_are_no_equal_replies(shard: Shard) -> None:
         {"prompt_tokens": 0, "completion_tokens": 0},
         {"prompt_tokens": 0.4, "completion_tokens": -3},
         {"prompt_tokens": False, "completion_tokens": "0"},
+        {"prompt_tokens": 1, "completion_tokens": 1},
         {},
         [],
         None,
@@ -211,7 +215,12 @@ def test_equal_ids_are_no_equal_replies(shard: Shard) -> None:
 )
 def test_no_reply_is_free(shard: Shard, usage: object) -> None:
     shard.tuning = {"rates": RATES, "max_cost_usd": 1.0}
-    shard.endpoint.fault = altered(lambda reply: reply.update(usage=usage))
+
+    def claim(reply: dict[str, Any]) -> None:
+        reply["usage"] = usage
+        reply["choices"][0]["message"]["content"] = "strongly unacceptable " * 3  # more than a token
+
+    shard.endpoint.fault = altered(claim)
     with pytest.raises(EngineError, match="max_cost_usd"):
         shard.ask()
     assert 0 < shard.endpoint.number < 10  # a request costs at most about 0.12
@@ -424,3 +433,86 @@ def test_a_batch_is_not_named_after_the_key(batched: Shard) -> None:
         batched.ask()
     assert KEY not in str(raised.value)
     assert KEY.encode() not in every_file(batched.folder)
+
+
+STRANGE = [
+    None,
+    True,
+    7,
+    1.5,
+    "",
+    "x",
+    [],
+    [1],
+    {},
+    {"data": 3},
+    {"data": [3, {"code": [1]}]},
+    "\ud800",
+    -(10**30),
+]
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["output_file_id", "error_file_id", "request_counts", "errors", "metadata", "created_at", "status"],
+)
+def test_an_odd_field_of_a_batch_itself_is_harmless_or_one_message(
+    batched: Shard, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_api, "ATTEMPTS", 2)
+    for number, value in enumerate(STRANGE):
+        if field == "status" and isinstance(value, str | int) and value != "" and value is not True:
+            continue  # a status that the API may have one day: waited for
+        one = Shard(
+            batched.folder / str(number), batched.endpoint, tuning=batched.tuning, changes={"seed": number}
+        )
+        one.endpoint.billed.clear()
+        one.endpoint.shown = lambda found, value=value: {**found, field: value}
+        with suppress(EngineError):
+            one.ask()
+        one.endpoint.shown = lambda found: found
+        assert one.ask()["text"].notna().all(), value
+        assert max(one.endpoint.billed.values()) == 1, value
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_an_odd_id_is_one_message_and_says_how_to_go_on(batched: Shard, name: Any) -> None:
+    batched.endpoint.shown = lambda found: {**found, "id": name}
+    with pytest.raises(EngineError) as raised:
+        batched.ask()
+    batched.endpoint.shown = lambda found: found
+    if "delete the folder batches" in str(raised.value):
+        shutil.rmtree(batched.journal().folder / "batches")
+    assert batched.ask()["text"].notna().all()
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"[]", b"7", b"null", b"[" * 100_000, b"{}", b'{"data": 3}', b"\xff"]
+)
+def test_an_answer_of_another_shape_to_a_call_is_one_message(batched: Shard, answer: bytes) -> None:
+    for path in ("/files", "/batches"):
+        batched.endpoint.every = lambda asked, path=path: (
+            Fault(200, content=answer) if asked.endswith(path) else None
+        )
+        with pytest.raises(EngineError, match="nobody can read to a call of the Batch API"):
+            batched.ask()
+
+
+# --- Clocks
+
+
+@pytest.mark.parametrize("days", [-4000, -1, 1, 4000])
+def test_a_clock_that_was_wrong_when_a_batch_was_made_pays_for_nothing_twice(
+    batched: Shard, days: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time
+    with monkeypatch.context() as wrong:
+        wrong.setattr(batch_notes.time, "time", lambda: now() + days * 86_400)
+        killed_when(batched, "_create", wrong)
+    for _ in range(150):  # of other people's, made since: the one that is looked for is on the second page
+        batched.endpoint.create_batch(
+            {"endpoint": "", "completion_window": "24h", "input_file_id": "file-in-0", "metadata": None}
+        )
+    batched.ask()
+    assert set(batched.endpoint.billed.values()) == {1}
+    assert batched.endpoint.number == 0

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,15 @@ def test_a_study_behind_an_api(tmp_path: Path, endpoint: Endpoint) -> None:
     assert endpoint.number == n
     study.study["arms"]["main"]["orders"]["count"] = 2
     study.run()
+    assert endpoint.number == 2 * n
+
+    # A clock that jumped leaves files from the future: no job starts, and jobs that are made to start ask nothing.
+    tomorrow = time.time() + 86_400
+    for path in (study.folder / "results/api").rglob("*.parquet"):
+        if "responses" not in path.parts:
+            os.utime(path, (tomorrow, tomorrow))
+    assert "Nothing to be done" in study.run()
+    study.run("--forceall")
     assert endpoint.number == 2 * n
     assert set(endpoint.asked.values()) == {1}
 

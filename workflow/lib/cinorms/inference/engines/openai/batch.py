@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import EngineError
-from cinorms.core.logs import redact
 from cinorms.inference.engine import Keep
+from cinorms.inference.engines.openai.batch_api import BatchApi, State
 from cinorms.inference.engines.openai.batch_notes import Batch, BatchNotes
 from cinorms.inference.engines.openai.endpoint import Endpoint, progress
 from cinorms.inference.engines.openai.failures import (
     UNREADABLE_ATTEMPTS,
     Failure,
-    judge,
     judge_status,
     refusal,
     unreadable,
 )
-from cinorms.inference.engines.openai.limiter import LONGEST_WAIT
 from cinorms.inference.engines.openai.replies import read_body
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached
@@ -36,12 +33,8 @@ REQUESTS = 50_000
 BYTES = 200_000_000
 #: Seconds between two looks at the batches.
 POLL = 30.0
-#: Seconds that the transfer of a file may take.
-TRANSFER = 1800.0
 #: Times that a request is put into a batch before its failure is believed.
 ROUNDS = 3
-#: Times that a call to the API is tried.
-ATTEMPTS = 8
 #: Batches that are refused for their size are halved down to this.
 SMALLEST = 500
 #: So many prompts refused and none answered: the fault is in the request, not in the prompts.
@@ -50,7 +43,6 @@ REFUSALS = 5
 BYTES_PER_TOKEN = 3
 
 _ENDED = ("completed", "failed", "expired", "cancelled")
-_MARK = "cinorms"
 
 
 class BatchEngine:
@@ -74,7 +66,7 @@ class BatchEngine:
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
         """Ask the rows ``todo``; see ``inference.engine.Engine``."""
         self._questions, self._keep = questions, keep
-        self._client = self.endpoint.client(asynchronous=False)
+        self._api = BatchApi(self.endpoint, self._backoff)
         self._some_answered = len(todo) < len(questions.grid)
         #: Row of each question that is not settled, by its name.
         self._open = {self._questions.name(at): at for at in todo.tolist()}
@@ -90,7 +82,7 @@ class BatchEngine:
                 self._ask_all()
             finally:
                 self.spending.close()
-                self._client.close()
+                self._api.close()
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record says of this engine."""
@@ -103,10 +95,7 @@ class BatchEngine:
         self._fresh = [at for name, at in self._open.items() if name not in taken]
         while self._fresh or running:
             self._submit_what_fits(running)
-            states = {
-                batch.mark: self._call(lambda b=batch: self._client.batches.retrieve(b.batch_id))
-                for batch in running
-            }
+            states = {batch.mark: self._api.state(str(batch.batch_id)) for batch in running}
             self._show(states.values())
             ended = [batch for batch in running if states[batch.mark].status in _ENDED]
             for batch in ended:
@@ -130,7 +119,7 @@ class BatchEngine:
                 continue
             if batch.batch_id is None:
                 # The job was killed between the two: the batch may or may not have been created.
-                batch.batch_id = self._call(lambda b=batch: self._look_up(b))
+                batch.batch_id = self._api.look_up(batch.mark, batch.written)
                 batch.void = batch.batch_id is None
                 self._notes.save(batch)
             if batch.batch_id:
@@ -140,15 +129,6 @@ class BatchEngine:
                 self._reserved[batch.mark] = self.spending.adopt(batch.usd)
                 found.append(batch)
         return found
-
-    def _look_up(self, batch: Batch) -> str | None:
-        """Return the id of the batch that bears the mark of ``batch``, if it was created."""
-        for there in self._client.batches.list(limit=100):
-            if (there.metadata or {}).get(_MARK) == batch.mark:
-                return self._id(there)
-            if there.created_at < batch.written - 3600:  # newest first; an hour for clocks that disagree
-                return None
-        return None
 
     # --- Submitting
 
@@ -173,11 +153,8 @@ class BatchEngine:
         chosen, self._fresh = self._fresh[: len(lines)], self._fresh[len(lines) :]
         batch = self._notes.new([self._questions.name(at) for at in chosen], tokens, usd)
         self._reserved[batch.mark] = usd
-        name, data = f"{batch.mark}.jsonl", b"".join(lines)
-        uploaded = self._call(
-            lambda: self._client.files.create(file=(name, data), purpose="batch", timeout=TRANSFER)
-        )
-        batch.batch_id = self._call(lambda: self._create(batch, uploaded.id), lambda: self._look_up(batch))
+        data = b"".join(lines)
+        batch.batch_id = self._create(batch, self._api.upload(f"{batch.mark}.jsonl", data))
         self._notes.save(batch)
         self.counts["batches"] += 1
         self.counts["requests"] += len(chosen)
@@ -185,23 +162,7 @@ class BatchEngine:
         return batch
 
     def _create(self, batch: Batch, file_id: str) -> str:
-        created = self._client.batches.create(
-            input_file_id=file_id,
-            endpoint="/v1/chat/completions",
-            completion_window="24h",
-            metadata={_MARK: batch.mark},
-        )
-        return self._id(created)
-
-    def _id(self, created: Any) -> str:
-        """Return the id of a batch, which is written down: it must not hold the key."""
-        found = str(created.id)
-        if redact(found, self.endpoint.secrets) != found:
-            raise EngineError(
-                f"model {self.endpoint.spec.model!r} at {self.endpoint.url}: the endpoint gives a batch an id that "
-                "holds the key, and ids are stored; ask it with --config mode=live"
-            )
-        return found
+        return self._api.create(file_id, batch.mark, batch.written)
 
     def _fill(self, room: float) -> tuple[list[bytes], float, float]:
         """Return the lines of the next input file, its tokens, and what it costs at most (then reserved)."""
@@ -232,10 +193,15 @@ class BatchEngine:
 
     # --- Harvesting
 
-    def _harvest(self, batch: Batch, state: Any) -> None:
+    def _harvest(self, batch: Batch, state: State) -> None:
         """Keep the replies of a batch that has ended; what has none goes back among the fresh questions."""
         if state.status == "failed":
             self._learn(batch, state)
+        if state.status == "completed" and not state.files:
+            raise EngineError(
+                f"batch {state.id} is completed, but the endpoint names no file with its replies, which are paid; run "
+                "again later. To ask its questions again, and pay again, use --config mode=live"
+            )
         replies: dict[str, dict[str, Any] | Failure] = {}
         for line, raw in self._lines(state):
             name = str(line.get("custom_id"))
@@ -276,28 +242,27 @@ class BatchEngine:
                     "in the journal. Run again later, or with --config mode=live"
                 )
 
-    def _learn(self, batch: Batch, state: Any) -> None:
+    def _learn(self, batch: Batch, state: State) -> None:
         """Draw the consequence of a batch that the API did not take at all."""
         batch.void = True
-        errors = (state.errors.data if state.errors else None) or []
-        if any(error.code == "token_limit_exceeded" for error in errors):
+        codes = [code for code, _ in state.errors]
+        if "token_limit_exceeded" in codes:
             # Nothing may be submitted before another batch, of this job or any other, has ended.
             self._one_by_one = True
             self._most_requests = max(min(SMALLEST, self._most_requests), len(batch.ids) // 2)
             print("The account's limit of enqueued tokens is reached: smaller batches, one after the other.")
             return
-        shown = "; ".join(f"{error.code}: {error.message}" for error in errors[:3]) or "no reason given"
-        body = {"code": errors[0].code if errors else "", "message": shown}
+        shown = "; ".join(f"{code}: {message}" for code, message in state.errors[:3]) or "no reason given"
+        body = {"code": codes[0] if codes else "", "message": shown}
         # Whatever is wrong with a whole file is wrong with every request.
         failure = judge_status(400, body, {})
         self._stop = failure if failure.kind == "stop" else Failure("stop", failure.reason, advice="request")
 
-    def _lines(self, state: Any) -> Iterator[tuple[dict[str, Any], bytes]]:
+    def _lines(self, state: State) -> Iterator[tuple[dict[str, Any], bytes]]:
         """Return the lines of the output and the error file that can be read, and their bytes."""
-        for file_id in filter(None, (state.output_file_id, state.error_file_id)):
+        for file_id in state.files:
             for attempt in range(1, ROUNDS + 1):
-                text = self._call(lambda i=file_id: self._client.files.content(i, timeout=TRANSFER).content)
-                raw = [line for line in text.splitlines() if line.strip()]
+                raw = [line for line in self._api.download(file_id).splitlines() if line.strip()]
                 lines = [_read_json(line) for line in raw]
                 if None not in lines:
                     break
@@ -362,29 +327,11 @@ class BatchEngine:
     def _shard(self) -> str:
         return self._questions.spec.shard
 
-    def _show(self, states: Iterable[Any]) -> None:
-        counts = [state.request_counts for state in states if state.request_counts]
+    def _show(self, states: Iterable[State]) -> None:
+        counts = [state.counts for state in states if state.counts]
         if counts:
-            done, total = sum(c.completed + c.failed for c in counts), sum(c.total for c in counts)
+            done, total = (sum(numbers) for numbers in zip(*counts, strict=True))
             self._bar.set_postfix_str(f"{len(counts)} batches: {done:,} of {total:,}")
-
-    def _call(self, call: Callable[..., Any], done_already: Callable[[], Any] | None = None) -> Any:
-        """Call the API until it answers; ``done_already`` looks whether a call that failed came through."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                return call()
-            except Exception as error:
-                failure = judge(error)
-            hopeless = failure.kind in ("stop", "refused") or failure.unreadable
-            if hopeless or attempt == ATTEMPTS or (failure.retry_after or 0) > LONGEST_WAIT:
-                break
-            wait = self._backoff * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
-            time.sleep(min(60.0, wait) if failure.retry_after is None else failure.retry_after)
-            if done_already and (failure.paid or failure.kind == "again"):
-                found = self._call(done_already)
-                if found:
-                    return found
-        raise self.endpoint.explain(failure)
 
 
 def _read_json(line: bytes) -> dict[str, Any] | None:

@@ -20,6 +20,8 @@ OPENAI = "https://api.openai.com/v1"
 #: Tokens that a chat format puts around one message, at most.
 # ASSUME: 16 are enough for every endpoint's format; OpenAI's has 4.
 TOKENS_AROUND_MESSAGE = 16
+# ASSUME: no tokeniser needs fewer tokens for prompts and answers; English has 4 to 5 characters in a token.
+CHARACTERS_PER_TOKEN = 32
 
 
 @dataclass(frozen=True)
@@ -81,13 +83,12 @@ class Endpoint:
         return sum(len(m["content"].encode("utf-8", "replace")) + TOKENS_AROUND_MESSAGE for m in chat)
 
     def cost(self, spending: Spending, chat: Sequence[Mapping[str, str]], reply: Mapping[str, Any]) -> float:
-        """Return what a reply to ``chat`` cost, the most that it can where it does not say.
-
-        No reply is made from nothing: a count of 0 is none.
-        """
+        """Return what a reply to ``chat`` cost, the most that it can where it does not say or cannot be right."""
+        asked = sum(len(message["content"]) for message in chat)
+        given = len(reply.get("text") or "")
         return spending.price(
-            reply.get("n_prompt_tokens") or self.most_input(chat),
-            reply.get("n_output_tokens") or self.most_output,
+            _believable(reply.get("n_prompt_tokens"), asked) or self.most_input(chat),
+            _believable(reply.get("n_output_tokens"), given) or self.most_output,
         )
 
     def spending(self, discount: float = 0.0) -> Spending:
@@ -116,6 +117,11 @@ class Endpoint:
                 "not see it. What was answered is kept; name a model that is still served in an entry of its "
                 "own in config/models.yaml (it is another instrument), and check base_url"
             ),
+            "batch": (
+                "the endpoint does not know a batch, or the results of one, that it had accepted; its replies are "
+                "lost where that is final. To ask those questions again, and pay again, delete the folder batches in "
+                "this model's .journal and run again"
+            ),
             "request": (
                 "every request would be refused; correct the model's entry in config/models.yaml "
                 "(a reasoning model needs `reasoning`: it takes no temperature and a larger output limit)"
@@ -140,6 +146,11 @@ class Endpoint:
         """Return what the run record says of the endpoint."""
         request = {name: value for name, value in self.body([]).items() if name != "messages"}
         return {"device": self.url, "request": request, "mode": self.tuning["mode"]}
+
+
+def _believable(tokens: int | None, characters: int) -> int | None:
+    """Return a count of tokens, None where so few cannot make a text of so many characters."""
+    return tokens if tokens and tokens * CHARACTERS_PER_TOKEN >= characters else None
 
 
 def progress(total: int, done: int) -> tqdm[Any]:

@@ -1,0 +1,215 @@
+"""The calls of the Batch API, each tried until it is answered, and what the answers hold.
+
+Answers are read from their JSON here, by type: an endpoint that calls itself compatible may send anything.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from cinorms.core.errors import EngineError
+from cinorms.core.logs import redact
+from cinorms.inference.engines.openai.endpoint import Endpoint
+from cinorms.inference.engines.openai.failures import judge, unreadable
+from cinorms.inference.engines.openai.limiter import LONGEST_WAIT
+
+#: Seconds that the transfer of a file may take.
+TRANSFER = 1800.0
+#: Times that a call is tried.
+ATTEMPTS = 8
+#: Batches that are looked through for one with a mark, however old they say they are: clocks can be wrong.
+LOOKED_THROUGH = 1_000
+#: Seconds by which clocks disagree without anything being wrong.
+CLOCKS = 3600.0
+
+_MARK = "cinorms"
+_PAGE = 100
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class State:
+    """What the API says of a batch."""
+
+    id: str
+    status: str
+    #: The files that hold its replies and its failures, where there are any.
+    files: tuple[str, ...] = ()
+    #: Requests that have ended, and all.
+    counts: tuple[int, int] | None = None
+    #: Code and message of each reason why it was not taken.
+    errors: tuple[tuple[str, str], ...] = ()
+    mark: str | None = None
+    #: In seconds since 1970, by the endpoint's clock.
+    created: float | None = None
+
+
+class BatchApi:
+    """The files and batches of an endpoint; ``backoff`` is the first pause after a failure, in seconds."""
+
+    def __init__(self, endpoint: Endpoint, backoff: float) -> None:
+        self._endpoint, self._backoff = endpoint, backoff
+        self._client = endpoint.client(asynchronous=False)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def upload(self, name: str, data: bytes) -> str:
+        """Upload an input file and return its id."""
+        files = self._client.files.with_raw_response
+        return self._call(
+            lambda: files.create(file=(name, data), purpose="batch", timeout=TRANSFER),
+            lambda found: _word(found["id"]),
+        )
+
+    def create(self, file_id: str, mark: str, written: float) -> str:
+        """Create a batch that bears ``mark`` and return its id; ``written`` is when it was written down."""
+        batches = self._client.batches.with_raw_response
+        return self._call(
+            lambda: batches.create(
+                input_file_id=file_id,
+                endpoint="/v1/chat/completions",
+                completion_window="24h",
+                metadata={_MARK: mark},
+            ),
+            lambda found: self._id(_state(found)),
+            lambda: self.look_up(mark, written),
+        )
+
+    def look_up(self, mark: str, written: float) -> str | None:
+        """Return the id of the batch that bears ``mark``, if it was created."""
+        after: str | None = None
+        seen: set[str] = set()
+        while True:
+            page, more = self._page(after)
+            for there in page:
+                if there.mark == mark:
+                    return self._id(there)
+            new = {there.id for there in page} - seen
+            seen |= new
+            last = page[-1] if page else None
+            if last is None or not more or not new:
+                return None
+            # Newest first.
+            older = last.created is None or last.created < written - CLOCKS
+            if older and len(seen) >= LOOKED_THROUGH:
+                return None
+            after = last.id
+
+    def state(self, batch_id: str) -> State:
+        """Return what has become of a batch."""
+        batches = self._client.batches.with_raw_response
+        return self._call(lambda: batches.retrieve(batch_id), _state, advice="batch")
+
+    def download(self, file_id: str) -> bytes:
+        """Return the content of a file."""
+        files = self._client.files
+        content: bytes = self._try(lambda: files.content(file_id, timeout=TRANSFER).content, advice="batch")
+        return content
+
+    def _page(self, after: str | None) -> tuple[list[State], bool]:
+        batches = self._client.batches.with_raw_response
+        given = {"limit": _PAGE} | ({"after": after} if after else {})
+        return self._call(
+            lambda: batches.list(**given),
+            lambda found: ([_state(one) for one in found["data"]], found.get("has_more") is True),
+        )
+
+    def _id(self, created: State) -> str:
+        """Return the id of a batch, which is written down: it must not hold the key."""
+        if redact(created.id, self._endpoint.secrets) != created.id:
+            raise EngineError(
+                f"model {self._endpoint.spec.model!r} at {self._endpoint.url}: the endpoint gives a batch an id "
+                "that holds the key, and ids are stored; ask it with --config mode=live"
+            )
+        return created.id
+
+    def _call(
+        self,
+        call: Callable[[], Any],
+        read: Callable[[dict[str, Any]], T],
+        done_already: Callable[[], T | None] | None = None,
+        advice: str = "model",
+    ) -> T:
+        """Call the API and return what ``read`` makes of its answer."""
+
+        def answered() -> T:
+            raw = bytes(call().content)
+            try:
+                return read(json.loads(raw))
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                failure = unreadable("an answer that nobody can read to a call of the Batch API", raw)
+            raise self._endpoint.explain(failure)
+
+        return self._try(answered, done_already, advice)
+
+    def _try(
+        self,
+        call: Callable[[], T],
+        done_already: Callable[[], T | None] | None = None,
+        advice: str = "model",
+    ) -> T:
+        """Call the API until it answers.
+
+        ``done_already`` looks whether a call that failed came through. ``advice`` is what to do where the endpoint
+        does not know what the call names.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return call()
+            except EngineError:
+                raise
+            except Exception as error:
+                failure = judge(error)
+            hopeless = failure.kind in ("stop", "refused") or failure.unreadable
+            if hopeless or attempt == ATTEMPTS or (failure.retry_after or 0) > LONGEST_WAIT:
+                break
+            wait = self._backoff * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
+            time.sleep(min(60.0, wait) if failure.retry_after is None else failure.retry_after)
+            if done_already and (failure.paid or failure.kind == "again"):
+                found = done_already()
+                if found:
+                    return found
+        raise self._endpoint.explain(
+            replace(failure, advice=advice) if failure.advice == "model" else failure
+        )
+
+
+def _state(found: dict[str, Any]) -> State:
+    """Return what the API says of a batch; raise an exception where it has no id or no status."""
+    counts, errors, marks = (_object(found.get(name)) for name in ("request_counts", "errors", "metadata"))
+    numbers = [n for name in ("completed", "failed", "total") if isinstance(n := counts.get(name), int)]
+    reasons = errors.get("data")
+    files = (found.get("output_file_id"), found.get("error_file_id"))
+    mark, created = marks.get(_MARK), found.get("created_at")
+    return State(
+        id=_word(found["id"]),
+        status=_word(found["status"]),
+        files=tuple(_word(name) for name in files if name),
+        counts=(numbers[0] + numbers[1], numbers[2]) if len(numbers) == 3 else None,
+        errors=tuple(_reason(one) for one in reasons) if isinstance(reasons, list) else (),
+        mark=mark if isinstance(mark, str) else None,
+        created=float(created) if isinstance(created, int | float) else None,
+    )
+
+
+def _reason(error: object) -> tuple[str, str]:
+    found = _object(error)
+    return str(found.get("code") or ""), str(found.get("message") or "no reason given")
+
+
+def _word(value: object) -> str:
+    """Return a word or a number as text; raise an exception for anything else, and for what no address can hold."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise TypeError
+    return str(value).encode("ascii").decode()
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
