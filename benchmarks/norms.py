@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib")
 
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds, grid
-from cinorms.stats import agreement, bootstrap, budget, missing, reliability, survivorship
+from cinorms.stats import agreement, budget, missing, reliability, survivorship, wordings
 
 MODELS, FLOWS, TEMPLATES, ORDERS = 8, 6912, 11, 3
 T_VAL, T_MAJ = [10, 30], ["plurality", 0.25, 0.5, 0.67]
@@ -60,7 +60,7 @@ def main() -> None:
     numbers = np.array([name.split("_") for name in names], dtype=int)
     prompts = pd.DataFrame({"variant": names, "template_no": numbers[:, 0], "order_no": numbers[:, 1]})
     vignettes = pd.DataFrame({"flow": np.arange(FLOWS), "sender": (np.arange(FLOWS) % 8).astype(str)})
-    senders = vignettes.set_index("flow")["sender"]
+    templates = wordings.template_numbers(prompts)
     steps: dict[str, Callable[[], object]] = {
         "assess, strict": lambda: assessment.assess(answers, "strict"),
         "assess, papers": lambda: assessment.assess(answers, "papers"),
@@ -77,9 +77,8 @@ def main() -> None:
             missing.flow_bounds(table),
             missing.mean_bounds(table),
         ),
-        "bootstrap, 8 groups, 2000 draws": lambda: bootstrap.group_means(levels, senders, seed=1),
-        "bootstrap per flow, 1000 draws": lambda: bootstrap.flow_intervals(levels, seed=1),
-        "budget": lambda: budget.predicted(levels, [1, 3, 5, 9, 15], of=33),
+        "interval and stability per flow": lambda: wordings.flow_intervals(levels, templates),
+        "budget": lambda: budget.predicted(levels, templates, [1, 3, 5, 9], of=11),
     }
     print(f"{FLOWS * TEMPLATES * ORDERS:,} answers per model, {MODELS} models")
     print(f"{'step':36}{'s / model':>12}{'s / all':>12}")

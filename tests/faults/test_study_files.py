@@ -65,7 +65,7 @@ NASTY: dict[str, str | bytes] = {
     "infinite": "max_cost_usd: .inf\n",
     "line break in a name": 'study: "demo\\n"\n',
     "path in a name": "study: ../../elsewhere\n",
-    "many draws": "analyses: {a: {kind: stability, arms: [main], draws: 1000000000000}}\n",
+    "many draws": "analyses: {a: {kind: flow_dependence, arms: [main], draws: 1000000000000}}\n",
 }
 
 

@@ -36,7 +36,7 @@ STUDY = {
         "answers": {"kind": "answer_counts", "arms": ["main"]},
         "norms": {"kind": "norm_counts", "arms": ["main"]},
         "dependence": {"kind": "flow_dependence", "arms": ["main"]},
-        "stability": {"kind": "stability", "arms": ["main"], "draws": 100},
+        "stability": {"kind": "stability", "arms": ["main"]},
     },
     "figures": {
         "answers": {"kind": "distribution", "arms": ["main"]},

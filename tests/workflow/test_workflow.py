@@ -183,9 +183,9 @@ def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(pro
     project.write("next.yaml", {**study, "study": "next", "plan": {"pilot": "tiny", "target_se": 0.25}})
     printed = project.run("--configfile", "next.yaml", "--forcerun", "plan", "--", "plan")
     plan = pd.read_csv(project.folder / "results/next/plan.csv").set_index("model")
-    assert plan["variants_needed"].ge(1).all()
+    assert plan["templates_needed"].ge(1).all()
     assert plan["se"].gt(0).all()
-    assert "variants_needed" in printed
+    assert "templates_needed" in printed
 
 
 @pytest.mark.parametrize(

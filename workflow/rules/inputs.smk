@@ -56,16 +56,17 @@ def get_planned_variants(arm):
     )
 
 
-def get_pilot_answers():
-    """Return the answers of the pilot to what this study asks, by arm and model; None without a pilot."""
+def get_pilot():
+    """Return the pilot's answers to what this study asks and its prompts, by arm and model; None without a pilot."""
     pilot = STUDY.settings.plan.pilot
-    pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()] if pilot else []
+    if not pilot:
+        return None
+    pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()]
     found = [
-        (pair, f"results/{pilot}/answers/{pair[0]}/{pair[1]}.parquet") for pair in pairs
+        ((arm, model), [f"results/{pilot}/{name}.parquet" for name in (f"answers/{arm}/{model}", f"prompts/{arm}")])
+        for arm, model in pairs
     ]
-    return (
-        [(pair, path) for pair, path in found if Path(path).exists()] if pilot else None
-    )
+    return [(pair, paths) for pair, paths in found if all(Path(path).exists() for path in paths)]
 
 
 def get_variant_counts(wildcards):

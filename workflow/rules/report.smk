@@ -67,7 +67,7 @@ rule plan:
             f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
         ),
         variants=[get_planned_variants(arm) for arm in STUDY.arms],
-        pilot=[path for _, path in get_pilot_answers() or []],
+        pilot=[path for _, paths in get_pilot() or [] for path in paths],
     output:
         plan=f"{RESULTS}/plan.csv",
     log:
@@ -78,7 +78,7 @@ rule plan:
         asked=STUDY.asked(),
         vignettes={d: f"{RESULTS}/vignettes/{d}.parquet" for d in STUDY.datasets()},
         variants={arm: get_planned_variants(arm) for arm in STUDY.arms},
-        pilot=get_pilot_answers(),
+        pilot=get_pilot(),
         target_se=STUDY.settings.plan.target_se,
         code=code_of("plan", *engine_modules().values()),
     script:

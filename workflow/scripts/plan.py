@@ -16,7 +16,10 @@ if __name__ == "__main__":
         variants={name: tables.read(p, tables.PROMPTS) for name, p in snakemake.params.variants.items()},
     )
     if snakemake.params.pilot is not None:
-        pilot = {tuple(pair): tables.read(p, tables.ANSWERS) for pair, p in snakemake.params.pilot}
+        pilot = {
+            tuple(pair): (tables.read(answers, tables.ANSWERS), tables.read(prompts, tables.PROMPTS))
+            for pair, (answers, prompts) in snakemake.params.pilot
+        }
         plan = add_precision(plan, pilot, snakemake.params.target_se)
     write_csv(plan, snakemake.output.plan)
     print(as_text(plan), file=terminal)

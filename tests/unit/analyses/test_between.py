@@ -48,6 +48,6 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
 def test_model_contrasts_find_the_planted_shift() -> None:
     table = run("model_contrasts", factor="capacity")
     row = table.iloc[0]
-    assert row["n_units"] == 4  # templates, not variants
+    assert row["n_templates"] == 4  # templates, not variants
     assert row["conf_low"] < row["estimate"] < row["conf_high"] < 0
     assert -0.65 < row["estimate"] < -0.3

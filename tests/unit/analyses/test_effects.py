@@ -1,4 +1,4 @@
-"""Marginal means and component effects: linked factors, baselines, the bootstrap, and nothing to average."""
+"""Marginal means and component effects: linked factors, baselines, the interval, and nothing to average."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .made import ANSWERS, run
 SMALL = {"small": ANSWERS["small"]}
 
 
-def test_marginal_means_draw_templates_and_join_linked_factors() -> None:
-    table = run("marginal_means", SMALL, draws=200)
+def test_marginal_means_join_linked_factors() -> None:
+    table = run("marginal_means", SMALL)
     assert set(table["factor"]) == {"sender", "place + inference", "recipient"}
-    asked = run("marginal_means", SMALL, draws=200, factors=["place"])
+    asked = run("marginal_means", SMALL, factors=["place"])
     assert set(asked["factor"]) == {"place + inference"}
-    effects = run("amce", SMALL, draws=200, baselines={"recipient": "police"})
+    effects = run("amce", SMALL, baselines={"recipient": "police"})
     row = effects[effects["factor"] == "recipient"].iloc[0]
     means = table[table["factor"] == "recipient"].set_index("level")["mean"]
     assert row["estimate"] == pytest.approx(means["maker"] - means["police"])
@@ -34,28 +34,24 @@ def test_a_baseline_that_no_flow_has_is_a_status() -> None:
 @pytest.mark.parametrize("kind", ["marginal_means", "amce"])
 def test_a_table_without_numbers_has_the_columns_of_one_with_numbers(kind: str) -> None:
     declared = [column.name for column in kinds("analyses")[kind].columns]
-    assert list(run(kind, SMALL, draws=100).columns) == declared
+    assert list(run(kind, SMALL).columns) == declared
     nothing = run(kind, SMALL, select={"sender": ["nobody"]})
     assert list(nothing.columns) == declared
     assert nothing["status"].tolist() == ["no_flows"]
 
 
-def test_draws_and_resampling_change_the_intervals_and_not_the_means() -> None:
-    usual, few = run("marginal_means", SMALL), run("marginal_means", SMALL, draws=100)
-    explicit = run("marginal_means", SMALL, draws=2000, resample="both")
-    variants = run("marginal_means", SMALL, resample="variants")
-    assert usual.equals(explicit)
-    for other in (few, variants):
-        assert other["mean"].equals(usual["mean"])
-        assert (other["std_err"] != usual["std_err"]).all()
+def test_what_the_flows_are_changes_the_intervals_and_not_the_means() -> None:
+    usual, fixed = run("marginal_means", SMALL), run("marginal_means", SMALL, flows="fixed")
+    assert usual.equals(run("marginal_means", SMALL, flows="sample"))
+    assert fixed["mean"].equals(usual["mean"])
+    assert (fixed["std_err"] != usual["std_err"]).all()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"draws": 99}, "draws: 99 was given; allowed: at least 100"),
-        ({"draws": 2.5}, "draws: 2.5 was given, a whole number is needed"),
-        ({"resample": "flows"}, "resample: 'flows' is not allowed; allowed: both, variants"),
+        ({"draws": 100}, "draws: there is no such key here"),
+        ({"flows": "variants"}, "flows: 'variants' is not allowed; allowed: fixed, sample"),
         ({"factors": ["model"]}, "factors: factor for arm 'main' 'model' is not known"),
         (
             {"factors": ["sender"], "baselines": {"recipient": "x"}},

@@ -106,7 +106,7 @@ def test_right_names_pass(build_study: Any) -> None:
         ("model_tests", {"test": "chosen"}),
         ("model_pairs", {"test": "chosen", "zero_method": "wilcox"}),
         ("normality", {}),
-        ("model_contrasts", {"resample": "both"}),
+        ("model_contrasts", {"flows": "sample"}),
         ("agreement_pairs", {}),
         ("agreement_sets", {}),
         ("calibration", {}),

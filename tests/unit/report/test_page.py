@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, unquote
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from cinorms.core import tables
 from cinorms.prompts.orders import ORDERS
@@ -24,11 +25,13 @@ from cinorms.report.answer_codes import INVALID, NOTHING, encode, tally
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import describe, describe_for_card
 from cinorms.report.explorer import explorer_data
-from cinorms.report.findings import discarded, findings, interval
+from cinorms.report.findings import discarded, findings, levels_of, share_interval, share_of
 from cinorms.report.page import embedded, policy, render
 from cinorms.report.results import Results, card_inputs_of, page_inputs_of, read_page_results, read_results
 from cinorms.report.sections import sections, svg_address
 from cinorms.report.words import STATUSES, link, number, share
+from cinorms.stats import wordings
+from cinorms.stats.wordings import Units
 
 from ...study_folder import COMMAND, MODELS, folder_of, make_folder, make_results
 
@@ -107,28 +110,64 @@ def test_a_tally_counts_accepting_and_valid_answers_per_variant(results: Results
 # --- Findings
 
 
-def test_the_interval_is_that_of_a_share_under_other_wordings() -> None:
-    accepts, answers = np.array([40, 50, 60, 0]), np.array([100, 100, 100, 0])
-    found = interval(accepts, answers, 1)
-    assert found is not None
-    assert 0.4 <= found[0] < 0.5 < found[1] <= 0.6
-    assert interval(accepts, answers, 1) == found
-    assert interval(np.array([5, 5]), np.array([10, 10]), 1) == (0.5, 0.5)
-    assert interval(np.array([5, 0]), np.array([10, 0]), 1) is None
+def test_the_influence_of_the_templates_on_a_share_is_what_it_changes_by_without_them() -> None:
+    accepts, answers = np.array([40.0, 50, 60, 0]), np.array([100.0, 100, 50, 0])
+    accepted, units = share_of(accepts, answers)
+    assert accepted == 150 / 250
+    assert units.weight.tolist() == [0.4, 0.4, 0.2, 0]
+    assert units.influence.sum() == pytest.approx(0)
+    for i in range(3):  # without a template: its influence over what is left
+        without = np.delete(accepts, i).sum() / np.delete(answers, i).sum()
+        assert without - accepted == pytest.approx(-units.influence[i] / (1 - units.weight[i]))
+
+
+def test_levels_picked_as_extremes_have_intervals_that_hold_for_all_of_them(results: Results) -> None:
+    found = levels_of(results, "main", MODELS)
+    level = found[0]
+    alone, of_many = share_interval(level, 1), share_interval(level, len(found))
+    assert alone is not None
+    assert of_many is not None
+    assert of_many[0] < alone[0] < level.share < alone[1] < of_many[1]
+    one = replace(level, templates=Units(np.array([0.0, 0.0]), np.array([0.0, 1.0])))
+    assert share_interval(one, 1) is None
+
+
+@pytest.mark.slow
+def test_intervals_of_shares_cover_them() -> None:
+    """Answers about 36 flows in 11 templates x 3 orders; the wordings move all flows (sd 0.3 of the latent answer)."""
+    rng, hits, runs = np.random.default_rng(4), 0, 2000
+    flow = rng.normal(0, 1, (36, 1, 1))
+    truth = float(norm.sf(0, loc=flow, scale=np.sqrt(0.3**2 + 0.3**2 + 0.7**2)).mean())
+    for _ in range(runs):
+        latent = flow + rng.normal(0, 0.3, (1, 11, 1)) + rng.normal(0, 0.3, (36, 11, 1))
+        yes = latent + rng.normal(0, 0.7, (36, 11, 3)) > 0
+        answered = rng.random(yes.shape) > 0.1
+        accepted, units = share_of((yes & answered).sum(axis=(0, 2)), answered.sum(axis=(0, 2)))
+        _, low, high = wordings.interval(accepted, *wordings.spread(units))
+        hits += low <= truth <= high
+    assert 0.93 <= hits / runs <= 0.97
 
 
 def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results: Results) -> None:
     finding = findings(results)[0]
     frames = [tables.read(folder_of(results) / f"answers/main/{m}.parquet", tables.ANSWERS) for m in MODELS]
-    answers = pd.concat(frames).query("status == 'ok'").merge(results.vignettes["flows"], on="flow")
-    accepted = answers.assign(yes=answers["level"] > 0)
     shares = pd.concat(
-        [accepted.groupby(f, observed=True)["yes"].mean() for f in ("sender", "recipient", "principle")]
+        [
+            answers.query("status == 'ok'")
+            .merge(results.vignettes["flows"], on="flow")
+            .assign(yes=lambda rows: rows["level"] > 0)
+            .groupby(factor, observed=True)["yes"]
+            .mean()
+            for answers in frames
+            for factor in ("sender", "recipient", "principle")
+        ]
     )
+    shares = shares.groupby(level=0).mean()  # every model counts equally
     assert f"principle ‘{shares.idxmax()}’ is accepted most: {shares.max():.0%}" in finding.text
     assert f"Principle ‘{shares.idxmin()}’ is accepted least" in finding.text
     assert finding.number == share(shares.max(), 1)
-    assert "95% intervals" in finding.text
+    assert f"the extremes of {len(shares)} levels of all factors" in finding.text
+    assert "95% intervals over templates" in finding.text
 
 
 def test_disagreement_is_counted_from_the_norms(results: Results) -> None:

@@ -18,66 +18,104 @@ MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
 KS = [1, 3, 5, 9, 15]
 
 
-def pilot(seed=0, flows=400, variants=33, missing=0.0):
+def pilot(seed=0, flows=400, templates=33, missing=0.0):
     rng = np.random.default_rng(seed)
-    x = rng.normal(0, 1, (flows, 1)) + rng.normal(0, rng.uniform(0.2, 1.5, (flows, 1)), (flows, variants))
+    x = rng.normal(0, 1, (flows, 1)) + rng.normal(0, rng.uniform(0.2, 1.5, (flows, 1)), (flows, templates))
     x[rng.random(x.shape) < missing * rng.random((flows, 1)) * 2] = np.nan
-    return pd.DataFrame(x, columns=[f"{i}_0" for i in range(variants)])
+    return matrix(x[:, :, None])
+
+
+def matrix(x):
+    """Return (levels, templates) of an array flows x templates x orders."""
+    names = [f"{t}_{o}" for t in range(x.shape[1]) for o in range(x.shape[2])]
+    levels = pd.DataFrame(x.reshape(len(x), len(names)), columns=names, dtype=float)
+    return levels, pd.Series([int(name.split("_")[0]) for name in names], index=names)
 
 
 def test_without_missing_answers_the_prediction_is_the_formula():
-    levels = pilot()
+    levels, templates = pilot()
     rms = np.sqrt(levels.var(axis=1, ddof=1).mean())
     k = np.array(KS)
-    found = budget.predicted(levels, KS, of=33)
+    found = budget.predicted(levels, templates, KS, of=33)
     assert found["rmse"].to_numpy() == pytest.approx(rms * np.sqrt(1 / k - 1 / 33))
-    assert budget.predicted(levels, KS)["rmse"].to_numpy() == pytest.approx(rms / np.sqrt(k))
+    assert budget.predicted(levels, templates, KS)["rmse"].to_numpy() == pytest.approx(rms / np.sqrt(k))
     assert found["n_flows"].tolist() == [400] * 5
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_prediction_is_what_sub_sampling_shows(missing):
-    levels = pilot(missing=missing)
-    found = budget.observed(levels, [*KS, 33], seed=1, draws=200)
+    levels, templates = pilot(missing=missing)
+    found = budget.observed(levels, templates, [*KS, 33], seed=1, draws=200)
     assert found["rmse"].to_numpy()[:-1] == pytest.approx(
-        budget.predicted(levels, KS, of=33)["rmse"], rel=0.03
+        budget.predicted(levels, templates, KS, of=33)["rmse"], rel=0.03
     )
     assert found["rmse"].iloc[-1] == pytest.approx(0, abs=1e-12)
-    assert budget.observed(levels, KS, seed=1)["rmse"].equals(budget.observed(levels, KS, seed=1)["rmse"])
+    assert budget.observed(levels, templates, KS, seed=1)["rmse"].equals(
+        budget.observed(levels, templates, KS, seed=1)["rmse"]
+    )
 
 
 def test_what_cannot_be_predicted_says_why():
-    assert budget.predicted(pilot(), [40], of=33)["status"].tolist() == ["too_many"]
-    assert budget.observed(pilot(), [40], seed=1)["status"].tolist() == ["too_many"]
-    one = pilot(variants=1)
-    for found in (budget.predicted(one, [1]), budget.observed(one, [1], seed=1), budget.needed(one, 0.2)):
-        assert set(found["status"]) == {"one_variant"}
-    assert budget.needed(one, 0.2)["ask"].isna().all()
+    assert budget.predicted(*pilot(), [40], of=33)["status"].tolist() == ["too_many"]
+    assert budget.observed(*pilot(), [40], seed=1)["status"].tolist() == ["too_many"]
+    one = matrix(np.random.default_rng(1).normal(0, 1, (20, 1, 3)))  # three orders are one wording
+    needed = budget.needed(*one, 0.2, [1])
+    for found in (budget.predicted(*one, [1]), budget.observed(*one, [1], seed=1), needed):
+        assert set(found["status"]) == {"one_template"}
+    assert needed["ask"].isna().all()
 
 
-def test_needed_variants_reach_the_target():
-    levels = pd.DataFrame(np.tile([1.0, -1.0, 1.0, -1.0], (10, 1)), columns=list("abcd"))  # S^2 = 4/3
-    found = budget.needed(levels, 0.5).set_index("flows")
-    assert found["valid"].tolist() == [6, 6, 6, 6]  # 4/3 / 0.25 = 5.33
-    assert (
-        budget.predicted(levels, [6])["rmse"].iloc[0] <= 0.5 < budget.predicted(levels, [5])["rmse"].iloc[0]
-    )
-    exact = budget.needed(levels, np.sqrt(4 / 3) / 2)
-    assert exact["valid"].tolist() == [4] * 4
+def test_needed_templates_reach_the_target():
+    x = np.tile([1.0, -1.0, 1.0, -1.0], (10, 1))[:, :, None]  # S^2 = 4/3
+    levels, templates = matrix(x)
+    found = budget.needed(levels, templates, 0.5, [1])
+    assert found["templates"].tolist() == [6, 6, 6, 6]  # 4/3 / 0.25 = 5.33
+    six, five = (budget.predicted(levels, templates, [k])["rmse"].iloc[0] for k in (6, 5))
+    assert six <= 0.5 < five
+    assert budget.needed(levels, templates, np.sqrt(4 / 3) / 2, [1])["templates"].tolist() == [4] * 4
     levels.iloc[:, 3] = np.nan
-    assert budget.needed(levels, 0.5)["ask"].iloc[0] == np.ceil(
-        budget.needed(levels, 0.5)["valid"].iloc[0] / 0.75
-    )
+    found = budget.needed(levels, templates, 0.5, [1])
+    assert found["ask"].iloc[0] == np.ceil(found["templates"].iloc[0] / 0.75)
     with pytest.raises(ConfigError, match="target standard error 0"):
-        budget.needed(levels, 0)
+        budget.needed(levels, templates, 0, [1])
+
+
+def test_more_orders_lower_what_they_are_about_and_nothing_else():
+    rng = np.random.default_rng(3)
+    x = rng.normal(0, 1, (2000, 1, 1)) + rng.normal(0, 0.6, (2000, 20, 1)) + rng.normal(0, 0.9, (2000, 20, 3))
+    levels, templates = matrix(x)
+    found = budget.needed(levels, templates, 0.2, [1, 3, 9]).query("flows == 'typical (rms)'")
+    expected = [np.sqrt(0.36 + 0.81 / orders) for orders in (1, 3, 9)]
+    assert found["spread"].tolist() == pytest.approx(expected, rel=0.02)
+    assert found["variants"].tolist() == (found["ask"] * found["orders"]).tolist()
+    planned = budget.predicted(levels, templates, [10], orders=9)
+    assert planned["rmse"].iloc[0] == pytest.approx(expected[2] / np.sqrt(10), rel=0.02)
+    single = matrix(x[:, :, :1])
+    assert set(budget.needed(*single, 0.2, [3])["status"]) == {"one_order"}
+
+
+def test_the_standard_error_is_the_one_that_fresh_wordings_show():
+    """Wordings move all flows (sd 0.3) and single ones (0.5), orders 0.6: the error of a flow's mean over 7 x 3."""
+    rng = np.random.default_rng(5)
+
+    def answers(templates):
+        return (
+            rng.normal(0, 0.3, (1, templates, 1))
+            + rng.normal(0, 0.5, (200, templates, 1))
+            + rng.normal(0, 0.6, (200, templates, 3))
+        )
+
+    errors = np.sqrt(np.mean([answers(7).mean(axis=(1, 2)) ** 2 for _ in range(400)]))
+    predictions = [budget.predicted(*matrix(answers(11)), [7], orders=3)["rmse"].iloc[0] for _ in range(60)]
+    assert np.sqrt(np.mean(np.square(predictions))) == pytest.approx(errors, rel=0.05)
 
 
 @given(st.floats(0.02, 2), st.floats(1.01, 3))
 @settings(max_examples=30, deadline=None)
 def test_a_stricter_target_never_needs_fewer(target, factor):
-    levels = pilot(flows=20, variants=6)
-    strict, loose = budget.needed(levels, target), budget.needed(levels, target * factor)
-    assert (strict["valid"] >= loose["valid"]).all()
+    levels = pilot(flows=20, templates=6)
+    strict, loose = budget.needed(*levels, target, [1, 3]), budget.needed(*levels, target * factor, [1, 3])
+    assert (strict["templates"] >= loose["templates"]).all()
 
 
 def test_the_design_grid_by_hand():
@@ -102,5 +140,9 @@ def test_the_prediction_holds_on_the_published_answers(model):
     frame = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
     vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
     levels = assessment.level_matrix(frames.to_answers(frame, model, vignettes))
-    found = budget.observed(levels, KS, seed=1, draws=100)
-    assert found["rmse"].to_numpy() == pytest.approx(budget.predicted(levels, KS, of=33)["rmse"], rel=0.06)
+    templates = pd.Series([name.split("_")[0] for name in levels.columns], index=levels.columns)
+    ks = [1, 2, 3, 5, 9]
+    found = budget.observed(levels, templates, ks, seed=1, draws=100)
+    assert found["rmse"].to_numpy() == pytest.approx(
+        budget.predicted(levels, templates, ks, of=11)["rmse"], rel=0.06
+    )

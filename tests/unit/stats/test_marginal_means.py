@@ -1,5 +1,6 @@
 """Marginal means and effects: averages over the design, equal to R, silent where nothing can be told."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.norms import assessment
+from cinorms.published import frames
 from cinorms.stats import marginal_means
 
+MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
 REFERENCE = pd.read_csv(Path(__file__).parents[2] / "reference" / "hypotheses_reference.csv")
 
 
@@ -26,7 +30,12 @@ def design(**factors):
     product = pd.MultiIndex.from_product(list(factors.values())[::-1], names=list(factors)[::-1])
     frame = product.to_frame(index=False)[list(factors)]
     frame.insert(0, "flow", np.arange(len(frame)))
-    return frame
+    return frame.assign(template=0)
+
+
+def twice(frame):
+    """Return the rows of two templates with the same values."""
+    return pd.concat([frame.assign(template=t) for t in (0, 1)], ignore_index=True)
 
 
 def small(sizes=(3, 4, 5)):
@@ -35,11 +44,10 @@ def small(sizes=(3, 4, 5)):
     return frame.assign(value=level(frame["flow"], 2))
 
 
-def asked(frame, value, n_variants):
-    """Return a row per flow and variant with the value ``value(flow, variant)``."""
-    rows = frame.merge(pd.DataFrame({"variant": [f"{v}_0" for v in range(n_variants)]}), how="cross")
-    v = rows["variant"].str.split("_").str[0].astype(int)
-    return rows.assign(value=value(rows["flow"].to_numpy(), v.to_numpy()))
+def asked(frame, value, n_templates):
+    """Return a row per flow and template with the value ``value(flow, template)``."""
+    rows = frame.drop(columns="template").merge(pd.DataFrame({"template": range(n_templates)}), how="cross")
+    return rows.assign(value=value(rows["flow"].to_numpy(), rows["template"].to_numpy()))
 
 
 # --- against R
@@ -47,8 +55,8 @@ def asked(frame, value, n_variants):
 
 def test_marginal_means_and_effects_of_a_complete_design_are_rs():
     frame = small()
-    means = marginal_means.marginal_means(frame, ["A", "B", "C"], seed=1, draws=50).set_index("level")["mean"]
-    effects = marginal_means.amce(frame, ["A", "B", "C"], {}, seed=1, draws=50).set_index("level")["estimate"]
+    means = marginal_means.marginal_means(frame, ["A", "B", "C"]).set_index("level")["mean"]
+    effects = marginal_means.amce(frame, ["A", "B", "C"], {}).set_index("level")["estimate"]
     for found, test in ((means, "marginal_mean"), (effects, "amce")):
         expected = REFERENCE[REFERENCE["test"] == test].set_index("item")["value"]
         assert sorted(found.index) == sorted(expected.index)
@@ -61,10 +69,10 @@ def test_marginal_means_and_effects_of_a_complete_design_are_rs():
 def test_a_flow_weighs_the_same_however_many_of_its_answers_are_valid():
     frame = design(A=["x", "y"], B=["p", "q"])
     rows = asked(frame, lambda flow, v: np.where(flow == 0, 2.0, 0.0), 4)
-    rows.loc[(rows["flow"] == 0) & (rows["variant"] != "0_0"), "value"] = np.nan
-    found = marginal_means.marginal_means(rows, ["A", "B"], seed=1, draws=50).set_index("level")
+    rows.loc[(rows["flow"] == 0) & (rows["template"] != 0), "value"] = np.nan
+    found = marginal_means.marginal_means(rows, ["A", "B"]).set_index("level")
     assert found.loc["x", "mean"] == pytest.approx((2 + 0) / 2)
-    assert (found["status"] == "ok").all()
+    assert found["status"].tolist() == ["ok"] * 4
 
 
 @settings(deadline=None, max_examples=30)
@@ -72,7 +80,7 @@ def test_a_flow_weighs_the_same_however_many_of_its_answers_are_valid():
 def test_an_effect_compares_only_within_the_same_context(values):
     frame = design(A=["x", "y"], B=["p", "q", "r"], C=["s", "t", "u", "v"]).assign(value=values)
     frame["value"] = frame["value"].astype("Int8")
-    row = marginal_means.amce(frame, ["A", "B", "C"], {"A": "x"}, seed=1, draws=20).iloc[0]
+    row = marginal_means.amce(frame, ["A", "B", "C"], {"A": "x"}).iloc[0]
     wide = frame.astype({"value": "Float64"}).pivot_table(index=["B", "C"], columns="A", values="value")
     wide = wide.reindex(columns=["x", "y"]).dropna().astype(float)
     assert row["n"] == len(wide)
@@ -88,13 +96,12 @@ def test_missing_cells_do_not_move_an_effect_but_do_move_a_marginal_mean():
     frame = design(A=["x", "y"], B=["p", "q", "r"])
     frame["value"] = (frame["A"] == "y") * 1.0 + frame["B"].map({"p": 0, "q": 1, "r": 2}) - 1
     frame.loc[(frame["A"] == "y") & (frame["B"] == "r"), "value"] = np.nan
-    effects = marginal_means.amce(frame, ["A", "B"], {"A": "x", "B": "p"}, seed=1, draws=20).set_index(
-        "level"
-    )
+    frame = twice(frame)
+    effects = marginal_means.amce(frame, ["A", "B"], {"A": "x", "B": "p"}).set_index("level")
     assert effects["estimate"].tolist() == pytest.approx([1, 1, 2])
     assert effects.loc["y", ["n", "n_missing", "status"]].tolist() == [2, 1, "incomplete"]
     assert "1 of 3 combinations" in effects.loc["y", "reason"]
-    means = marginal_means.marginal_means(frame, ["A", "B"], seed=1, draws=20).set_index("level")
+    means = marginal_means.marginal_means(frame, ["A", "B"]).set_index("level")
     assert means.loc["y", ["n", "n_missing", "status"]].tolist() == [2, 1, "incomplete"]
     assert means.loc["y", "mean"] - means.loc["x", "mean"] == pytest.approx(0.5)  # not 1
 
@@ -104,26 +111,26 @@ def test_the_order_of_rows_changes_nothing():
     rows.loc[::7, "value"] = np.nan
     mixed = rows.sample(frac=1, random_state=3)
     for one, other in (
-        (marginal_means.marginal_means(f, ["A", "B", "C"], seed=1, draws=64) for f in (rows, mixed)),
-        (marginal_means.amce(f, ["A", "B", "C"], {"A": "a2"}, seed=1, draws=64) for f in (rows, mixed)),
+        (marginal_means.marginal_means(f, ["A", "B", "C"]) for f in (rows, mixed)),
+        (marginal_means.amce(f, ["A", "B", "C"], {"A": "a2"}) for f in (rows, mixed)),
     ):
         pd.testing.assert_frame_equal(one, other)
 
 
 def test_levels_come_in_the_order_of_their_categories():
     frame = small().astype({"A": pd.CategoricalDtype(["a3", "a1", "a2", "unused"])})
-    assert marginal_means.marginal_means(frame, ["A", "B"], seed=1, draws=20)["level"].tolist()[:3] == [
+    assert marginal_means.marginal_means(frame, ["A", "B"])["level"].tolist()[:3] == [
         "a3",
         "a1",
         "a2",
     ]
-    assert marginal_means.amce(frame, ["A", "B"], {}, seed=1, draws=20)["baseline"].iloc[0] == "a3"
+    assert marginal_means.amce(frame, ["A", "B"], {})["baseline"].iloc[0] == "a3"
 
 
 def test_a_factor_left_out_is_averaged_over():
     frame = small()
-    both = marginal_means.marginal_means(frame, ["A", "B"], seed=1, draws=20)
-    alone = marginal_means.marginal_means(frame, ["A"], seed=1, draws=20)
+    both = marginal_means.marginal_means(frame, ["A", "B"])
+    alone = marginal_means.marginal_means(frame, ["A"])
     assert both["mean"].tolist()[:3] == pytest.approx(frame.groupby("A")["value"].mean().tolist())
     assert alone["mean"].tolist() == pytest.approx(both["mean"].tolist()[:3])
 
@@ -139,9 +146,7 @@ def linked_design():
 
 def test_linked_factors_are_one_joint_factor():
     frame = linked_design()
-    found = marginal_means.marginal_means(
-        frame, ["place", "inference", "B"], 1, linked=[["place", "inference"]], draws=20
-    )
+    found = marginal_means.marginal_means(frame, ["place", "inference", "B"], linked=[["place", "inference"]])
     assert found["factor"].unique().tolist() == ["place + inference", "B"]
     assert found["level"].tolist() == ["club + music", "gym + sport", "home + rest", "p", "q"]
     assert found["mean"].tolist()[:3] == pytest.approx([0.5, -0.5, 1.5])
@@ -153,17 +158,15 @@ def test_the_baseline_of_linked_factors_can_be_named_by_its_parts():
             linked_design(),
             ["place", "inference", "B"],
             baselines,
-            seed=1,
             linked=[["place", "inference"]],
-            draws=20,
         )
         assert found["baseline"].tolist() == ["gym + sport"] * 2 + ["p"]
 
 
 def test_factors_that_are_linked_without_saying_so_get_no_effects_of_their_own():
-    frame = linked_design()
-    means = marginal_means.marginal_means(frame, ["place", "inference", "B"], 1, draws=20).set_index("factor")
-    effects = marginal_means.amce(frame, ["place", "inference", "B"], {}, 1, draws=20).set_index("factor")
+    frame = twice(linked_design())
+    means = marginal_means.marginal_means(frame, ["place", "inference", "B"]).set_index("factor")
+    effects = marginal_means.amce(frame, ["place", "inference", "B"], {}).set_index("factor")
     for factor in ("place", "inference"):
         assert (means.loc[factor, "status"] == "not_separable").all()
         assert means.loc[factor, "mean"].isna().all()
@@ -175,7 +178,7 @@ def test_factors_that_are_linked_without_saying_so_get_no_effects_of_their_own()
 
 def test_half_a_linked_group_is_refused():
     with pytest.raises(ConfigError, match="name all of them or none"):
-        marginal_means.marginal_means(linked_design(), ["place", "B"], 1, linked=[["place", "inference"]])
+        marginal_means.marginal_means(linked_design(), ["place", "B"], linked=[["place", "inference"]])
 
 
 # --- where nothing can be told
@@ -185,8 +188,9 @@ def test_statuses_with_reasons():
     frame = small()
     frame.loc[frame["A"] == "a3", "value"] = np.nan
     frame["D"] = "only"
-    means = marginal_means.marginal_means(frame, ["A", "B", "D"], 1, draws=20).set_index("level")
-    effects = marginal_means.amce(frame, ["A", "B", "D"], {}, 1, draws=20).set_index("level")
+    frame = twice(frame)
+    means = marginal_means.marginal_means(frame, ["A", "B", "D"]).set_index("level")
+    effects = marginal_means.amce(frame, ["A", "B", "D"], {}).set_index("level")
     assert means.loc["a3", "status"] == effects.loc["a3", "status"] == "no_answers"
     assert effects.loc["only", "status"] == "constant"
     assert means.loc["only", "status"] == "incomplete"
@@ -199,15 +203,19 @@ def test_statuses_with_reasons():
 
 def test_data_without_any_value_have_no_numbers():
     frame = small().assign(value=np.nan)
-    assert (marginal_means.marginal_means(frame, ["A", "B"], 1, draws=5)["status"] == "no_answers").all()
-    assert (marginal_means.amce(frame, ["A", "B"], {}, 1, draws=5)["status"] == "no_answers").all()
+    assert (marginal_means.marginal_means(frame, ["A", "B"])["status"] == "no_answers").all()
+    assert (marginal_means.amce(frame, ["A", "B"], {})["status"] == "no_answers").all()
 
 
-def test_without_anything_to_draw_there_is_a_mean_and_no_interval():
-    found = marginal_means.marginal_means(small(), ["A", "B"], 1, resample="variants", draws=20)
-    assert (found["status"] == "no_interval").all()
-    assert found["mean"].notna().all()
-    assert found["conf_low"].isna().all()
+def test_with_one_template_there_is_a_mean_and_no_interval():
+    for found in (
+        marginal_means.marginal_means(small(), ["A", "B"]).rename(columns={"mean": "estimate"}),
+        marginal_means.amce(small(), ["A", "B"], {}, fixed_flows=True),
+    ):
+        assert (found["status"] == "no_interval").all()
+        assert found["reason"].str.contains("one template").all()
+        assert found["estimate"].notna().all()
+        assert found["conf_low"].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -216,11 +224,10 @@ def test_without_anything_to_draw_there_is_a_mean_and_no_interval():
         ({"factors": ["A", "Z"]}, ConfigError, "Z"),
         ({"factors": []}, ConfigError, "name columns"),
         ({"baselines": {"A": "a9"}}, ConfigError, "baseline 'a9'"),
-        ({"resample": "flows"}, ConfigError, "resample 'flows'"),
     ],
 )
 def test_mistakes_are_named(change, error, match):
-    given_values = {"values": small(), "factors": ["A", "B"], "baselines": {}, "seed": 1, "draws": 5} | change
+    given_values = {"values": small(), "factors": ["A", "B"], "baselines": {}} | change
     with pytest.raises(error, match=match):
         marginal_means.amce(**given_values)
 
@@ -229,7 +236,58 @@ def test_a_flow_without_a_level_is_refused():
     frame = small()
     frame.loc[3, "B"] = None
     with pytest.raises(DataError, match="factor 'B'"):
-        marginal_means.marginal_means(frame, ["A", "B"], 1)
+        marginal_means.marginal_means(frame, ["A", "B"])
+
+
+# --- where templates are missing
+
+
+def test_a_level_without_answers_in_some_templates_is_compared_in_the_others():
+    """No effect in any template; level y has no answer in five of eleven, where the wording says more."""
+    wording = np.where(np.arange(11) < 5, -2.0, 1.0)
+    rows = asked(design(A=["x", "y"], B=["p", "q", "r"]), lambda flow, t: wording[t], 11)
+    rows.loc[(rows["A"] == "y") & (rows["template"] < 5), "value"] = np.nan
+    effect = marginal_means.amce(rows, ["A", "B"], {}).iloc[0]
+    assert effect["estimate"] == 0
+    assert effect[["n", "n_missing", "templates", "templates_missing"]].tolist() == [3, 0, 6, 5]
+    assert (effect["status"], effect["reason"]) == ("incomplete", "5 of 11 templates were left out")
+    means = marginal_means.marginal_means(rows, ["A", "B"]).set_index("level")
+    assert means.loc["y", ["templates", "templates_missing", "status"]].tolist() == [6, 5, "incomplete"]
+    assert "5 of 11 templates have no value" in means.loc["y", "reason"]
+    assert means.loc["x", "status"] == "ok"
+
+
+def test_templates_count_equally_however_many_of_their_contexts_are_answered():
+    rows = asked(design(A=["x", "y"], B=["p", "q", "r", "s"]), lambda flow, t: flow % 2 * (1.0 + t), 2)
+    rows.loc[(rows["template"] == 1) & (rows["flow"] > 1), "value"] = np.nan
+    effect = marginal_means.amce(rows, ["A", "B"], {}).iloc[0]
+    assert effect["estimate"] == pytest.approx((1 + 2) / 2)  # four contexts in one template, one in the other
+
+
+def test_levels_that_share_contexts_and_no_template_are_not_compared():
+    rows = asked(design(A=["x", "y"], B=["p", "q"]), lambda flow, t: flow % 2 + t, 4)
+    rows.loc[(rows["A"] == "y") == (rows["template"] < 2), "value"] = np.nan
+    effect = marginal_means.amce(rows, ["A", "B"], {}).iloc[0]
+    assert effect["status"] == "no_common_template"
+    assert effect[["estimate", "std_err", "conf_low", "conf_high"]].isna().all()
+
+
+@pytest.mark.published
+@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
+def test_a_published_effect_is_the_one_within_templates():
+    frame = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
+    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+    answers = frames.to_answers(frame, "tulu-2-13B-AWQ", vignettes)
+    template = answers["variant"].astype(str).str.split("_").str[0]
+    factors = ["sender", "infotype", "recipient", "transmission"]
+    rows = pd.DataFrame(
+        {"flow": answers["flow"], "template": template, "value": assessment.valid_levels(answers)}
+    )
+    rows = rows.merge(vignettes[["flow", *factors]], on="flow")
+    principle = "transmission"
+    found = marginal_means.amce(rows, factors, {principle: "if its privacy policy permits it"})
+    row = found[(found["factor"] == principle) & (found["level"] == "if owner is notified")].iloc[0]
+    assert row["estimate"] == pytest.approx(0.301, abs=5e-4)  # pooled over templates it would be 0.375
 
 
 # --- intervals
@@ -238,41 +296,58 @@ def test_a_flow_without_a_level_is_refused():
 def test_what_a_wording_adds_to_all_flows_cancels_in_an_effect():
     rng = np.random.default_rng(1)
     wording = rng.normal(0, 1, 20)
-    rows = asked(small(), lambda flow, v: flow % 3 + wording[v], 20)  # A is the fastest: flow % 3
-    effect = marginal_means.amce(rows, ["A", "B", "C"], {}, 1).iloc[0]
+    rows = asked(small(), lambda flow, t: flow % 3 + wording[t], 20)  # A is the fastest: flow % 3
+    effect = marginal_means.amce(rows, ["A", "B", "C"], {}).iloc[0]
     assert effect["estimate"] == pytest.approx(1)
     assert effect["std_err"] == pytest.approx(0, abs=1e-9)
-    mean = marginal_means.marginal_means(rows, ["A", "B", "C"], 1).iloc[0]
-    assert mean["std_err"] == pytest.approx(wording.std() / np.sqrt(20), rel=0.1)
+    mean = marginal_means.marginal_means(rows, ["A", "B", "C"]).iloc[0]
+    assert mean["std_err"] == pytest.approx(wording.std(ddof=1) / np.sqrt(20), rel=0.1)
 
 
 def test_intervals_have_the_spread_of_contexts_and_wordings():
     rng = np.random.default_rng(2)
     frame = small((2, 8, 25))
     of_context, of_wording = rng.normal(0, 0.7, 200), rng.normal(0, 0.4, 30)
-    rows = asked(frame, lambda flow, v: of_context[flow // 2] + of_wording[v], 30)
-    for resample, variance in (
-        ("variants", of_wording.var() / 30),
-        ("both", of_wording.var() / 30 + of_context.var() / 200),
-    ):
-        found = marginal_means.marginal_means(rows, ["A", "B", "C"], 1, resample=resample).iloc[0]
-        assert found["std_err"] == pytest.approx(np.sqrt(variance), rel=0.08)
-        assert found["conf_high"] - found["conf_low"] == pytest.approx(2 * 1.96 * found["std_err"], rel=0.1)
+    rows = asked(frame, lambda flow, t: of_context[flow // 2] + of_wording[t], 30)
+    wordings = of_wording.var(ddof=1) / 30
+    for fixed, variance in ((True, wordings), (False, wordings + of_context.var(ddof=1) / 200)):
+        found = marginal_means.marginal_means(rows, ["A", "B", "C"], fixed_flows=fixed).iloc[0]
+        assert found["std_err"] == pytest.approx(np.sqrt(variance))
+        assert found["conf_high"] - found["mean"] > 1.96 * found["std_err"]
+
+
+def simulated(rng, frame, templates, wording, gaps, planted):
+    """Return answers in which each level's effect varies between contexts and wordings (sd ``wording``)."""
+    n = frame["flow"].max() // 3 + 1
+    context, of_wording = rng.normal(0, 0.3, (3, n)), rng.normal(0, wording, (3, templates))
+    common = rng.normal(0, wording, templates)
+    rows = asked(
+        frame,
+        lambda flow, t: (
+            planted[flow % 3] + context[flow % 3, flow // 3] + of_wording[flow % 3, t] + common[t]
+        ),
+        templates,
+    )
+    rows["value"] += rng.normal(0, 0.5, len(rows))
+    if gaps:  # each level is left unanswered more in some templates than in others
+        share = rng.beta(1, 4, (3, templates))[rows["flow"] % 3, rows["template"]]
+        rows.loc[rng.random(len(rows)) < share, "value"] = np.nan
+    return rows
 
 
 @pytest.mark.slow
-def test_intervals_of_effects_cover_the_planted_ones():
-    rng = np.random.default_rng(3)
-    frame = small((3, 6, 8))
-    planted = np.array([0.0, 0.4, -0.3])
-    covered = []
-    rows = asked(frame, lambda flow, v: flow + v, 20)
-    flow, v = rows["flow"].to_numpy(), rows["variant"].str.split("_").str[0].astype(int).to_numpy()
-    for _ in range(200):
-        # Each level's effect varies between contexts and between wordings.
-        context, wording = rng.normal(0, 0.4, (3, 48)), rng.normal(0, 0.3, (3, 20))
-        rows["value"] = planted[flow % 3] + context[flow % 3, flow // 3] + wording[flow % 3, v]
-        rows["value"] += rng.normal(0, 0.5, len(rows))
-        found = marginal_means.amce(rows, ["A", "B", "C"], {"A": "a1"}, seed=1, draws=400).iloc[:2]
-        covered += list((found["conf_low"] <= planted[1:]) & (planted[1:] <= found["conf_high"]))
-    assert 0.90 <= np.mean(covered) <= 0.98
+@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
+@pytest.mark.parametrize("wording", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize("templates", [5, 11, 30])
+def test_intervals_of_effects_and_means_cover_the_planted_ones(templates, wording, gaps):
+    rng, planted = np.random.default_rng(3), np.array([0.0, 0.4, -0.3])
+    frame, of_effects, of_means = small((3, 5, 6)), [], []
+    for _ in range(600):
+        rows = simulated(rng, frame, templates, wording, gaps, planted)
+        found = marginal_means.amce(rows, ["A", "B", "C"], {"A": "a1"}).iloc[:2]
+        of_effects += list((found["conf_low"] <= planted[1:]) & (planted[1:] <= found["conf_high"]))
+        found = marginal_means.marginal_means(rows, ["A", "B", "C"]).iloc[:3]
+        of_means += list((found["conf_low"] <= planted) & (planted <= found["conf_high"]))
+    # 0.94 to 0.96, and two standard errors of the simulation: the rows of one run are not independent.
+    assert 0.92 <= np.mean(of_effects) <= 0.98
+    assert 0.92 <= np.mean(of_means) <= 0.98

@@ -7,8 +7,14 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tails
-from cinorms.core.errors import ConfigError
-from cinorms.stats import bootstrap, hypotheses, permutation
+from cinorms.core.errors import DataError
+from cinorms.stats import hypotheses, permutation, wordings
+
+
+def templates_of(*levels):
+    """Return the template of each variant, as its name says."""
+    names = sorted({name for one in levels for name in one.columns})
+    return pd.Series([name.split("_")[0] for name in names], index=names)
 
 
 def matrix(x, flows=None, variants=None):
@@ -51,8 +57,16 @@ def rejections(test, n, **planted):
     return float(np.mean(np.array(p) < 0.05))
 
 
-def swap_p(resample, templates=None, draws=499):
-    return lambda a, b: float(permutation.label_swap(a, b, 1, resample, templates, draws=draws)["p"].iloc[0])
+def label_swap(a, b, seed=1, fixed_flows=False, **more):
+    return permutation.label_swap(a, b, templates_of(a, b), seed, fixed_flows, **more).iloc[0]
+
+
+def compare(a, b, seed=1, fixed_flows=False, **more):
+    return permutation.compare({"a": a, "b": b}, templates_of(a, b), seed, fixed_flows, **more).iloc[0]
+
+
+def swap_p(fixed_flows=False, draws=499):
+    return lambda a, b: float(label_swap(a, b, 1, fixed_flows, draws=draws)["p"])
 
 
 # --- the test itself
@@ -64,18 +78,18 @@ def test_every_swap_of_few_wordings_is_made():
     means = (a - b).to_numpy().mean(axis=0)
     signs = np.array(list(itertools.product([-1, 1], repeat=7)))
     expected = (np.abs(signs @ means) >= abs(means.sum()) - 1e-9).mean()
-    row = permutation.label_swap(a, b, seed=1, resample="variants").iloc[0]
+    row = label_swap(a, b, fixed_flows=True)
     assert row["p"] == pytest.approx(expected)
     assert row["p_smallest"] == pytest.approx(2 / 2**7)
     assert row["estimate"] == pytest.approx(means.mean())
-    assert (row["n_flows"], row["n_units"], row["status"]) == (20, 7, "ok")
+    assert (row["n_flows"], row["n_templates"], row["status"]) == (20, 7, "ok")
 
 
 def test_random_swaps_agree_with_all_swaps():
     rng = np.random.default_rng(4)
     a, b = planted_pair(rng, 20, 10, wording=0.6, shift=0.8)
-    all_swaps = permutation.label_swap(a, b, 1, "variants", draws=2000)["p"].iloc[0]
-    random = permutation.label_swap(a, b, 1, "variants", draws=1000)["p"].iloc[0]
+    all_swaps = label_swap(a, b, fixed_flows=True, draws=2000)["p"]
+    random = label_swap(a, b, fixed_flows=True, draws=1000)["p"]
     assert 0.01 < all_swaps < 0.5
     assert random == pytest.approx(all_swaps, abs=4 * np.sqrt(all_swaps / 1000))
 
@@ -94,102 +108,96 @@ def test_swapping_both_gives_the_variance_of_flows_and_of_wordings():
     units, flows = permutation._parts(d)
     assert units.sum() + flows.sum() == pytest.approx(np.nansum(d))
     z = np.nansum(d) / np.sqrt((units**2).sum() + (flows**2).sum())
-    p, _ = permutation._swap_p(d, 1, "both", 4999)
+    p, _ = permutation._swap_p(d, 1, False, 4999)
     assert p == pytest.approx(10 ** tails.normal(z), abs=0.03)
 
 
 def test_where_flows_do_not_differ_swapping_both_is_swapping_wordings():
     d = np.tile(np.random.default_rng(6).normal(0.2, 0.5, (1, 14)), (50, 1))
-    both, wordings = (permutation._swap_p(d, 1, way, 4999)[0] for way in ("both", "variants"))
+    both, wordings = (permutation._swap_p(d, 1, fixed, 4999)[0] for fixed in (False, True))
     assert both == wordings
 
 
 def test_only_cells_that_both_answered_count():
-    a = matrix([[2, np.nan, 1], [0, 1, np.nan], [np.nan] * 3], flows=[7, 3, 9], variants=["x", "y", "z"])
-    b = matrix([[1, 1, np.nan], [0, 2, 2], [1, 1, 1]], flows=[7, 3, 9], variants=["x", "y", "z"])
-    row = permutation.label_swap(a, b, 1).iloc[0]
-    assert (row["n_flows"], row["n_units"]) == (2, 2)
+    a = matrix(
+        [[2, np.nan, 1], [0, 1, np.nan], [np.nan] * 3], flows=[7, 3, 9], variants=["0_0", "1_0", "2_0"]
+    )
+    b = matrix([[1, 1, np.nan], [0, 2, 2], [1, 1, 1]], flows=[7, 3, 9], variants=["0_0", "1_0", "2_0"])
+    row = label_swap(a, b)
+    assert (row["n_flows"], row["n_templates"]) == (2, 2)
     assert row["estimate"] == pytest.approx((1 + 0 - 1) / 3)
 
 
 def test_orders_of_one_template_are_one_unit():
     a = matrix([[2, 0, 1], [2, 2, 1]], variants=["0_0", "0_1", "1_0"])
     b = matrix([[0, 0, 1], [1, np.nan, 0]], variants=["0_0", "0_1", "1_0"])
-    template = pd.Series({"0_0": 0, "0_1": 0, "1_0": 1})
-    row = permutation.label_swap(a, b, 1, templates=template).iloc[0]
-    assert row["n_units"] == 2
+    row = label_swap(a, b)
+    assert row["n_templates"] == 2
     assert row["estimate"] == pytest.approx(np.mean([(2 + 0) / 2, 0, 1, 1]))
-    with pytest.raises(ConfigError, match="variant 1_0 has none"):
-        permutation.label_swap(a, b, 1, templates=template.drop("1_0"))
+    with pytest.raises(DataError, match="variant 1_0 is not in the arm's prompts"):
+        permutation.label_swap(a, b, templates_of(a).drop("1_0"), 1)
 
 
 def test_rows_and_columns_in_another_order_change_nothing():
     a, b = planted_pair(np.random.default_rng(6), 30, 14, wording=0.5, shift=0.2)
-    turned = permutation.compare({"a": a.iloc[::-1, ::-1], "b": b.sample(frac=1, random_state=1)}, seed=2)
-    pd.testing.assert_frame_equal(turned, permutation.compare({"a": a, "b": b}, seed=2))
+    turned = compare(a.iloc[::-1, ::-1], b.sample(frac=1, random_state=1), seed=2)
+    pd.testing.assert_series_equal(turned, compare(a, b, seed=2))
 
 
 def test_swapping_the_models_turns_the_estimate_and_keeps_p():
     a, b = planted_pair(np.random.default_rng(7), 30, 14, wording=0.5, shift=0.2)
-    one, other = (
-        permutation.compare(dict(pair), seed=2).iloc[0]
-        for pair in ([("a", a), ("b", b)], [("b", b), ("a", a)])
-    )
+    one, other = compare(a, b, seed=2), compare(b, a, seed=2)
     assert other["estimate"] == pytest.approx(-one["estimate"])
     assert other["p"] == one["p"]
     assert (other["low"], other["high"]) == pytest.approx((-one["high"], -one["low"]))
 
 
-def test_the_interval_is_the_bootstraps_of_the_common_cells():
+def test_the_interval_is_that_of_the_mean_over_the_common_cells():
     a, b = planted_pair(np.random.default_rng(8), 30, 8, wording=0.5)
     a.iloc[3, 2] = np.nan
-    row = permutation.compare({"a": a, "b": b}, seed=5).iloc[0]
-    expected = bootstrap.group_means(a - b, None, seed=5).iloc[0]
-    for name in ("estimate", "std_err", "low", "high"):
-        assert row[name] == pytest.approx(expected[name])
+    for fixed in (False, True):
+        row = compare(a, b, fixed_flows=fixed)
+        expected = wordings.mean_interval((a - b).to_numpy(), fixed)
+        assert row[["estimate", "std_err", "low", "high"]].tolist() == pytest.approx(expected)
 
 
 def test_what_a_wording_adds_to_both_models_cancels():
-    a = pd.DataFrame(np.random.default_rng(5).normal(0, 3, (1, 8)).repeat(30, axis=0))
-    row = permutation.compare({"a": a, "b": (a + 0.5).iloc[5:, :6]}, seed=1).iloc[0]
-    assert (row["n_flows"], row["n_units"]) == (25, 6)
+    a = matrix(np.random.default_rng(5).normal(0, 3, (1, 8)).repeat(30, axis=0))
+    row = compare(a, (a + 0.5).iloc[5:, :6])
+    assert (row["n_flows"], row["n_templates"]) == (25, 6)
     assert (row["estimate"], row["low"], row["high"]) == tuple(pytest.approx(-0.5) for _ in range(3))
 
 
 def test_all_pairs_are_corrected_together():
     rng = np.random.default_rng(9)
     levels = {name: planted_pair(rng, 40, 16, wording=0.2)[0] for name in "abc"}
-    found = permutation.compare(levels, seed=1)
+    found = permutation.compare(levels, templates_of(*levels.values()), seed=1)
     assert list(found["model_a"] + found["model_b"]) == ["ab", "ac", "bc"]
     assert found["p_bonferroni"].tolist() == pytest.approx(np.minimum(3 * found["p"], 1).tolist())
-    assert permutation.compare({"a": levels["a"]}, seed=1).columns.tolist() == found.columns.tolist()
+    none = permutation.compare({"a": levels["a"]}, templates_of(levels["a"]), seed=1)
+    assert none.columns.tolist() == found.columns.tolist()
 
 
 @pytest.mark.parametrize(
     ("a", "b", "status"),
     [
         ([[1, np.nan]], [[np.nan, 1]], "no_flows"),
-        ([[1], [2]], [[0], [0]], "one_variant"),
+        ([[1], [2]], [[0], [0]], "one_template"),
         ([[1, 2]], [[0, 0]], "one_flow"),
         ([[1, 2], [0, 0]], [[1, 2], [0, 0]], "no_differences"),
     ],
 )
 def test_where_there_is_nothing_to_test_it_says_why(a, b, status):
-    row = permutation.compare({"a": matrix(a), "b": matrix(b)}, seed=1).iloc[0]
+    row = compare(matrix(a), matrix(b))
     assert row["status"] == status
     assert row["reason"]
     assert row[["p", "log10_p", "std_err", "low", "high", "p_holm"]].isna().all()
 
 
 def test_too_few_wordings_to_ever_reject_are_said():
-    row = permutation.label_swap(matrix([[2, 2, 2]] * 50), matrix([[0, 0, 0]] * 50), 1, "variants").iloc[0]
+    row = label_swap(matrix([[2, 2, 2]] * 50), matrix([[0, 0, 0]] * 50), fixed_flows=True)
     assert row["p"] == pytest.approx(0.25)
     assert "cannot be below 0.25" in row["reason"]
-
-
-def test_another_resample_is_refused():
-    with pytest.raises(ConfigError, match="resample 'flows'"):
-        permutation.label_swap(matrix([[1, 0]]), matrix([[0, 0]]), 1, "flows")
 
 
 # --- size and power
@@ -198,14 +206,14 @@ def test_another_resample_is_refused():
 def test_one_shift_of_a_few_wordings_is_thousands_of_agreeing_flows_to_the_signed_rank_test():
     planted = {"n_flows": 400, "n_units": 9, "wording": 0.6, "flow": 0.2}
     assert rejections(signed_rank_p, 60, **planted) > 0.5
-    assert rejections(swap_p("variants"), 60, **planted) < 0.17
-    assert rejections(swap_p("both", draws=199), 60, **planted) < 0.17
+    assert rejections(swap_p(fixed_flows=True), 60, **planted) < 0.17
+    assert rejections(swap_p(draws=199), 60, **planted) < 0.17
 
 
 def test_a_true_difference_is_found():
     a, b = planted_pair(np.random.default_rng(11), 300, 12, wording=0.2, shift=1.0)
-    for resample in ("variants", "both"):
-        row = permutation.compare({"a": a, "b": b}, 1, resample).iloc[0]
+    for fixed in (True, False):
+        row = compare(a, b, fixed_flows=fixed)
         assert row["p"] < 0.01
         assert 0.4 < row["low"] < row["estimate"] < row["high"] < 1.4
 
@@ -222,39 +230,44 @@ SIZES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("planted", SIZES)
 def test_size_of_swapping_both_is_near_five_percent(planted):
-    assert 0.03 <= rejections(swap_p("both"), 1000, **planted) <= 0.07
+    assert 0.03 <= rejections(swap_p(), 1000, **planted) <= 0.07
 
 
 @pytest.mark.slow
 def test_swapping_both_is_safe_where_noise_dominates():
     planted = {"n_flows": 40, "n_units": 20, "wording": 0.0, "flow": 0.0, "noise": 1.5}
-    assert rejections(swap_p("both"), 1000, **planted) <= 0.05
+    assert rejections(swap_p(), 1000, **planted) <= 0.05
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wording", [0.0, 0.3, 1.0])
 def test_size_of_swapping_wordings_is_five_percent_for_these_flows(wording):
     planted = {"n_flows": 150, "n_units": 11, "wording": wording, "fixed_flows": True}
-    assert 0.03 <= rejections(swap_p("variants", draws=4096), 1000, **planted) <= 0.07
+    assert 0.03 <= rejections(swap_p(fixed_flows=True, draws=4096), 1000, **planted) <= 0.07
 
 
 @pytest.mark.slow
 def test_orders_of_one_template_must_be_one_unit():
     planted = {"n_flows": 150, "n_units": 11, "orders": 3, "wording": 0.6, "fixed_flows": True}
-    template = pd.Series({f"{u}_{o}": u for u in range(11) for o in range(3)})
-    assert rejections(swap_p("variants"), 500, **planted) > 0.15
-    assert 0.025 <= rejections(swap_p("variants", template, draws=4096), 500, **planted) <= 0.08
+
+    def by_variant(a, b):
+        own = pd.Series(range(33), index=a.columns)
+        return float(permutation.label_swap(a, b, own, 1, True, draws=499)["p"].iloc[0])
+
+    assert rejections(by_variant, 500, **planted) > 0.15
+    assert 0.025 <= rejections(swap_p(fixed_flows=True, draws=4096), 500, **planted) <= 0.08
 
 
 @pytest.mark.slow
-def test_the_interval_covers_no_difference():
+@pytest.mark.parametrize("n_units", [5, 11, 30])
+def test_the_interval_covers_no_difference(n_units):
     rng = np.random.default_rng(12)
     covered = []
-    for _ in range(300):
-        a, b = planted_pair(rng, 60, 20, wording=0.4, flow=0.6)
-        row = permutation.compare({"a": a, "b": b}, 1, draws=19).iloc[0]
+    for _ in range(1000):
+        a, b = planted_pair(rng, 60, n_units, wording=0.4, flow=0.6)
+        row = compare(a, b, draws=19)
         covered.append(row["low"] <= 0 <= row["high"])
-    assert 0.90 <= np.mean(covered) <= 0.99
+    assert 0.93 <= np.mean(covered) <= 0.97
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def characters(flows: pd.DataFrame, templates: list[str], system: str = "") -> i
 
 def test_tokens_are_those_of_the_prompts_as_they_are_sent() -> None:
     row = plan(asked()).iloc[0]
-    assert (row["flows"], row["variants"], row["prompts"]) == (4, 6, 24)
+    assert (row["flows"], row["templates"], row["orders"], row["prompts"]) == (4, 2, 3, 24)
     expected = round(characters(FLOWS, TEMPLATES) / CHARACTERS_PER_TOKEN) + 24 * WRAPPER_TOKENS
     assert row["input_tokens"] == expected
     assert row["output_tokens"] == 24 * ANSWER_TOKENS
@@ -69,7 +69,7 @@ def test_tokens_are_those_of_the_prompts_as_they_are_sent() -> None:
 
 def test_selection_templates_and_system_prompt_count() -> None:
     row = plan(asked(select={"sender": ["a"]}, n_templates=1, system="Be brief.")).iloc[0]
-    assert (row["flows"], row["variants"], row["prompts"]) == (2, 3, 6)
+    assert (row["flows"], row["templates"], row["orders"], row["prompts"]) == (2, 1, 3, 6)
     expected = characters(FLOWS.head(2), TEMPLATES[:1], "Be brief.")
     assert row["input_tokens"] == round(expected / CHARACTERS_PER_TOKEN) + 60
 
@@ -160,18 +160,27 @@ def pilot_answers() -> pd.DataFrame:
     )
 
 
-def test_a_pilot_says_how_exact_the_planned_variants_are_and_how_many_are_needed() -> None:
-    frame = add_precision(plan(asked()), {("main", "m"): pilot_answers()}, 0.5)
-    spread = (1 + 4) / 2  # mean variance: of 0, 0, 0, 2 and of -2, 2, 0
-    assert frame["variants_needed"].tolist() == [math.ceil(math.ceil(spread / 0.25) / (7 / 8))]
-    assert 0.9 * math.sqrt(spread / 6) < frame["se"][0] < 1.3 * math.sqrt(spread / 6)  # some will be missing
+def pilot() -> dict[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]]:
+    names = ["0_0", "0_1", "1_0", "1_1"]
+    prompts = pd.DataFrame({"variant": names, "template_no": [0, 0, 1, 1], "order_no": [0, 1, 0, 1]})
+    return {("main", "m"): (pilot_answers(), prompts)}
+
+
+def test_a_pilot_says_how_exact_the_planned_templates_are_and_how_many_are_needed() -> None:
+    frame = add_precision(plan(asked()), pilot(), 0.5)
+    # Means by template: 0 and 1, 0 and 0. Variance within them: 0, 2, 8 over 3 answers more than cells.
+    within, orders = (0 + 2 + 8) / 3, frame["orders"][0]
+    change = within / orders - within * (1 + 1 / 2 + 1 / 2 + 1 / 2) / 4
+    spread = (max(0.5 + change, 0) + max(0 + change, 0)) / 2
+    assert frame["se"][0] == pytest.approx(math.sqrt(spread / frame["templates"][0]))
+    assert frame["templates_needed"].tolist() == [max(1, math.ceil(spread / 0.25))]
     line = next(line for line in as_text(frame).splitlines() if line.strip().startswith("main"))
-    assert line.split()[-2:] == [f"{frame['se'][0]:.2f}", "12"]
+    assert line.split()[-2:] == [f"{frame['se'][0]:.2f}", str(frame["templates_needed"][0])]
 
 
 def test_what_the_pilot_did_not_ask_is_missing() -> None:
-    frame = add_precision(plan(asked(model="other")), {("main", "m"): pilot_answers()}, 0.5)
-    assert frame[["se", "variants_needed"]].isna().all(axis=None)
+    frame = add_precision(plan(asked(model="other")), pilot(), 0.5)
+    assert frame[["se", "templates_needed"]].isna().all(axis=None)
     assert "nan" not in as_text(frame).lower()
     assert "<na>" not in as_text(frame).lower()
 

@@ -23,7 +23,7 @@ from cinorms.analyses.columns import (
     P,
     names,
 )
-from cinorms.analyses.options import Compares, Resamples
+from cinorms.analyses.options import Compares, Generalises
 from cinorms.analyses.pairing import groups_of, labels_of, nothing_to_compare, pairs_of, side_by_side
 from cinorms.analyses.shared import chosen_each, named, stack
 from cinorms.entries.entry import Entry, Selected
@@ -31,6 +31,7 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import hypotheses, pvalues
+from cinorms.stats.wordings import template_numbers
 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
@@ -68,7 +69,7 @@ class ModelPairsOptions(ModelTestsOptions):
     )
 
 
-class ModelContrastsOptions(Resamples, Compares):
+class ModelContrastsOptions(Generalises, Compares):
     """Options of kind ``model_contrasts``."""
 
     def check(self, place: EntryPlace) -> None:
@@ -144,7 +145,7 @@ def model_contrasts(
 ) -> pd.DataFrame:
     """Return each pair's difference in mean level, with interval and test that hold the wording's noise.
 
-    Templates are what is drawn and swapped. The corrections are over all rows that give a p-value.
+    Templates are what is swapped. The corrections are over all rows that give a p-value.
     """
     from cinorms.stats import permutation
 
@@ -155,14 +156,14 @@ def model_contrasts(
     for pair in pairs:
         table = permutation.compare(
             {"a": levels[pair.a], "b": levels[pair.b]},
+            template_numbers(prompts[selected[pair.a].arm]),
             entry.seed,
-            entry.options.resample,
-            prompts[selected[pair.a].arm].set_index("variant")["template_no"],
+            entry.options.fixed_flows,
         )
         table = table.drop(columns=["model_a", "model_b"])
         table = table.rename(columns={"low": "conf_low", "high": "conf_high"})
         parts.append(named(table, pair.names(selected, entry.options.factor)))
-    columns = [*PAIR_NAMES, "n_flows", "n_units", "estimate", "std_err", "conf_low", "conf_high"]
+    columns = [*PAIR_NAMES, "n_flows", "n_templates", "estimate", "std_err", "conf_low", "conf_high"]
     columns += ["log10_p", "p_smallest", "status", "reason"]
     return _corrected(nothing_to_compare(stack(parts), columns))
 
@@ -258,7 +259,7 @@ _NORMALITY = (
 _CONTRASTS = (
     *PAIR,
     Column("n_flows", "Flows that both sides answered."),
-    Column("n_units", "Templates in which both sides answered: what is drawn and swapped."),
+    Column("n_templates", "Templates in which both sides answered: what is swapped."),
     Column("estimate", "Mean level of the first side less that of the second."),
     STD_ERR,
     CONF_LOW,
@@ -310,8 +311,8 @@ KINDS = (
     ),
     Kind(
         name="model_contrasts",
-        about="The difference in mean level of each pair of models, with a permutation test and a bootstrap interval "
-        "that hold the noise of the wording.",
+        about="The difference in mean level of each pair of models, with a permutation test and an interval that "
+        "hold the noise of the wording.",
         options=ModelContrastsOptions,
         function=model_contrasts,
         reads="answers",
@@ -320,7 +321,17 @@ KINDS = (
         columns=_CONTRASTS,
         shown=(
             *PAIR_NAMES,
-            *("n_flows", "n_units", "estimate", "std_err", "conf_low", "conf_high", "p", "p_holm", "status"),
+            *(
+                "n_flows",
+                "n_templates",
+                "estimate",
+                "std_err",
+                "conf_low",
+                "conf_high",
+                "p",
+                "p_holm",
+                "status",
+            ),
         ),
     ),
 )

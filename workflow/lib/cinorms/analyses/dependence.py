@@ -14,6 +14,7 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.flow_dependence import ENOUGH_VALID, ONE_ANSWER, SIGNIFICANT, VERDICTS, dependence
+from cinorms.stats.wordings import template_numbers
 
 
 class DependenceOptions(OfNorms):
@@ -31,8 +32,7 @@ def flow_dependence(
     """Return, per model, how much its answers depend on the flow, and its norms next to those of exchanged answers."""
 
     def make(one: Selected) -> pd.DataFrame:
-        asked = prompts[one.arm]
-        templates = pd.Series(asked["template_no"].to_numpy(), index=asked["variant"].astype(str))
+        templates = template_numbers(prompts[one.arm])
         thresholds = entry.thresholds[one.model]
         found = dependence(level_matrix(one.frame), templates, thresholds, entry.seed, entry.options.draws)
         row = {**vars(found), "verdict": found.verdict, "verdict_text": VERDICTS[found.verdict]}

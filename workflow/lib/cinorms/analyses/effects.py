@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from cinorms.analyses.columns import BASELINE, FACTOR, INTERVAL, LEVEL, REASON, STATUS, WHO, names
 from cinorms.analyses.factors import add_factors, templates_of, usual_factors
-from cinorms.analyses.options import Baselines, Factors, Resamples
+from cinorms.analyses.options import Baselines, Factors, Generalises
 from cinorms.analyses.shared import chosen_each, for_each
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -21,28 +20,37 @@ from cinorms.vignettes.factors import JOINT
 
 _INCOMPLETE = Column(
     "status",
-    "ok, incomplete where a combination of the other factors has no value, or why there is no number.",
+    "ok, incomplete where a combination of the other factors or a template is left out, or why there is no number.",
 )
 _N_CELLS = Column("n", "Combinations of the other factors in which the level has a value.")
+_NO_TEMPLATES = Column("templates_missing", "Templates in which the level has no value.")
 _MEAN = Column("mean", "Mean level of the scale over these combinations, each counted once.")
 _OF_MEANS = (
     FACTOR,
     LEVEL,
     _N_CELLS,
     Column("n_missing", "Combinations of the other factors in which the level has no value."),
+    Column("templates", "Templates in which the level has a value."),
+    _NO_TEMPLATES,
     _MEAN,
     *INTERVAL,
     _INCOMPLETE,
     REASON,
 )
-_N_PAIRS = Column("n", "Combinations of the other factors in which level and baseline both have a value.")
-_EFFECT = Column("estimate", "Mean difference of level and baseline over these combinations, in levels.")
+_N_PAIRS = Column(
+    "n", "Combinations of the other factors in which level and baseline are compared in some template."
+)
+_EFFECT = Column(
+    "estimate", "Mean difference of level and baseline within a combination and template, in levels."
+)
 _OF_EFFECTS = (
     FACTOR,
     LEVEL,
     BASELINE,
     _N_PAIRS,
-    Column("n_missing", "Combinations of the other factors in which the level or the baseline has no value."),
+    Column("n_missing", "Combinations of the other factors in which the two are compared in no template."),
+    Column("templates", "Templates in which level and baseline are compared."),
+    Column("templates_missing", "Templates in which they are not: one of the two has no value there."),
     _EFFECT,
     *INTERVAL,
     _INCOMPLETE,
@@ -51,10 +59,8 @@ _OF_EFFECTS = (
 _TEXTS = names(FACTOR, LEVEL, BASELINE)
 
 
-class MeansOptions(Resamples, Factors, OfFlows):
+class MeansOptions(Generalises, Factors, OfFlows):
     """Options of marginal means."""
-
-    draws: int = Field(2000, ge=100, le=1_000_000, description="Draws of the bootstrap.")
 
 
 class EffectsOptions(Baselines, MeansOptions):
@@ -67,10 +73,7 @@ def level_means(
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Return the marginal mean of every level, per model: `marginal_means.marginal_means`.
-
-    The intervals draw combinations of the other factors and templates.
-    """
+    """Return the marginal mean of every level, per model: `marginal_means.marginal_means`."""
 
     def make(one: Selected) -> pd.DataFrame:
         values = _values(one, entry, vignettes[one.arm], prompts[one.arm])
@@ -79,10 +82,8 @@ def level_means(
         return marginal_means.marginal_means(
             values,
             _factors(entry, one.arm, vignettes[one.arm]),
-            entry.seed,
             entry.factors_of[one.arm].linked,
-            entry.options.resample,
-            entry.options.draws,
+            entry.options.fixed_flows,
         )
 
     return for_each(chosen_each(selected, entry, vignettes), make)
@@ -108,10 +109,8 @@ def level_effects(
             values,
             _factors(entry, one.arm, vignettes[one.arm]),
             baselines,
-            entry.seed,
             entry.factors_of[one.arm].linked,
-            entry.options.resample,
-            entry.options.draws,
+            entry.options.fixed_flows,
         )
 
     return for_each(chosen_each(selected, entry, vignettes), make)
@@ -131,7 +130,7 @@ def _values(
 ) -> pd.DataFrame:
     answers = one.frame
     rows = pd.DataFrame(
-        {"flow": answers["flow"], "variant": templates_of(answers, prompts), "value": valid_levels(answers)}
+        {"flow": answers["flow"], "template": templates_of(answers, prompts), "value": valid_levels(answers)}
     )
     return add_factors(rows, vignettes, _factors(entry, one.arm, vignettes))
 

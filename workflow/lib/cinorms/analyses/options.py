@@ -139,13 +139,19 @@ class Compares(OfFlows):
         place.check_names("factor", self.factor.split("+") if self.factor else (), known, "attribute")
 
 
-class Resamples(Options):
-    """What the bootstrap draws."""
+class Generalises(Options):
+    """What an interval or a test speaks of, besides other wordings."""
 
-    resample: Literal["both", "variants"] = Field(
-        "both",
-        description="both: flows and wordings like these; variants: exactly these flows in wordings like these.",
+    flows: Literal["sample", "fixed"] = Field(
+        "sample",
+        description="sample: the flows are a sample of more flows like these; fixed: they are all that there are. "
+        "Templates are a sample of wordings either way.",
     )
+
+    @property
+    def fixed_flows(self) -> bool:
+        """Whether the flows are all that there are."""
+        return self.flows == "fixed"
 
 
 class Expects(OfNorms):

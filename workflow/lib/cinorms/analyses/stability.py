@@ -16,28 +16,24 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms, OfNorms
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats import bootstrap, budget, reliability
+from cinorms.stats import budget, reliability
+from cinorms.stats.wordings import flow_intervals, template_numbers
 
-#: Numbers of variants at which the budget is shown, if fewer than were asked.
-KS = (1, 2, 3, 5, 9, 15, 22, 33, 55)
-#: A norm that comes out the same in fewer draws of the wordings is called unstable.
+#: Numbers of templates at which the budget is shown, if fewer than were asked.
+KS = (1, 2, 3, 5, 7, 9, 11, 15, 22, 33)
+#: A norm with a smaller probability of coming out the same in fresh wordings is not called stable.
 STABLE = 0.95
 
 Counts = Annotated[Distinct[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
 
 
-class StabilityOptions(OfNorms):
-    """Options of norms under other wordings."""
-
-    draws: int = Field(1000, ge=100, le=1_000_000, description="Draws of the bootstrap.")
-
-
 class NeededOptions(OfArms):
-    """Options of how many variants are needed."""
+    """Options of how many templates are needed."""
 
     target_se: Annotated[Distinct[Annotated[Number, Field(gt=0, le=4)]], Field(min_length=1)] = Field(
         (0.1, 0.2, 0.3), description="Standard errors of a flow's mean to reach, in levels."
     )
+    orders: Counts = Field((1, 3, 5), description="Numbers of orders per template to try.")
 
 
 class GridOptions(OfArms):
@@ -49,9 +45,10 @@ class GridOptions(OfArms):
 
 def norm_intervals(
     selected: Sequence[Selected],
-    entry: Entry[StabilityOptions],
+    entry: Entry[OfNorms],
     norms: Sequence[Selected],
     vignettes: Mapping[str, pd.DataFrame],
+    prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
     """Return an interval of the mean level and the stability of the norm for every flow."""
     norms_of = {(one.arm, one.model): one.frame for one in norms}
@@ -60,7 +57,7 @@ def norm_intervals(
         frame = chosen(norms_of[one.arm, one.model], entry, vignettes[one.arm])
         values = held(frame, entry, one.model)
         values["norm_status"] = np.where(values["value"].notna(), "kept", "none")
-        found = bootstrap.flow_intervals(level_matrix(one.frame), entry.seed, entry.options.draws)
+        found = flow_intervals(level_matrix(one.frame), template_numbers(prompts[one.arm]))
         found = found.rename(columns={"low": "conf_low", "high": "conf_high"})
         return values.merge(found, on="flow", validate="one_to_one")
 
@@ -69,18 +66,19 @@ def norm_intervals(
 
 def stability(
     selected: Sequence[Selected],
-    entry: Entry[StabilityOptions],
+    entry: Entry[OfNorms],
     norms: Sequence[Selected],
     vignettes: Mapping[str, pd.DataFrame],
+    prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
     """Return, per model, how many of its norms would come out the same in other wordings."""
-    whole = norm_intervals(selected, entry, norms, vignettes)
+    whole = norm_intervals(selected, entry, norms, vignettes, prompts)
 
     def make(one: Selected) -> pd.DataFrame:
         rows = whole[(whole["arm"] == one.arm) & (whole["model"] == one.model)]
         kept = rows[rows["norm_status"] == "kept"]
         judged = kept["stability"].dropna()
-        status = "no_norms" if kept.empty else ("one_variant" if judged.empty else "ok")
+        status = "no_norms" if kept.empty else ("one_template" if judged.empty else "ok")
         row: dict[str, float] = {"flows": len(rows), "norms": len(kept)}
         row |= {
             "mean_stability": judged.mean(),
@@ -92,28 +90,35 @@ def stability(
     return for_each(selected, make)
 
 
-def budget_curve(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
-    """Return the predicted and the observed error of a flow's mean over k variants against that over all."""
+def budget_curve(
+    selected: Sequence[Selected], entry: Entry[OfArms], prompts: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return the predicted and the observed error of a flow's mean over k templates against that over all."""
 
     def make(one: Selected) -> pd.DataFrame:
-        levels = level_matrix(one.frame)
-        asked = levels.shape[1]
+        levels, templates = level_matrix(one.frame), template_numbers(prompts[one.arm])
+        asked = templates[levels.columns].nunique()
         ks = [k for k in KS if k < asked] or [1]
-        table = budget.predicted(levels, ks, asked).rename(columns={"rmse": "predicted"})
-        table["observed"] = budget.observed(levels, ks, entry.seed)["rmse"]
-        table["predicted_any"] = budget.predicted(levels, ks)["rmse"]
+        table = budget.predicted(levels, templates, ks, asked).rename(columns={"rmse": "predicted"})
+        table["observed"] = budget.observed(levels, templates, ks, entry.seed)["rmse"]
+        table["predicted_any"] = budget.predicted(levels, templates, ks)["rmse"]
         table.insert(1, "of", asked)
         return table[["k", "of", "n_flows", "predicted", "observed", "predicted_any", "status"]]
 
     return for_each(selected, make)
 
 
-def budget_needed(selected: Sequence[Selected], entry: Entry[NeededOptions]) -> pd.DataFrame:
-    """Return how many variants give a flow's mean each target standard error."""
+def budget_needed(
+    selected: Sequence[Selected], entry: Entry[NeededOptions], prompts: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return how many templates, in how many orders each, give a flow's mean each target standard error."""
 
     def make(one: Selected) -> pd.DataFrame:
-        levels = level_matrix(one.frame)
-        parts = [budget.needed(levels, se).assign(target_se=se) for se in entry.options.target_se]
+        levels, templates = level_matrix(one.frame), template_numbers(prompts[one.arm])
+        parts = [
+            budget.needed(levels, templates, se, entry.options.orders).assign(target_se=se)
+            for se in entry.options.target_se
+        ]
         table = pd.concat(parts, ignore_index=True)
         return table[["target_se", *[c for c in table if c != "target_se"]]]
 
@@ -126,7 +131,7 @@ def budget_design(
     """Return the standard error of a flow's mean by numbers of templates and orders: `budget.design_grid`."""
 
     def make(one: Selected) -> pd.DataFrame:
-        shares = reliability.variance_shares(level_matrix(one.frame), prompts[one.arm])
+        shares = reliability.variance_shares(level_matrix(one.frame), template_numbers(prompts[one.arm]))
         return budget.design_grid(shares, entry.options.templates, entry.options.orders)
 
     return for_each(selected, make)
@@ -136,10 +141,10 @@ KINDS = (
     Kind(
         name="norm_intervals",
         about="Interval of the mean and stability of the norm of every flow under other wordings.",
-        options=StabilityOptions,
+        options=OfNorms,
         function=norm_intervals,
         reads="answers",
-        also=("norms", "vignettes"),
+        also=("norms", "vignettes", "prompts"),
         report_section="sensitivity",
         columns=(
             *WHO,
@@ -150,30 +155,32 @@ KINDS = (
             *INTERVAL,
             Column(
                 "stability",
-                "Share of the draws in which the most frequent level is the same; missing for a tie.",
+                "Probability that the most frequent level is the same in as many fresh templates; missing for a tie.",
             ),
             Column("n_valid", "Valid answers of the flow."),
+            Column("n_templates", "Templates in which the flow has a valid answer."),
             STATUS,
         ),
     ),
     Kind(
         name="stability",
         about="How many of a model's norms would come out the same in other wordings.",
-        options=StabilityOptions,
+        options=OfNorms,
         function=stability,
         reads="answers",
-        also=("norms", "vignettes"),
+        also=("norms", "vignettes", "prompts"),
         report_section="sensitivity",
         columns=(
             *WHO,
             Column("flows", "Flows that were asked."),
             Column("norms", "Flows that hold a norm."),
             Column(
-                "mean_stability", "Mean over the norms of the share of draws in which they come out the same."
+                "mean_stability",
+                "Mean over the norms of the probability that they come out the same in fresh wordings.",
             ),
             Column(
                 "share_stable",
-                f"Share of the norms that come out the same in at least {STABLE:.0%} of the draws.",
+                f"Share of the norms for which that probability is at least {STABLE:.0%}.",
             ),
             Column("mean_width", "Mean width of the 95% intervals of these flows' means, in levels."),
             STATUS,
@@ -181,43 +188,52 @@ KINDS = (
     ),
     Kind(
         name="budget",
-        about="Predicted and observed error of a flow's mean over k variants.",
+        about="Predicted and observed error of a flow's mean over k templates.",
         options=OfArms,
         function=budget_curve,
         reads="answers",
+        also=("prompts",),
         report_section="reliability",
         columns=(
             *WHO,
-            Column("k", "Number of variants drawn at random."),
-            Column("of", "Variants that were asked."),
-            Column("n_flows", "Flows with at least two valid answers, which the errors are about."),
+            Column("k", "Number of templates drawn at random, each with all of its orders."),
+            Column("of", "Templates that were asked."),
+            Column(
+                "n_flows", "Flows with a valid answer in at least two templates, which the errors are about."
+            ),
             Column(
                 "predicted",
-                "Predicted root mean square difference from the mean over all variants asked.",
+                "Predicted root mean square difference from the mean over all templates asked.",
             ),
-            Column("observed", "The same as found by drawing variants, in levels."),
+            Column("observed", "The same as found by drawing templates, in levels."),
             Column(
-                "predicted_any", "Predicted difference from the mean over all variants that could be written."
+                "predicted_any",
+                "Predicted difference from the mean over all templates that could be written.",
             ),
             STATUS,
         ),
     ),
     Kind(
         name="budget_needed",
-        about="Variants needed for a target standard error of a flow's mean.",
+        about="Templates and orders needed for a target standard error of a flow's mean.",
         options=NeededOptions,
         function=budget_needed,
         reads="answers",
+        also=("prompts",),
         report_section="reliability",
         columns=(
             *WHO,
             Column("target_se", "Standard error of a flow's mean to reach, in levels."),
+            Column("orders", "Orders in which each template is asked."),
             Column("flows", "Which flow: the typical one (root mean square), or a percentile of the spread."),
-            Column("spread", "Standard deviation of the flow's answers over variants, in levels."),
-            Column("valid", "Valid answers that are needed."),
             Column(
-                "ask", "Variants to ask for that many valid answers, with the share of valid answers found."
+                "spread", "Standard deviation of the flow's means in one template over templates, in levels."
             ),
+            Column("templates", "Templates with a valid answer that are needed."),
+            Column(
+                "ask", "Templates to ask for that many with a valid answer, by their share in these answers."
+            ),
+            Column("variants", "Templates to ask times orders."),
             STATUS,
         ),
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import scales, tables
@@ -17,11 +18,12 @@ from cinorms.report.answer_codes import tally
 from cinorms.report.results import Results, dependence_table
 from cinorms.report.words import STATUSES, count, link, listed, plain, share
 from cinorms.stats.flow_dependence import DEPENDS, VERDICTS
+from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
 
-#: Valid answers that a level of a factor needs to be named as the one accepted most or least.
+Floats = npt.NDArray[np.float64]
+
+#: Valid answers of a model that a level of a factor needs to be named as the one accepted most or least.
 ENOUGH = 30
-#: Draws of the interval over wordings.
-DRAWS = 2000
 
 
 @dataclass(frozen=True)
@@ -79,86 +81,103 @@ def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
 # --- What is accepted
 
 
+@dataclass(frozen=True)
+class Level:
+    """A level of a factor, how far it is accepted, and what each template brings to that."""
+
+    factor: str
+    level: str
+    share: float
+    templates: Units
+
+    def __str__(self) -> str:
+        return f"{plain(self.factor)} ‘{self.level}’"
+
+
 def _acceptance(results: Results, arm: str, models: Sequence[str]) -> Finding:
     title = "What is accepted"
-    levels = [level for level in _levels(results, arm, models) if level["valid"] >= ENOUGH]
+    levels = levels_of(results, arm, models)
     if len(levels) < 2:
         return Finding(
             "acceptance", title, "none", f"No two levels of a factor have {ENOUGH} valid answers to compare."
         )
-    most, least = max(levels, key=_by_share), min(levels, key=_by_share)
-    who = models[0] if len(models) == 1 else f"the {len(models)} models together"
+    most, least = max(levels, key=lambda one: one.share), min(levels, key=lambda one: one.share)
+    who = f"of {models[0]}" if len(models) == 1 else f"about it, averaged over the {len(models)} models,"
     options = results.study["arms"][arm]["options"]
     text = (
-        f"Of all factors, {_level(most)} is accepted most: {_accepted(most)} of the valid answers that {who} "
-        f"gave about it are ‘{options[3]}’ or ‘{options[4]}’. {_capital(_level(least))} is accepted least, "
-        f"with {_accepted(least)}. {_interval_said(most)}"
+        f"Of all factors, {most} is accepted most: {_accepted(most, len(levels))} of the valid answers {who} "
+        f"are ‘{options[3]}’ or ‘{options[4]}’. {_capital(str(least))} is accepted least, with "
+        f"{_accepted(least, len(levels))}. These two are the extremes of {len(levels)} levels of all factors. "
+        f"{_interval_said(most)}"
     )
-    see = f"the norms by {plain(most['factor'])}"
+    see = f"the norms by {plain(most.factor)}"
     return Finding(
-        "acceptance", title, _percent(most), text, link(arm, list(models)[:4], rows=most["factor"]), see
+        "acceptance", title, share(most.share, 1), text, link(arm, list(models)[:4], rows=most.factor), see
     )
 
 
-def _levels(results: Results, arm: str, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Return for every level of every factor how many valid answers there are, and how many accept."""
+def levels_of(results: Results, arm: str, models: Sequence[str]) -> list[Level]:
+    """Return the levels of all factors about which a model gave enough valid answers.
+
+    Each model counts equally, however many of its answers are valid.
+    """
     flows = results.flows(arm)
     names, groups = [], {}
     for factor in results.factors(arm):
         for level, part in flows.groupby(factor, observed=True):
-            names.append({"factor": factor, "level": str(level)})
+            names.append((factor, str(level)))
             groups[f"{factor}\t{level}"] = part["flow"].to_numpy(np.int64)
-    tallies = [tally(results.codes[arm, model], groups) for model in models]
-    accepts = np.sum([accepting for accepting, _ in tallies], axis=0)
-    valid = np.sum([answered for _, answered in tallies], axis=0)
-    seed = results.study["seed"]
-    return [
-        {**name, "accepts": accepts[i], "answers": valid[i], "valid": int(valid[i].sum()), "seed": seed}
-        for i, name in enumerate(names)
+    prompts = results.prompts[arm]
+    templates = np.eye(prompts["template_no"].max() + 1)[prompts["template_no"]]
+    tallies = [
+        [counts @ templates for counts in tally(results.codes[arm, model], groups)] for model in models
     ]
+    found = []
+    for i, (factor, level) in enumerate(names):
+        of_models = [
+            share_of(accepts[i], answers[i]) for accepts, answers in tallies if answers[i].sum() >= ENOUGH
+        ]
+        if of_models:
+            shares, units = zip(*of_models, strict=True)
+            influence, weight = np.mean(units, axis=0)
+            found.append(Level(factor, level, float(np.mean(shares)), Units(influence, weight)))
+    return found
 
 
-def _by_share(level: dict[str, Any]) -> tuple[float, int]:
-    return float(level["accepts"].sum() / level["valid"]), level["valid"]
-
-
-def _level(level: dict[str, Any]) -> str:
-    return f"{plain(level['factor'])} ‘{level['level']}’"
+def share_of(accepts: Floats, answers: Floats) -> tuple[float, Units]:
+    """Return the share of answers that accept, and what each template brings to it."""
+    weight = answers / answers.sum()
+    accepted = float(accepts.sum() / answers.sum())
+    return accepted, Units(accepts / answers.sum() - accepted * weight, weight)
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _percent(level: dict[str, Any]) -> str:
-    return share(int(level["accepts"].sum()), level["valid"])
-
-
-def _accepted(level: dict[str, Any]) -> str:
+def _accepted(level: Level, of: int) -> str:
     """Return the share that accepts, with its interval where there is one."""
-    between = interval(level["accepts"], level["answers"], level["seed"])
-    return _percent(level) + (f" ({100 * between[0]:.0f}% to {100 * between[1]:.0f}%)" if between else "")
+    between = share_interval(level, of)
+    return share(level.share, 1) + (
+        f" ({100 * between[0]:.0f}% to {100 * between[1]:.0f}%)" if between else ""
+    )
 
 
-def _interval_said(level: dict[str, Any]) -> str:
-    if (level["answers"] > 0).sum() < 2:
-        return "It was asked in one variant only, so nothing says how much the wording matters."
-    return "In brackets: 95% intervals over the variants (wordings and answer orders)."
+def _interval_said(level: Level) -> str:
+    if share_interval(level, 1) is None:
+        return "They were asked in one template only, so nothing says how much the wording matters."
+    return "In brackets: 95% intervals over templates (wordings) that hold for all of these levels at once."
 
 
-def interval(accepts: Any, answers: Any, seed: int) -> tuple[float, float] | None:
-    """Return the 95% bootstrap interval of a share when wordings are drawn anew; none for one wording.
+def share_interval(level: Level, of: int) -> tuple[float, float] | None:
+    """Return an interval of a share when other templates are asked about the same flows; none for one template.
 
-    ``accepts`` and ``answers`` are counts per variant; the flows stay as they are.
+    The level was picked as an extreme of so many: at 95%, the intervals of all of them hold at once (Bonferroni).
     """
-    used = answers > 0
-    n = int(used.sum())
-    if n < 2:
+    if (level.templates.weight > 0).sum() < FEWEST:
         return None
-    drawn = np.random.default_rng(seed).multinomial(n, [1 / n] * n, size=DRAWS)
-    shares = (drawn @ accepts[used]) / (drawn @ answers[used])
-    low, high = np.quantile(shares, [0.025, 0.975])
-    return float(low), float(high)
+    _, low, high = interval(level.share, *spread(level.templates), 1 - (1 - CONFIDENCE) / of)
+    return max(low, 0.0), min(high, 1.0)
 
 
 # --- Where models disagree

@@ -1,99 +1,123 @@
-"""How many variants are enough: from a pilot, the standard error of a flow's mean over k variants.
+"""How many templates are enough: from a pilot, the standard error of a flow's mean over k templates.
 
-``levels`` is `norms.level_matrix(answers)` of the pilot. A flow's answers vary over variants with the
-variance S^2 (divided by one less than their number); flows with fewer than two valid answers say nothing.
+``levels`` is `norms.level_matrix(answers)` of the pilot, ``templates`` the template of each variant (index: variant). A
+flow is one observation in each template, the mean over its answer orders. These vary over templates with the variance
+S^2 (divided by one less than their number), which is that of the wordings and, over the number of orders, that of the
+answer orders. Flows with a valid answer in fewer than two templates say nothing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import ConfigError
-from cinorms.norms import assessment
+from cinorms.norms.assessment import divide
+from cinorms.stats import reliability
+from cinorms.stats.wordings import template_means, template_sums
 
 Floats = npt.NDArray[np.float64]
 
+#: The flows that `needed` speaks of: the typical one, and those at percentiles of the spread.
+_FLOWS = ("typical (rms)", "50%", "90%", "95%")
 
-def predicted(levels: pd.DataFrame, ks: Sequence[int], of: int | None = None) -> pd.DataFrame:
-    """Return the predicted root mean square error of a flow's mean over k variants drawn at random.
 
-    Against the mean over ``of`` variants, or against all that could be written (``of=None``). If all
-    answers are valid this is ``rms S * sqrt(1 / k - 1 / of)`` (``rms S / sqrt(k)``). Of k variants
-    asked only m give a valid answer, so 1 / k becomes the expected 1 / m, given m > 0: m is
-    hypergeometric (binomial) with the flow's own share of valid answers; flows weigh by P(m > 0).
-    Columns: k, rmse (levels), n_flows, status (``ok``; ``one_variant``: no flow has two valid answers;
-    ``too_many``: k exceeds ``of``).
+def predicted(
+    levels: pd.DataFrame,
+    templates: pd.Series[Any],
+    ks: Sequence[int],
+    of: int | None = None,
+    orders: int | None = None,
+) -> pd.DataFrame:
+    """Return the predicted root mean square error of a flow's mean over k templates drawn at random.
+
+    Against the mean over ``of`` templates, or against all that could be written (``of=None``); in
+    ``orders`` orders each, or in those of the pilot. If all answers are valid this is
+    ``rms S * sqrt(1 / k - 1 / of)`` (``rms S / sqrt(k)``). Of k templates asked only m give a valid
+    answer, so 1 / k becomes the expected 1 / m, given m > 0: m is hypergeometric (binomial) with the flow's own
+    share of templates with one; flows weigh by P(m > 0). Columns: k, rmse (levels), n_flows, status (``ok``;
+    ``one_template``: no flow has a valid answer in two; ``one_order``: the pilot has one order per template,
+    so what more would bring is not known and counts as nothing; ``too_many``: k exceeds ``of``).
     """
-    spread, share = _spread(levels)
+    spread, share = _spread(template_means(levels, templates))
+    usual = "ok"
+    if orders is not None:
+        spread, usual = _in_orders(spread, levels, templates, orders)
     rows: list[tuple[int, float, str]] = []
     for k in ks:
         if not len(spread):
-            rows.append((k, np.nan, "one_variant"))
+            rows.append((k, np.nan, "one_template"))
         elif of is not None and k > of:
             rows.append((k, np.nan, "too_many"))
         else:
             rest, some = _inverse_count(share, k, of)
-            rows.append((k, math.sqrt(float((spread**2 * rest * some).sum() / some.sum())), "ok"))
+            rows.append((k, math.sqrt(float((spread**2 * rest * some).sum() / some.sum())), usual))
     frame = pd.DataFrame(rows, columns=["k", "rmse", "status"])
     frame.insert(2, "n_flows", len(spread))
     return frame
 
 
-def observed(levels: pd.DataFrame, ks: Sequence[int], seed: int, draws: int = 20) -> pd.DataFrame:
-    """Return the root mean square difference of a flow's mean over k random variants from that over all.
+def observed(
+    levels: pd.DataFrame, templates: pd.Series[Any], ks: Sequence[int], seed: int, draws: int = 20
+) -> pd.DataFrame:
+    """Return the root mean square difference of a flow's mean over k random templates from that over all.
 
-    The check on `predicted`: variants are drawn without replacement, the same for all flows, ``draws``
+    The check on `predicted`: templates are drawn without replacement, the same for all flows, ``draws``
     times; flows without a valid answer among the k are left out of that draw. Columns: k, rmse, status
-    (``ok``, ``one_variant``, ``too_many``).
+    (``ok``, ``one_template``, ``too_many``).
     """
-    x = levels.reindex(sorted(levels.columns), axis=1).to_numpy()
+    x = template_means(levels, templates)
     valid = ~np.isnan(x)
-    x = np.where(valid, x, 0)
-    everything, judged = assessment.divide(x.sum(axis=1), valid.sum(axis=1)), valid.sum(axis=1) >= 2
+    x, n_templates = np.where(valid, x, 0), x.shape[1]
+    everything, judged = divide(x.sum(axis=1), valid.sum(axis=1)), valid.sum(axis=1) >= 2
     rng = np.random.default_rng(seed)
     rows: list[tuple[int, float, str]] = []
     for k in ks:
-        if x.shape[1] < 2 or k > x.shape[1]:
-            rows.append((k, np.nan, "one_variant" if x.shape[1] < 2 else "too_many"))
+        if n_templates < 2 or k > n_templates:
+            rows.append((k, np.nan, "one_template" if n_templates < 2 else "too_many"))
             continue
         squares, n = 0.0, 0
         for _ in range(draws):
-            chosen = rng.choice(x.shape[1], size=k, replace=False)
-            few = assessment.divide(x[:, chosen].sum(axis=1), valid[:, chosen].sum(axis=1))
+            chosen = rng.choice(n_templates, size=k, replace=False)
+            few = divide(x[:, chosen].sum(axis=1), valid[:, chosen].sum(axis=1))
             gap = (few - everything)[judged]
             squares, n = squares + float(np.nansum(gap**2)), n + int((~np.isnan(gap)).sum())
-        rows.append((k, math.sqrt(squares / n), "ok") if n else (k, np.nan, "one_variant"))
+        rows.append((k, math.sqrt(squares / n), "ok") if n else (k, np.nan, "one_template"))
     return pd.DataFrame(rows, columns=["k", "rmse", "status"])
 
 
-def needed(levels: pd.DataFrame, target_se: float) -> pd.DataFrame:
-    """Return how many variants give a flow's mean the standard error ``target_se`` (levels).
+def needed(
+    levels: pd.DataFrame, templates: pd.Series[Any], target_se: float, orders: Sequence[int]
+) -> pd.DataFrame:
+    """Return how many templates, in how many orders each, give a flow's mean the standard error ``target_se``.
 
-    ``k = ceil(S^2 / target_se^2)``, at least 1, for the typical flow (rms S) and for the flow at the
-    50th, 90th and 95th percentile of S; a share of invalid answers in the pilot is made up for by asking
-    ``k / share valid``. Columns: flows (which), spread (S), valid (k), ask, status (``ok``,
-    ``one_variant``). Raises `ConfigError` unless the target is above 0.
+    ``templates = ceil(S^2 / target_se^2)`` with S in that many orders, at least 1, for the typical flow
+    (rms S) and for the flow at the 50th, 90th and 95th percentile of S; templates without a valid answer in the
+    pilot are made up for by asking ``templates / share with one``. Columns: orders, flows (which), spread
+    (S), templates (with a valid answer), ask (templates), variants (ask x orders), status (``ok``,
+    ``one_template``, ``one_order``; see `predicted`). Raises `ConfigError` unless the target is above 0.
     """
     if not target_se > 0:
         raise ConfigError(f"target standard error {target_se}: give a number of levels above 0, such as 0.2")
-    spread, _ = _spread(levels)
-    names = ["typical (rms)", "50%", "90%", "95%"]
-    if not len(spread):
-        blank = pd.array([pd.NA] * len(names), dtype="Int64")
-        return pd.DataFrame(
-            {"flows": names, "spread": np.nan, "valid": blank, "ask": blank, "status": "one_variant"}
-        )
-    s = np.array([np.sqrt(np.mean(spread**2)), *np.quantile(spread, [0.5, 0.9, 0.95])])
-    # Rounded first, so that 4.0000000001 from floating point does not ask for a fifth variant.
-    k = np.maximum(np.ceil(np.round(s**2 / target_se**2, 9)), 1)
-    share = float(levels.notna().to_numpy().mean())
-    counts = {"valid": pd.array(k, dtype="Int64"), "ask": pd.array(np.ceil(k / share), dtype="Int64")}
-    return pd.DataFrame({"flows": names, "spread": s} | counts | {"status": "ok"})
+    means = template_means(levels, templates)
+    share = float((~np.isnan(means)).mean()) if means.size else np.nan
+    parts = []
+    for number in orders:
+        spread, status = _in_orders(_spread(means)[0], levels, templates, number)
+        table = pd.DataFrame({"orders": number, "flows": _FLOWS, "spread": np.nan})
+        if len(spread):
+            table["spread"] = [math.sqrt(float(np.mean(spread**2))), *np.quantile(spread, [0.5, 0.9, 0.95])]
+        # Rounded first, so that 4.0000000001 from floating point does not ask for a fifth template.
+        k = np.maximum(np.ceil(np.round(table["spread"] ** 2 / target_se**2, 9)), 1)
+        table["templates"] = k.astype("Int64")
+        table["ask"] = np.ceil(k / share).astype("Int64")
+        parts.append(table.assign(variants=table["ask"] * number, status=status))
+    return pd.concat(parts, ignore_index=True)
 
 
 def design_grid(shares: pd.DataFrame, templates: Sequence[int], orders: Sequence[int]) -> pd.DataFrame:
@@ -117,11 +141,25 @@ def design_grid(shares: pd.DataFrame, templates: Sequence[int], orders: Sequence
     )
 
 
-def _spread(levels: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Return S, and the share of valid answers, of each flow with at least two valid answers."""
-    x = levels.to_numpy()
-    n = (~np.isnan(x)).sum(axis=1)
-    return np.nanstd(x[n >= 2], axis=1, ddof=1), n[n >= 2] / max(x.shape[1], 1)
+def _spread(means: Floats) -> tuple[Floats, Floats]:
+    """Return S, and the share of templates with a valid answer, of each flow that has two of them."""
+    n = (~np.isnan(means)).sum(axis=1)
+    return np.nanstd(means[n >= 2], axis=1, ddof=1), n[n >= 2] / max(means.shape[1], 1)
+
+
+def _in_orders(
+    spread: Floats, levels: pd.DataFrame, templates: pd.Series[Any], orders: int
+) -> tuple[Floats, str]:
+    """Return S as it would be in so many orders per template, and a status."""
+    if not len(spread):
+        return spread, "one_template"
+    _, _, _, of_orders = reliability.variance_shares(levels, templates).to_dict("records")
+    if math.isnan(of_orders["variance"]):
+        return spread, of_orders["status"]
+    size = template_sums(levels, templates)[1]
+    # The answer orders are in the pilot's spread with one over the (harmonic) mean number of valid ones.
+    change = of_orders["variance"] * (1 / orders - float(np.mean(1 / size[size > 0])))
+    return np.sqrt(np.maximum(spread**2 + change, 0.0)), "ok"
 
 
 def _inverse_count(share: Floats, k: int, of: int | None) -> tuple[Floats, Floats]:
@@ -136,6 +174,6 @@ def _inverse_count(share: Floats, k: int, of: int | None) -> tuple[Floats, Float
         valid = np.maximum(np.round(distinct * of), 1)
         chance, rest = hypergeom.pmf(m, of, valid, k), 1 / valid
     some = chance.sum(axis=0)
-    inverse = assessment.divide((chance / m).sum(axis=0), some)
+    inverse = divide((chance / m).sum(axis=0), some)
     # Not below 0 by a rounding error where all that were asked are drawn.
     return np.maximum(np.nan_to_num(inverse - rest), 0.0)[which], some[which]

@@ -7,6 +7,9 @@ marginal component effect (AMCE). Both speak of the combinations in the design, 
 
 Linked factors vary together and are one joint factor here ("place + inference"): nothing in the design
 can tell their effects apart. Combinations of the other factors are called contexts below.
+
+Every difference is taken within one template: where a level is not answered in some wordings, comparing it over the
+others would take what the wordings add for an effect.
 """
 
 from __future__ import annotations
@@ -21,22 +24,25 @@ import pandas as pd
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms.assessment import divide
-from cinorms.stats.resampling import FEWEST, Resample, check_resample, draw_weights, interval
+from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
 from cinorms.vignettes.factors import JOINT
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-_CHUNK = 256
+_COUNTS = ("n", "n_missing", "templates", "templates_missing")
+_INTERVAL = ("std_err", "conf_low", "conf_high", "status", "reason")
+#: The statuses of a row that has an estimate.
+_WITH_NUMBERS = ("ok", "incomplete")
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """The design as cells (combinations of levels): their codes per factor and their mean per variant."""
+    """The design as cells (combinations of levels): their codes per factor and their mean per template."""
 
     levels: dict[str, list[str]]
     codes: Ints  # cells x factors
-    means: Floats  # cells x variants, NaN where there is no valid answer
+    means: Floats  # cells x templates, NaN where there is no valid answer
 
     def grid(self, factor: int) -> Ints:
         """Return the cell at each level (row) and context (column) of a factor, -1 where there is none."""
@@ -51,115 +57,132 @@ class _Cells:
 def marginal_means(
     values: pd.DataFrame,
     factors: Sequence[str],
-    seed: int,
     linked: Sequence[Sequence[str]] = (),
-    resample: Resample = "both",
-    draws: int = 2000,
-    confidence: float = 0.95,
+    fixed_flows: bool = False,
+    confidence: float = CONFIDENCE,
 ) -> pd.DataFrame:
     """Return the marginal mean of every level of every factor.
 
     Parameters
     ----------
     values
-        One row per answer (``variant``, ``value``, the factors) or per norm (without ``variant``); a missing
-        ``value`` is an answer or norm that is not there. An answer counts within its cell only: each cell is
-        the mean of its valid answers, and each cell weighs the same, however many of them were valid. With
-        templates in place of variants in ``variant``, templates are what is drawn.
+        One row per answer: ``template``, ``value`` (missing where there is no valid answer), the factors. A cell
+        is the mean of its templates, each the mean of its valid answers; each cell weighs the same.
     factors
         All factors of the design; what is left out is averaged over within the cells.
-    seed, draws, confidence
-        Of the two-way bootstrap: contexts and variants are drawn with replacement, independently of each
-        other; percentile intervals.
     linked
         Groups of factors that vary together.
-    resample
-        ``both`` contexts and variants, as if the contexts were a sample of more; or ``variants`` only: the
-        design's combinations are all there are.
+    fixed_flows
+        Whether the design's combinations are all there are; otherwise they are a sample of more.
+    confidence
+        Of the interval: see `wordings`.
 
-    Columns: factor, level, n (cells with a value), n_missing (contexts in which this level has none), mean,
-    std_err, conf_low, conf_high (levels), status, reason. ``incomplete``: the mean is over the n cells there
-    are, which other levels need not share. ``not_separable``: no context is shared with any other level, so
-    the mean would be one of the contexts, and none is given. ``no_answers``: no cell has a value.
-    ``no_interval``: too few contexts or variants to draw.
+    Columns: factor, level, n (contexts with a value), n_missing (contexts in which this level has none),
+    templates (in which it has a value), templates_missing, mean, std_err, conf_low, conf_high (levels), status,
+    reason. ``incomplete``: the mean is over the contexts and templates there are, which other levels need not
+    share. ``not_separable``: no context is shared with any other level, so the mean would be one of the
+    contexts, and none is given. ``no_answers``: no cell has a value. ``no_interval``: too few templates or
+    contexts.
 
     Raises `ConfigError` for an unknown factor or half a linked group, `DataError` for a missing level.
 
     """
     cells = _cells(values, factors, linked)
-    replicates = _replicates(cells, [None] * len(cells.levels), seed, resample, draws)
     rows = [
-        {"factor": factor, "level": level} | _mean_row(cells, i, j, replicates[i][:, j], resample, confidence)
+        {"factor": factor, "level": level} | _mean_row(cells, i, j, fixed_flows, confidence)
         for i, (factor, names) in enumerate(cells.levels.items())
         for j, level in enumerate(names)
     ]
-    columns = ["factor", "level", "n", "n_missing", "mean", "std_err", "conf_low", "conf_high"]
-    return pd.DataFrame(rows, columns=[*columns, "status", "reason"])
+    return pd.DataFrame(rows, columns=["factor", "level", *_COUNTS, "mean", *_INTERVAL])
 
 
 def amce(
     values: pd.DataFrame,
     factors: Sequence[str],
     baselines: Mapping[str, str],
-    seed: int,
     linked: Sequence[Sequence[str]] = (),
-    resample: Resample = "both",
-    draws: int = 2000,
-    confidence: float = 0.95,
+    fixed_flows: bool = False,
+    confidence: float = CONFIDENCE,
 ) -> pd.DataFrame:
     """Return the average marginal component effect of every level against its factor's baseline.
 
-    The difference of level and baseline is taken within each context in which both have a value, and
-    averaged over these contexts, so a missing cell never makes two levels be compared in different contexts.
-    In a complete design it is the difference of their marginal means. Parameters as of `marginal_means`;
-    ``baselines`` names the baseline of each factor, a linked group's under its joint name
-    ("place + inference") or by its parts; the first level is taken where none is named.
+    The difference of level and baseline is taken within each context and template in which both have a
+    value, averaged over the contexts of a template, and then over the templates, which count equally: a missing
+    cell never makes two levels be compared in different contexts or wordings. In a complete design it is the
+    difference of their marginal means. Parameters as of `marginal_means`; ``baselines`` names the baseline
+    of each factor, a linked group's under its joint name ("place + inference") or by its parts; the first
+    level is taken where none is named.
 
-    Columns: factor, level, baseline, n (contexts compared), n_missing (contexts left out), estimate, std_err,
-    conf_low, conf_high (levels), status, reason. ``incomplete``: some contexts were left out.
-    ``no_common_context``: level and baseline never meet in one, so no effect can be told from the others'.
-    ``constant``: the factor has one level. ``no_answers`` and ``no_interval`` as of `marginal_means`.
+    Columns: factor, level, baseline, n (contexts compared), n_missing (contexts left out), templates (in which
+    they are compared), templates_missing, estimate, std_err, conf_low, conf_high (levels), status, reason.
+    ``incomplete``: some contexts or templates were left out. ``no_common_context``: level and baseline never
+    meet in one, so no effect can be told from the others'. ``no_common_template``: they do, but never in the
+    same wording. ``constant``: the factor has one level. ``no_answers`` and ``no_interval`` as of
+    `marginal_means`.
     """
     cells = _cells(values, factors, linked)
     bases = [_baseline(factor, names, baselines) for factor, names in cells.levels.items()]
-    replicates = _replicates(cells, bases, seed, resample, draws)
     rows = [
         {"factor": factor, "level": level, "baseline": names[base]}
-        | _effect_row(cells, i, j, base, replicates[i][:, j], resample, confidence)
+        | _effect_row(cells, i, j, base, fixed_flows, confidence)
         for i, ((factor, names), base) in enumerate(zip(cells.levels.items(), bases, strict=True))
         for j, level in enumerate(names)
         if j != base or len(names) == 1
     ]
-    columns = ["factor", "level", "baseline", "n", "n_missing", "estimate", "std_err", "conf_low"]
-    return pd.DataFrame(rows, columns=[*columns, "conf_high", "status", "reason"])
+    return pd.DataFrame(rows, columns=["factor", "level", "baseline", *_COUNTS, "estimate", *_INTERVAL])
 
 
-def _mean_row(
-    cells: _Cells, factor: int, level: int, drawn: Floats, resample: Resample, confidence: float
-) -> dict[str, Any]:
-    table = _table(cells.means, cells.grid(factor))
-    present = ~np.isnan(table)
-    n = int(present[level].sum())
+def _mean_row(cells: _Cells, factor: int, level: int, fixed_flows: bool, confidence: float) -> dict[str, Any]:
+    tables = _tables(cells.means, cells.grid(factor))
+    table = tables[level]
+    present = np.asarray(~np.isnan(tables).all(axis=2))
     shared = bool((present[level] & np.delete(present, level, axis=0)).any())
-    alone = len(table) > 1 and not shared
-    missing = table.shape[1] - n
-    status, reason = _mean_status(n, missing, alone)
-    mean = float(table[level, present[level]].mean()) if n and not alone else np.nan
-    row = {"n": n, "n_missing": missing, "mean": mean}
-    return row | _interval(cells, drawn, n, resample, confidence, status, reason)
+    alone = len(tables) > 1 and not shared
+    row = _counts(table)
+    status, reason = _mean_status(row, alone)
+    if status not in _WITH_NUMBERS:
+        return row | {"mean": np.nan} | _no_interval(status, reason)
+    size: Ints = (~np.isnan(table)).sum(axis=1)
+    of_context, n = divide(np.nansum(table, axis=1), size), row["n"]
+    there = np.asarray(size > 0)
+    mean = float(of_context[there].mean())
+    weight = np.where(np.isnan(table), 0.0, divide(1.0, size)[:, None] / n)[there]
+    templates = Units(np.nansum((table - of_context[:, None])[there] * weight, axis=0), weight.sum(axis=0))
+    contexts = Units((of_context[there] - mean) / n, weight.sum(axis=1))
+    cells_influence = (table - mean)[there] * weight
+    return (
+        row
+        | {"mean": mean}
+        | _interval(mean, templates, contexts, cells_influence, row, fixed_flows, confidence, status, reason)
+    )
 
 
 def _effect_row(
-    cells: _Cells, factor: int, level: int, base: int, drawn: Floats, resample: Resample, confidence: float
+    cells: _Cells, factor: int, level: int, base: int, fixed_flows: bool, confidence: float
 ) -> dict[str, Any]:
-    table = _table(cells.means, cells.grid(factor))
-    gaps = table[level] - table[base]
-    n = int((~np.isnan(gaps)).sum()) if level != base else 0
-    missing = table.shape[1] - n
-    answered = bool((~np.isnan(table[[level, base]])).any(axis=1).all())
-    status, reason = _effect_status(n, missing, len(table), answered)
-    row = {"n": n, "n_missing": missing, "estimate": float(np.nanmean(gaps)) if n else np.nan}
-    return row | _interval(cells, drawn, n, resample, confidence, status, reason)
+    tables = _tables(cells.means, cells.grid(factor))
+    gaps = tables[level] - tables[base] if level != base else np.full_like(tables[level], np.nan)
+    row = _counts(gaps)
+    answered = ~np.isnan(tables[[level, base]])
+    status, reason = _effect_status(row, len(tables), answered)
+    if status not in _WITH_NUMBERS:
+        return row | {"estimate": np.nan} | _no_interval(status, reason)
+    used = gaps[:, ~np.isnan(gaps).all(axis=0)]
+    of_template = np.nanmean(used, axis=0)
+    n_templates, n = used.shape[1], (~np.isnan(used)).sum(axis=0)
+    effect = float(of_template.mean())
+    used = used[~np.isnan(used).all(axis=1)]
+    weight = np.where(np.isnan(used), 0.0, 1.0 / (n * n_templates))
+    templates = Units((of_template - effect) / n_templates, weight.sum(axis=0))
+    contexts = Units(np.nansum((used - of_template) * weight, axis=1), weight.sum(axis=1))
+    cells_influence = (used - effect) * weight
+    return (
+        row
+        | {"estimate": effect}
+        | _interval(
+            effect, templates, contexts, cells_influence, row, fixed_flows, confidence, status, reason
+        )
+    )
 
 
 def _cells(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequence[str]]) -> _Cells:
@@ -174,21 +197,19 @@ def _cells(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequen
         codes.append(code)
     cell_codes, cell = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
     cell = cell.reshape(-1)
-    variant, n_variants = np.zeros(len(values), dtype=np.intp), 1
-    if "variant" in values:
-        variant, names_of = pd.factorize(values["variant"].astype(str), sort=True)
-        n_variants = max(len(names_of), 1)
+    template, names_of = pd.factorize(values["template"].astype(str), sort=True)
+    n_templates = max(len(names_of), 1)
     value = values["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     ok = ~np.isnan(value)
-    at = cell[ok] * n_variants + variant[ok]
-    size = len(cell_codes) * n_variants
+    at = cell[ok] * n_templates + template[ok]
+    size = len(cell_codes) * n_templates
     counts = np.bincount(at, minlength=size)
     sums = np.bincount(at, weights=value[ok], minlength=size)
-    return _Cells(levels, cell_codes, divide(sums, counts).reshape(-1, n_variants))
+    return _Cells(levels, cell_codes, divide(sums, counts).reshape(-1, n_templates))
 
 
 def _check(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequence[str]]) -> None:
-    unknown = [name for name in [*factors, "value"] if name not in values]
+    unknown = [name for name in [*factors, "template", "value"] if name not in values]
     if unknown or not factors:
         raise ConfigError(f"factors {unknown or list(factors)}: name columns among {list(values.columns)}")
     for group in linked:
@@ -228,82 +249,81 @@ def _baseline(factor: str, names: list[str], baselines: Mapping[str, str]) -> in
     return names.index(base)
 
 
-def _table(means: Floats, grid: Ints) -> Floats:
-    """Return levels x contexts: the mean of each cell's valid answers, NaN where there is none."""
-    valid = ~np.isnan(means)
-    cell = divide(np.nansum(means, axis=1), valid.sum(axis=1))
-    return np.where(grid >= 0, cell[grid], np.nan)
+def _tables(means: Floats, grid: Ints) -> Floats:
+    """Return levels x contexts x templates: the mean of each cell's valid answers, NaN where there is none."""
+    found = means[grid]
+    found[grid < 0] = np.nan
+    return np.asarray(found)
 
 
-def _replicates(
-    cells: _Cells, bases: Sequence[int | None], seed: int, resample: Resample, draws: int
-) -> list[Floats]:
-    """Return, per factor, draws x levels: the marginal means drawn, or the effects against its base."""
-    check_resample(resample)
-    by_variant, *by_context = np.random.default_rng(seed).spawn(1 + len(bases))
-    grids = [cells.grid(i) for i in range(len(bases))]
-    parts: list[list[Floats]] = [[] for _ in bases]
-    valid = (~np.isnan(cells.means)).astype(np.float64).T
-    sums = np.nan_to_num(cells.means).T
-    for start in range(0, draws, _CHUNK):
-        n = min(_CHUNK, draws - start)
-        weight = draw_weights(by_variant, cells.means.shape[1], n)
-        # A draw of the variants may hold none of a cell's valid answers; the cell is then not there.
-        drawn = divide(weight @ sums, weight @ valid)
-        for grid, base, rng, part in zip(grids, bases, by_context, parts, strict=True):
-            contexts = grid.shape[1]
-            of_context = draw_weights(rng, contexts, n) if resample == "both" else np.ones((n, contexts))
-            part.append(_averages(drawn, grid, base, of_context))
-    return [np.concatenate(part) for part in parts]
-
-
-def _averages(drawn: Floats, grid: Ints, base: int | None, weight: Floats) -> Floats:
-    """Return draws x levels weighted means over the contexts in which a level (and the base) is there."""
-    table = drawn[:, grid]
-    if (grid < 0).any():
-        table[:, grid < 0] = np.nan
-    if base is not None:
-        table = table - table[:, [base]]
-    absent = np.isnan(table)
-    if not absent.any():
-        return np.asarray(np.einsum("dlc,dc->dl", table, weight) / weight.sum(axis=1, keepdims=True))
-    table[absent] = 0.0
-    there = (~absent).astype(np.float64)
-    return divide(np.einsum("dlc,dc->dl", table, weight), np.einsum("dlc,dc->dl", there, weight))
+def _counts(table: Floats) -> dict[str, int]:
+    """Return how many contexts and templates of a table (contexts x templates) have a value, and how many not."""
+    there = ~np.isnan(table)
+    contexts, templates = int(there.any(axis=1).sum()), int(there.any(axis=0).sum())
+    missing = (table.shape[0] - contexts, templates, table.shape[1] - templates)
+    return dict(zip(_COUNTS, (contexts, *missing), strict=True))
 
 
 def _interval(
-    cells: _Cells, drawn: Floats, n: int, resample: Resample, confidence: float, status: str, reason: str
+    estimate: float,
+    templates: Units,
+    contexts: Units,
+    influence: Floats,
+    counts: Mapping[str, int],
+    fixed_flows: bool,
+    confidence: float,
+    status: str,
+    reason: str,
 ) -> dict[str, Any]:
     """Return standard error, interval, status and reason of one row."""
-    none = {"std_err": np.nan, "conf_low": np.nan, "conf_high": np.nan, "status": status, "reason": reason}
-    if status not in ("ok", "incomplete"):
-        return none
-    variants = cells.means.shape[1]
-    if variants < FEWEST and (resample == "variants" or n < FEWEST):
-        why = f"{variants} variant and {n} contexts give no spread to draw from"
-        return none | {"status": "no_interval", "reason": f"{reason}; {why}" if reason else why}
-    std_err, low, high = interval(drawn, confidence)
-    return none | {"std_err": std_err, "conf_low": low, "conf_high": high}
+    few = []
+    if counts["templates"] < FEWEST:
+        few.append("one template says nothing about others")
+    if not fixed_flows and counts["n"] < FEWEST:
+        few.append("one combination of the other factors says nothing about others")
+    if few:
+        return _no_interval("no_interval", "; ".join([*([reason] if reason else []), *few]))
+    variance, freedom = spread(templates, None if fixed_flows else contexts, influence)
+    numbers = interval(estimate, variance, freedom, confidence)
+    return dict(zip(_INTERVAL, (*numbers, status, reason), strict=True))
 
 
-def _mean_status(n: int, missing: int, alone: bool) -> tuple[str, str]:
-    if n == 0:
+def _no_interval(status: str, reason: str) -> dict[str, Any]:
+    return dict(zip(_INTERVAL, (np.nan, np.nan, np.nan, status, reason), strict=True))
+
+
+def _mean_status(row: Mapping[str, int], alone: bool) -> tuple[str, str]:
+    if row["n"] == 0:
         return "no_answers", "no flow with this level has a value"
     if alone:
         return "not_separable", "no combination of the other factors occurs with this and another level"
-    if missing:
-        return "incomplete", f"{missing} of {n + missing} combinations of the other factors have no value"
-    return "ok", ""
+    return _complete(row, "have no value")
 
 
-def _effect_status(n: int, missing: int, n_levels: int, answered: bool) -> tuple[str, str]:
+def _effect_status(row: Mapping[str, int], n_levels: int, answered: npt.NDArray[np.bool_]) -> tuple[str, str]:
+    """Return the status of an effect; ``answered`` is level and baseline x contexts x templates."""
     if n_levels < 2:
         return "constant", "the factor has one level"
-    if not answered:
+    if not answered.any(axis=(1, 2)).all():
         return "no_answers", "no flow with this level, or with the baseline, has a value"
-    if n == 0:
+    if not answered.any(axis=2).all(axis=0).any():
         return "no_common_context", "level and baseline share no combination of the other factors"
-    if missing:
-        return "incomplete", f"{missing} of {n + missing} combinations of the other factors were left out"
-    return "ok", ""
+    if row["n"] == 0:
+        return (
+            "no_common_template",
+            "level and baseline have values in common combinations, but never in one template",
+        )
+    return _complete(row, "were left out")
+
+
+def _complete(row: Mapping[str, int], said: str) -> tuple[str, str]:
+    """Return ``ok``, or ``incomplete`` with what has no value."""
+    parts = [
+        f"{row[missing]} of {row[missing] + row[there]} {what}"
+        for there, missing, what in (
+            ("n", "n_missing", "combinations of the other factors"),
+            ("templates", "templates_missing", "templates"),
+        )
+        if row[missing]
+    ]
+    return ("incomplete", f"{' and '.join(parts)} {said}") if parts else ("ok", "")

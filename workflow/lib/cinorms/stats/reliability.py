@@ -1,12 +1,13 @@
 """How far the answers of one model agree with themselves across variants, and what makes them differ.
 
 Functions that take ``levels`` want `norms.level_matrix(answers)`: flows x variants, NaN where there is no
-valid answer. ``prompts`` is the arm's prompts table, which knows the template and order of each variant.
+valid answer. ``templates`` is the template of each variant (index: variant), `wordings.template_numbers(prompts)`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ import pandas as pd
 from cinorms.core import scales, tables
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
+from cinorms.norms.assessment import divide
+from cinorms.stats.wordings import template_codes, template_numbers, template_sums
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,26 +61,25 @@ def alpha(norms: pd.DataFrame) -> Estimate:
     return Estimate(float(1 - (n_c.sum() - 1) * observed / expected), len(counts))
 
 
-def split_half(levels: pd.DataFrame, seed: int, splits: int = 100) -> Estimate:
-    """Return the correlation of flow means over two random halves of the variants, averaged over splits.
+def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> Estimate:
+    """Return the correlation of flow means over two random halves of the templates, averaged over splits.
 
-    Pearson's r over the flows with a valid answer in both halves; with an odd number of variants one
-    half is larger by one. Seeded; independent of row and column order. `spearman_brown` turns it into
-    the reliability of the mean over all variants. ``n_flows`` counts flows with two valid answers.
-    Status: ``one_variant``, ``no_flows`` (fewer than three), ``no_variance`` (in some half).
+    All orders of a template are in the same half: they share its wording. Pearson's r over the flows with a
+    valid answer in both halves; with an odd number of templates one half is larger by one. Seeded;
+    independent of row and column order. `spearman_brown` turns it into the reliability of the mean over all
+    templates. ``n_flows`` counts flows with a valid answer in two templates. Status: ``one_template``,
+    ``no_flows`` (fewer than three), ``no_variance`` (in some half).
     """
-    levels = levels.reindex(sorted(levels.columns), axis=1)
-    x = levels.to_numpy()
-    valid = ~np.isnan(x)
-    n_flows = int((valid.sum(axis=1) >= 2).sum())
-    if x.shape[1] < 2:
-        return Estimate(None, n_flows, "one_variant")
+    values, size = template_sums(levels.sort_index(), templates)
+    n_flows, n_templates = int(((size > 0).sum(axis=1) >= 2).sum()), size.shape[1]
+    if n_templates < 2:
+        return Estimate(None, n_flows, "one_template")
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(splits):
-        first = np.zeros(x.shape[1], dtype=bool)
-        first[rng.permutation(x.shape[1])[: x.shape[1] // 2]] = True
-        a, b = _row_means(x, valid, first), _row_means(x, valid, ~first)
+        first = np.zeros(n_templates, dtype=bool)
+        first[rng.permutation(n_templates)[: n_templates // 2]] = True
+        a, b = (divide(values[:, half].sum(axis=1), size[:, half].sum(axis=1)) for half in (first, ~first))
         both = ~np.isnan(a + b)
         if both.sum() < 3:
             return Estimate(None, n_flows, "no_flows")
@@ -99,7 +101,7 @@ def spearman_brown(half: Estimate) -> Estimate:
     return Estimate(2 * half.estimate / (1 + half.estimate), half.n_flows)
 
 
-def variance_shares(levels: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataFrame:
     """Return variance components and shares of flow, template, flow x template, and order within these.
 
     Random-effects model ``y = mean + flow + template + flow:template + order``, by Henderson's method 3
@@ -115,7 +117,7 @@ def variance_shares(levels: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame
     status: ``ok``; ``negative`` (share 0); ``one_template``, ``one_order`` (then the component above
     holds the difference too) or ``no_flows``, each with missing numbers.
     """
-    cells, size, within = _cells(levels, prompts)
+    cells, size, within = _cells(levels, templates)
     n_cells, n_flows, n_templates = int((size > 0).sum()), len(cells), cells.shape[1]
     spare = int(size.sum()) - n_cells
     order = within / spare if spare > 0 else np.nan
@@ -127,7 +129,7 @@ def variance_shares(levels: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame
         value["order"] = np.nan
     elif n_templates < 2 or spare_cells < 1:
         noise = 0.0 if np.isnan(order) else order * float(np.mean(1 / size[size > 0]))
-        value["flow"] = float(np.nanvar(_row_means(cells, size > 0, slice(None)), ddof=1)) - noise
+        value["flow"] = float(np.nanvar(np.nanmean(cells, axis=1), ddof=1)) - noise
         reason |= {"template": "one_template", "flow x template": "one_template"}
     else:
         left, without_flow, without_template = _residual_sums(cells)
@@ -146,20 +148,18 @@ def variance_shares(levels: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame
     return pd.DataFrame({"source": SOURCES, "variance": variance, "share": share, "status": status})
 
 
-def order_disagreement(levels: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataFrame:
     """Return how often the orders of one flow and template give different levels, and different signs.
 
     Over cells (flow, template) with a valid answer in every order. Rows: ``differ`` (not all the same
     level) and ``sign_flip`` (one level below 0 and one above). Columns: measure, share, n_cells, status
     (``ok``, ``one_order``, ``no_cells``).
     """
-    numbers = _numbers(levels, prompts)
     differ, flip, n_cells, orders = 0, 0, 0, 1
-    for _, variants in numbers.groupby("template_no"):
-        if len(variants) < 2:
+    for x in _by_template(levels, templates):
+        if x.shape[1] < 2:
             continue
-        orders = max(orders, len(variants))
-        x = levels[list(variants["variant"])].to_numpy()
+        orders = max(orders, x.shape[1])
         x = x[~np.isnan(x).any(axis=1)]
         n_cells += len(x)
         differ += int((x.max(axis=1, initial=-9) != x.min(axis=1, initial=9)).sum())
@@ -207,10 +207,11 @@ def position_effects(answers: pd.DataFrame) -> pd.DataFrame:
 def panel(answers: pd.DataFrame, norms: pd.DataFrame, prompts: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return the reliability of one model as one table: measure, estimate, n (flows or cells), status."""
     levels = assessment.level_matrix(answers)
-    half = split_half(levels, seed)
+    templates = template_numbers(prompts)
+    half = split_half(levels, templates, seed)
     single = {"alpha": alpha(norms), "split_half": half, "spearman_brown": spearman_brown(half)}
-    shares = variance_shares(levels, prompts)
-    orders = order_disagreement(levels, prompts)
+    shares = variance_shares(levels, templates)
+    orders = order_disagreement(levels, templates)
     n_valid, n_asked = int(norms["n_valid"].sum()), int(norms["n_asked"].sum())
     valid = Estimate(n_valid / n_asked, len(norms)) if n_asked else Estimate(None, 0, "no_flows")
     columns = ["measure", "estimate", "n", "status"]
@@ -225,33 +226,23 @@ def panel(answers: pd.DataFrame, norms: pd.DataFrame, prompts: pd.DataFrame, see
     return pd.concat([part[columns] for part in parts], ignore_index=True)
 
 
-def _row_means(x: Floats, valid: npt.NDArray[np.bool_], columns: npt.NDArray[np.bool_] | slice) -> Floats:
-    return assessment.divide(np.where(valid, x, 0)[:, columns].sum(axis=1), valid[:, columns].sum(axis=1))
+def _by_template(levels: pd.DataFrame, templates: pd.Series[Any]) -> list[Floats]:
+    """Return the answers in each template: flows x orders."""
+    codes, x = template_codes(levels.columns, templates), levels.to_numpy()
+    return [x[:, codes == code] for code in range(codes.max(initial=-1) + 1)]
 
 
-def _numbers(levels: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Return the prompts of the variants in ``levels``, and insist that all are known."""
-    known = prompts[prompts["variant"].isin(levels.columns)]
-    if len(known) != levels.shape[1]:
-        strangers = sorted(set(levels.columns) - set(known["variant"]))
-        raise DataError(f"answers: variants {strangers[:3]} are not in the arm's prompts; make both again")
-    return known
-
-
-def _cells(levels: pd.DataFrame, prompts: pd.DataFrame) -> tuple[Floats, npt.NDArray[np.int64], float]:
+def _cells(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, npt.NDArray[np.int64], float]:
     """Return cell means and sizes (flows x templates, empty ones dropped), and squared deviations within."""
-    groups = [list(g["variant"]) for _, g in _numbers(levels, prompts).groupby("template_no")]
     means, sizes, within = [], [], 0.0
-    for variants in groups:
-        x = levels[variants].to_numpy()
-        valid = ~np.isnan(x)
-        means.append(_row_means(x, valid, slice(None)))
-        sizes.append(valid.sum(axis=1))
+    for x in _by_template(levels, templates):
+        sizes.append((~np.isnan(x)).sum(axis=1))
+        means.append(divide(np.nansum(x, axis=1), sizes[-1]))
         within += float(np.nansum((x - means[-1][:, None]) ** 2))
     size = np.column_stack(sizes) if sizes else np.zeros((len(levels), 0), dtype=np.int64)
     mean = np.column_stack(means) if means else np.zeros((len(levels), 0))
-    flows, templates = (size > 0).any(axis=1), (size > 0).any(axis=0)
-    return mean[flows][:, templates], size[flows][:, templates], within
+    of_flows, of_templates = (size > 0).any(axis=1), (size > 0).any(axis=0)
+    return mean[of_flows][:, of_templates], size[of_flows][:, of_templates], within
 
 
 def _residual_sums(cells: Floats) -> tuple[float, float, float]:

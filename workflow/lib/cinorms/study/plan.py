@@ -14,6 +14,7 @@ from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.orders import options_shown
 from cinorms.prompts.variants import select_flows
 from cinorms.stats import budget
+from cinorms.stats.wordings import template_numbers
 
 #: Characters per token of these prompts: the authors' 228,096 prompts have 388 characters on average, which
 #: are 79.3 tokens of a 131k-word tokenizer and 90.2 of the 32k-word one of tulu-2.
@@ -24,7 +25,17 @@ WRAPPER_TOKENS = 10
 #: Tokens of an answer: an option of the scale takes three to five.
 ANSWER_TOKENS = 5
 
-COLUMNS = ["arm", "model", "engine", "flows", "variants", "prompts", "input_tokens", "output_tokens"]
+COLUMNS = [
+    "arm",
+    "model",
+    "engine",
+    "flows",
+    "templates",
+    "orders",
+    "prompts",
+    "input_tokens",
+    "output_tokens",
+]
 COLUMNS += ["gpus", "gpu_minutes", "usd"]
 
 
@@ -35,7 +46,7 @@ def estimate(
 ) -> pd.DataFrame:
     """Return one row per arm and model.
 
-    Columns: arm, model, engine, flows, variants, prompts, input_tokens, output_tokens, gpus, gpu_minutes,
+    Columns: arm, model, engine, flows, templates, orders, prompts, input_tokens, output_tokens, gpus, gpu_minutes,
     usd. A cost that the registry has no rate for is missing, not 0; a planted model costs 0.
     ``asked`` has what ``Study.asked`` returns.
     """
@@ -57,7 +68,8 @@ def estimate(
             {
                 **{name: ask[name] for name in ("arm", "model", "engine")},
                 "flows": len(flows),
-                "variants": len(used),
+                "templates": used["template_no"].nunique(),
+                "orders": used["order_no"].nunique(),
                 "prompts": prompts,
                 "input_tokens": tokens_in,
                 "output_tokens": tokens_out,
@@ -69,21 +81,26 @@ def estimate(
 
 
 def add_precision(
-    plan: pd.DataFrame, pilot: Mapping[tuple[str, str], pd.DataFrame], target_se: float
+    plan: pd.DataFrame, pilot: Mapping[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]], target_se: float
 ) -> pd.DataFrame:
-    """Return the plan with what a pilot's answers, by arm and model, say of its numbers of variants.
+    """Return the plan with what a pilot says of its numbers of templates and orders.
 
-    Added columns: se (predicted standard error of a flow's mean over the planned variants, in levels, root mean
-    square over flows) and variants_needed (for ``target_se``, with those made up for that are not answered
-    validly); missing where the pilot did not ask the model in this arm, or in one variant only.
+    ``pilot`` has answers and prompts by arm and model. Added columns: se (predicted standard error of a flow's mean
+    over the planned templates and orders, in levels, root mean square over flows) and templates_needed (for
+    ``target_se`` in the planned orders, with those made up for that are not answered validly); missing where the
+    pilot did not ask the model in this arm, or in one template only.
     """
     errors, needed = [], []
-    for arm, model, variants in zip(plan["arm"], plan["model"], plan["variants"], strict=True):
-        answers = pilot.get((arm, model))
-        levels = pd.DataFrame(dtype=float) if answers is None else level_matrix(answers)
-        errors.append(budget.predicted(levels, [variants])["rmse"].iloc[0])
-        needed.append(budget.needed(levels, target_se)["ask"].iloc[0])
-    return plan.assign(se=pd.array(errors, dtype="Float64"), variants_needed=pd.array(needed, dtype="Int64"))
+    for row in plan.to_dict("records"):
+        answers, prompts = pilot.get((row["arm"], row["model"]), (None, None))
+        if answers is None or prompts is None:
+            errors.append(pd.NA)
+            needed.append(pd.NA)
+            continue
+        levels, templates, orders = level_matrix(answers), template_numbers(prompts), row["orders"]
+        errors.append(budget.predicted(levels, templates, [row["templates"]], orders=orders)["rmse"].iloc[0])
+        needed.append(budget.needed(levels, templates, target_se, [orders])["ask"].iloc[0])
+    return plan.assign(se=pd.array(errors, dtype="Float64"), templates_needed=pd.array(needed, dtype="Int64"))
 
 
 def _cost(ask: Mapping[str, Any], work: Work) -> dict[str, Any]:
@@ -101,7 +118,7 @@ def as_text(plan: pd.DataFrame) -> str:
     total = {"arm": "total", **{name: plan[name].sum() for name in counts}}
     total["GPU-minutes"], total["USD"] = (plan[n].sum(min_count=1) for n in ("gpu_minutes", "usd"))
     shown = pd.concat([shown.astype(object), pd.DataFrame([total]).astype(object)])
-    whole = [name for name in ("flows", "variants", "variants_needed", *counts) if name in shown]
+    whole = [name for name in ("flows", "templates", "orders", "templates_needed", *counts) if name in shown]
     for name in whole:
         shown[name] = [f"{value:,.0f}" if pd.notna(value) else "" for value in shown[name]]
     for name, digits in (("GPU-minutes", 0), ("USD", 2), ("se", 2)):
@@ -114,7 +131,7 @@ def as_text(plan: pd.DataFrame) -> str:
     )
     if "se" in shown:
         note += (
-            "\nse: standard error of a flow's mean over these variants, as the pilot's answers predict it; "
-            "variants_needed: for plan.target_se."
+            "\nse: standard error of a flow's mean over these templates and orders, as the pilot's answers predict it; "
+            "templates_needed: to reach plan.target_se with as many orders of each (kind budget_needed: with others)."
         )
     return f"\n{lines}\n\n{note}"

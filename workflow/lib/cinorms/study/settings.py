@@ -66,10 +66,10 @@ class PlanSettings(Settings):
 
     pilot: str | None = Field(
         description="Name of another study whose answers are in results/{pilot}/answers: how much they vary "
-        "says how many variants are enough. Null for none."
+        "says how many templates are enough. Null for none."
     )
     target_se: Number = Field(
-        gt=0, le=4, description="Wanted standard error of a flow's mean over variants, in levels."
+        gt=0, le=4, description="Wanted standard error of a flow's mean over templates, in levels."
     )
 
 

@@ -1,0 +1,222 @@
+"""Intervals over templates: known variances, statuses, and simulated coverage."""
+
+import itertools
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from cinorms.core.errors import DataError
+from cinorms.norms import assessment
+from cinorms.published import frames
+from cinorms.stats import wordings
+
+MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
+
+
+def matrix(x):
+    """Return (levels, templates) of an array flows x templates x orders."""
+    _, n_templates, n_orders = x.shape
+    names = [f"{t}_{o}" for t, o in itertools.product(range(n_templates), range(n_orders))]
+    levels = pd.DataFrame(x.reshape(len(x), len(names)), columns=names, dtype=float)
+    return levels, pd.Series([int(name.split("_")[0]) for name in names], index=names)
+
+
+def crossed(rng, flows, templates, orders=3, flow=1.0, template=0.3, both=0.3, noise=0.7):
+    """Return answers with effects of the flow, the template, the two together and the single answer (sd)."""
+    return (
+        rng.normal(0, flow, (flows, 1, 1))
+        + rng.normal(0, template, (1, templates, 1))
+        + rng.normal(0, both, (flows, templates, 1))
+        + rng.normal(0, noise, (flows, templates, orders))
+    )
+
+
+def missing(rng, x, way):
+    """Return ``x`` with answers missing: none, one in ten, or a share that is each template's own."""
+    if way:
+        share = 0.1 if way == "random" else rng.beta(1, 4, (1, x.shape[1], 1))
+        x = np.where(rng.random(x.shape) < share, np.nan, x)
+    return x
+
+
+def means(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.nanmean(x, axis=2)
+
+
+# --- What is one observation
+
+
+def test_orders_of_one_template_are_one_observation():
+    levels, templates = matrix(np.array([[[1, 1, -2], [2, np.nan, np.nan]], [[0, 0, 0], [np.nan] * 3]]))
+    np.testing.assert_allclose(wordings.template_means(levels, templates), [[0, 2], [0, np.nan]])
+    sums, sizes = wordings.template_sums(levels, templates)
+    assert sums.tolist() == [[0, 2], [0, 0]]
+    assert sizes.tolist() == [[3, 1], [3, 0]]
+    counts = wordings.level_counts(levels, templates)
+    assert counts[:, 0].tolist() == [[1, 0], [0, 0], [0, 0], [2, 0], [0, 1]]
+    with pytest.raises(DataError, match="variant 1_0 is not in the arm's prompts"):
+        wordings.template_means(levels, templates[:3])
+
+
+def test_templates_are_told_by_their_number_and_not_by_their_place():
+    levels, templates = matrix(crossed(np.random.default_rng(1), 5, 12, 2))
+    mixed = levels.sample(frac=1, axis=1, random_state=1)
+    np.testing.assert_allclose(
+        wordings.template_means(mixed, templates), wordings.template_means(levels, templates)
+    )
+
+
+# --- The interval
+
+
+def test_with_all_flows_given_it_is_the_t_interval_of_the_templates():
+    x = np.random.default_rng(1).normal(0, 1, (30, 7))
+    _, std_err, low, high = wordings.mean_interval(x, fixed_flows=True)
+    expected = stats.ttest_1samp(x.mean(axis=0), 0)
+    assert std_err == pytest.approx(x.mean(axis=0).std(ddof=1) / np.sqrt(7))
+    assert (low, high) == pytest.approx(tuple(expected.confidence_interval()))
+
+
+def test_with_flows_sampled_too_single_answers_count_once():
+    rng = np.random.default_rng(2)
+    x = rng.normal(0, 1, (200, 1)) + rng.normal(0, 0.5, (1, 40)) + rng.normal(0, 1, (200, 40))
+    row, column = x.mean(axis=1), x.mean(axis=0)
+    rest = x - row[:, None] - column + x.mean()
+    of_rest = (rest**2).sum() / (199 * 39) / x.size
+    expected = row.var(ddof=1) / 200 + column.var(ddof=1) / 40 - of_rest
+    mean, std_err, low, high = wordings.mean_interval(x, fixed_flows=False)
+    assert (mean, std_err) == pytest.approx((x.mean(), np.sqrt(expected)))
+    assert low < mean < high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fixed", [False, True], ids=["flows sampled", "flows fixed"])
+@pytest.mark.parametrize("way", [None, "random", "template"])
+@pytest.mark.parametrize("template", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize("templates", [5, 11, 30])
+def test_coverage_of_a_mean_is_nominal(templates, template, way, fixed):
+    """60 flows, three orders; the mean over flows and wordings like these, or over these flows, is known."""
+    rng, hits, runs = np.random.default_rng(7), 0, 2000
+    flow = rng.normal(0, 1, (60, 1, 1))
+    for _ in range(runs):
+        x = crossed(rng, 60, templates, flow=0.0 if fixed else 1.0, template=template) + (
+            flow if fixed else 0
+        )
+        _, _, low, high = wordings.mean_interval(means(missing(rng, x, way)), fixed)
+        hits += low <= (flow.mean() if fixed else 0) <= high
+    # 0.94 to 0.96, and two standard errors of the simulation.
+    assert 0.93 <= hits / runs <= 0.97
+
+
+def test_an_interval_that_counts_orders_as_wordings_is_too_narrow():
+    rng, hits = np.random.default_rng(3), 0
+    for _ in range(300):
+        x = crossed(rng, 60, 11, flow=0.0, template=0.3, both=0.0).reshape(60, 33)
+        _, _, low, high = wordings.mean_interval(x, fixed_flows=True)
+        hits += low <= 0 <= high
+    assert hits / 300 < 0.85
+
+
+# --- Flows and their norms
+
+
+def test_flow_intervals_by_hand():
+    nothing = [np.nan] * 3
+    x = [
+        [[1, 1, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1]],
+        [[2, 2, 2], [1, 1, 1], [0, 0, 0], [1, 1, 1]],
+        [[1, 1, -1], [-1, -1, 1], [1, 1, -1], [-1, -1, 1]],
+        [[2, 2, np.nan], nothing, nothing, nothing],
+        [nothing] * 4,
+    ]
+    found = wordings.flow_intervals(*matrix(np.array(x, dtype=float))).set_index("flow")
+    assert found["status"].tolist() == ["ok", "ok", "ok", "one_template", "no_answers"]
+    assert found["n_valid"].tolist() == [12, 12, 12, 2, 0]
+    assert found["n_templates"].tolist() == [4, 4, 4, 1, 0]
+    assert found.loc[0, ["estimate", "low", "high", "std_err"]].tolist() == [1, 1, 1, 0]
+    reach = stats.t.ppf(0.975, 3) * np.std([2, 1, 0, 1], ddof=1) / 2
+    assert found.loc[1, ["low", "high"]].tolist() == pytest.approx([1 - reach, 2])  # the scale ends at 2
+    assert np.isnan(found.loc[2, "stability"])  # two levels are equally frequent
+    assert found.loc[[3, 4], ["low", "high", "std_err", "stability"]].isna().all(axis=None)
+    assert found.loc[3, "estimate"] == 2
+    assert wordings.flow_intervals(*matrix(np.zeros((0, 4, 3)))).empty
+
+
+def test_stability_grows_with_the_templates_that_agree_and_falls_with_those_that_do_not():
+    def stability(*templates):
+        return wordings.flow_intervals(*matrix(np.array([templates], dtype=float)))["stability"].iloc[0]
+
+    agree, differ = [1, 1, 1], [0, 0, 1]
+    few, more, many = (stability(*[agree] * n) for n in (3, 6, 12))
+    assert 0.5 < few < more < many < 1
+    assert few < 0.95 < many
+    assert stability(*[agree] * 10, *[differ] * 2) < many
+    assert stability(*[agree] * 7, *[differ] * 5) < stability(*[agree] * 10, *[differ] * 2)
+
+
+def answered(rng, flow, templates, orders=3, template=0.3, both=0.5, noise=0.5):
+    x = crossed(rng, len(flow), templates, orders, 0.0, template, both, noise) + flow[:, None, None]
+    return np.clip(np.round(x), -2, 2)
+
+
+def modes(x):
+    counts = np.stack([(x == level).sum(axis=(1, 2)) for level in (-2, -1, 0, 1, 2)])
+    tied = (counts == counts.max(axis=0)).sum(axis=0) > 1
+    return np.where(tied, np.nan, counts.argmax(axis=0) - 2.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("both", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("templates", [5, 11, 30])
+def test_norms_called_stable_come_out_the_same_in_fresh_wordings(templates, both):
+    rng = np.random.default_rng(11)
+    again, stable, norms = [], 0, 0
+    for _ in range(10):
+        flow = rng.normal(0, 1.2, 400)
+        x = answered(rng, flow, templates, both=both)
+        mode = modes(x)
+        share = np.nanmax([(x == level).mean(axis=(1, 2)) for level in (-2, -1, 0, 1, 2)], axis=0)
+        held = ~np.isnan(mode) & (share > 0.5)
+        called = held & (wordings.flow_intervals(*matrix(x))["stability"].to_numpy() >= 0.95)
+        stable, norms = stable + called.sum(), norms + held.sum()
+        for _ in range(20):
+            again += list((modes(answered(rng, flow, templates, both=both)) == mode)[called])
+    if templates == 5:
+        assert stable / norms < 0.02  # five templates cannot show it
+    else:
+        assert stable / norms > 0.1
+        assert np.mean(again) >= 0.95
+
+
+@pytest.mark.published
+@pytest.mark.slow
+@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
+def test_norms_called_stable_in_half_of_the_published_templates_are_those_of_the_others():
+    frame = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
+    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+    rng, again = np.random.default_rng(5), []
+    for model in ("tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b"):
+        levels = assessment.level_matrix(frames.to_answers(frame, model, vignettes))
+        templates = pd.Series([name.split("_")[0] for name in levels.columns], index=levels.columns)
+        for _ in range(3):
+            first = rng.permutation(templates.unique())[:6]
+            halves = [levels.loc[:, templates.isin(first)], levels.loc[:, ~templates.isin(first)]]
+            found = [
+                wordings.flow_intervals(half, templates[half.columns]).set_index("flow") for half in halves
+            ]
+            counts = [
+                wordings.level_counts(half.sort_index(), templates[half.columns]).sum(axis=2)
+                for half in halves
+            ]
+            level = [np.where(((c == c.max(axis=0)).sum(axis=0) > 1), -9, c.argmax(axis=0)) for c in counts]
+            called = (found[0]["stability"] >= 0.95).to_numpy() & (found[1]["n_valid"] >= 5).to_numpy()
+            again += list((level[0] == level[1])[called])
+    assert len(again) > 300
+    assert np.mean(again) >= 0.95

@@ -1,0 +1,221 @@
+"""Intervals that hold in other wordings: templates are what was sampled, answer orders are not.
+
+The answer orders of one template share its wording, so they are no independent wordings: within a flow, a template is
+one observation, however many orders it was asked in. Flows are a sample of more flows, or all that there are.
+
+An estimate's variance is the sum of the squared influences of the templates and, where flows are a sample, of those of
+the flows, less what both hold of single answers; each sum is corrected for the mean that it is taken about. The
+interval refers to Student's t with the degrees of freedom of that sum (Welch and Satterthwaite): few templates say
+little about their own spread, and the quantiles of a bootstrap do not know that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.core import scales
+from cinorms.core.errors import DataError
+from cinorms.norms.assessment import divide
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+#: Fewest templates (and, where flows are a sample, flows) that an interval is given for.
+FEWEST = 2
+CONFIDENCE = 0.95
+# ASSUME: one template more in which the next level leads by this share of its answers. Without it a few templates
+# that agree would be certain of all others; with it the norms called stable come out the same in at least 95% of
+# fresh wordings in simulations (tests/unit/stats/test_wordings.py) and between halves of the published templates.
+DISSENT = 0.75
+
+
+def template_numbers(prompts: pd.DataFrame) -> pd.Series[Any]:
+    """Return the template of each variant of an arm (index: variant)."""
+    return pd.Series(prompts["template_no"].to_numpy(), index=prompts["variant"].astype(str))
+
+
+def template_codes(variants: pd.Index, templates: pd.Series[Any]) -> Ints:
+    """Return which template each variant belongs to, counted from 0.
+
+    ``templates`` is the template of each variant (index: variant). Raises ``DataError`` for a variant without one.
+    """
+    of = templates.reindex(variants)
+    if of.isna().any():
+        raise DataError(f"variant {of.index[of.isna()][0]} is not in the arm's prompts; make both again")
+    return np.unique(of.to_numpy(), return_inverse=True)[1].astype(np.intp)
+
+
+def level_counts(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
+    """Return how often each level was answered: levels x flows x templates.
+
+    ``levels`` is `norms.level_matrix(answers)`: flows x variants, NaN where there is no valid answer.
+    """
+    x, member = levels.to_numpy(), _membership(levels, templates)
+    return np.stack([(x == level) @ member for level in scales.LEVELS])
+
+
+def template_sums(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, Floats]:
+    """Return the sum and the number of the valid answers of each flow (row) in each template (column)."""
+    x, member = levels.to_numpy(), _membership(levels, templates)
+    return np.nan_to_num(x) @ member, (~np.isnan(x)) @ member
+
+
+def template_means(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
+    """Return flows x templates: the mean of a template's valid answers, NaN where there is none."""
+    return divide(*template_sums(levels, templates))
+
+
+class Units(NamedTuple):
+    """What the templates, or the flows, bring to an estimate.
+
+    ``influence`` is what it has from each beyond what it would have from an average one; the sum is 0. ``weight``
+    is how much each counts in it; the sum is 1.
+    """
+
+    influence: Floats
+    weight: Floats
+
+
+def spread(templates: Units, flows: Units | None = None, cells: Floats | None = None) -> tuple[float, float]:
+    """Return the variance of an estimate and its degrees of freedom.
+
+    ``flows`` is None where the flows are all that there are; with them, ``cells`` is the influence of each flow in
+    each template, NaN where there is none.
+    """
+    of_templates, freedom = _squares(templates)
+    if flows is None:
+        return of_templates, freedom
+    assert cells is not None
+    of_flows, flow_freedom = _squares(flows)
+    # Both sums hold the noise of single answers; it counts once.
+    variance = max(of_templates + of_flows - _rest(cells), of_templates, of_flows)
+    parts = of_templates**2 / freedom + of_flows**2 / flow_freedom
+    return variance, max(variance**2 / parts, 1.0) if parts > 0 else 1.0
+
+
+def interval(
+    estimate: float, variance: float, freedom: float, confidence: float = CONFIDENCE
+) -> tuple[float, float, float]:
+    """Return the standard error and the limits of the interval."""
+    std_err = float(np.sqrt(variance))
+    reach = _quantile(confidence, freedom) * std_err
+    return std_err, estimate - reach, estimate + reach
+
+
+def mean_interval(
+    cells: Floats, fixed_flows: bool, confidence: float = CONFIDENCE
+) -> tuple[float, float, float, float]:
+    """Return mean, standard error and limits of the mean of all cells (flows x templates) that are there."""
+    there = ~np.isnan(cells)
+    weight = there / there.sum()
+    mean = float(np.nanmean(cells))
+    influence = (cells - mean) * weight
+    templates, flows = (Units(np.nansum(influence, axis=axis), weight.sum(axis=axis)) for axis in (0, 1))
+    return mean, *interval(mean, *spread(templates, None if fixed_flows else flows, influence), confidence)
+
+
+def flow_intervals(
+    levels: pd.DataFrame, templates: pd.Series[Any], confidence: float = CONFIDENCE
+) -> pd.DataFrame:
+    """Return, per flow, an interval for its mean and how stable its most frequent level is.
+
+    The mean is that of all valid answers; the interval is over templates like these, within the scale. ``stability`` is
+    the probability that the level is the most frequent one again, alone, in as many fresh templates: Student's t of the
+    lead that it has in a template over another level, the smallest over the other levels. Missing where two
+    levels are equally frequent. Columns: flow, estimate, std_err, low, high, stability, n_valid,
+    n_templates (with a valid answer), status (``ok``, ``no_answers``, ``one_template``).
+    """
+    levels = levels.sort_index()
+    counts = level_counts(levels, templates)
+    size = counts.sum(axis=0)  # flows x templates
+    n, asked = size.sum(axis=1), (size > 0).sum(axis=1)
+    values = np.tensordot(np.array(scales.LEVELS, dtype=np.float64), counts, axes=1)
+    estimate = divide(values.sum(axis=1), n)
+    judged = asked >= FEWEST
+    influence = np.nan_to_num(divide(values - estimate[:, None] * size, n[:, None]))
+    variance, freedom = _squares(Units(influence, np.nan_to_num(divide(size, n[:, None]))))
+    std_err = np.where(judged, np.sqrt(variance), np.nan)
+    reach = _quantile(confidence, freedom) * std_err
+    lowest, highest = scales.LEVELS[0], scales.LEVELS[-1]
+    return pd.DataFrame(
+        {
+            "flow": levels.index.to_numpy(),
+            "estimate": estimate,
+            "std_err": std_err,
+            "low": np.maximum(estimate - reach, lowest),
+            "high": np.minimum(estimate + reach, highest),
+            "stability": np.where(judged, _stability(counts), np.nan),
+            "n_valid": n.astype(np.int64),
+            "n_templates": asked,
+            "status": np.select([n == 0, ~judged], ["no_answers", "one_template"], "ok"),
+        }
+    )
+
+
+def _membership(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
+    """Return variants x templates: 1 where a variant belongs to a template."""
+    codes = template_codes(levels.columns, templates)
+    return np.eye(codes.max(initial=-1) + 1)[codes]
+
+
+def _stability(counts: Floats) -> Floats:
+    """Return the probability that each flow's most frequent level is so again in as many fresh templates."""
+    from scipy.special import stdtr
+
+    size = counts.sum(axis=0)
+    there = size > 0
+    n = there.sum(axis=1) + 1.0  # with the one that dissents
+    total = counts.sum(axis=2)
+    mode, top = total.argmax(axis=0), total.max(axis=0)
+    tied = (total == top).sum(axis=0) > 1
+    of_mode = np.take_along_axis(counts, mode[None, :, None], axis=0)[0]
+    dissent = -DISSENT * divide(size.sum(axis=1), n - 1)
+    smallest = np.ones(len(mode))
+    for level in range(len(counts)):
+        lead = of_mode - counts[level]  # 0 where nothing was answered
+        mean = (lead.sum(axis=1) + dissent) / n
+        squares = (lead**2).sum(axis=1) + dissent**2 - n * mean**2
+        deviation = np.sqrt(np.maximum(squares, 0.0) / (n - 1))
+        chance = stdtr(n - 1, divide(mean, deviation * np.sqrt(2.0 / n)))
+        smallest = np.where(mode == level, smallest, np.minimum(smallest, chance))
+    return np.where(tied, np.nan, smallest)
+
+
+def _squares(units: Units) -> tuple[Any, Any]:
+    """Return the variance that units drawn independently give an estimate, and its degrees of freedom.
+
+    The influences are taken about the estimate, which follows the units: their squares are too small, the more so the
+    fewer units there are and the less equally they count. Factor and degrees of freedom are those of this quadratic
+    form (Satterthwaite); where n units count equally they are n / (n - 1) and n - 1. One estimate, or one per row.
+    """
+    two, three, four, five = ((units.weight**power).sum(axis=-1) for power in (2, 3, 4, 5))
+    trace = two - 2 * three + two**2
+    trace_of_square = (
+        four * (1 + 2 * two) - 4 * five + two**4 + 2 * four * two - 4 * two**2 * three + 2 * three**2
+    )
+    squares = (units.influence**2).sum(axis=-1)
+    return squares * divide(two, trace), np.maximum(divide(trace**2, trace_of_square), 1.0)
+
+
+def _rest(cells: Floats) -> float:
+    """Return the variance that is left when flows and templates are taken out of the influence of the cells."""
+    there = ~np.isnan(cells)
+    n = there.sum()
+    freedom = n - there.any(axis=1).sum() - there.any(axis=0).sum() + 1
+    if freedom < 1:
+        return 0.0
+    x = np.where(there, cells, 0.0)
+    of_flows, of_templates = (divide(x.sum(axis=axis), there.sum(axis=axis)) for axis in (1, 0))
+    left = np.where(there, x - of_flows[:, None] - of_templates[None, :], 0.0)
+    return float((left**2).sum() * n / freedom)
+
+
+def _quantile(confidence: float, freedom: float | npt.NDArray[Any]) -> Any:
+    """Return the two-sided quantile of Student's t."""
+    from scipy.special import stdtrit
+
+    return stdtrit(freedom, (1 + confidence) / 2)
