@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from scipy import stats
 
 from cinorms.norms import assessment
 from cinorms.stats.clm import fit_clm
@@ -51,7 +53,12 @@ def test_response_regression_has_template_and_position_and_counts_flows_as_clust
     table = run("response_regression", {"small": ANSWERS["small"]})
     assert {"template", "position"} < set(table["term"])
     assert table["n"].iloc[0] == (ANSWERS["small"]["status"] == "ok").sum()
-    assert set(table["n_clusters"]) == {len(VIGNETTES)}
+    assert set(table["n_flows"]) == {len(VIGNETTES)}
+    assert set(table["n_templates"]) == {4}
+    by_flow = run("response_regression", {"small": ANSWERS["small"]}, errors="flow_clustered")
+    assert by_flow["n_templates"].isna().all()
+    np.testing.assert_allclose(by_flow["estimate"], table["estimate"])
+    assert (by_flow["std_err"] != table["std_err"]).any()
     # the highest option (4) stands at place 5, 1 and 2 in the three orders
     position = table[table["term"] == "position"]
     assert [*position["baseline"].unique(), *position["level"]] == ["1", "2", "5"]
@@ -63,15 +70,46 @@ def test_the_mixed_model_has_the_spread_of_the_flows() -> None:
     )
     assert set(table["fit_status"]) == {"ok"}
     assert table["sd_flow"].iloc[0] > 1
-    assert table["sd_variant"].isna().all()
+    assert table["sd_template"].isna().all()
 
 
-def test_crossed_intercepts_leave_template_and_position_to_the_variants_intercept() -> None:
+def test_crossed_intercepts_leave_the_template_to_its_intercept() -> None:
     table = run("response_regression", {"small": ANSWERS["small"]}, errors="crossed_intercepts")
     assert set(table["fit_status"]) == {"ok"}
-    assert set(table["term"]) == {"sender", "place + inference", "recipient", "threshold"}
-    assert table["sd_flow"].iloc[0] > table["sd_variant"].iloc[0] >= 0
-    one = ANSWERS["small"][ANSWERS["small"]["variant"] == "0_0"]
-    assert set(run("response_regression", {"small": one}, errors="crossed_intercepts")["fit_status"]) == {
-        "one_group"
-    }
+    assert set(table["term"]) == {"sender", "place + inference", "recipient", "position", "threshold"}
+    assert table["sd_flow"].iloc[0] > table["sd_template"].iloc[0] >= 0
+    assert table["n_templates"].iloc[0] == 4
+
+
+@pytest.mark.parametrize("errors", ["clustered", "crossed_intercepts"])
+def test_one_template_says_nothing_of_other_wordings(errors: str) -> None:
+    one = ANSWERS["small"][ANSWERS["small"]["variant"].isin(["0_0", "0_1"])]
+    table = run("response_regression", {"small": one}, errors=errors, factors=["recipient"])
+    assert set(table["fit_status"]) == {"one_template"}
+    assert table["std_err"].isna().all()
+    these = run("response_regression", {"small": one}, errors="flow_clustered", factors=["recipient"])
+    assert set(these["fit_status"]) == {"ok"}
+
+
+def test_each_model_has_its_own_intercept_for_a_template() -> None:
+    table = run("response_regression", errors="crossed_intercepts", factors=["recipient", "model"])
+    assert set(table["fit_status"]) == {"ok"}
+    assert table["n_templates"].iloc[0] == 3 * 4
+    rows = table[table["term"] == "model"]
+    # Four templates: Student's t with three degrees of freedom.
+    half = stats.t.ppf(0.975, 3) * rows["std_err"]
+    np.testing.assert_allclose(rows["conf_high"] - rows["estimate"], half)
+
+
+def test_norms_of_several_models_on_one_flow_are_no_independent_norms() -> None:
+    pooled = {"factors": ["recipient", "model"]}
+    table = run("ordinal_regression", **pooled)
+    assert table["n_flows"].notna().all()
+    assert table["n_templates"].isna().all()
+    independent = run("ordinal_regression", errors="independent", **pooled)
+    assert independent["n_flows"].isna().all()
+    np.testing.assert_allclose(independent["estimate"], table["estimate"])
+    of_model = table["term"] == "model"
+    assert (table["std_err"] < independent["std_err"])[of_model].all()  # the same flows: a paired comparison
+    assert run("ordinal_regression", {"small": ANSWERS["small"]})["n_flows"].isna().all()
+    assert run("ordinal_regression", estimator="statsmodels", **pooled)["n_flows"].isna().all()

@@ -17,6 +17,8 @@ from scipy import optimize, stats
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.stats.clm import COEFFICIENT_COLUMNS, FIT_STATUSES, LINKS, TERM_STATUSES, ClmFit, fit_clm
 
+from .made import p_of_model, two_models
+
 REFERENCE = Path(__file__).parents[3] / "reference"
 FACTORS = ["sender", "recipient", "order"]
 BASELINES = {"sender": "lock"}
@@ -404,9 +406,26 @@ def test_clustered_errors_are_the_sandwich(data: pd.DataFrame) -> None:
     expected = np.sqrt(np.diag(bread @ by_flow.T @ by_flow @ bread) * 60 / 59)
     found = np.concatenate([fit.thresholds["std_err"], fit.coefficients["std_err"]])
     np.testing.assert_allclose(found, expected, rtol=2e-3)
-    assert fit.n_clusters == 60
+    assert fit.n_clusters == {"flow": 60}
     # flows differ, so that the naive errors of what varies between flows are too small
     assert (found[4:9] > 1.2 * plain.coefficients["std_err"][:5]).all()
+
+
+def test_rows_that_weigh_next_to_nothing_do_not_hide_separation() -> None:
+    frame = pd.DataFrame({"a": ["x"] * 4 + ["y"] * 4, "level": [0, 1, 0, 1, 1, 1, 1, 1]})
+    for weight in (1.0, 1e-9):
+        fit = fit_clm(frame.assign(w=weight), "level", ["a"], weights="w")
+        assert fit.status == "separated"
+        assert fit.coefficients["estimate"].isna().all()
+    mixed = frame.assign(level=[0, 1, 0, 1, 1, 0, 1, 1])
+    usual, light = (fit_clm(mixed.assign(w=w), "level", ["a"], weights="w") for w in (1.0, 1e-9))
+    np.testing.assert_allclose(light.coefficients["estimate"], usual.coefficients["estimate"], rtol=1e-6)
+
+
+def test_an_infinite_answer_is_refused() -> None:
+    frame = pd.DataFrame({"a": ["x", "y"] * 3, "level": [0.0, 1.0, np.inf, 1.0, 0.0, 1.0]})
+    with pytest.raises(DataError, match="some answers are infinite"):
+        fit_clm(frame, "level", ["a"])
 
 
 def test_clusters_of_one_row_each_are_nearly_the_model_errors() -> None:
@@ -414,6 +433,52 @@ def test_clusters_of_one_row_each_are_nearly_the_model_errors() -> None:
     frame["flow"] = np.arange(len(frame))
     robust, plain = fit_clm(frame, "level", ["a"], cluster="flow"), fit_clm(frame, "level", ["a"])
     np.testing.assert_allclose(robust.coefficients["std_err"], plain.coefficients["std_err"], rtol=0.03)
+
+
+def test_clusters_that_cross_add_up_less_their_cells(data: pd.DataFrame) -> None:
+    one, other = (fit_clm(data, "level", FACTORS, cluster=name) for name in ("flow", "variant"))
+    cells = fit_clm(
+        data.assign(cell=data["flow"].astype(str) + data["variant"].astype(str)),
+        "level",
+        FACTORS,
+        cluster="cell",
+    )
+    both = fit_clm(data, "level", FACTORS, cluster=("flow", "variant"))
+    first, second, third = (fit.coefficients["std_err"] ** 2 for fit in (one, other, cells))
+    expected = np.maximum(first + second - third, np.maximum(first, second))
+    np.testing.assert_allclose(both.coefficients["std_err"] ** 2, expected)
+    assert both.n_clusters == {"flow": 60, "variant": 10}
+    turned = fit_clm(data, "level", FACTORS, cluster=("variant", "flow"))
+    np.testing.assert_allclose(turned.coefficients["std_err"], both.coefficients["std_err"])
+    freedom = expected**2 / (first**2 / 59 + second**2 / 9)
+    half = stats.t.ppf(0.975, freedom) * both.coefficients["std_err"]
+    np.testing.assert_allclose(both.coefficients["conf_high"] - both.coefficients["estimate"], half)
+    p = 2 * stats.t.sf(abs(both.coefficients["statistic"]), freedom)
+    np.testing.assert_allclose(both.coefficients["p"], p)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wording", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize("templates", [5, 11, 30])
+def test_size_of_comparing_two_models_by_flow_and_template(templates: int, wording: float) -> None:
+    rng, runs, factors = np.random.default_rng(1), 400, ["recipient", "model"]
+    size, power, by_flow = [], [], []
+    for _ in range(runs):
+        equal = two_models(rng, templates, wording)
+        size.append(p_of_model(fit_clm(equal, "level", factors, cluster=("flow", "template"))))
+        by_flow.append(p_of_model(fit_clm(equal, "level", factors, cluster="flow")))
+        other = two_models(rng, templates, wording, shift=0.4)
+        power.append(p_of_model(fit_clm(other, "level", factors, cluster=("flow", "template"))))
+    share = {
+        name: float(np.mean(np.array(p) < 0.05))
+        for name, p in zip(("size", "power", "by flow"), (size, power, by_flow), strict=True)
+    }
+    print(f"{templates} templates, wording sd {wording}: {share}")
+    assert share["size"] <= 0.06 + 2 * np.sqrt(0.05 * 0.95 / runs)
+    if wording >= 0.3:
+        assert share["by flow"] > 0.15  # what was done before
+    if templates >= 11 and wording <= 0.3:
+        assert share["power"] > 0.7
 
 
 # --- proportional odds ------------------------------------------------------------

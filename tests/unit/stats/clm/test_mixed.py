@@ -13,6 +13,8 @@ from cinorms.stats.clm import fit_clm, fit_clmm
 from cinorms.stats.clm.crossed_intercepts import crossed_intercepts
 from cinorms.stats.clm.one_intercept import OneIntercept
 
+from .made import p_of_model, two_models
+
 REFERENCE = Path(__file__).parents[3] / "reference"
 FACTORS = ["sender", "recipient", "order"]
 
@@ -36,7 +38,7 @@ def test_equals_r_clmm(data: pd.DataFrame, model: str, link: str, nodes: int) ->
         np.testing.assert_allclose(found, expected.loc[names, column], atol=1e-4)
     assert fit.sd["flow"] == pytest.approx(expected.loc["sd_flow", "estimate"], abs=1e-4)
     assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-4)
-    assert fit.n_clusters == 60
+    assert fit.n_clusters == {"flow": 60}
 
 
 @pytest.mark.parametrize("groups", [("flow", "variant"), ("variant", "flow")])
@@ -74,7 +76,7 @@ def test_the_gradient_with_crossed_intercepts_is_that_of_the_likelihood(
 @pytest.mark.parametrize("nodes", [1, 5])
 def test_the_gradient_is_that_of_the_likelihood(data: pd.DataFrame, link: str, nodes: int) -> None:
     solved = fit_clm(data, "level", FACTORS, link=link, cluster="flow").solved
-    mixed = OneIntercept(solved.problem, solved.clusters, nodes)
+    mixed = OneIntercept(solved.problem, solved.clusters["flow"], nodes)
     at = np.append(solved.parameters, 0.6)
     _, gradient = mixed.evaluate(at)
     steps = 1e-5 * np.eye(len(at))
@@ -127,3 +129,39 @@ def test_its_intervals_cover_and_those_of_the_naive_model_do_not() -> None:
     print(hits)
     assert 0.91 <= hits["mixed"] / 200 <= 0.985
     assert hits["naive"] / 200 < 0.85
+
+
+@pytest.mark.parametrize("sd", [5, 8, 12])
+def test_flows_that_differ_very_much_are_fitted_too(sd: int) -> None:
+    x = np.tile(np.arange(9) % 3, 60)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        flow = np.repeat(np.arange(60), 9)
+        latent = rng.normal(0, sd, 60)[flow] + 0.7 * (x == 1) - 0.5 * (x == 2) + rng.logistic(size=540)
+        frame = pd.DataFrame(
+            {"flow": flow, "x": x.astype(str), "level": np.digitize(latent, [-4, -1.5, 1.5, 4])}
+        )
+        fit = fit_clmm(frame, "level", ["x"], "flow")
+        assert fit.status == "ok"
+        assert 0.5 * sd < fit.sd["flow"] < 1.5 * sd
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("templates", "wording"), [(5, 0.3), (11, 0.1), (11, 0.3), (11, 0.6)])
+def test_size_of_comparing_two_models_with_an_intercept_for_each_template_of_each(
+    templates: int, wording: float
+) -> None:
+    rng, p = np.random.default_rng(1), []
+    for _ in range(150):
+        frame = two_models(rng, templates, wording, own_flow=0.0)
+        fit = fit_clmm(
+            frame[frame["flow"] < 36],
+            "level",
+            ["recipient", "model"],
+            ("flow", "own"),
+            freedom={"model": templates - 1},
+        )
+        if fit.status == "ok":
+            p.append(p_of_model(fit))
+    assert len(p) > 140
+    assert np.mean(np.array(p) < 0.05) <= 0.06 + 2 * np.sqrt(0.05 * 0.95 / len(p))

@@ -40,6 +40,11 @@ class Task:
     frame: pd.DataFrame
     factors: list[str]
 
+    @property
+    def between(self) -> list[str]:
+        """The factors that differ between the models or arms that it pools."""
+        return [name for name in self.factors if name in _POOLS_MODELS | _POOLS_ARMS]
+
 
 def norm_tasks(
     selected: Sequence[Selected], entry: Entry[RegressionOptions], vignettes: Mapping[str, pd.DataFrame]
@@ -61,13 +66,19 @@ def response_tasks(
 
 def _responses(one: Selected, prompts: pd.DataFrame) -> pd.DataFrame:
     answers = one.frame
+    template = templates_of(answers, prompts)
+    (prompt_set,) = prompts["prompt_set"].unique()  # an arm has one
+    wording = [f"{prompt_set}/{number}" for number in template.categories]
+    own = [f"{one.arm}/{one.model}/{name}" for name in wording]
     return pd.DataFrame(
         {
             "flow": answers["flow"],
-            "variant": answers["variant"],
             "value": valid_levels(answers),
-            "template": templates_of(answers, prompts),
+            "template": template,
             "position": position_of_highest(answers["order"]),
+            # The same in all models and arms that were asked in it, and of this model in this arm alone.
+            "wording": pd.Categorical.from_codes(template.codes, categories=pd.Index(wording)),
+            "own_wording": pd.Categorical.from_codes(template.codes, categories=pd.Index(own)),
         }
     )
 

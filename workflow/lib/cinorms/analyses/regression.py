@@ -29,17 +29,21 @@ from cinorms.entries.options import Names, OfFlows, OfNorms
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
 
-#: Random intercepts that ``errors`` asks for.
-_INTERCEPTS = {"flow_intercept": ("flow",), "crossed_intercepts": ("flow", "variant")}
+#: Random intercepts, or clusters, that ``errors`` asks for.
+_INTERCEPTS = {"flow_intercept": ("flow",), "crossed_intercepts": ("flow", "own_wording")}
+_CLUSTERS = {"clustered": ("flow", "wording"), "flow_clustered": ("flow",)}
+#: What rows in common are called in statuses and columns.
+_CALLED = {"flow": "flow", "wording": "template", "own_wording": "template"}
 _FIT_COLUMNS = [
     "n",
     "n_missing",
-    "n_clusters",
+    "n_flows",
+    "n_templates",
     "log_likelihood",
     "aic",
     "mcfadden_r2",
     "sd_flow",
-    "sd_variant",
+    "sd_template",
 ]
 
 
@@ -56,10 +60,25 @@ class OrdinalRegressionOptions(NormRegressionOptions):
         "separation too.",
     )
 
+    errors: LeftOut[Literal["independent", "clustered"]] = Field(
+        None,
+        description="clustered: robust against what the norms of several models or arms on one flow share (newton "
+        "only); independent: norms are independent. Where left out: clustered where several are in one regression by "
+        "newton, else independent.",
+    )
+
     @property
     def estimation(self) -> str:
         """How it is estimated, as the table names it."""
         return self.estimator
+
+    def check(self, place: EntryPlace) -> None:
+        """Refuse clusters with an estimator that has none."""
+        super().check(place)
+        if self.errors == "clustered" and self.estimator != "newton":
+            raise place.error(
+                "errors", f"'clustered' was given; estimator {self.estimator!r} has no such errors"
+            )
 
 
 class ResponseRegressionOptions(RegressionOptions, OfFlows):
@@ -70,11 +89,12 @@ class ResponseRegressionOptions(RegressionOptions, OfFlows):
         description="Factors of the dataset, template, position, model, arm, or an attribute of these (capacity, "
         "temperature, ...); the dataset's with template and position where left out.",
     )
-    errors: Literal["clustered", "flow_intercept", "crossed_intercepts"] = Field(
+    errors: Literal["clustered", "flow_clustered", "flow_intercept", "crossed_intercepts"] = Field(
         "clustered",
-        description="clustered: robust against what the answers of a flow share; flow_intercept: a mixed model with a "
-        "random intercept for each flow; crossed_intercepts: with one for each flow and one for each variant (both "
-        "slow: minutes).",
+        description="clustered: robust against what the answers of a flow, and those in a template, share; "
+        "flow_clustered: against the first only (nothing is said of other wordings); flow_intercept: a mixed model "
+        "with a random intercept for each flow; crossed_intercepts: with one for each flow and one for each template "
+        "of each model (both slow: minutes).",
     )
 
     @property
@@ -106,7 +126,8 @@ def ordinal_regression(
 
     A fit that cannot be made is rows without numbers, one at least.
     """
-    return stack([_table(task, _fit(task, entry), entry) for task in norm_tasks(selected, entry, vignettes)])
+    tasks = norm_tasks(selected, entry, vignettes)
+    return stack([_table(task, _fit(task, entry, _clusters_of_norms(task, entry)), entry) for task in tasks])
 
 
 def proportional_odds(
@@ -143,18 +164,30 @@ def response_regression(
     """Return the regression of every valid answer on the factors, the template and the order shown.
 
     ``template`` is the template's number, ``position`` the place at which the highest option was shown. With
-    ``errors: flow_intercept`` it is the mixed model with a random intercept for the flow, with
-    ``crossed_intercepts`` with one for the flow and one for the variant (then neither template nor position is
-    among the factors where none are named); else (``clustered``) the standard errors are robust against what
-    the answers of one flow share.
+    ``errors: clustered`` the standard errors are robust against what the answers of one flow, and the answers in one
+    template, share; with ``flow_clustered`` against the first only. ``flow_intercept`` is the mixed model with a random
+    intercept for the flow, ``crossed_intercepts`` the one with another for each template of each model (then the
+    template is not among the factors where none are named).
     """
-    # What a template or an order does is in the variant's intercept.
-    further = () if entry.options.errors == "crossed_intercepts" else RESPONSE_FACTORS
+    # What a template does is in its intercept.
+    crossed = entry.options.errors == "crossed_intercepts"
+    further = [name for name in RESPONSE_FACTORS if not (crossed and name == "template")]
     tasks = response_tasks(selected, entry, vignettes, prompts, further)
-    return stack([_table(task, _fit(task, entry, cluster="flow"), entry) for task in tasks])
+    return stack(
+        [_table(task, _fit(task, entry, _CLUSTERS.get(entry.options.errors, ())), entry) for task in tasks]
+    )
 
 
-def _fit(task: Task, entry: Entry[RegressionOptions], cluster: str | None = None) -> Any:
+def _clusters_of_norms(task: Task, entry: Entry[OrdinalRegressionOptions]) -> tuple[str, ...]:
+    """Return what norms are clustered by: flows, where several models or arms are in one regression."""
+    options = entry.options
+    errors = options.errors or (
+        "clustered" if task.between and options.estimator == "newton" else "independent"
+    )
+    return ("flow",) if errors == "clustered" else ()
+
+
+def _fit(task: Task, entry: Entry[RegressionOptions], clusters: tuple[str, ...] = ()) -> Any:
     """Return the fit, or a pair (status, reason) where the entry asks for what the rows do not have."""
     used = task.frame[task.frame["value"].notna()]
     # Not above: SciPy need not be loaded to load a study.
@@ -165,16 +198,21 @@ def _fit(task: Task, entry: Entry[RegressionOptions], cluster: str | None = None
     for factor, level in baselines.items():
         if len(used) and level not in set(used[factor].astype(str)):
             return "no_baseline", f"no row with an answer has the baseline {factor} = {level}"
-    if cluster and len(used) > 0 and used[cluster].nunique() < 2:
-        return "one_flow", "all answers are about one flow"
-    groups = _INTERCEPTS.get(options.estimation)
+    groups = _INTERCEPTS.get(options.estimation, ())
+    for name in (*clusters, *groups):
+        if len(used) and used[name].nunique() < 2:
+            what = _CALLED[name]
+            return f"one_{what}", f"one {what} has all of the answers and says nothing about others"
     if groups:
-        few = [name for name in groups if len(used) and used[name].nunique() < 2]
-        if few:
-            return "one_group", f"all answers are of one {few[0]}"
-        return fit_clmm(task.frame, "value", task.factors, groups, baselines, options.link)
-    estimator = "newton" if cluster else options.estimation
-    return fit_clm(task.frame, "value", task.factors, baselines, options.link, estimator, cluster=cluster)
+        # What differs between models or arms rests on as many wordings as there are, not on the answers in them.
+        freedom = (
+            dict.fromkeys(task.between, used["wording"].nunique() - 1.0) if "own_wording" in groups else {}
+        )
+        return fit_clmm(task.frame, "value", task.factors, groups, baselines, options.link, freedom=freedom)
+    estimator = "newton" if clusters else options.estimation
+    return fit_clm(
+        task.frame, "value", task.factors, baselines, options.link, estimator, cluster=clusters or None
+    )
 
 
 def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFrame:
@@ -198,14 +236,14 @@ def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFram
     table = table.reindex(columns=columns)
     if table.empty:
         table = pd.DataFrame([dict.fromkeys(columns)]).assign(status="not_estimated")
-    facts |= {
+    facts |= dict.fromkeys(_FIT_COLUMNS) | {
         "n": fit.n,
         "n_missing": len(task.frame) - fit.n,
-        "n_clusters": fit.n_clusters,
+        **{f"n_{_CALLED[name]}s": n for name, n in fit.n_clusters.items()},
         "log_likelihood": fit.log_likelihood,
         "aic": fit.aic,
         "mcfadden_r2": getattr(fit, "mcfadden_r2", None),
-        **{f"sd_{name}": getattr(fit, "sd", {}).get(name) for name in ("flow", "variant")},
+        **{f"sd_{_CALLED[name]}": sd for name, sd in getattr(fit, "sd", {}).items()},
         "fit_status": fit.status,
         "fit_reason": fit.reason,
     }
@@ -216,8 +254,8 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
     """Give numbers and texts their types also where all are missing, so that tables can be stacked."""
     from cinorms.stats.clm import COEFFICIENT_COLUMNS
 
-    floats = [*COEFFICIENT_COLUMNS[3:-1], *_FIT_COLUMNS[3:]]
-    types = dict.fromkeys(floats, "float64") | dict.fromkeys(_FIT_COLUMNS[:3], "Int64")
+    floats = [*COEFFICIENT_COLUMNS[3:-1], *_FIT_COLUMNS[4:]]
+    types = dict.fromkeys(floats, "float64") | dict.fromkeys(_FIT_COLUMNS[:4], "Int64")
     texts = dict.fromkeys(["term", "level", "baseline", "status", "fit_status", "fit_reason"], "str")
     return table.astype(types | texts)
 
@@ -240,12 +278,13 @@ _COLUMNS = (
     Column("estimator", "How the model was estimated: the estimator, or for responses the kind of errors."),
     Column("n", "Norms, or valid answers, that were used."),
     Column("n_missing", "Flows without a norm, or answers that are not valid."),
-    Column("n_clusters", "Flows whose answers share an error; missing for norms."),
+    Column("n_flows", "Flows whose answers or norms share an error; missing where none do."),
+    Column("n_templates", "Templates whose answers share an error; missing where none do."),
     Column("log_likelihood", "Log-likelihood of the fit."),
     Column("aic", "Akaike's information criterion."),
     Column("mcfadden_r2", "McFadden's R squared; missing for mixed models."),
     Column("sd_flow", "Standard deviation of the flows' random intercepts; missing without them."),
-    Column("sd_variant", "Standard deviation of the variants' random intercepts; missing without them."),
+    Column("sd_template", "Standard deviation of the templates' random intercepts; missing without them."),
     Column("fit_status", "ok, separated (some terms have no finite estimate), or why there is no fit."),
     Column("fit_reason", "The status of the fit in words; empty where it is ok."),
 )

@@ -38,9 +38,9 @@ def crossed_intercepts(
     n_second = len(names[order[1]])
     pair = codes[order[0]].astype(np.int64) * n_second + codes[order[1]]
     solved = fit_clm(used.assign(_pair=pair), outcome, factors, baselines, link, cluster="_pair").solved
-    if solved is None or solved.clusters is None:  # it was fitted before, by one of the groups
+    if solved is None:  # it was fitted before, by one of the groups
         raise DataError(f"{outcome}: no model can be fitted to these answers")
-    of_row = pd.unique(pair)[solved.clusters]
+    of_row = pd.unique(pair)[solved.clusters["_pair"]]
     return CrossedIntercepts(solved.problem, of_row // n_second, of_row % n_second, bool(order[0]))
 
 

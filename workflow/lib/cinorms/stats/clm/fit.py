@@ -34,7 +34,7 @@ def fit_clm(
     link: str = "logit",
     estimator: str = "newton",
     weights: str | None = None,
-    cluster: str | None = None,
+    cluster: str | tuple[str, ...] | None = None,
 ) -> ClmFit:
     """Fit P(Y <= k) = F(theta_k - x'beta) to the rows of ``frame`` that have an ``outcome``.
 
@@ -43,12 +43,14 @@ def fit_clm(
     ``estimator``: ``newton`` is the maximum likelihood fit; ``statsmodels`` stops where OrderedModel with
     BFGS does, a little short of the maximum (the published tables); ``penalised`` maximises the likelihood
     times Jeffreys' prior and is finite under separation too. ``weights`` names a column of case weights, none
-    negative; ``cluster`` a column whose groups are independent of each other, for sandwich standard errors.
+    negative; ``cluster`` a column whose groups are independent of each other, for sandwich standard errors, or two
+    that cross (flow and template). Statistics then refer to Student's t.
 
     Data that cannot be fitted give a status, not an exception; ConfigError and DataError are for columns,
     settings and values that cannot be used.
     """
-    _check(frame, outcome, factors, weights, cluster, estimator)
+    by = (cluster,) if isinstance(cluster, str) else cluster or ()
+    _check(frame, outcome, factors, weights, by, estimator)
     used, y, w = _rows(frame, outcome, weights)
     levels = tuple(int(level) for level in np.unique(y))
     coding, slots = code_factors(used, list(factors), baselines if len(used) else None)
@@ -56,8 +58,8 @@ def fit_clm(
     if len(levels) < 2 or not len(coding.term_slots):
         return request.unfitted()
     codes = np.searchsorted(levels, y).astype(np.int64)
-    clusters = None if cluster is None else _cluster_codes(used, cluster)
-    first, group = group_rows([codes, *slots.T] if clusters is None else [codes, *slots.T, clusters])
+    clusters = {name: _cluster_codes(used, name) for name in by}
+    first, group = group_rows([codes, *slots.T, *clusters.values()])
     grouped = np.bincount(group, w)
     cross = Crossproducts(coding, slots[first])
     terms = coding.term_slots[~aliased_terms(cross, coding.term_slots)]
@@ -68,10 +70,11 @@ def fit_clm(
         solved, best = problem, maximise_penalised(problem, start(problem))
     elif estimator == "statsmodels":
         best = fit_statsmodels(problem, slots, codes, coding)
-    if clusters is None:
-        return request.fitted(solved, best, best.covariance, lost, None)
-    covariance = clustered(solved, best, clusters[first])
-    return request.fitted(solved, best, covariance, lost, clusters[first])
+    of_rows = {name: of[first] for name, of in clusters.items()}
+    variance, freedom = np.diag(best.covariance), np.full(len(best.covariance), np.inf)
+    if of_rows:
+        variance, freedom = clustered(solved, best, list(of_rows.values()))
+    return request.fitted(solved, best, np.sqrt(variance), freedom, lost, of_rows)
 
 
 def _check(
@@ -79,10 +82,10 @@ def _check(
     outcome: str,
     factors: Sequence[str],
     weights: str | None,
-    cluster: str | None,
+    cluster: Sequence[str],
     estimator: str,
 ) -> None:
-    for name in (outcome, weights, cluster):
+    for name in (outcome, weights, *cluster):
         if name is not None and name not in frame.columns:
             raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
     if not factors:
@@ -99,6 +102,8 @@ def _rows(frame: pd.DataFrame, outcome: str, weights: str | None) -> tuple[pd.Da
         raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
     y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
     known = ~np.isnan(y)
+    if np.isinf(y).any():
+        raise DataError(f"outcome {outcome}: some answers are infinite; answers are whole numbers (levels)")
     if (y[known] != np.round(y[known])).any():
         raise DataError(f"outcome {outcome}: answers are whole numbers (levels), some here are not")
     if weights is None:
@@ -164,24 +169,30 @@ class _Request:
         )
 
     def fitted(
-        self, problem: Problem, best: Maximum, covariance: Floats, lost: Bools, clusters: Ints | None
+        self,
+        problem: Problem,
+        best: Maximum,
+        std_err: Floats,
+        freedom: Floats,
+        lost: Bools,
+        clusters: dict[str, Ints],
     ) -> ClmFit:
         """Return the result at ``best``; ``lost`` marks parameters without a finite maximum."""
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"
             return self._without_numbers("not_converged", reason, best.iterations)
         k = len(self.levels) - 1
-        std_err = np.sqrt(np.diag(covariance))
         penalised = self.estimator == "penalised"
         word = np.where(lost, "penalised" if penalised else "separated", "ok")
         hidden = lost & (not penalised)
         estimate, std_err = np.where(hidden, np.nan, best.point.parameters), np.where(hidden, np.nan, std_err)
         at = np.searchsorted(self.coding.term_slots, problem.terms)
         n_terms = len(self.coding.term_slots)
-        values, errors = np.full((2, n_terms), np.nan)
+        values, errors, of_freedom = np.full((3, n_terms), np.nan)
         statuses = np.full(n_terms, "aliased", dtype=object)
         values[at], errors[at], statuses[at] = estimate[k:], std_err[k:], word[k:]
-        coefficients = self._coefficients(values, errors, list(statuses))
+        of_freedom[at] = freedom[k:]
+        coefficients = self._coefficients(values, errors, list(statuses), of_freedom)
         ll, ll0 = best.point.log_likelihood, null_log_likelihood(problem)
         return ClmFit(
             "separated" if hidden.any() else "ok",
@@ -194,7 +205,7 @@ class _Request:
             self.n,
             self.n_missing,
             n_groups=len(problem.y),
-            n_clusters=None if clusters is None else int(clusters.max()) + 1,
+            n_clusters={name: int(of.max()) + 1 for name, of in clusters.items()},
             iterations=best.iterations,
             log_likelihood=ll,
             null_log_likelihood=ll0,
@@ -203,7 +214,9 @@ class _Request:
             solved=Solved(self.coding, problem, best.point.parameters, clusters),
         )
 
-    def _coefficients(self, estimate: Floats, std_err: Floats, status: list[str]) -> pd.DataFrame:
+    def _coefficients(
+        self, estimate: Floats, std_err: Floats, status: list[str], freedom: Floats | None = None
+    ) -> pd.DataFrame:
         """Return the table of terms, and a row without numbers for every factor that has one level."""
         names = self.coding.slot_names()
         constant = [o for o, size in zip(self.coding.offsets, self.coding.sizes, strict=True) if size == 1]
@@ -211,11 +224,12 @@ class _Request:
         order = np.argsort(slots)
         blank = np.full(len(constant), np.nan)
         estimate, std_err = np.append(estimate, blank)[order], np.append(std_err, blank)[order]
+        freedom = None if freedom is None else np.append(freedom, blank)[order]
         words = [*status, *["constant_factor"] * len(constant)]
         columns: dict[str, object] = {
             name: [names[slot][i] for slot in slots[order]] for i, name in enumerate(COEFFICIENT_COLUMNS[:3])
         }
-        columns |= inference(estimate, std_err, self.link)
+        columns |= inference(estimate, std_err, self.link, freedom)
         return pd.DataFrame(columns | {"status": [words[i] for i in order]})
 
     def _thresholds(self, estimate: Floats, std_err: Floats, status: list[str]) -> pd.DataFrame:

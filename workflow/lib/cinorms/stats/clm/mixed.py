@@ -5,7 +5,7 @@ P(Y_gi <= k) = F(theta_k - x'beta - sigma v_g), v_g standard normal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -25,6 +25,11 @@ from cinorms.stats.clm.results import ClmFit, ClmmFit, inference
 NO_SPREAD = 0.01
 #: Gradient left, in units of the standard errors, at which the fit has converged.
 CONVERGED = 1e-3
+#: Sigmas to begin with, one after the other, and climbs from each.
+STARTS = (0.5, 4.0)
+CLIMBS = 4
+#: Variance of the latent answer about its predictor (logit); only the number of steps depends on it.
+LATENT_VARIANCE = 3.3
 
 
 def fit_clmm(
@@ -35,12 +40,15 @@ def fit_clmm(
     baselines: dict[str, str] | None = None,
     link: str = "logit",
     nodes: int = 1,
+    freedom: Mapping[str, float] | None = None,
 ) -> ClmmFit:
     """Fit a cumulative link model with a random intercept for the column ``group``, or for each of two.
 
     ``nodes`` is the number of quadrature nodes, odd; 1 is Laplace's approximation, the only one for two groups.
     The likelihood is climbed by BFGS with its exact gradient; standard errors come from the differenced
-    gradient. Raises ConfigError and DataError as ``fit_clm`` does.
+    gradient. Statistics refer to the normal distribution, of the factors in ``freedom`` to Student's t with so many
+    degrees of freedom: a factor that differs between few groups rests on these. Raises ConfigError and
+    DataError as ``fit_clm`` does.
     """
     groups = (group,) if isinstance(group, str) else group
     if nodes < 1 or nodes % 2 == 0:
@@ -51,23 +59,24 @@ def fit_clmm(
         )
     start = fit_clm(frame, outcome, factors, baselines, link, cluster=groups[0])
     solved = start.solved
-    if start.status != "ok" or solved is None or solved.clusters is None:
+    if start.status != "ok" or solved is None:
         return _unfitted(start, nodes)
     likelihood: _Likelihood
     if len(groups) > 1:
         likelihood = crossed_intercepts(frame, outcome, factors, groups, baselines, link)
     else:
-        likelihood = OneIntercept(solved.problem, solved.clusters, nodes)
+        likelihood = OneIntercept(solved.problem, solved.clusters[groups[0]], nodes)
     parameters, covariance, log_likelihood, converged = _maximise(
         likelihood, solved.parameters, evaluate(solved.problem, solved.parameters).information, len(groups)
     )
+    n_clusters = {name: int(frame.loc[frame[outcome].notna(), name].nunique()) for name in groups}
     kept = [name for name, sd in _by_name(groups, abs(parameters)).items() if sd >= NO_SPREAD]
     if len(groups) > 1 and len(kept) == 1:
         (lost,) = set(groups) - set(kept)
-        rest = fit_clmm(frame, outcome, factors, kept[0], baselines, link)
+        rest = fit_clmm(frame, outcome, factors, kept[0], baselines, link, freedom=freedom)
         reason = f"answers of different {lost}s differ no more than others: its intercept has no spread"
         sd = {**rest.sd, lost: 0.0} if rest.sd else {}
-        return replace(rest, sd=sd, reason=rest.reason or reason, n_clusters=start.n_clusters)
+        return replace(rest, sd=sd, reason=rest.reason or reason, n_clusters=n_clusters)
     if not converged:
         parameters, covariance = np.full_like(parameters, np.nan), np.full_like(covariance, np.nan)
     std_err = np.sqrt(np.diag(covariance))
@@ -75,16 +84,19 @@ def fit_clmm(
     ok = (start.coefficients["status"] == "ok").to_numpy()
     estimates, errors = np.full((2, len(ok)), np.nan)
     estimates[ok], errors[ok] = parameters[k : -len(groups)], std_err[k : -len(groups)]
+    of = start.coefficients["factor"].map(dict(freedom or {})).fillna(np.inf)
     word = {"ok": "ok" if converged else "not_estimated"}
     return ClmmFit(
         "ok" if converged else "not_converged",
         start.reason if converged else "the maximum of the marginal likelihood was not reached",
-        start.coefficients.assign(**inference(estimates, errors, link)).replace({"status": word}),
+        start.coefficients.assign(
+            **inference(estimates, errors, link, np.asarray(of, dtype=np.float64))
+        ).replace({"status": word}),
         start.thresholds.assign(estimate=parameters[:k], std_err=std_err[:k]).replace({"status": word}),
         link,
         nodes,
         start.n,
-        start.n_clusters,
+        n_clusters,
         _by_name(groups, abs(parameters)) if converged else {},
         _by_name(groups, std_err) if converged else {},
         log_likelihood if converged else None,
@@ -114,28 +126,43 @@ class _Likelihood(Protocol):
 def _maximise(
     mixed: _Likelihood, start: Floats, information: Floats, n_groups: int
 ) -> tuple[Floats, Floats, float, bool]:
-    """Return the parameters at the maximum, their covariance, the log-likelihood, and if it is one."""
+    """Return the parameters at the maximum, their covariance, the log-likelihood, and if it is one.
+
+    Where the climb ends short of it, it goes on from there in units of the curvature found there: far from the start
+    (large sigmas) the first units no longer fit. If that fails too, it begins again with larger sigmas.
+    """
     # In units of the standard errors of the model without groups the surface is nearly round.
-    scale = np.append(np.sqrt(np.diag(linalg.inv(information))), [0.1] * n_groups)
-    origin = np.append(start, [0.5] * n_groups)
+    usual = np.append(np.sqrt(np.diag(linalg.inv(information))), [0.1] * n_groups)
+    failed = np.full((len(usual), len(usual)), np.nan)
+    for sigma in STARTS:
+        # Given the intercepts, all coefficients are larger than without them.
+        reached = np.append(start * np.sqrt(1 + n_groups * sigma**2 / LATENT_VARIANCE), [sigma] * n_groups)
+        units = np.diag(usual)
+        for _ in range(CLIMBS):
+            value, reached, gradient, hessian = _climb(mixed, reached, units)
+            try:
+                inverse = linalg.cho_solve(linalg.cho_factor(hessian), np.eye(len(hessian)))
+            except (linalg.LinAlgError, ValueError):
+                break
+            if float(gradient @ inverse @ gradient) < CONVERGED**2:
+                return reached, units @ inverse @ units.T, value, True
+            units = units @ linalg.cholesky(inverse, lower=True)
+    return reached, failed, float("nan"), False
+
+
+def _climb(mixed: _Likelihood, origin: Floats, units: Floats) -> tuple[float, Floats, Floats, Floats]:
+    """Return the value reached and where, and there gradient and curvature of minus the log-likelihood in ``units``."""
 
     def downhill(x: Floats) -> tuple[float, Floats]:
-        value, gradient = mixed.evaluate(origin + scale * x)
-        return -value, -gradient * scale
+        value, gradient = mixed.evaluate(origin + units @ x)
+        return -value, -gradient @ units
 
     found = optimize.minimize(
         downhill, np.zeros(len(origin)), jac=True, method="BFGS", options={"gtol": 1e-4}
     )
-    reached = origin + scale * found.x
     step = 1e-3
     columns = [
         (downhill(found.x + e)[1] - downhill(found.x - e)[1]) / (2 * step) for e in step * np.eye(len(origin))
     ]
     hessian = (np.array(columns) + np.array(columns).T) / 2
-    try:
-        covariance = linalg.cho_solve(linalg.cho_factor(hessian), np.eye(len(origin)))
-    except (linalg.LinAlgError, ValueError):
-        return reached, np.full((len(origin), len(origin)), np.nan), float("nan"), False
-    gradient = downhill(found.x)[1]
-    converged = float(gradient @ covariance @ gradient) < CONVERGED**2
-    return reached, covariance * np.outer(scale, scale), -float(found.fun), converged
+    return -float(found.fun), origin + units @ found.x, downhill(found.x)[1], hessian

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,6 +73,8 @@ def maximise(problem: Problem, parameters: Floats, max_iterations: int = MAX_ITE
     point = evaluate(problem, parameters)
     # Directions without information get some, or there were no inverse; the gradient has no part in them.
     fill = problem.null @ problem.null.T * max(float(np.trace(point.information)), 1.0)
+    # The decrement grows with the weights: rows that weigh next to nothing must not look converged.
+    near = CONVERGED * min(1.0, float(problem.w.max(initial=0.0)))
     for iteration in range(1, max_iterations + 1):
         try:
             factor = linalg.cho_factor(point.information + fill)
@@ -80,7 +83,7 @@ def maximise(problem: Problem, parameters: Floats, max_iterations: int = MAX_ITE
         step = linalg.cho_solve(factor, point.gradient)
         decrement = float(point.gradient @ step)
         point, moved = climb(problem, point, step)
-        if decrement < CONVERGED:
+        if decrement < near:
             return _finish(problem, point, fill, iteration, True)
         if not moved:
             break
@@ -108,8 +111,28 @@ def _finish(problem: Problem, point: Point, fill: Floats, iterations: int, conve
     return Maximum(point, covariance, iterations, converged)
 
 
-def clustered(problem: Problem, best: Maximum, clusters: Ints) -> Floats:
-    """Return the sandwich V (sum of s s') V G/(G-1), s the score of a cluster, V the inverse information."""
-    s = scores(problem, best.point.parameters, clusters)
-    n = len(s)
-    return np.asarray(best.covariance @ (s.T @ s) @ best.covariance * n / (n - 1))
+def clustered(problem: Problem, best: Maximum, clusters: Sequence[Ints]) -> tuple[Floats, Floats]:
+    """Return the variance of each parameter that is robust against what clusters share, and its degrees of freedom.
+
+    One way of clustering: the diagonal of the sandwich V (sum of s s') V G/(G-1), s the score of a cluster, V the
+    inverse information. Two ways that cross: the sum of both less that of their cells, whose noise both hold, and never
+    less than either. The degrees of freedom are G - 1, or Satterthwaite's of the sum.
+    """
+    squares = []
+    for codes in (*clusters, _cells(clusters)) if len(clusters) > 1 else clusters:
+        influence = scores(problem, best.point.parameters, codes) @ best.covariance
+        n = len(influence)
+        squares.append((n / (n - 1) * (influence**2).sum(axis=0), n - 1.0))
+    if len(clusters) == 1:
+        ((variance, freedom),) = squares
+        return variance, np.full_like(variance, freedom)
+    (first, n_first), (second, n_second), (cells, _) = squares
+    variance = np.maximum(first + second - cells, np.maximum(first, second))
+    parts = first**2 / n_first + second**2 / n_second
+    return variance, np.maximum(variance**2 / np.maximum(parts, 1e-300), 1.0)
+
+
+def _cells(clusters: Sequence[Ints]) -> Ints:
+    """Return the cell of each row in two ways of clustering."""
+    first, second = clusters
+    return np.unique(first * (second.max() + 1) + second, return_inverse=True)[1].astype(np.int64)

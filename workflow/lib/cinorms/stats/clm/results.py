@@ -37,7 +37,7 @@ class Solved:
     coding: Coding
     problem: Problem
     parameters: Floats
-    clusters: Ints | None
+    clusters: dict[str, Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +46,9 @@ class ClmFit:
 
     ``coefficients`` has one row per term (columns ``COEFFICIENT_COLUMNS``), on the scale of the link: the
     change of the latent answer from the baseline to the level. ``p`` below the float range is a bound,
-    ``log10_p`` is exact. ``odds_ratio`` is exp(estimate), logit only;
-    the interval is estimate -/+ 1.96 std_err. Numbers are null where ``status`` says why. ``thresholds`` has
-    ``threshold`` ("-2|-1"), ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those
-    without an answer (not used), ``n_groups`` distinct rows, ``n_clusters`` clusters (null without).
+    ``log10_p`` is exact. ``odds_ratio`` is exp(estimate), logit only; the interval is estimate -/+ 1.96 std_err,
+    with clusters by Student's t. Numbers are null where ``status`` says why. ``thresholds`` has ``threshold`` ("-2|-1"), ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those
+    without an answer (not used), ``n_groups`` distinct rows, ``n_clusters`` clusters by the name of their column.
     Under separation ``log_likelihood`` is the value approached and ``aic`` counts every parameter.
     """
 
@@ -63,7 +62,7 @@ class ClmFit:
     n: int
     n_missing: int
     n_groups: int = 0
-    n_clusters: int | None = None
+    n_clusters: dict[str, int] = field(default_factory=dict)
     iterations: int = 0
     log_likelihood: float | None = None
     null_log_likelihood: float | None = None
@@ -92,7 +91,7 @@ class ClmFit:
         """
         solved = self._solved()
         status = ""
-        if self.n_clusters is not None:
+        if self.n_clusters:
             status = "clustered"
         elif len(self.levels) == 2:
             status = "two_levels"
@@ -114,7 +113,7 @@ class ClmmFit:
 
     ``coefficients`` and ``thresholds`` are those of ``ClmFit``, here given the group's intercept.
     ``sd`` is the standard deviation sigma of each random intercept on the scale of the link, by the name of
-    its group, ``sd_std_err`` its standard error; ``n_clusters`` counts the first group's. ``status`` is
+    its group, ``sd_std_err`` its standard error, ``n_clusters`` its number of groups. ``status`` is
     ``ok``, ``not_converged`` or what keeps ``fit_clm`` from a finite fit (``separated``, ``one_level``,
     ``no_data``, ``constant_factor``).
     """
@@ -126,19 +125,30 @@ class ClmmFit:
     link: str
     nodes: int
     n: int
-    n_clusters: int | None = None
+    n_clusters: dict[str, int] = field(default_factory=dict)
     sd: dict[str, float] = field(default_factory=dict)
     sd_std_err: dict[str, float] = field(default_factory=dict)
     log_likelihood: float | None = None
     aic: float | None = None
 
 
-def inference(estimate: Floats, std_err: Floats, link: str) -> dict[str, Floats]:
-    """Return the columns ``estimate`` to ``conf_high``: z = estimate / std_err, two-sided p, 95% interval."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+def inference(
+    estimate: Floats, std_err: Floats, link: str, freedom: Floats | None = None
+) -> dict[str, Floats]:
+    """Return the columns ``estimate`` to ``conf_high``: estimate / std_err, two-sided p, 95% interval.
+
+    They refer to the normal distribution, or to Student's t with ``freedom`` degrees of freedom.
+    """
+    freedom = np.full(len(estimate), np.inf) if freedom is None else freedom
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         z = estimate / std_err
-    odds = np.exp(estimate) if link == "logit" else np.full(len(z), np.nan)
-    half = Z95 * std_err
-    log10_p = np.array([tails.normal(value) for value in z])
+        odds = np.exp(estimate) if link == "logit" else np.full(len(z), np.nan)
+    half = np.where(np.isinf(freedom), Z95, special.stdtrit(freedom, 0.975)) * std_err
+    log10_p = np.array(
+        [
+            tails.normal(value) if np.isinf(of) or np.isnan(value) else tails.student(value, of)
+            for value, of in zip(z, freedom, strict=True)
+        ]
+    )
     columns = (estimate, std_err, z, tails.to_p(log10_p), log10_p, odds, estimate - half, estimate + half)
     return dict(zip(COEFFICIENT_COLUMNS[3:-1], columns, strict=True))
