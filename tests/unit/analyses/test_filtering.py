@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cinorms.analyses import filtering
@@ -57,6 +58,8 @@ def test_an_association_is_tested_for_the_factors_named_under_the_thresholds_use
     assert table["factor"].tolist() == ["sender", "recipient"]
     assert table[["t_val", "t_maj"]].drop_duplicates().to_numpy().tolist() == [[3, "0.5"]]
     assert (table["flows"] == len(VIGNETTES)).all()
+    whole = run("discarded_association")
+    assert whole["p_bonferroni"].tolist() == pytest.approx(np.minimum(whole["p"] * len(whole), 1).tolist())
 
 
 def test_minority_is_about_flows_that_hold_a_norm() -> None:

@@ -255,7 +255,8 @@ FACTS = {
 }
 #: How far facts.md may be from what is computed here. It does not say how it allowed for missing answers, on
 #: which variance shares depend, and its halves are of variants, which agree more. The rest is rounded to 2 digits;
-#: two of its values look rounded twice (tulu-2-dpo-13b: alpha .58487 -> .585 -> .59, orders differ .45499 -> .455 -> .46).
+#: two of its values look rounded twice (tulu-2-dpo-13b: alpha .58487 -> .585 -> .59, orders differ .45499 -> .455 ->
+#: .46).
 TOLERANCE = np.array([0.02] * 4 + [0.0055] * 3 + [0.025] + [0.0055])
 
 # What is computed here, same columns, seed 1.

@@ -117,7 +117,7 @@ def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
     found = survivorship.association(table, context, ["sender", "recipient"], HALF).set_index("factor")
     expected = chi2_contingency([[0, 20], [20, 0]], correction=False)
     assert found.loc["sender", "statistic"] == pytest.approx(expected.statistic)
-    assert found.loc["sender", "p"] == pytest.approx(expected.pvalue)
+    assert 10 ** found.loc["sender", "log10_p"] == pytest.approx(expected.pvalue)
     assert found.loc["sender", "cramers_v"] == pytest.approx(1)
     assert found.loc["recipient", "statistic"] == 0
     assert found["status"].tolist() == ["ok", "ok"]
@@ -140,7 +140,7 @@ def test_association_says_why_there_is_no_test(flows, sender, status):
         table, vignettes(4, sender=list(sender)), ["sender"], Thresholds(0, 0.67, "strict")
     ).iloc[0]
     assert found["status"] == status
-    assert np.isnan(found["p"]) == (status != "low_expected")
+    assert np.isnan(found["log10_p"]) == (status != "low_expected")
 
 
 def test_factors_and_flows_must_be_known(table):

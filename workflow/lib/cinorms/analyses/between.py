@@ -12,6 +12,7 @@ from cinorms.analyses.columns import (
     ARM,
     CONF_HIGH,
     CONF_LOW,
+    CORRECTED,
     LOG10_P,
     P_TEXT,
     PAIR,
@@ -25,12 +26,12 @@ from cinorms.analyses.columns import (
 )
 from cinorms.analyses.options import Compares, Generalises
 from cinorms.analyses.pairing import groups_of, labels_of, nothing_to_compare, pairs_of, side_by_side
-from cinorms.analyses.shared import chosen_each, named, stack
+from cinorms.analyses.shared import chosen_each, corrected, named, stack
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats import hypotheses, pvalues
+from cinorms.stats import hypotheses
 from cinorms.stats.wordings import template_numbers
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def model_pairs(
         table = _with_effect(found.drop(columns=["model_a", "model_b"]), test).assign(chosen_because=why)
         parts.append(named(table, pair.names(selected, entry.options.factor) | {"test": test}))
     columns = [*PAIR_NAMES, "test", "n", "log10_p", "effect", "effect_size", "status", "reason"]
-    return _corrected(nothing_to_compare(stack(parts), columns))
+    return corrected(nothing_to_compare(stack(parts), columns))
 
 
 def normality(
@@ -165,7 +166,7 @@ def model_contrasts(
         parts.append(named(table, pair.names(selected, entry.options.factor)))
     columns = [*PAIR_NAMES, "n_flows", "n_templates", "estimate", "std_err", "conf_low", "conf_high"]
     columns += ["log10_p", "p_smallest", "status", "reason"]
-    return _corrected(nothing_to_compare(stack(parts), columns))
+    return corrected(nothing_to_compare(stack(parts), columns))
 
 
 def _chosen_test(paired: pd.DataFrame, entry: Entry[ModelTestsOptions], which: int) -> tuple[str, str]:
@@ -182,22 +183,7 @@ def _with_effect(table: pd.DataFrame, test: str) -> pd.DataFrame:
     return table.rename(columns={name: "effect_size"}).assign(effect=name)
 
 
-def _corrected(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its p-values corrected over all its rows, not over each part."""
-    of_parts = [c for c in table.columns if c in ("p", "p_text") or str(c).endswith(pvalues.METHODS)]
-    table = table.drop(columns=of_parts).astype({"log10_p": "float64"})
-    return pvalues.add_columns(table, corrections=True)
-
-
 _CHOSEN_BECAUSE = Column("chosen_because", "Why this test: the normality checks, or the study's choice.")
-_CORRECTED = (
-    Column("p_bonferroni", "p-value after Bonferroni, over all rows of the table that have one."),
-    Column("log10_p_bonferroni", "Logarithm of p_bonferroni to base 10."),
-    Column("p_holm", "p-value after Holm, over all rows of the table that have one."),
-    Column("log10_p_holm", "Logarithm of p_holm to base 10."),
-    Column("p_bh", "p-value after Benjamini and Hochberg, over all rows of the table that have one."),
-    Column("log10_p_bh", "Logarithm of p_bh to base 10."),
-)
 _TESTS = (
     Column("arm", "Name of the arm, or names of the arms that are compared."),
     Column("compared", "The models that are compared, with their arms where these differ."),
@@ -231,7 +217,7 @@ _PAIRS = (
     P,
     LOG10_P,
     P_TEXT,
-    *_CORRECTED,
+    *CORRECTED,
     Column("effect", "Which effect size: rank_biserial or cohen_d."),
     Column("effect_size", "The effect size, above 0 where the first side is higher."),
     Column("median_difference", "Median of the first side less the second, zeros included; Wilcoxon only."),
@@ -249,7 +235,7 @@ _NORMALITY = (
     P,
     LOG10_P,
     P_TEXT,
-    *_CORRECTED,
+    *CORRECTED,
     STATUS,
     REASON,
     Column("overall", "Test over all models of the group that the checks lead to."),
@@ -267,7 +253,7 @@ _CONTRASTS = (
     P,
     LOG10_P,
     P_TEXT,
-    *_CORRECTED,
+    *CORRECTED,
     Column("p_smallest", "The smallest p-value that so few templates can give."),
     STATUS,
     REASON,

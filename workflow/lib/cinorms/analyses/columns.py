@@ -41,3 +41,14 @@ INTERVAL = (STD_ERR, CONF_LOW, CONF_HIGH)
 def names(*columns: Column) -> tuple[str, ...]:
     """Return the names of columns, e.g. for ``Kind.shown``."""
     return tuple(column.name for column in columns)
+
+
+#: What `shared.corrected` adds.
+CORRECTED = (
+    Column("p_bonferroni", "p-value after Bonferroni, over all rows of the table that have one."),
+    Column("log10_p_bonferroni", "Logarithm of p_bonferroni to base 10."),
+    Column("p_holm", "p-value after Holm, over all rows of the table that have one."),
+    Column("log10_p_holm", "Logarithm of p_holm to base 10."),
+    Column("p_bh", "p-value after Benjamini and Hochberg, over all rows of the table that have one."),
+    Column("log10_p_bh", "Logarithm of p_bh to base 10."),
+)

@@ -8,10 +8,23 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import FACTOR, LEVEL, STATISTIC, STATUS, T_MAJ, T_VAL, WHO, P, names
+from cinorms.analyses.columns import (
+    CORRECTED,
+    FACTOR,
+    LEVEL,
+    LOG10_P,
+    P_TEXT,
+    STATISTIC,
+    STATUS,
+    T_MAJ,
+    T_VAL,
+    WHO,
+    P,
+    names,
+)
 from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.options import Factors
-from cinorms.analyses.shared import chosen_each, for_each, held
+from cinorms.analyses.shared import chosen_each, corrected, for_each, held
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -61,8 +74,11 @@ def discarded_levels(
 def discarded_association(
     selected: Sequence[Selected], entry: Entry[FactorsOfNorms], vignettes: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return `survivorship.association` of every model, with t_val and t_maj."""
-    return _by_factor(selected, entry, vignettes, survivorship.association)
+    """Return `survivorship.association` of every model, with t_val and t_maj.
+
+    The corrections are over all models and factors of the table.
+    """
+    return corrected(_by_factor(selected, entry, vignettes, survivorship.association))
 
 
 def minority_of_norms(
@@ -182,8 +198,15 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="sensitivity",
-        columns=(*WHO, FACTOR, STATISTIC, _DEGREES, P, _CRAMERS_V, _FLOWS, _ASSOCIATED, T_VAL, T_MAJ),
-        shown=names(*WHO, FACTOR, STATISTIC, _DEGREES, P, _CRAMERS_V, _FLOWS, _ASSOCIATED),
+        columns=(
+            *(*WHO, FACTOR, STATISTIC, _DEGREES, P, LOG10_P, P_TEXT, *CORRECTED),
+            *(_CRAMERS_V, _FLOWS, _ASSOCIATED, T_VAL, T_MAJ),
+        ),
+        shown=(
+            *names(*WHO, FACTOR, STATISTIC, _DEGREES, P),
+            "p_holm",
+            *names(_CRAMERS_V, _FLOWS, _ASSOCIATED),
+        ),
     ),
     Kind(
         name="minority",

@@ -10,6 +10,7 @@ import pandas as pd
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
+from cinorms.stats import pvalues
 from cinorms.vignettes.factors import has_levels
 
 
@@ -51,3 +52,10 @@ def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
     """Return flow and value of every flow, the value missing where the model holds no norm."""
     kept = assessment.status(norms, entry.thresholds[model]) == "kept"
     return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})
+
+
+def corrected(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with its p-values corrected over all its rows, not over each part."""
+    of_parts = [c for c in table.columns if c in ("p", "p_text") or str(c).endswith(pvalues.METHODS)]
+    table = table.drop(columns=of_parts).astype({"log10_p": "float64"})
+    return pvalues.add_columns(table, corrections=True)

@@ -17,7 +17,7 @@ from cinorms.core.labels import NORM_LABELS
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import Results, dependence_table
 from cinorms.report.words import STATUSES, count, link, listed, plain, share
-from cinorms.stats.flow_dependence import DEPENDS, VERDICTS
+from cinorms.stats.flow_dependence import DEPENDS, SIGNIFICANT, VERDICTS
 from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
 
 Floats = npt.NDArray[np.float64]
@@ -359,13 +359,15 @@ def _association(results: Results, arm: str) -> Iterator[str]:
         if entry["kind"] != "discarded_association":
             continue
         table = read_csv(results.tables[name])
-        table = table[(table["arm"] == arm) & (table["status"] == "ok") & (table["p"] < 0.05)]
-        if table.empty:
+        tested = table[(table["arm"] == arm) & (table["status"] == "ok")]
+        found = tested[tested["p_holm"] < SIGNIFICANT]
+        if found.empty:
             continue
-        row = table.iloc[int(table["cramers_v"].to_numpy().argmax())]
+        row = tested.iloc[int(tested["cramers_v"].to_numpy().argmax())]
         yield (
-            f"What is discarded is not a random part: it goes most with {plain(row['factor'])} "
-            f"({row['model']}, Cramér’s V {row['cramers_v']:.2f}), so averages over norms lean towards the levels that "
-            "models answer consistently."
+            f"What is discarded is not a random part: of {count(len(tested))} pairs of model and factor that were "
+            f"tested, {count(len(found))} go together (p below {SIGNIFICANT:g} after Holm’s correction for all of "
+            f"them), most of all {plain(row['factor'])} for {row['model']} (Cramér’s V {row['cramers_v']:.2f}). So "
+            "averages over norms lean towards the levels that models answer consistently."
         )
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from cinorms.core import scales, tables
+from cinorms.core import scales, tables, tails
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Consensus, Majority, Thresholds
@@ -124,10 +124,10 @@ def association(
 ) -> pd.DataFrame:
     """Return whether being discarded is associated with each factor: Pearson's chi-square test.
 
-    Columns: factor, statistic, dof, p, cramers_v (``sqrt(chi2 / n)``, as one side has two classes), flows,
+    Columns: factor, statistic, dof, log10_p, cramers_v (``sqrt(chi2 / n)``, as one side has two classes), flows,
     status: ``ok``; ``low_expected`` (an expected count below 5: read p with care); without numbers
     ``none_discarded``, ``all_discarded``, ``one_level`` or ``no_flows``. The p-values are for each
-    factor alone, without correction.
+    factor alone: correct them over all that are made.
     """
     from scipy.stats import chi2_contingency
 
@@ -140,11 +140,12 @@ def association(
         if status is None:
             found = chi2_contingency(table, correction=False)
             status = "low_expected" if found.expected_freq.min() < MIN_EXPECTED else "ok"
-            numbers = (found.statistic, found.dof, found.pvalue, float(np.sqrt(found.statistic / n)))
+            log10_p = tails.chi_square(found.statistic, found.dof)
+            numbers = (found.statistic, found.dof, log10_p, float(np.sqrt(found.statistic / n)))
         else:
             numbers = (np.nan, 0, np.nan, np.nan)
         rows.append((factor, *numbers, n, status))
-    columns = ["factor", "statistic", "dof", "p", "cramers_v", "flows", "status"]
+    columns = ["factor", "statistic", "dof", "log10_p", "cramers_v", "flows", "status"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -51,12 +51,7 @@ def fit_clmm(
     DataError as ``fit_clm`` does.
     """
     groups = (group,) if isinstance(group, str) else group
-    if nodes < 1 or nodes % 2 == 0:
-        raise ConfigError(f"nodes = {nodes}: the number of quadrature nodes is odd, 1 (Laplace) or more")
-    if nodes > 1 and len(groups) > 1:
-        raise ConfigError(
-            f"nodes = {nodes}: crossed intercepts are fitted by Laplace's approximation, nodes = 1"
-        )
+    _check_nodes(nodes, len(groups))
     start = fit_clm(frame, outcome, factors, baselines, link, cluster=groups[0])
     solved = start.solved
     if start.status != "ok" or solved is None:
@@ -102,6 +97,15 @@ def fit_clmm(
         log_likelihood if converged else None,
         2 * len(parameters) - 2 * log_likelihood if converged else None,
     )
+
+
+def _check_nodes(nodes: int, n_groups: int) -> None:
+    if nodes < 1 or nodes % 2 == 0:
+        raise ConfigError(f"nodes = {nodes}: the number of quadrature nodes is odd, 1 (Laplace) or more")
+    if nodes > 1 and n_groups > 1:
+        raise ConfigError(
+            f"nodes = {nodes}: crossed intercepts are fitted by Laplace's approximation, nodes = 1"
+        )
 
 
 def _by_name(groups: Sequence[str], values: Floats) -> dict[str, float]:

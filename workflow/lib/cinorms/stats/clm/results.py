@@ -46,9 +46,10 @@ class ClmFit:
 
     ``coefficients`` has one row per term (columns ``COEFFICIENT_COLUMNS``), on the scale of the link: the
     change of the latent answer from the baseline to the level. ``p`` below the float range is a bound,
-    ``log10_p`` is exact. ``odds_ratio`` is exp(estimate), logit only; the interval is estimate -/+ 1.96 std_err,
-    with clusters by Student's t. Numbers are null where ``status`` says why. ``thresholds`` has ``threshold`` ("-2|-1"), ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those
-    without an answer (not used), ``n_groups`` distinct rows, ``n_clusters`` clusters by the name of their column.
+    ``log10_p`` is exact. ``odds_ratio`` is exp(estimate), logit only; the interval is estimate -/+ 1.96 std_err, with
+    clusters by Student's t. Numbers are null where ``status`` says why. ``thresholds`` has ``threshold`` ("-2|-1"),
+    ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those without an answer (not used),
+    ``n_groups`` distinct rows, ``n_clusters`` clusters by the name of their column.
     Under separation ``log_likelihood`` is the value approached and ``aic`` counts every parameter.
     """
 
