@@ -21,15 +21,16 @@ def _any(*patterns: str) -> str:
 #: Where the reach of a negation ends.
 _SCOPE_END = re.compile(
     r"[.!?](?=\s)|[;:\n]|(?<!thing )(?<!all )(?<!options )\bbut\b"
-    r"|,\s*(?:and )?(?:so|yet|therefore|thus|hence|instead(?! of))\b(?!\s*,)"
+    r"|,\s*(?:and )?(?:so|yet|therefore|thus|hence|instead(?! of)|which|merely|just|only|simply|rather(?! than)|sino|sondern)"
+    r"\b(?!\s*,)"
 )
 #: A condition of the flow is no judgement: "if the information is not stored, it is .."
 _CONDITION = re.compile(r"\b(?:if|when|because|since|although|though|while|as|given)\b[^,]*,")
 #: A new statement after a comma: ", it is X", ", I would rate this as X".
 _NEW_STATEMENT = re.compile(
     r",\s*(?:(?:it is|it's|this is)\s*"
-    r"|(?:and |then )?i(?:'d| would)? (?:rate|choose|select|pick|classify|consider)\b(?: (?:this|it"
-    r"|the)\b[^,]*)?"
+    r"|(?:(?:and|then|so|but|therefore) )*i(?:'d| would|'ll| will)?(?: \w+ly)? (?:rate|choose|select|pick|classify|consider|say|judge|find|deem|think|feel|regard"
+    r"|answer|assign|settle|call|go|do say|opt|land)\b[^,]*"
     r"|(?:and |then )?(?:my|the|therefore the) (?:answer|rating|response)\b[^,]*)$"
 )
 _NEGATION = re.compile(
@@ -55,7 +56,7 @@ _NEGATION_NEAR = re.compile(
         r"|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best|worst)|non|un|in"
         r"|anti|less|more|no(?!\s*[,:.;]))",
     )
-    + r"\W*(?:being |quite |even |a |an |the |really |exactly )?[\W_]*$"
+    + r"[^\w.!?\n]*(?:being |quite |even |a |an |the |really |exactly )?[^\w.!?\n]*$"
 )
 #: An option given as an example or as one on offer.
 _ON_OFFER = re.compile(
@@ -83,7 +84,7 @@ _RULED_AFTER = re.compile(
 )
 #: The statement holds only under a condition, so it does not say what the flow is.
 _CONDITIONAL = re.compile(
-    r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had|were)|said no ?one|sarcas\w+"
+    r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had(?! to (?:choose|pick|answer|say|decide|give|rate))|were)|said no ?one|sarcas\w+"
     r"|(?:just )?(?:kidding|joking)|laughable|absurd)|(?<!\w)/s\b"
 )
 #: A purpose at the beginning of a clause: "to be strongly acceptable, it must ..".
@@ -141,16 +142,19 @@ _SPAN = (
 )
 _STRONG = re.compile(rf"\b{_NOUN}[\"'*_)\]]{{0,4}}{_SPAN}{_LINK}")
 _FINAL = re.compile(
-    rf"\b(?:(?:final|ultimate|overall)\s+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed"
-    rf"|verdict)[\W_]*(?:is)?[\W_]*$)"
+    rf"\b(?:(?:final|ultimate|overall)[\s_]+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed"
+    rf"|verdict)[\W_]*(?:is)?[\W_]*$|(?:overall|in total|bottom line|in sum(?:mary)?|all in all|to sum up)[*_]*:[\W_]*$)"
 )
 _VERB = re.compile(
-    r"\bi(?:'d|'ll| would| will| have to| must| can only|'m inclined to"
+    r"\bi,?(?: (?:however|personally|therefore|myself|for one|still|do|then|thus|accordingly|honestly),?)*"
+    r"(?:'d|'ll|'m| am| would| will| have to| must| can only|'m inclined to"
     r"| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
     + _any(
         r"rate|choose|select|pick|say|consider|classify|deem|find|judge|assess|evaluate|go with|go for|answer"
         r"|respond",
-        r"lean towards?|describe|categori[sz]e|label|think|believe|vote",
+        r"lean(?:ing)?(?: towards?)?|describe|categori[sz]e|label|think|believe|vote|call|feel|settle (?:on|for)",
+        r"land on|end(?:ed)? up (?:at|on|with)|come (?:down )?(?:on|to)|opt for|tick|mark|put|arrive at|favou?r",
+        r"going (?:with|for)|take|stick with|stay with|stand by|assign|give|see|conclude|have no hesitation in \w+",
     )
     + r"\b[^.;\n]{0,90}$"
 )
@@ -160,7 +164,7 @@ _WEAK = re.compile(
         r"(?:'s|'m|'re)",
         r"\b(?:find|consider|call|deem|rate|regard|judge)s? (?:this|it|that|such|the \w+)(?: \w+)?(?: as"
         r"| to be)?",
-        r"\b(?:but|so|therefore|thus|hence|instead),?",
+        r"\b(?:but|so|therefore|thus|hence|instead),?|\b(?:thats|its)",
         r"\b(?:probably|likely|definitely|certainly|clearly|honestly|overall|people would|they'd|would)",
     )
     + r"(?: (?:\w+ly|to be|being))?(?: (?:an?|the))?[\W_]*$"
@@ -169,11 +173,36 @@ _WEAK = re.compile(
 _MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)(?: \w+)?[\W_]*$")
 
 
+#: A sentence that begins so says where the model comes down: "Leaning neutral."
+_LEANING = re.compile(r"(?:^|[.!?;:\n,]\s+)(?:leaning(?: towards?)?|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$")
+#: What follows an option that is the answer: "X it is", "X is my pick", "a X from me", "X would be my answer".
+_CALLED_AFTER = re.compile(
+    r"[\"'*_)\]]{0,4},? ?"
+    + _any(
+        r"it is\b(?! (?:not|n't|a|an|the)\b)(?=\W|$)",
+        rf"(?:is|would be|will be|remains|becomes|seems|as|for) (?:my|the) (?:own |final |clear |honest |overall )*{_NOUN}\b",
+        r"(?:is|would be) (?:my|the) (?:pick|vote|call|take|view|position|judge?ment|ranking)\b|my (?:pick|choice|verdict|vote|answer)\b",
+        r"is (?:what|where|how) i(?:'d|'ll)?\b|i(?:'d| would| will|'ll)? (?:say|think|guess|suppose|believe|answer|conclude|call it|go)\b",
+        r"from me\b|gets my vote|for me\b|in my (?:view|opinion|eyes|book|judge?ment)|to me\b|if you ask me",
+    )
+)
+
+
+def cue_after(after: str) -> str:
+    """Return ``strong`` where what follows an option calls it the answer, or ""."""
+    return "strong" if _CALLED_AFTER.match(after) else ""
+
+
+#: The letter or number of an option, between it and what calls it the answer: "the answer is (e) X".
+_LETTERED = re.compile(r"[\s(\[]*(?<![\w'])[a-e1-5][)\].:]{1,2}\s*$")
+
+
 def cue_before(before: str, right_free: bool) -> str:
     """Return how firmly the words before an option call it the answer: final, strong, weak, maybe, or ""."""
+    before = _LETTERED.sub("", before)
     if _FINAL.search(before):
         return "final"
-    if _STRONG.search(before) or _VERB.search(before):
+    if _STRONG.search(before) or _VERB.search(before) or _LEANING.search(before):
         return "strong"
     if _MAYBE.search(before):
         return "maybe"
@@ -186,7 +215,7 @@ _AFTER_WORD = re.compile(
     r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n"
     r"|\s+(?:because|as|since|due|in|on|for|with|regarding|about|towards?|given|when|if|i guess|i think"
     r"|tbh|or so|under|to me"
-    r"|overall|here)\b"
+    r"|overall|here|it is|would be (?:my|the)|is (?:my|the|what|where|how))\b"
 )
 
 

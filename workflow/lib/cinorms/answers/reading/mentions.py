@@ -9,7 +9,15 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from cinorms.answers.reading.context import WINDOW, cue_before, is_ruled_out, is_running_text, only_numbering
+from cinorms.answers.reading.context import (
+    WINDOW,
+    cue_after,
+    cue_before,
+    is_ruled_out,
+    is_running_text,
+    only_numbering,
+)
+from cinorms.answers.reading.voice import where_said
 from cinorms.answers.reading.words import UNCLEAR, WORD, Token, heads_and_tails, option_words
 from cinorms.core.scales import Scale
 
@@ -51,6 +59,7 @@ class Mention(NamedTuple):
     cut: bool = False  # the text breaks off inside the option
     listed: bool = False  # one of several options in a row
     ruled_out: bool = False  # negated, compared, asked
+    elsewhere: str = ""  # said by "others", of another "case", taken "back", or in a "question"
     counts: bool = True  # False: an everyday word such as "neutral" in running text
     standing: bool = False  # a sentence or line of its own
     cue: str = ""  # final, strong (the answer is ..), weak (it is ..), maybe (it would be ..) or none
@@ -60,7 +69,7 @@ class Mention(NamedTuple):
     @property
     def candidate(self) -> bool:
         """Whether this can be the answer."""
-        return self.counts and not self.listed and not self.ruled_out
+        return self.counts and not self.listed and not self.ruled_out and not self.elsewhere
 
 
 @lru_cache(maxsize=16)
@@ -165,10 +174,38 @@ def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) 
     if not found:
         return []
     ends = [m.end() for m in _SENTENCE_END.finditer(text)]
-    return [
+    in_context = [
         _in_context(m, found[i - 1].end if i else 0, text, ends, scale)
         for i, m in enumerate(_mark_lists(found, text, scale))
     ]
+    return _voiced(in_context, text, ends)
+
+
+def _voiced(found: list[Mention], text: str, ends: list[int]) -> list[Mention]:
+    """Mark the options that are said by others, of another case, or taken back; the last first."""
+    marked: list[Mention] = []
+    until = len(text)
+    for mention in reversed(found):
+        if mention.candidate:
+            begin = ends[mention.sentence - 1] if mention.sentence else 0
+            stop = ends[mention.sentence] if mention.sentence < len(ends) else len(text)
+            before = text[max(begin, mention.start - WINDOW) : mention.start]
+            rest, following = text[mention.end : min(stop, until)], text[mention.end : until]
+            mention = mention._replace(elsewhere=where_said(before, rest[:WINDOW], following[: 2 * WINDOW]))
+            until = until if mention.elsewhere else mention.start
+        marked.append(mention)
+    return marked[::-1]
+
+
+#: The last cell of a row of a table.
+_CELL_BEFORE, _CELL_AFTER = re.compile(r"\|[^\w|\n]*$"), re.compile(r"[^\w|\n]*(?:\||$|\n)")
+
+
+def _is_cell(text: str, m: Mention) -> bool:
+    """Whether an option is a cell of a table, after one that says what it is about."""
+    row = text[: m.start].rpartition("\n")[2]
+    labelled = _CELL_BEFORE.search(row) is not None and re.search(r"\w", row) is not None
+    return labelled and _CELL_AFTER.match(text[m.end :]) is not None
 
 
 def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
@@ -218,14 +255,19 @@ def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Sc
     before, after = text[floor : m.start], text[m.end : m.end + 80]
     right_free = only_numbering(text[m.end : min(stop, m.end + 60)])
     cue = cue_before(before, right_free)
+    cue = cue if cue in ("final", "strong") else cue_after(after) or cue
     one_word = m.option is not None and not m.cut and len(option_words(scale)[m.option]) == 1
     wide = text[max(0, m.start - WINDOW) : m.start]
     return m._replace(
-        ruled_out=text[stop - 1 : stop] == "?" or is_ruled_out(wide, after, scale),
+        ruled_out=is_ruled_out(wide, after, scale),
+        elsewhere="question" if text[stop - 1 : stop] == "?" else "",
         counts=not one_word or not is_running_text(wide, text[m.end : m.end + 60], cue),
-        standing=first_in_sentence
-        and only_numbering(text[begin : m.start].rpartition(":")[2])
-        and right_free,
+        standing=_is_cell(text, m)
+        or (
+            first_in_sentence
+            and only_numbering(text[begin : m.start].rpartition(":")[2])
+            and right_free
+        ),
         cue=cue,
         sentence=sentence,
         opens=first_in_sentence and only_numbering(text[begin : m.start]),

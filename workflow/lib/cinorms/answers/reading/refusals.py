@@ -82,14 +82,13 @@ _MACHINE = re.compile(
         r"(?:ai\b|artificial intelligence|language model|llm|chatbot|machine|computer program)",
         rf"\bi(?:'m| am)? ?{_CANNOT} \w+",
         r"\bi (?:do not|don't|would not|wouldn't) (?:want|wish|feel|answer|think i (?:can|should))",
-        r"\bi(?: am|'m) (?:really |very |so )?sorry\b",
-        r"\bi apologi[sz]e\b",
-        r"^sorry\b",
         r"\bi(?: am|'m) not (?:able|capable|allowed)",
         r"\bnot capable of\b",
         r"\bi will not\b",
     )
 )
+#: Before "but this is X" it is no refusal.
+_SORRY = re.compile(r"\bi(?: am|'m) (?:really |very |so )?sorry\b|\bi apologi[sz]e\b|^sorry\b")
 #: Who refuses in a very long text says so at its beginning or at its end.
 _EDGE = 4000
 
@@ -115,6 +114,7 @@ def asks_back(text: str) -> bool:
     return _ASKS_BACK.match(_edges(text)) is not None
 
 
-def speaks_as_machine(text: str) -> bool:
-    """Whether the text points out that a machine speaks, is sorry, or cannot."""
-    return _MACHINE.search(_edges(text)) is not None
+def speaks_as_machine(text: str, sorry: bool = True) -> bool:
+    """Whether the text points out that a machine speaks, or cannot; with ``sorry``, that it is sorry too."""
+    edges = _edges(text)
+    return _MACHINE.search(edges) is not None or (sorry and _SORRY.search(edges) is not None)

@@ -149,6 +149,26 @@ _CORRECTION = re.compile(
 _CASES = re.compile(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
 
 
+_TICK_BEFORE = re.compile(r"(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅☒🗹🔘◉])[^\w\n\[(☐]*$")
+_TICK_AFTER = re.compile(r"[^\w\n]*?(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅✓✔🗹]|<-+(?=\W*$|\n))")
+
+
+def ticked(asked: AskedText) -> Verdict | None:
+    """Take the only option of a list that is ticked: "[x] neutral", "| neutral | ✅ |"."""
+    boxes = [m for m in asked.mentions if not m.cut and not m.elsewhere]
+    chosen = {
+        m.option
+        for m in boxes
+        if _TICK_BEFORE.search(asked.body[max(0, m.start - 12) : m.start])
+        or _TICK_AFTER.match(asked.body[m.end : m.end + 12])
+    }
+    if len(chosen) != 1:
+        return ("ambiguous", None) if chosen else None
+    stated = {m.option for m in asked.candidates if m.cue in ("final", "strong")}
+    (option,) = chosen
+    return _level(option) if stated <= chosen else ("ambiguous", None)
+
+
 def final_answer(asked: AskedText) -> Verdict | None:
     r"""Take the option called the final answer: "Final answer: X", "Verdict: X", "\boxed{X}"."""
     final = [m for m in asked.candidates if m.cue == "final"]
@@ -189,14 +209,24 @@ def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> b
     """Whether the answer is denied elsewhere, taken back, one of several cases, or not the only one given."""
     if len(_CASES.findall(asked.body)) > 1:
         return True
-    others = [m for m in rivals if m.option != answer.option]
+    # What is taken back leaves it open which holds; and what others say, or holds elsewhere, in the same sentence as an
+    # option that nothing calls the answer.
+    firm = answer.cue in ("final", "strong")
+    beside = [
+        m
+        for m in asked.mentions
+        if m.elsewhere == "back" or (m.elsewhere and m.sentence == answer.sentence and not firm)
+    ]
+    others = [m for m in (*rivals, *beside) if m.option != answer.option]
     denied = any(m.ruled_out and m.option == answer.option for m in asked.mentions)
     taken_back = bool(others) and _CORRECTION.search(asked.body) is not None
     return denied or taken_back or any(_rivals(m, answer) for m in others)
 
 
 def _rivals(other: Mention, answer: Mention) -> bool:
-    """Whether ``other`` is an answer too; "it would be X" in another sentence speaks of another case."""
+    """Whether ``other`` is an answer too; "it would be X" before "but I choose Y" speaks of another case."""
+    if other.cue == "maybe" and other.start < answer.start and answer.cue in ("final", "strong"):
+        return False
     return other.sentence == answer.sentence or other.opens or other.cue != "maybe"
 
 
@@ -216,7 +246,8 @@ def asks_for_context(asked: AskedText) -> Verdict | None:
 
 def disclaims(asked: AskedText) -> Verdict | None:
     """Call it a refusal where a machine speaks, is sorry, or cannot, and no other reason is given."""
-    return ("refusal", None) if speaks_as_machine(asked.body) else None
+    said = any(m.cue or m.standing for m in asked.candidates)
+    return ("refusal", None) if speaks_as_machine(asked.body, sorry=not said) else None
 
 
 # --- unclear ----------------------------------------------------------------------------------------------
@@ -233,10 +264,25 @@ def whole_scale(asked: AskedText) -> Verdict | None:
     return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
 
 
+_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])[)\].:,]{1,2}[\s\"'*_]*$")
+
+
+def symbols_disagree(asked: AskedText) -> Verdict | None:
+    """Call it ambiguous where one letter or number stands before two options."""
+    if len(asked.mentions) < 2:
+        return None
+    options: dict[str, set[int | None]] = {}
+    for mention in asked.mentions:
+        found = _ITS_SYMBOL.search(asked.body[max(0, mention.start - 8) : mention.start])
+        if found:
+            options.setdefault(found.group(1), set()).add(mention.option)
+    return ("ambiguous", None) if any(len(of) > 1 for of in options.values()) else None
+
+
 def several_options(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where two or more options are given, or one is given and denied."""
     listed = {m.option for m in asked.mentions if m.listed}
-    chosen = {m.option for m in asked.candidates}
+    chosen = {m.option for m in asked.mentions if m.candidate or m.elsewhere == "back"}
     denied = {m.option for m in asked.mentions if m.ruled_out and m.counts}
     part_of_scale = 0 < len(listed) < len(asked.scale.options) or None in listed
     return ("ambiguous", None) if len(chosen) > 1 or part_of_scale or chosen & denied else None
@@ -261,9 +307,15 @@ def truncated_prefix(asked: AskedText) -> Verdict | None:
     return _level(mention.option) if said else ("truncated", None)
 
 
+#: "It could be X; as described, .."
+_TURNS = re.compile(r"\b(?:but|however|as (?:described|it stands|asked|stated|is)|in this case|here)\b")
+
+
 def verbose(asked: AskedText) -> Verdict | None:
     """Take the only option of a text that says the flow is or would be it."""
     said = [m for m in asked.candidates if m.cue or m.standing]
+    if said and said[0].cue == "maybe" and _TURNS.search(asked.body[said[0].end :]):
+        return "ambiguous", None
     return _level(said[0].option) if said else None
 
 
@@ -371,7 +423,7 @@ RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
     *(engine_error, exact, unfinished_thinking, empty, no_words),
     *(begun_list, punctuation, symbol),
     *(label, misspelt, repeated),
-    *(final_answer, leading_answer, stated_answer),
+    *(symbols_disagree, ticked, final_answer, leading_answer, stated_answer),
     *(declines, asks_for_context, disclaims),
     *(begun_option, whole_scale, several_options, negated, unclear_spelling, truncated_prefix, verbose),
     *(unstated, cut_option, wrong_scale_word, half_option, cut_off, no_option),
