@@ -21,7 +21,8 @@ def _any(*patterns: str) -> str:
 #: Where the reach of a negation ends.
 _SCOPE_END = re.compile(
     r"[.!?](?=\s)|[;:\n]|(?<!thing )(?<!all )(?<!options )\bbut\b"
-    r"|,\s*(?:and )?(?:so|yet|therefore|thus|hence|instead(?! of)|which|merely|just|only|simply|rather(?! than)|sino|sondern)"
+    r"|,\s*(?:and )?(?:so|yet|therefore|thus|hence|instead(?! of)|which|merely|just|only|simply|rather(?! than)"
+    r"|sino|sondern)"
     r"\b(?!\s*,)"
 )
 #: A condition of the flow is no judgement: "if the information is not stored, it is .."
@@ -29,7 +30,8 @@ _CONDITION = re.compile(r"\b(?:if|when|because|since|although|though|while|as|gi
 #: A new statement after a comma: ", it is X", ", I would rate this as X".
 _NEW_STATEMENT = re.compile(
     r",\s*(?:(?:it is|it's|this is)\s*"
-    r"|(?:(?:and|then|so|but|therefore) )*i(?:'d| would|'ll| will)?(?: \w+ly)? (?:rate|choose|select|pick|classify|consider|say|judge|find|deem|think|feel|regard"
+    r"|(?:(?:and|then|so|but|therefore) )*i(?:'d| would|'ll| will)?(?: \w+ly)? (?:rate|choose|select|pick|classify"
+    r"|consider|say|judge|find|deem|think|feel|regard"
     r"|answer|assign|settle|call|go|do say|opt|land)\b[^,]*"
     r"|(?:and |then )?(?:my|the|therefore the) (?:answer|rating|response)\b[^,]*)$"
 )
@@ -63,7 +65,7 @@ _ON_OFFER = re.compile(
     r"\b(?:examples?|e\.g|for instance|such as|one of the following|the following|one of|answers"
     r"|choose (?:from|between)"
     r"|choices|options"
-    r"|available|be (?:chosen|selected)|answer with|reply with|respond with)\b[\W_]*(?:is|are|of)?[\W_]*$"
+    r"|available|be (?:chosen|selected)|answer with|reply with|respond with)\b[^\w,]*(?:is|are|of)?[\W_]*$"
 )
 _DENIAL_MARK = re.compile("!=|<>|[≠¬❌✗✘🚫👎\u0335-\u0338]|(?<!~)~~(?!~)")
 _VERBS = (
@@ -84,7 +86,8 @@ _RULED_AFTER = re.compile(
 )
 #: The statement holds only under a condition, so it does not say what the flow is.
 _CONDITIONAL = re.compile(
-    r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had(?! to (?:choose|pick|answer|say|decide|give|rate))|were)|said no ?one|sarcas\w+"
+    r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had(?! to (?:choose|pick|answer|say"
+    r"|decide|give|rate))|were)|said no ?one|sarcas\w+"
     r"|(?:just )?(?:kidding|joking)|laughable|absurd)|(?<!\w)/s\b"
 )
 #: A purpose at the beginning of a clause: "to be strongly acceptable, it must ..".
@@ -143,7 +146,8 @@ _SPAN = (
 _STRONG = re.compile(rf"\b{_NOUN}[\"'*_)\]]{{0,4}}{_SPAN}{_LINK}")
 _FINAL = re.compile(
     rf"\b(?:(?:final|ultimate|overall)[\s_]+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed"
-    rf"|verdict)[\W_]*(?:is)?[\W_]*$|(?:overall|in total|bottom line|in sum(?:mary)?|all in all|to sum up)[*_]*:[\W_]*$)"
+    rf"|verdict)[\W_]*(?:is)?[\W_]*$|(?:overall|in total|bottom line|in sum(?:mary)?|all in all"
+    rf"|to sum up)[*_]*:[\W_]*$)"
 )
 _VERB = re.compile(
     r"\bi,?(?: (?:however|personally|therefore|myself|for one|still|do|then|thus|accordingly|honestly),?)*"
@@ -154,7 +158,8 @@ _VERB = re.compile(
         r"|respond",
         r"lean(?:ing)?(?: towards?)?|describe|categori[sz]e|label|think|believe|vote|call|feel|settle (?:on|for)",
         r"land on|end(?:ed)? up (?:at|on|with)|come (?:down )?(?:on|to)|opt for|tick|mark|put|arrive at|favou?r",
-        r"going (?:with|for)|take|stick with|stay with|stand by|assign|give|see|conclude|have no hesitation in \w+",
+        r"going (?:with|for)|take|change my \w+ to|revise (?:this|it|that|my \w+) to|stick with|stay with|stand by"
+        r"|assign|give|see|conclude|have no hesitation in \w+",
     )
     + r"\b[^.;\n]{0,90}$"
 )
@@ -174,16 +179,39 @@ _MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)
 
 
 #: A sentence that begins so says where the model comes down: "Leaning neutral."
-_LEANING = re.compile(r"(?:^|[.!?;:\n,]\s+)(?:leaning(?: towards?)?|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$")
+_LEANING = re.compile(
+    r"\b(?:and|but|so) now (?:choose|say|rate|go with|answer)\b[^.;\n]{0,30}$|\blead(?:s)? me to[\W_]*$|(?:^"
+    r"|[.!?;:\n,]\s+)(?:leaning(?: towards?)?|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$"
+)
+#: An English option in a sentence of another language.
+_OTHER_LANGUAGE = re.compile(
+    _any(
+        r"\b(?:antwort|bewertung|urteil|meinung|wertung)(?: \w+)? (?:ist|lautet|ware|wäre)|\bich (?:wahle|wähle"
+        r"|sage|finde|nehme)",
+        r"\baus meiner sicht|\bm(?:a|on) (?:reponse|réponse|avis|choix)(?: \w+)? (?:est|serait)|\bje (?:choisis"
+        r"|dirais|prends)",
+        r"\b(?:mi|la) (?:respuesta|opcion|opción|eleccion|elección)(?: \w+)? (?:es|seria|sería)|\b(?:elijo|escojo"
+        r"|digo)",
+        r"\b(?:a )?minha (?:resposta|escolha)(?: \w+)? (?:e|é|seria)|\bescolho|\b(?:la )?mia (?:risposta"
+        r"|scelta)(?: \w+)? (?:e|è)|\bscelgo",
+        r"\bik (?:kies|vind|zeg)(?: voor)?|\b(?:mijn )?antwoord(?: \w+)? (?:is|luidt)",
+    )
+    + r"\b(?![^.;,\n]*\b(?:geen|niet|nicht|kein\w*|pas|no|non|nao|não|nunca|nie|jamais|mai)\b)[^.;,\n]{0,25}$"
+    r"|(?:\b(?:resposta|risposta)(?: \w+)? (?:é|è|e))[^\w.;\n]*$"
+)
 #: What follows an option that is the answer: "X it is", "X is my pick", "a X from me", "X would be my answer".
 _CALLED_AFTER = re.compile(
     r"[\"'*_)\]]{0,4},? ?"
     + _any(
         r"it is\b(?! (?:not|n't|a|an|the)\b)(?=\W|$)",
-        rf"(?:is|would be|will be|remains|becomes|seems|as|for) (?:my|the) (?:own |final |clear |honest |overall )*{_NOUN}\b",
-        r"(?:is|would be) (?:my|the) (?:pick|vote|call|take|view|position|judge?ment|ranking)\b|my (?:pick|choice|verdict|vote|answer)\b",
-        r"is (?:what|where|how) i(?:'d|'ll)?\b|i(?:'d| would| will|'ll)? (?:say|think|guess|suppose|believe|answer|conclude|call it|go)\b",
-        r"from me\b|gets my vote|for me\b|in my (?:view|opinion|eyes|book|judge?ment)|to me\b|if you ask me",
+        rf"(?:is|would be|will be|remains|becomes|seems|as|for) (?:my|the) (?:own |final |clear |honest "
+        rf"|overall )*{_NOUN}\b",
+        r"(?:is|would be) (?:my|the) (?:pick|vote|call|take|view|position|judge?ment|ranking)\b|my (?:pick|choice"
+        r"|verdict|vote|answer)\b",
+        r"is (?:what|where|how) i(?:'d|'ll)?\b|i(?:'d| would| will|'ll)? (?:say|think|guess|suppose|believe|answer"
+        r"|conclude|call it|go)\b",
+        r"best (?:fits|describes|captures|matches|applies)\b|fits best\b|from me\b|gets my vote|for me\b"
+        r"|in my (?:view|opinion|eyes|book|judge?ment)|to me\b|if you ask me",
     )
 )
 
@@ -202,7 +230,7 @@ def cue_before(before: str, right_free: bool) -> str:
     before = _LETTERED.sub("", before)
     if _FINAL.search(before):
         return "final"
-    if _STRONG.search(before) or _VERB.search(before) or _LEANING.search(before):
+    if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _OTHER_LANGUAGE)):
         return "strong"
     if _MAYBE.search(before):
         return "maybe"
@@ -215,7 +243,7 @@ _AFTER_WORD = re.compile(
     r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n"
     r"|\s+(?:because|as|since|due|in|on|for|with|regarding|about|towards?|given|when|if|i guess|i think"
     r"|tbh|or so|under|to me"
-    r"|overall|here|it is|would be (?:my|the)|is (?:my|the|what|where|how))\b"
+    r"|overall|here|and not|rather than|instead of|it is|would be (?:my|the)|is (?:my|the|what|where|how))\b"
 )
 
 

@@ -22,7 +22,7 @@ from cinorms.answers.reading.words import UNCLEAR, WORD, Token, heads_and_tails,
 from cinorms.core.scales import Scale
 
 #: What may stand between the words of one option: "**somewhat** acceptable", "somewhat-acceptable".
-_WITHIN = re.compile(r"(?!\s*\n\s*\n)[\s\-_*'\"~]{0,6}")
+_WITHIN = re.compile(r"(?!\s*\n\s*\n)[\s\-_*'\"~\\]{0,6}")
 #: Words that make another option of the one they stand before: "very strongly acceptable" is not on the scale.
 _INTENSIFIERS = frozenset(
     [
@@ -45,7 +45,7 @@ _LIST_WORDS = frozenset({"and", "or", "to", "nor", "through", "vs", "versus"})
 #: An item of a list that models make up: "quite acceptable", "not entirely unacceptable", also the first word of one.
 _OFF_SCALE = re.compile(
     r"(?<=[,;/|\[\n])\s*(?:(?:not|very|quite|rather|fairly|\w+ly) ){1,3}(?:un)?acceptable(?=\s*[,;/|\]\n])"
-    r"|(?<=[\n\[,])[\W\d]*(?:very|quite|rather|fairly|perhaps|maybe|\w+ly)\s*$"
+    r"|(?<=[\n\[,])[\W\d]*(?:very|quite|rather|fairly|perhaps|maybe|(?!merely|simply|only|really)\w+ly)\s*$"
 )
 _SENTENCE_END = re.compile(r"[.!?;](?=[\s\"')\]*]|$)|\n")
 
@@ -263,11 +263,7 @@ def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Sc
         elsewhere="question" if text[stop - 1 : stop] == "?" else "",
         counts=not one_word or not is_running_text(wide, text[m.end : m.end + 60], cue),
         standing=_is_cell(text, m)
-        or (
-            first_in_sentence
-            and only_numbering(text[begin : m.start].rpartition(":")[2])
-            and right_free
-        ),
+        or (first_in_sentence and only_numbering(text[begin : m.start].rpartition(":")[2]) and right_free),
         cue=cue,
         sentence=sentence,
         opens=first_in_sentence and only_numbering(text[begin : m.start]),

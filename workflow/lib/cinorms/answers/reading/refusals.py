@@ -57,7 +57,7 @@ _NEEDS_CONTEXT = re.compile(
         r"\bunclear\b",
         r"\bnot (?:clear|specified)\b",
         r"\bwithout knowing\b",
-        r"(?:\bneed to|'d need to) know\b",
+        r"\b(?:i|we|you|one)(?:'d| would)?(?: also| first| really)? need to know\b",
         r"\b(?:could|can|would) you (?:please )?(?:provide|clarify|specify|share|give|tell)",
         r"\bplease (?:go ahead and )?(?:provide|clarify|specify|share|state) (?:me )?(?:with )?"
         r"(?:the (?:actual |specific )?(?:scenario|situation|context|details|text|question|request)|more|further"

@@ -209,13 +209,14 @@ def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> b
     """Whether the answer is denied elsewhere, taken back, one of several cases, or not the only one given."""
     if len(_CASES.findall(asked.body)) > 1:
         return True
-    # What is taken back leaves it open which holds; and what others say, or holds elsewhere, in the same sentence as an
-    # option that nothing calls the answer.
+    # What is said last and taken back leaves nothing; and what others say, or holds elsewhere, in the same sentence as
+    # an option that nothing calls the answer.
     firm = answer.cue in ("final", "strong")
     beside = [
         m
         for m in asked.mentions
-        if m.elsewhere == "back" or (m.elsewhere and m.sentence == answer.sentence and not firm)
+        if (m.elsewhere == "back" and m.start > answer.start)
+        or (m.elsewhere and m.sentence == answer.sentence and not firm and m.elsewhere != "back")
     ]
     others = [m for m in (*rivals, *beside) if m.option != answer.option]
     denied = any(m.ruled_out and m.option == answer.option for m in asked.mentions)
@@ -282,7 +283,8 @@ def symbols_disagree(asked: AskedText) -> Verdict | None:
 def several_options(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where two or more options are given, or one is given and denied."""
     listed = {m.option for m in asked.mentions if m.listed}
-    chosen = {m.option for m in asked.mentions if m.candidate or m.elsewhere == "back"}
+    last = asked.candidates[-1].start if asked.candidates else -1
+    chosen = {m.option for m in asked.mentions if m.candidate or (m.elsewhere == "back" and m.start > last)}
     denied = {m.option for m in asked.mentions if m.ruled_out and m.counts}
     part_of_scale = 0 < len(listed) < len(asked.scale.options) or None in listed
     return ("ambiguous", None) if len(chosen) > 1 or part_of_scale or chosen & denied else None

@@ -49,7 +49,8 @@ _OPINE = _any(
     r"mark(?:s|ed)?|define[sd]?|list(?:s|ed)?|come down|go for|goes for|settle[sd]?",
 )
 _FIRST_PERSON = re.compile(
-    r"\b(?:i|i'd|i'm|i'll|i've|myself)\b|\bmy (?:own )?(?:view|opinion|answer|rating|verdict|judge?ment|eyes|choice|assessment)\b"
+    r"\b(?:i|i'd|i'm|i'll|i've|myself)\b|\bmy (?:own )?(?:view|opinion|answer|rating|verdict|judge?ment|eyes|choice"
+    r"|assessment)\b"
 )
 #: Where a clause of its own begins: what stands before it is not said of the option.
 _CLAUSE = re.compile(
@@ -60,7 +61,7 @@ _SAID_BY_OTHERS = re.compile(rf"\b{_OTHERS}\b(?P<between>[^;:\n]{{0,90}}?)\b{_OP
 _OF_OTHERS = re.compile(
     _any(
         r"\baccording to (?!me\b|my\b|the (?:scale|options?|given|provided|rating))",
-        rf"\b(?:from|in|through|with) (?!my\b)[^,;:\n]{{0,40}}\b{_any(_PEOPLE, _BODIES, _SOMEBODY)}(?:'s?|s'|\b)[^,;:\n]{{0,25}}"
+        rf"\b(?:from|in|through|with) (?!my\b)[^,;:\n]{{0,40}}\b{_OTHERS}(?:'s?|s'|\b)[^,;:\n]{{0,25}}"
         r"\b(?:perspectives?|point of view|standpoint|viewpoint|views?|eyes|opinions?|side|position|shoes)\b",
         rf"\b(?:for|to|in|among|under) (?:the )?(?:many|most|some|several|other|certain)(?: of (?:the|these|its))? "
         rf"(?:\w+ )?{_any(_PEOPLE, _BODIES)}\b",
@@ -78,31 +79,37 @@ _OTHERS_AFTER = re.compile(
         r"|responded|exclaimed|according to (?!me\b|my\b))",
         r"\b(?:by|for|to|among|with) (?:the )?(?:many|most|some|several|few|other|certain)\b",
         rf"\b(?:by|among) (?:the |a |an )?{_any(_PEOPLE, _BODIES)}\b",
-        rf"\bin (?!my\b)[^.;,\n]{{0,30}}(?:eyes|view|opinion|point of view) of\b|\bin [^.;,\n]{{0,30}}{_any(_PEOPLE, _BODIES)}'s? (?:eyes|view|opinion)",
+        r"\bin (?!my\b)[^.;,\n]{0,30}(?:eyes|view|opinion|point of view) of\b",
+        rf"\bin [^.;,\n]{{0,30}}{_any(_PEOPLE, _BODIES)}'s? (?:eyes|view|opinion)",
     )
 )
 
 # --- another case -----------------------------------------------------------------------------------------
 
 _NEGATED_CONDITION = (
-    r"(?:if|where|when|whenever|in case|assuming|provided)\b(?! not\b)[^.;!?\n]{0,90}?"
-    r"(?:\b(?:had|hadn't|were|weren't|didn't|wasn't|isn't|aren't|hasn't|haven't|never|instead|no longer|no|without|refused"
+    r"(?:if|where|when|whenever|in case|assuming|provided)\b(?! not\b| i had to\b| you (?:ask|want"
+    r"|insist)\b)[^.;!?\n]{0,90}?"
+    r"(?:\b(?:had|hadn't|were|weren't|didn't|wasn't|isn't|aren't|hasn't|haven't|never|instead|no longer|no|without"
+    r"|refused"
     r"|otherwise|lacked|withdrew|withdrawn)\b|\bnot\b(?! (?:being )?(?:stored|kept|retained|saved)))"
 )
 _WITHOUT = (
-    r"without (?:(?:the|any|such|proper|explicit|clear|prior|informed|further|some|that|this|their|his|her|its|a|an|\w+'s)\s+"
+    r"without (?:(?:the|any|such|proper|explicit|clear|prior|informed|further|some|that|this|their|his|her|its|a|an"
+    r"|\w+'s)\s+"
     r"){0,3}(?:consent|permission|knowledge|notice|notification|authori[sz]ation|approval|agreement|safeguards?|warrant"
     r"|encryption|anonymi[sz]ation|anonymity|protections?|condition|it|asking|telling|informing|being)\b"
 )
-_OTHER_CASE_AFTER = re.compile(
-    rf"[^.;!?\n]{{0,60}}?\b{_any(_NEGATED_CONDITION, _WITHOUT, 'in the absence of', 'absent (?:the|any|such)', 'unless', 'otherwise')}"
+_NO_CASE = _any(
+    _NEGATED_CONDITION, _WITHOUT, r"in the absence of", r"absent (?:the|any|such)", r"unless", r"otherwise"
 )
+_OTHER_CASE_AFTER = re.compile(rf"[^.;!?\n]{{0,60}}?\b{_NO_CASE}")
 #: A condition that does not hold, whoever then judges: "had nobody asked, I'd say .."
 _COUNTERFACTUAL = re.compile(
     _any(
         rf"\b{_NEGATED_CONDITION}[^;\n]*,[^;,\n]*(?:\b(?:would|might|could|may)|'d)\b[^;,\n]*$",
         r"(?:^|[.!?;\n]\s*)\W*(?:had|were) (?:the|it|they|he|she|there|this|that|consent|no|you|an?)\b[^;\n]*$",
-        r"(?:^|[.!?;\n,]\s*)\W*(?:otherwise|unless|if not,|should (?:the|it|they|he|she|this|that|any|someone))\b[^;\n]*$",
+        r"(?:^|[.!?;\n,]\s*)\W*(?:otherwise|unless|if not,|should (?:the|it|they|he|she|this|that|any"
+        r"|someone))\b[^;\n]*$",
         rf"(?:^|[.!?;\n]\s*)\W*(?:{_WITHOUT}|in the absence of|absent\b|even if\b|suppose\b|imagine\b"
         r"|in (?:an)?other (?:cases?|situations?))[^;\n]*(?:\b(?:would|might|could|may)|'d)\b[^;\n]*$",
         r"\b(?:would|might|could|may|must|should)(?:n't| not)? have (?:\w+ )?been\b[^;,\n]*$",
@@ -112,25 +119,31 @@ _COUNTERFACTUAL = re.compile(
 _OTHER_CASE_BEFORE = re.compile(
     _any(
         r"\b(?:for example|for instance|e\.g\.?|by comparison|in contrast|by contrast|in comparison|compare)\b[^;\n]*$",
-        r"\b(?:another|a different|other|similar) (?:flows?|cases?|situations?|scenarios?|questions?|examples?|conditions?)\b"
+        r"\b(?:another|a different|other|similar) (?:flows?|cases?|situations?|scenarios?|questions?|examples?"
+        r"|conditions?)\b"
         r"[^;\n]*$",
         r"\b(?:would|could|might) (?:then )?(?:make|turn|render) (?:it|this|that)\b[^;,\n]*$",
         r"\b(?:sample|dummy|placeholder|template|mock|model) (?:answer|reply|response|output|rating)s?\b[^;\n]*$",
     )
 )
 #: Advice to whoever answers: "choose X only when ..".
-_ADVICE = re.compile(r"(?:^|[.!?;:\n]\s*)\W*(?:please )?(?:pick|choose|select|answer|say|reply|respond|use|write|put|give|tick)\b[^.;\n]*$")
+_ADVICE = re.compile(
+    r"(?:^|[.!?;:\n]\s*)\W*(?:please )?(?:pick|choose|select|answer|say|reply|respond|use|write"
+    r"|put|give|tick)\b[^.;\n]*$"
+)
 _ADVICE_GOES_ON = re.compile(r"[^.;!?\n]{0,12}\b(?:if|when|only|unless|where|whenever|for)\b")
 #: What an option means is not what the flow is.
 _DEFINES = re.compile(
-    r"[\"'*_)\]]{0,4},? (?:means?|denotes?|refers? to|stands? for|to mean|indicates?|signif(?:y|ies)|implies|is defined|would mean"
+    r"[\"'*_)\]]{0,4},? (?:means?|denotes?|refers? to|stands? for|to mean|indicates?|signif(?:y|ies)|implies"
+    r"|is defined|would mean"
     r"|is (?:meant|used|reserved|intended) for|describes)\b"
 )
 _DEFINED = re.compile(r"\b(?:by|the (?:term|word|option|label|phrase|level|category))\W*$")
 _ELSEWHERE = re.compile(
     _any(
         r"\bdifferent (?:situation|case|question|flow|matter|scenario|story|condition)",
-        r"\b(?:this|that|which|it)(?:'s| is)(?: not|n't) (?:the|this|our|your|what)\b(?! (?:best|right|ideal|most|only|same))",
+        r"\b(?:this|that|which|it)(?:'s| is)(?: not|n't) (?:the|this|our|your|what)\b(?! (?:best|right|ideal|most"
+        r"|only|same))",
         r"\b(?:does not|doesn't|do not|don't) apply\b",
         r"\bnot (?:the|this|our|your) (?:case|situation|question|flow|scenario)\b",
         r"\b(?:this|that|which|here)(?:'s| is) no\b(?! (?:problem|doubt|wonder|issue|question))",
@@ -141,42 +154,60 @@ _ELSEWHERE = re.compile(
 # --- taken back -------------------------------------------------------------------------------------------
 
 _FIRST_SIGHT = re.compile(
-    r"\b(?:at first (?:glance|sight|look)?|on (?:the surface|its face|paper)|initially|superficially"
+    r"\b(?:started (?:out|off) (?:with|at)|at first (?:glance|sight|look)?|on (?:the surface|its face|paper)"
+    r"|initially|superficially"
     r"|first (?:instinct|impression|thought|reaction|reading|guess)|in theory|might have said|was tempted)\b"
 )
-_BUT = re.compile(r"\b(?:but|yet|however|though|although|until|in practice|on closer|then|only)\b")
-_SURELY = r"(?:(?:really|actually|in fact|clearly|simply|definitely|just|plainly|certainly|of course|also|either|quite) ){0,3}"
+_BUT = re.compile(
+    r"\b(?:but|yet|second thoughts?|reflection|again|change|revise|however|though|although|until"
+    r"|in practice|on closer|then|only)\b"
+)
+_SURELY = (
+    r"(?:(?:really|actually|in fact|clearly|simply|definitely|just|plainly|certainly|of course|also|either"
+    r"|quite) ){0,3}"
+)
 _TAKEN_BACK = re.compile(
     _any(
         rf"\b(?:but|yet|however|though|and|no)\b[,:]? (?:it|that|this|i|they)(?:'s|'re| is| was| are)? {_SURELY}"
         r"(?:not|isn't|wasn't|wrong|incorrect|untrue|false|mistaken|misleading|a mistake|an error)"
-        r"(?: (?:so|correct|right|true|accurate|the case|it|at all|my (?:answer|view|position)|\w+ at all))?\W*(?:[.!?\n;]|$)",
-        rf"\b(?:that|this|it|which)(?:'s| is| was| would be) {_SURELY}(?:wrong|incorrect|untrue|false|a mistake|an error|an exaggeration"
+        r"(?: (?:so|correct|right|true|accurate|the case|it|at all|my (?:answer|view|position)"
+        r"|\w+ at all))?\W*(?:[.!?\n;]|$)",
+        rf"\b(?:that|this|it|which)(?:'s| is| was| would be) {_SURELY}(?:wrong|incorrect|untrue|false|a mistake"
+        rf"|an error|an exaggeration"
         r"|mistaken|too (?:strong|harsh|weak|mild))\b",
         rf"\b(?:that|this|it|which)(?:'s| is| was)(?: not|n't) {_SURELY}(?:correct|right|true|accurate|so|it|the case"
         r"|my (?:answer|view|position|rating|own)|how i|what i (?:think|mean))\b",
-        rf"\b(?:that|this|it)(?: really| actually| certainly)? (?:isn't|wasn't|is not)(?: really)?\W*(?:[.!?\n]|$)",
+        r"\b(?:that|this|it)(?: really| actually| certainly)? (?:isn't|wasn't|is not)(?: really)?\W*(?:[.!?\n]|$)",
         r"\bi (?:strongly |respectfully |would |must |do )?(?:disagree|differ|beg to differ|object)\b",
         r"\bi (?:take (?:that|it|this)(?: \w+)? back|withdraw|retract|was wrong|am wrong|misspoke|made a mistake)\b",
-        r"\b(?:misread|misunderstood|mistyped|i meant?)\b|\b(?:i|i've)(?: have)?(?: since)? (?:abandoned|dropped|rejected|discarded)\b",
+        r"\b(?:misread|misunderstood|mistyped|i meant?)\b|\b(?:i|i've)(?: have)?(?: since)? (?:abandoned|dropped"
+        r"|rejected|discarded)\b",
         r"\b(?:was|were) my (?:first|initial|earlier|previous)\b",
-        r"\bbut (?:i (?:cannot|can't|won't|will not|must not|do not|don't)|that would be) (?:say|claim|call|go|wrong|dishonest)\b",
+        r"\bbut (?:i (?:cannot|can't|won't|will not|must not|do not|don't)|that would be) (?:say|claim|call|go"
+        r"|wrong|dishonest)\b",
         r"\b(?:scratch|strike|forget|ignore|disregard|delete) (?:that|this|it|my|the (?:above|previous|last)|what i)\b",
-        r"\bi (?:do not|don't|cannot|can't) (?:really |actually )?(?:have|take|hold|give|offer|share|stand by|endorse|mean)"
-        r" (?:a |an |any |that |this |it\b|one\b|with )?(?:rating|position|answer|view|opinion|stance|side|sides|judge?ment)?",
+        r"\bi (?:do not|don't|cannot|can't) (?:really |actually )?(?:have|take|hold|give|offer|share|stand by"
+        r"|endorse|mean)"
+        r" (?:a |an |any |that |this |it\b|one\b|with )?(?:rating|position|answer|view|opinion|stance|side|sides"
+        r"|judge?ment)?",
         r"\b(?:leave|leaving) (?:the question|it|this|that) (?:open|undecided)\b",
         r"\bwhether (?:they|that|this|he|she|it) (?:is|are|was|were) (?:right|correct|true)\b",
         r"\b(?:no single|not a single|no clear|no one) (?:answer|rating|option|verdict)\b",
-        r"\blet me (?:correct|revise|rephrase|fix|change|reconsider|take)\b|\bon (?:second thoughts?|reflection)\b|\bcorrection\b",
+        r"\b(?:no,? wait|wait,? no|hmm,? no|hold on)\b|\bi(?:'ve| have)? changed? my (?:mind|answer)\b"
+        r"|\bwhich was a mistake\b",
+        r"\blet me (?:correct|revise|rephrase|fix|change|reconsider|take)\b|\bon (?:second thoughts?|reflection)\b"
+        r"|\bcorrection\b",
         r"\bi(?:'m| am) (?:not (?:sure|certain|saying|convinced|able to)|undecided|torn)\b",
-        r"\b(?:have|has|had|hold|give|offer|express|with|take) no (?:own |real |personal |clear )?(?:rating|opinion|view|answer"
+        r"\b(?:have|has|had|hold|give|offer|express|with|take) no (?:own |real |personal |clear )?(?:rating|opinion"
+        r"|view|answer"
         r"|position|verdict|stance|preference)",
         r"\bi (?:refuse|decline|only (?:pass|quote|report|repeat))\b|\b(?:sarcas\w+|ironically|irony)\b",
         r"\b(?:just )?(?:kidding|joking)\b|\bnot my (?:own )?(?:view|opinion|position|answer|rating)\b",
     )
 )
 _EITHER = re.compile(
-    r"[^.!?;\n]{0,20}\bor\b,? (?:(?:it|this|that) )?(?:(?:might|may|could|would)(?: just as well)? not|not\b|perhaps not)"
+    r"[^.!?;\n]{0,20}\bor\b,? (?:(?:it|this|that) )?(?:(?:might|may|could|would)(?: just as well)? not|not\b"
+    r"|perhaps not)"
 )
 _MAY_OR_NOT = re.compile(r"\b(?:may|might|could) or (?:may|might|could) not(?: be)?\W*$")
 #: How far after an option it can be taken back, in characters.
@@ -208,7 +239,8 @@ def _of_others(sentence: str, rest: str) -> bool:
 #: "I'm programmed to be neutral": said of the model.
 _OF_THE_MODEL = re.compile(
     r"\b(?:programmed|designed|trained|built|made|supposed|meant|instructed|required|obliged|expected|try(?:ing)?|aim|strive|stay"
-    r"|remain|keep|remaining|staying)(?: to)?(?: (?:be|remain|stay|act|sound|appear))?(?: (?:as|\w+ly|completely|an?))*\W*$"
+    r"|remain|keep|remaining|staying)(?: to)?(?: (?:be|remain|stay|act|sound|appear))?(?: (?:as|\w+ly|completely"
+    r"|an?))*\W*$"
 )
 
 
