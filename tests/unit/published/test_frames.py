@@ -21,6 +21,8 @@ from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.published import frames
 from cinorms.published import opcodes as opcodes_of
+from cinorms.published import raw_csv as raw_csv_files
+from cinorms.published.releases import import_answers, load_release
 
 MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
 TEXTS = ["a sends b", "a sends c", "a sends d"]
@@ -285,7 +287,7 @@ def test_models_of_the_paraphraser_run_lose_their_prefix():
     frame = pd.concat(parts, ignore_index=True)
     assert frames.models(frame) == ["gpt-4o-mini-8B", "x"]
     assert set(frames.to_answers(frame, "x", VIGNETTES, "gemini")["level"]) == {1}
-    with pytest.raises(DataError, match="twice; choose a prompt set"):
+    with pytest.raises(DataError, match=r"twice; choose one value .* paraphrasing: gemini, gpt\)"):
         frames.to_answers(frame, "x", VIGNETTES)
     with pytest.raises(DataError, match=r"no prompt set 'pegasus' for x; it has \['gemini', 'gpt'\]"):
         frames.to_answers(frame, "x", VIGNETTES, "pegasus")
@@ -323,7 +325,7 @@ def raw_csv(path, **changes):
 
 
 def test_raw_csv_keeps_texts_and_orders(tmp_path):
-    table = frames.read_raw_csv(raw_csv(tmp_path / "r.csv"), VIGNETTES)
+    table = raw_csv_files.read_raw_csv(raw_csv(tmp_path / "r.csv"), VIGNETTES)
     assert table["flow"].tolist() == [1, 0, 1, 1]
     assert table["variant"].tolist() == ["0_0", "10_0", "0_1", "1_0"]
     assert table["order"].tolist() == ["01234", "01243", "43210", "10234"]
@@ -334,22 +336,22 @@ def test_raw_csv_keeps_texts_and_orders(tmp_path):
 def test_order_of_counts_permutations_from_one():
     every = list(itertools.permutations("01234"))
     for i in (1, 2, 7, 60, 120):
-        assert frames.order_of(f"ordering_{i}") == "".join(every[i - 1])
+        assert raw_csv_files.order_of(f"ordering_{i}") == "".join(every[i - 1])
     for wrong in ("ordering_0", "ordering_121", "ordering_x", "1"):
         with pytest.raises(DataError, match="likert_order_id"):
-            frames.order_of(wrong)
+            raw_csv_files.order_of(wrong)
 
 
 def test_raw_csv_says_what_is_wrong(tmp_path):
     with pytest.raises(DataError, match="no readable CSV"):
-        frames.read_raw_csv(tmp_path / "absent.csv", VIGNETTES)
+        raw_csv_files.read_raw_csv(tmp_path / "absent.csv", VIGNETTES)
     with pytest.raises(DataError, match="prompt_id 'x' is not"):
-        frames.read_raw_csv(raw_csv(tmp_path / "a.csv", prompt_id="x"), VIGNETTES)
+        raw_csv_files.read_raw_csv(raw_csv(tmp_path / "a.csv", prompt_id="x"), VIGNETTES)
     with pytest.raises(DataError, match="is no vignette"):
-        frames.read_raw_csv(raw_csv(tmp_path / "b.csv", Scenario="else"), VIGNETTES)
+        raw_csv_files.read_raw_csv(raw_csv(tmp_path / "b.csv", Scenario="else"), VIGNETTES)
     (tmp_path / "c.csv").write_text("Scenario,Prompt\na,b\n")
     with pytest.raises(DataError, match=r"no columns \['Response'"):
-        frames.read_raw_csv(tmp_path / "c.csv", VIGNETTES)
+        raw_csv_files.read_raw_csv(tmp_path / "c.csv", VIGNETTES)
 
 
 def test_read_vignettes_numbers_rows(tmp_path):
@@ -402,3 +404,34 @@ def test_both_regular_frames_hold_the_same_valid_answers():
     ]
     a, b = (assessment.level_matrix(frames.to_answers(f, "tulu-2-7b", vignettes)) for f in both)
     assert np.array_equal(a.to_numpy(), b.to_numpy(), equal_nan=True)
+
+
+def test_xz_is_read_as_well_as_lzma_alone(tmp_path):
+    frame = wide(**{"p#0": [1.0, 0.0, -1.0]})
+    path = tmp_path / "frame.pkl.xz"
+    path.write_bytes(lzma.compress(pickle.dumps(frame, protocol=4), format=lzma.FORMAT_XZ))
+    pd.testing.assert_frame_equal(
+        frames.read_frame(path), frames.read_frame(save(frame, tmp_path / "frame.lzma"))
+    )
+
+
+@pytest.mark.published
+@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
+def test_the_run_at_several_temperatures_is_imported_by_its_yaml_alone():
+    release = load_release(Path(__file__).parents[3] / "resources/published/pets2026.yaml")
+    names = pd.read_csv(MIRROR / "vignettes" / "iot.csv", index_col=0, dtype=str)["vignette"]
+    flows = pd.DataFrame({"flow": np.arange(len(names), dtype=np.int32), "vignette": names.to_numpy()})
+    variants = pd.DataFrame({"variant": [f"{t}_0" for t in range(11)]})
+    levels = {}
+    for frame in ("temperature-0", "temperature-05", "temperature-1"):
+        models = ["gpt-4o-mini", "tulu-2-7b"]
+        found = dict(import_answers(release, frame, models, flows, variants, "unused", MIRROR))
+        asked = [(a["flow"].nunique(), a["variant"].nunique()) for a in found.values()]
+        assert asked == [(6912, 3), (1000, 11)]
+        levels[frame] = found["tulu-2-7b"]["level"].to_numpy(dtype=float, na_value=np.nan)
+    assert not np.array_equal(levels["temperature-0"], levels["temperature-1"], equal_nan=True)
+    whole = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_temp_run.pkl.lzma")
+    with pytest.raises(
+        DataError, match=r"'where' of the frame in resources/published \(temperature: t0, t05, t1\)"
+    ):
+        frames.to_answers(whole, "tulu-2-7b", flows)

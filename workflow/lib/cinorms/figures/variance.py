@@ -19,6 +19,7 @@ from cinorms.figures import boxes
 from cinorms.figures.options import FigureOptions
 from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_said
 from cinorms.norms.assessment import level_matrix
+from cinorms.stats.wordings import template_numbers
 from cinorms.vignettes.factors import text
 
 #: Over what the answers vary, and the column of the prompts table that is held fixed.
@@ -77,8 +78,23 @@ def draw(
         under,
         f"{SAID[over][0].upper()}{SAID[over][1:]}, divided by their number. Invalid answers have none.",
         f"Means: {means}.",
+        asked_said(selected, prompts),
         selection_said(entry),
     )
+
+
+def asked_said(selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame]) -> str:
+    """Say what each model was asked, where models were asked different flows or in different numbers of templates."""
+    asked: dict[tuple[int, int], list[str]] = {}
+    for one in selected:
+        used = template_numbers(prompts[one.arm])[one.frame["variant"].astype(str).unique()]
+        models = asked.setdefault((one.frame["flow"].nunique(), used.nunique()), [])
+        if one.model not in models:
+            models.append(one.model)
+    if len(asked) < 2:
+        return ""
+    parts = [f"{', '.join(models)}: {flows:,} flows in {n} templates" for (flows, n), models in asked.items()]
+    return f"Models rest on different flows and templates, so compare boxes of one model. {'; '.join(parts)}."
 
 
 def spreads(

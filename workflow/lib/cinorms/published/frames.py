@@ -8,7 +8,6 @@ and the frame is built here from the records. No pandas or NumPy code is ever ca
 from __future__ import annotations
 
 import io
-import itertools
 import lzma
 import pickle
 import re
@@ -41,8 +40,8 @@ INVALID_SCORE = -100
 #: Models that were asked only the first templates (PETS section 4.3: for cost), by their published name.
 FEW_TEMPLATES = {"gpt-4o-mini-8B": 3}
 
-#: The columns of the authors' raw CSV files.
-RAW_COLUMNS = ("Scenario", "Prompt", "Response", "prompt_id", "likert", "likert_order_id")
+#: A column of a frame with at least so many values is data and no condition.
+FEWEST_VALUES = 20
 
 
 _PLAIN = {str, int, float, bool, type(None)}
@@ -179,14 +178,14 @@ def _frame(record: Any) -> pd.DataFrame:
 
 
 def read_frame(path: str | Path) -> pd.DataFrame:
-    """Return the wide frame in an LZMA (FORMAT_ALONE) pickle, as published, with a fresh row index.
+    """Return the wide frame in a pickle packed as LZMA-alone or xz, with a fresh row index.
 
     Raises `DataError` if the file is missing, damaged, larger than `MAX_BYTES` unpacked, asks for any
     class or function that is not plain pandas or NumPy data, or is not a frame.
     """
     path = Path(path)
     try:
-        reader = lzma.LZMADecompressor(format=lzma.FORMAT_ALONE, memlimit=MAX_DICTIONARY)
+        reader = lzma.LZMADecompressor(format=lzma.FORMAT_AUTO, memlimit=MAX_DICTIONARY)
         unpacked = reader.decompress(path.read_bytes(), MAX_BYTES + 1)
     except (OSError, lzma.LZMAError) as error:
         raise DataError(f"{path}: not a readable LZMA file ({error}); fetch it again") from error
@@ -233,9 +232,9 @@ def to_answers(
 
     """
     rows = _rows_of(frame, model, prompt_set)
-    flow = _flows(rows["Scenario"], vignettes)
+    flow = flows_of(rows["Scenario"], vignettes)
     if flow.duplicated().any():
-        raise DataError(f"published frame: model {model} has a vignette twice; choose a prompt set")
+        raise DataError(f"published frame: model {model} has a vignette twice; {_what_to_choose(rows)}")
     wide = rows[[c for c in rows if ANSWER_COLUMN.fullmatch(str(c))]].astype(np.float64)
     names = ["_".join((m[1], m[2] or "0")) for m in map(ANSWER_COLUMN.fullmatch, wide.columns) if m]
     templates = np.array([int(name.split("_")[0]) for name in names])
@@ -279,60 +278,6 @@ def read_vignettes(path: str | Path) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-def order_of(ordering: str) -> str:
-    """Return our order string for the authors' ``ordering_{i}``: the option index at each shown position.
-
-    The i-th (from 1) permutation of the labels, in the order of `itertools.permutations`; "01234" is
-    lowest first. Raises `DataError` for any other name.
-    """
-    match = re.fullmatch(r"ordering_(\d{1,3})", ordering)
-    if not match or not 1 <= int(match[1]) <= len(_ORDERS):
-        raise DataError(f"likert_order_id '{ordering}': expected 'ordering_1' to 'ordering_{len(_ORDERS)}'")
-    return _ORDERS[int(match[1]) - 1]
-
-
-def read_raw_csv(path: str | Path, vignettes: pd.DataFrame) -> pd.DataFrame:
-    """Return the responses table (`tables.RESPONSES`) in one of the authors' raw CSV files.
-
-    The variant is ``t_o``: the number in ``prompt_id``, and how often the flow and template came before
-    in the file. Texts are kept as they are; an empty cell is an empty text. ``finish_reason`` was not
-    recorded and reads ``unknown``.
-
-    Raises `DataError` if the file or a column is missing, or a row names an unknown vignette, template
-    or order.
-    """
-    try:
-        raw = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: no readable CSV file ({error})") from error
-    missing = [c for c in RAW_COLUMNS if c not in raw]
-    if missing:
-        raise DataError(f"{path}: no columns {missing}; the authors' raw files have {list(RAW_COLUMNS)}")
-    flow = _flows(raw["Scenario"], vignettes).astype(np.int32)
-    template = raw["prompt_id"].str.extract(r"^(?:p#)?(\d+)$", expand=False)
-    if template.isna().any():
-        wrong = raw.loc[template.isna(), "prompt_id"].iloc[0]
-        raise DataError(f"{path}: prompt_id '{wrong}' is not a template number")
-    # ASSUME: rows of one flow and template stand in the order in which the random orders were drawn.
-    number = pd.Series(flow.to_numpy()).groupby([flow.to_numpy(), template.to_numpy()]).cumcount()
-    orders = {name: order_of(name) for name in raw["likert_order_id"].unique()}
-    return pd.DataFrame(
-        {
-            "flow": flow.to_numpy(),
-            "variant": pd.Categorical(template + "_" + number.astype(str)),
-            "order": pd.Categorical(raw["likert_order_id"].map(orders)),
-            "text": pd.Categorical(raw["Response"]),
-            "finish_reason": _category(np.zeros(len(raw), dtype=np.int8), ["unknown"]),
-            "n_prompt_tokens": pd.array([pd.NA] * len(raw), dtype="Int32"),
-            "n_output_tokens": pd.array([pd.NA] * len(raw), dtype="Int32"),
-            "p_options": None,
-        }
-    )
-
-
-_ORDERS = ["".join(map(str, p)) for p in itertools.permutations(range(len(scales.LEVELS)))]
-
-
 def _model_names(frame: pd.DataFrame) -> pd.Series[str]:
     """Return the model of each row; the paraphraser run's names begin with the paraphraser and a hyphen."""
     if "paraphrasing" not in frame or "model" not in frame:
@@ -359,7 +304,20 @@ def _rows_of(frame: pd.DataFrame, model: str, prompt_set: str | None) -> pd.Data
     return rows
 
 
-def _flows(text: pd.Series[str], vignettes: pd.DataFrame) -> pd.Series[int]:
+def _what_to_choose(rows: pd.DataFrame) -> str:
+    """Say which columns tell two rows of one vignette apart, and how to choose one value of each."""
+    named = [
+        str(c) for c in rows if not ANSWER_COLUMN.fullmatch(str(c)) and rows[c].nunique() < FEWEST_VALUES
+    ]
+    apart = [c for c in named if rows[["Scenario", c]].drop_duplicates()["Scenario"].duplicated().any()]
+    values = (
+        "; ".join(f"{c}: {', '.join(sorted(map(str, rows[c].unique())))}" for c in apart)
+        or "no column differs"
+    )
+    return f"choose one value of each under 'where' of the frame in resources/published ({values})"
+
+
+def flows_of(text: pd.Series[str], vignettes: pd.DataFrame) -> pd.Series[int]:
     known = vignettes.set_index("vignette")["flow"]
     if known.index.has_duplicates:
         raise DataError("vignettes: a text comes twice, so rows cannot be joined to flows by it")
@@ -369,7 +327,7 @@ def _flows(text: pd.Series[str], vignettes: pd.DataFrame) -> pd.Series[int]:
     return flow.astype(np.int32)
 
 
-def _category(codes: npt.NDArray[np.integer[Any]], names: list[str]) -> pd.Categorical[int]:
+def category(codes: npt.NDArray[np.integer[Any]], names: list[str]) -> pd.Categorical[int]:
     return pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(pd.Index(names, dtype=str)))
 
 
@@ -389,11 +347,11 @@ def _answers(
     return pd.DataFrame(
         {
             "flow": flow[row],
-            "variant": _category(column, names),
-            "order": _category(np.full(n, -1), []),
+            "variant": category(column, names),
+            "order": category(np.full(n, -1), []),
             "level": pd.arrays.IntegerArray(np.where(invalid, 0, level).astype(np.int8), invalid),
-            "status": _category(invalid.astype(np.int8), ["ok", "invalid"]),
-            "rule": _category(np.zeros(n, dtype=np.int8), ["published"]),
+            "status": category(invalid.astype(np.int8), ["ok", "invalid"]),
+            "rule": category(np.zeros(n, dtype=np.int8), ["published"]),
             "p_options": None,
         }
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -26,10 +26,11 @@ SEPARATOR = "/"
 
 @dataclass(frozen=True)
 class Frame:
-    """One published frame: its file, and the prompt set in it where it holds several."""
+    """One published frame: its file, and which of its rows: the prompt set, and the value of other columns."""
 
     file: str
     prompt_set: str | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,27 @@ def import_answers(
     source = release.frames[frame]
     file = release.files[source.file]
     table = frames.read_frame(get(file, cache_dir, mirror))
+    for column, value in source.where.items():
+        table = _rows_where(table, column, value, f"{release.file}: frames.{frame}.where")
     if source.prompt_set in set(table.get("paraphrasing", ())):
         table = table[table["paraphrasing"] == source.prompt_set].reset_index(drop=True)
     for model in models:
         answers = frames.to_answers(table, release.models[model], vignettes, source.prompt_set)
         check_variants(answers, variants, f"frame {release.name}{SEPARATOR}{frame}, model {model}")
         yield model, answers
+
+
+def _rows_where(table: pd.DataFrame, column: str, value: str, whose: str) -> pd.DataFrame:
+    """Return the rows that have ``value`` in ``column``; raise ``DataError`` where there are none."""
+    if column not in table:
+        raise DataError(
+            f"{whose}: the frame has no column '{column}'; it has {list(map(str, table.columns))}"
+        )
+    found = table[table[column].astype(str) == value]
+    if found.empty:
+        known = sorted(table[column].astype(str).unique())[:20]
+        raise DataError(f"{whose}.{column}: no row has '{value}'; allowed: {', '.join(known)}")
+    return found.reset_index(drop=True)
 
 
 def check_variants(rows: pd.DataFrame, variants: pd.DataFrame, whose: str) -> None:

@@ -20,7 +20,7 @@ def _any(*patterns: str) -> str:
 
 #: Where the reach of a negation ends.
 _SCOPE_END = re.compile(
-    r"[.!?](?=\s)|[;:\n]|(?<!thing )(?<!all )(?<!options )\bbut\b"
+    r"[.!?](?=\s)|[;:\n]|(?<!thing )(?<!all )(?<!options )\bbut\b|\bdisagree[,:]? and\b"
     r"|,\s*(?:and )?(?:so|yet|therefore|thus|hence|instead(?! of)|which|merely|just|only|simply|rather(?! than)"
     r"|sino|sondern)"
     r"\b(?!\s*,)"
@@ -38,7 +38,7 @@ _NEW_STATEMENT = re.compile(
 _NEGATION = re.compile(
     r"\b"
     + _any(
-        r"not|no(?!,)|never|neither|nor|cannot|hardly|barely|scarcely|few|nobody|nothing|none|unlikely"
+        r"not|no(?!,| wait)|never|neither|nor|cannot|hardly|barely|scarcely|few|nobody|nothing|none|unlikely"
         r"|impossible",
         r"whether|doubt\w*|than|between|instead of|opposed to|versus|vs|compared (?:to|with)|unlike"
         r"|except|apart from",

@@ -16,7 +16,7 @@ from cinorms.answers.reading.context import has_denial_mark
 from cinorms.answers.reading.mentions import Mention, decorated
 from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
 from cinorms.answers.reading.symbols import chosen_symbols, shown_option
-from cinorms.answers.reading.words import Token, heads_and_tails, vocabulary
+from cinorms.answers.reading.words import ADVERBS, FUNCTION_WORDS, Token, heads_and_tails, vocabulary
 from cinorms.core.scales import LEVELS, SCALES
 
 Verdict = tuple[str, int | None]
@@ -266,10 +266,13 @@ def whole_scale(asked: AskedText) -> Verdict | None:
 
 
 _ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])[)\].:,]{1,2}[\s\"'*_]*$")
+_CHOSEN_SYMBOL = re.compile(
+    r"\b(?:answer|option|choice|rating|choose|picked?|select)\W{1,4}([a-e]|[1-5])(?![\w'])"
+)
 
 
 def symbols_disagree(asked: AskedText) -> Verdict | None:
-    """Call it ambiguous where one letter or number stands before two options."""
+    """Call it ambiguous where a letter or number stands before two options, or is chosen against the words."""
     if len(asked.mentions) < 2:
         return None
     options: dict[str, set[int | None]] = {}
@@ -277,7 +280,10 @@ def symbols_disagree(asked: AskedText) -> Verdict | None:
         found = _ITS_SYMBOL.search(asked.body[max(0, mention.start - 8) : mention.start])
         if found:
             options.setdefault(found.group(1), set()).add(mention.option)
-    return ("ambiguous", None) if any(len(of) > 1 for of in options.values()) else None
+    stated = {m.option for m in asked.candidates}
+    chosen = [options[symbol] for symbol in _CHOSEN_SYMBOL.findall(asked.body) if symbol in options]
+    disagree = stated and any(not of & stated for of in chosen)
+    return ("ambiguous", None) if disagree or any(len(of) > 1 for of in options.values()) else None
 
 
 def several_options(asked: AskedText) -> Verdict | None:
@@ -339,54 +345,13 @@ def cut_option(asked: AskedText) -> Verdict | None:
 
 # --- no answer --------------------------------------------------------------------------------------------
 
-_FUNCTION_WORDS = frozenset(
-    [
-        "it",
-        "is",
-        "be",
-        "this",
-        "that",
-        "the",
-        "an",
-        "a",
-        "not",
-        "are",
-        "was",
-        "i",
-        "am",
-        "answer",
-        "scenario",
-        "situation",
-        "flow",
-        "yes",
-        "no",
-    ]
-)
-_ADVERBS = frozenset(
-    [
-        "very",
-        "quite",
-        "rather",
-        "sometimes",
-        "somehow",
-        "somewhere",
-        "most",
-        "more",
-        "less",
-        "so",
-        "too",
-        "partly",
-        "just",
-    ]
-)
-
 
 def wrong_scale_word(asked: AskedText) -> Verdict | None:
     """Call it nonsense where a word is not on the scale ("strictly acceptable") or from another scale."""
     _, tails = heads_and_tails(asked.scale)
     for before, word in pairwise(asked.words):
-        adverb = before.text.endswith("ly") or before.text in _ADVERBS
-        short = len(asked.words) <= 3 and before.text not in _FUNCTION_WORDS
+        adverb = before.text.endswith("ly") or before.text in ADVERBS
+        short = len(asked.words) <= 3 and before.text not in FUNCTION_WORDS
         if word.text in tails and before.scale_word is None and (adverb or short):
             return "nonsense", None
     others = (o for s in SCALES.values() for o in s.options if o not in asked.scale.options)

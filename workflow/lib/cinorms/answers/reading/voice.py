@@ -19,7 +19,7 @@ def _any(*patterns: str) -> str:
 _PEOPLE = _any(
     r"people|persons?|individuals?|users?|customers?|consumers?|owners?|patients?|parents?|children|employees?|workers?",
     r"citizens?|residents?|tenants?|\w+owners?|experts?|critics?|activists?|advocates?|campaigners?|regulators?|lawyers?",
-    r"ethicists?|philosophers?|observers?|researchers?|scholars?|academics?|scientists?|politicians?|journalists?",
+    r"s[ck]eptics?|purists?|optimists?|pessimists?|ethicists?|philosophers?|observers?|researchers?|scholars?|academics?|scientists?|politicians?|journalists?",
     r"(?:grand)?(?:mother|father|ma|pa)s?|moms?|dads?|sisters?|brothers?|uncles?|aunts?|cousins?|wi(?:fe|ves)|husbands?|boss(?:es)?|teachers?|therapists?",
     r"reviewers?|colleagues?|friends?|neighbou?rs?|developers?|engineers?|doctors?|physicians?|respondents?",
     r"participants?|society|(?:the|general) public|communit(?:y|ies)|cultures?|countries|famil(?:y|ies)",
@@ -54,7 +54,7 @@ _FIRST_PERSON = re.compile(
 )
 #: Where a clause of its own begins: what stands before it is not said of the option.
 _CLAUSE = re.compile(
-    r"[;:\n]|[.!?](?=\s)|,\s*(?:so|but|yet|and|however|therefore|thus|hence|while|whereas|which)\b|\bbut\b|\btherefore\b"
+    r"[;\n]|[.!?](?=\s)|,\s*(?:so|but|yet|and|however|therefore|thus|hence|while|whereas|which)\b|\bbut\b|\btherefore\b"
     r"|\s-+\s|,\s*(?=(?:this|it|that|the (?:flow|scenario|practice|answer|option|rating))\b)"
 )
 _SAID_BY_OTHERS = re.compile(rf"\b{_OTHERS}\b(?P<between>[^;:\n]{{0,90}}?)\b{_OPINE}\b(?P<rest>[^;\n]*)$")
@@ -68,6 +68,9 @@ _OF_OTHERS = re.compile(
         r"\b(?:often|commonly|widely|sometimes|frequently|traditionally) "
         r"(?:considered|seen|regarded|viewed|perceived|thought of|described|called|rated|labell?ed|deemed|said)\b",
         r"\bit (?:is|has been|was) (?:argued|said|claimed|suggested)\b",
+        rf"\b{_OTHERS} as\b",
+        rf"\bfrom (?:the |an? )?(?:\w+ )?{_any(_PEOPLE, _BODIES)}(?:'s|s')?\W*$",
+        rf"\b{_any(_PEOPLE, _BODIES)} (?:should|must|has to|have to|needs? to) (?:be|remain|stay)\b",
         r"\b(?:used|ought|supposed) to be(?: (?:considered|seen|called))?\b",
     )
     + r"[^;\n]*$"
@@ -112,6 +115,7 @@ _COUNTERFACTUAL = re.compile(
         r"|someone))\b[^;\n]*$",
         rf"(?:^|[.!?;\n]\s*)\W*(?:{_WITHOUT}|in the absence of|absent\b|even if\b|suppose\b|imagine\b"
         r"|in (?:an)?other (?:cases?|situations?))[^;\n]*(?:\b(?:would|might|could|may)|'d)\b[^;\n]*$",
+        r"(?:if|had|were)\b[^;\n]*\b(?:were|had|wasn't|weren't|not|never)\b[^;\n]*:\W*$",
         r"\b(?:would|might|could|may|must|should)(?:n't| not)? have (?:\w+ )?been\b[^;,\n]*$",
         r"\bwould've been\b[^;,\n]*$",
     )
@@ -190,6 +194,10 @@ _TAKEN_BACK = re.compile(
         r"|endorse|mean)"
         r" (?:a |an |any |that |this |it\b|one\b|with )?(?:rating|position|answer|view|opinion|stance|side|sides"
         r"|judge?ment)?",
+        r"\b(?:cannot|can't|can not|unable to|not able to|won't|will not|would rather not|'d rather not) (?:\w+ )?"
+        r"(?:(?:provide|give|offer|determine)(?: you)?(?: an?| any| the| my)? (?:\w+ )?(?:rating|answer|verdict)s?"
+        r"|(?:rate|determine|judge|assess) (?:an?|the|this|that|it)|say anything)\b|\bneither will i\b",
+        r"\b(?:disregard|ignore|forget|delete) (?:the|my) (?:\w+ )?(?:answer|rating|line|reply)\b",
         r"\b(?:leave|leaving) (?:the question|it|this|that) (?:open|undecided)\b",
         r"\bwhether (?:they|that|this|he|she|it) (?:is|are|was|were) (?:right|correct|true)\b",
         r"\b(?:no single|not a single|no clear|no one) (?:answer|rating|option|verdict)\b",
@@ -200,7 +208,7 @@ _TAKEN_BACK = re.compile(
         r"\bi(?:'m| am) (?:not (?:sure|certain|saying|convinced|able to)|undecided|torn)\b",
         r"\b(?:have|has|had|hold|give|offer|express|with|take) no (?:own |real |personal |clear )?(?:rating|opinion"
         r"|view|answer"
-        r"|position|verdict|stance|preference)",
+        r"|position|verdict)",
         r"\bi (?:refuse|decline|only (?:pass|quote|report|repeat))\b|\b(?:sarcas\w+|ironically|irony)\b",
         r"\b(?:just )?(?:kidding|joking)\b|\bnot my (?:own )?(?:view|opinion|position|answer|rating)\b",
     )
@@ -238,9 +246,9 @@ def _of_others(sentence: str, rest: str) -> bool:
 
 #: "I'm programmed to be neutral": said of the model.
 _OF_THE_MODEL = re.compile(
-    r"\b(?:programmed|designed|trained|built|made|supposed|meant|instructed|required|obliged|expected|try(?:ing)?|aim|strive|stay"
-    r"|remain|keep|remaining|staying)(?: to)?(?: (?:be|remain|stay|act|sound|appear))?(?: (?:as|\w+ly|completely"
-    r"|an?))*\W*$"
+    r"\b(?:(?:programmed|designed|trained|built|made|supposed|meant|instructed|required|obliged|expected"
+    r"|try(?:ing)?|aim|strive)(?: to)? (?:be|remain|stay|act|sound|appear)|stay(?:ing)?|remain(?:ing)?|keep)"
+    r"(?: (?:as|\w+ly|completely|an?))*\W*$"
 )
 
 

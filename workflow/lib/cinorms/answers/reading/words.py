@@ -22,6 +22,50 @@ _EITHER = "eitherpolarity"
 _OTHER_WORDS = frozenset({"neural", "strangely"})
 
 
+#: Words before "acceptable" that do not make another option of it.
+FUNCTION_WORDS = frozenset(
+    {
+        "it",
+        "is",
+        "be",
+        "this",
+        "that",
+        "the",
+        "an",
+        "a",
+        "not",
+        "are",
+        "was",
+        "i",
+        "am",
+        "answer",
+        "scenario",
+        "situation",
+        "flow",
+        "yes",
+        "no",
+    }
+)
+#: Adverbs that do not end in -ly.
+ADVERBS = frozenset(
+    {
+        "very",
+        "quite",
+        "rather",
+        "sometimes",
+        "somehow",
+        "somewhere",
+        "most",
+        "more",
+        "less",
+        "so",
+        "too",
+        "partly",
+        "just",
+    }
+)
+
+
 #: A word with its first place and the place after its last.
 _Piece = tuple[str, int, int]
 
