@@ -306,9 +306,7 @@ def _rows_of(frame: pd.DataFrame, model: str, prompt_set: str | None) -> pd.Data
 
 def _what_to_choose(rows: pd.DataFrame) -> str:
     """Say which columns tell two rows of one vignette apart, and how to choose one value of each."""
-    named = [
-        str(c) for c in rows if not ANSWER_COLUMN.fullmatch(str(c)) and rows[c].nunique() < FEWEST_VALUES
-    ]
+    named = [str(c) for c in rows if rows[c].nunique() < FEWEST_VALUES and rows[c].map(type).eq(str).all()]
     apart = [c for c in named if rows[["Scenario", c]].drop_duplicates()["Scenario"].duplicated().any()]
     values = (
         "; ".join(f"{c}: {', '.join(sorted(map(str, rows[c].unique())))}" for c in apart)
@@ -318,6 +316,7 @@ def _what_to_choose(rows: pd.DataFrame) -> str:
 
 
 def flows_of(text: pd.Series[str], vignettes: pd.DataFrame) -> pd.Series[int]:
+    """Return the flow of each vignette's text; raise ``DataError`` for a text that is none."""
     known = vignettes.set_index("vignette")["flow"]
     if known.index.has_duplicates:
         raise DataError("vignettes: a text comes twice, so rows cannot be joined to flows by it")
@@ -328,6 +327,7 @@ def flows_of(text: pd.Series[str], vignettes: pd.DataFrame) -> pd.Series[int]:
 
 
 def category(codes: npt.NDArray[np.integer[Any]], names: list[str]) -> pd.Categorical[int]:
+    """Return a column of ``names`` by their numbers, missing for -1."""
     return pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(pd.Index(names, dtype=str)))
 
 
