@@ -63,10 +63,20 @@ def get_pilot():
         return None
     pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()]
     found = [
-        ((arm, model), [f"results/{pilot}/{name}.parquet" for name in (f"answers/{arm}/{model}", f"prompts/{arm}")])
+        (
+            (arm, model),
+            [
+                f"results/{pilot}/{name}.parquet"
+                for name in (f"answers/{arm}/{model}", f"prompts/{arm}")
+            ],
+        )
         for arm, model in pairs
     ]
-    return [(pair, paths) for pair, paths in found if all(Path(path).exists() for path in paths)]
+    return [
+        (pair, paths)
+        for pair, paths in found
+        if all(Path(path).exists() for path in paths)
+    ]
 
 
 def get_variant_counts(wildcards):

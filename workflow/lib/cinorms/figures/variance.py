@@ -66,6 +66,7 @@ def draw(
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
     under = f"n = {each} {what} per box, each with at least two valid answers. {boxes.EXPLAINED}"
+    under = " ".join([under, *asked_said(selected, prompts)])
     size = (8.5, 1.7 + boxes.height(len(rows), len(groups)))
     means = ", ".join(
         f"{row} {group} {mean:.2f}"
@@ -78,12 +79,11 @@ def draw(
         under,
         f"{SAID[over][0].upper()}{SAID[over][1:]}, divided by their number. Invalid answers have none.",
         f"Means: {means}.",
-        asked_said(selected, prompts),
         selection_said(entry),
     )
 
 
-def asked_said(selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame]) -> str:
+def asked_said(selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame]) -> list[str]:
     """Say what each model was asked, where models were asked different flows or in different numbers of templates."""
     asked: dict[tuple[int, int], list[str]] = {}
     for one in selected:
@@ -92,9 +92,15 @@ def asked_said(selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame]
         if one.model not in models:
             models.append(one.model)
     if len(asked) < 2:
-        return ""
-    parts = [f"{', '.join(models)}: {flows:,} flows in {n} templates" for (flows, n), models in asked.items()]
-    return f"Models rest on different flows and templates, so compare boxes of one model. {'; '.join(parts)}."
+        return []
+    most = max(asked, key=lambda key: len(asked[key]))
+    parts = [
+        f"{', '.join(models) if key != most else 'the others'} {key[0]:,} flows in {key[1]} templates"
+        for key, models in sorted(asked.items(), key=lambda item: item[0] == most)
+    ]
+    return [
+        f"Models were asked different flows and templates: {'; '.join(parts)}. Compare the boxes of one model."
+    ]
 
 
 def spreads(

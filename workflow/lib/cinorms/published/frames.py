@@ -306,7 +306,11 @@ def _rows_of(frame: pd.DataFrame, model: str, prompt_set: str | None) -> pd.Data
 
 def _what_to_choose(rows: pd.DataFrame) -> str:
     """Say which columns tell two rows of one vignette apart, and how to choose one value of each."""
-    named = [str(c) for c in rows if rows[c].nunique() < FEWEST_VALUES and rows[c].map(type).eq(str).all()]
+    named = [
+        str(c)
+        for c in rows
+        if rows[c].nunique() < FEWEST_VALUES and all(isinstance(value, str) for value in rows[c].unique())
+    ]
     apart = [c for c in named if rows[["Scenario", c]].drop_duplicates()["Scenario"].duplicated().any()]
     values = (
         "; ".join(f"{c}: {', '.join(sorted(map(str, rows[c].unique())))}" for c in apart)
