@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.intp]
 FEWEST = 2
 CONFIDENCE = 0.95
 # ASSUME: one template more in which the next level leads by this share of its answers. Without it a few templates
-# that agree would be certain of all others; with it the norms called stable come out the same in at least 95% of
+# that agree would be certain of all others; with it, in three orders, norms called stable come out the same in 95% of
 # fresh wordings in simulations (tests/unit/stats/test_wordings.py) and between halves of the published templates.
 DISSENT = 0.75
 
