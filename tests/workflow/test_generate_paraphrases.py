@@ -42,7 +42,7 @@ def test_planning_asks_nobody_and_a_run_asks_once(generating: Project) -> None:
     planned = generating.run("--configfile", "tiny.yaml", "--", "plan")
     assert "generate_paraphrases" not in planned
     plan = pd.read_csv(generating.folder / "results/tiny/plan.csv")
-    assert plan["variants"].tolist() == [5, 5]
+    assert (plan["templates"] * plan["orders"]).tolist() == [5, 5]
     assert not (generating.folder / FROZEN).exists()
 
     generating.run("--configfile", "tiny.yaml", "--", VARIANTS)

@@ -342,7 +342,7 @@ def simulated(rng, frame, templates, wording, gaps, planted):
 def test_intervals_of_effects_and_means_cover_the_planted_ones(templates, wording, gaps):
     rng, planted = np.random.default_rng(3), np.array([0.0, 0.4, -0.3])
     frame, of_effects, of_means = small((3, 5, 6)), [], []
-    for _ in range(600):
+    for _ in range(400):
         rows = simulated(rng, frame, templates, wording, gaps, planted)
         found = marginal_means.amce(rows, ["A", "B", "C"], {"A": "a1"}).iloc[:2]
         of_effects += list((found["conf_low"] <= planted[1:]) & (planted[1:] <= found["conf_high"]))

@@ -103,7 +103,7 @@ def test_with_flows_sampled_too_single_answers_count_once():
 @pytest.mark.parametrize("templates", [5, 11, 30])
 def test_coverage_of_a_mean_is_nominal(templates, template, way, fixed):
     """60 flows, three orders; the mean over flows and wordings like these, or over these flows, is known."""
-    rng, hits, runs = np.random.default_rng(7), 0, 2000
+    rng, hits, runs = np.random.default_rng(7), 0, 1000
     flow = rng.normal(0, 1, (60, 1, 1))
     for _ in range(runs):
         x = crossed(rng, 60, templates, flow=0.0 if fixed else 1.0, template=template) + (

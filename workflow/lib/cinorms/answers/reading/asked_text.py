@@ -11,6 +11,9 @@ from cinorms.answers.reading.normalise import after_thinking, normalise, own_tur
 from cinorms.answers.reading.words import Token, mark_unclear, tokens
 from cinorms.core.scales import Scale
 
+#: What a rule decides: a status, and a level where it is ok.
+Verdict = tuple[str, int | None]
+
 #: Words that introduce an answer and cannot change it.
 _INTRODUCTION = frozenset(
     [
@@ -93,6 +96,10 @@ _INTRODUCTION = frozenset(
         "an",
         "a",
         "yes",
+        "s",
+        "d",
+        "m",
+        "ll",
     ]
 )
 _NUMBER = re.compile(r"\d{1,3}|[a-h]|i{1,3}|iv|v")

@@ -158,7 +158,10 @@ _VERB = re.compile(
         r"|respond",
         r"lean(?:ing)?(?: towards?)?|describe|categori[sz]e|label|think|believe|vote|call|feel|settle (?:on|for)",
         r"land on|end(?:ed)? up (?:at|on|with)|come (?:down )?(?:on|to)|opt for|tick|mark|put|arrive at|favou?r",
-        r"going (?:with|for)|take|change my \w+ to|revise (?:this|it|that|my \w+) to|stick with|stay with|stand by"
+        r"going (?:with|for)|take|choosing|picking|changing (?:this|that|it) to|inclined (?:to|towards)|suppose"
+        r"|guess|file",
+        r"replace (?:it|that|this) with|amended my \w+ to|change my \w+ to|revise (?:this|it|that|my \w+) to"
+        r"|stick with|stay with|stand by"
         r"|assign|give|see|conclude|have no hesitation in \w+",
     )
     + r"\b[^.;\n]{0,90}$"
@@ -178,6 +181,12 @@ _WEAK = re.compile(
 _MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)(?: \w+)?[\W_]*$")
 
 
+#: "This deserves X", "it falls under X", "my assessment comes out as X".
+_EARNS = re.compile(
+    r"\b(?:deserves?|merits?|earns?|warrants?|falls? (?:\w+ )?(?:under|into|in)|lands? (?:in|at|on|under)"
+    r"|counts? as|ranks? as"
+    r"|amounts? to|qualif(?:y|ies) as|comes? out (?:as|at)|stops? at|has to be|hits)(?: an?| the)?[\W_]*$"
+)
 #: A sentence that begins so says where the model comes down: "Leaning neutral."
 _LEANING = re.compile(
     r"\b(?:and|but|so) now (?:choose|say|rate|go with|answer)\b[^.;\n]{0,30}$|\blead(?:s)? me to[\W_]*$|(?:^"
@@ -210,6 +219,10 @@ _CALLED_AFTER = re.compile(
         r"|verdict|vote|answer)\b",
         r"is (?:what|where|how) i(?:'d|'ll)?\b|i(?:'d| would| will|'ll)? (?:say|think|guess|suppose|believe|answer"
         r"|conclude|call it|go)\b",
+        r"(?:is|seems|feels|would be) (?:the|a|an) (?:right|correct|best|fair(?:est)?|only \w+|appropriate|most \w+"
+        r"|honest)\b",
+        r"(?:describes|captures|hits|suits|sums) (?:it|this|that|the)\b|would be (?:fair|right|apt|appropriate"
+        r"|fitting)\b",
         r"best (?:fits|describes|captures|matches|applies)\b|fits best\b|from me\b|gets my vote|for me\b"
         r"|in my (?:view|opinion|eyes|book|judge?ment)|to me\b|if you ask me",
     )
@@ -230,7 +243,7 @@ def cue_before(before: str, right_free: bool) -> str:
     before = _LETTERED.sub("", before)
     if _FINAL.search(before):
         return "final"
-    if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _OTHER_LANGUAGE)):
+    if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _EARNS, _OTHER_LANGUAGE)):
         return "strong"
     if _MAYBE.search(before):
         return "maybe"

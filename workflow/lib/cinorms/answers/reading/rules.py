@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
 
-from cinorms.answers.reading.asked_text import AskedText, introduces, numbers, plain
+from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
 from cinorms.answers.reading.context import has_denial_mark
 from cinorms.answers.reading.mentions import Mention, decorated
+from cinorms.answers.reading.off_scale import half_option, wrong_scale_word
 from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
 from cinorms.answers.reading.symbols import chosen_symbols, shown_option
-from cinorms.answers.reading.words import ADVERBS, FUNCTION_WORDS, Token, heads_and_tails, vocabulary
-from cinorms.core.scales import LEVELS, SCALES
-
-Verdict = tuple[str, int | None]
+from cinorms.core.scales import LEVELS
 
 
 def _level(option: int | None) -> Verdict:
@@ -234,21 +231,33 @@ def _rivals(other: Mention, answer: Mention) -> bool:
 # --- texts that decline or ask ----------------------------------------------------------------------------
 
 
+def _answers_last(asked: AskedText) -> bool:
+    """Whether the text ends with an option that it says the flow is: what was said before is no refusal then."""
+    if not asked.candidates or asked.cut or len({m.option for m in asked.candidates}) > 1:
+        return False
+    last = asked.candidates[-1]
+    return (
+        bool(last.cue in ("strong", "final", "weak"))
+        and len(re.findall(r"[.!?]\s+\w", asked.body[last.end :])) == 0
+    )
+
+
 def declines(asked: AskedText) -> Verdict | None:
     """Call it a refusal where one is stated: no opinions, cannot help, declines."""
-    return ("refusal", None) if says_no(asked.body) else None
+    return ("refusal", None) if says_no(asked.body) and not _answers_last(asked) else None
 
 
 def asks_for_context(asked: AskedText) -> Verdict | None:
     """Call it a need of context where it depends, information is missing, or a question comes back."""
     asks = wants_context(asked.body) or (not asked.mentions and asks_back(asked.body))
-    return ("needs_context", None) if asks else None
+    return ("needs_context", None) if asks and not _answers_last(asked) else None
 
 
 def disclaims(asked: AskedText) -> Verdict | None:
     """Call it a refusal where a machine speaks, is sorry, or cannot, and no other reason is given."""
     said = any(m.cue or m.standing for m in asked.candidates)
-    return ("refusal", None) if speaks_as_machine(asked.body, sorry=not said) else None
+    machine = speaks_as_machine(asked.body, sorry=not said) and not _answers_last(asked)
+    return ("refusal", None) if machine else None
 
 
 # --- unclear ----------------------------------------------------------------------------------------------
@@ -265,7 +274,7 @@ def whole_scale(asked: AskedText) -> Verdict | None:
     return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
 
 
-_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])[)\].:,]{1,2}[\s\"'*_]*$")
+_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*=)[\s\"'*_]*$")
 _CHOSEN_SYMBOL = re.compile(
     r"\b(?:answer|option|choice|rating|choose|picked?|select)\W{1,4}([a-e]|[1-5])(?![\w'])"
 )
@@ -344,36 +353,6 @@ def cut_option(asked: AskedText) -> Verdict | None:
 
 
 # --- no answer --------------------------------------------------------------------------------------------
-
-
-def wrong_scale_word(asked: AskedText) -> Verdict | None:
-    """Call it nonsense where a word is not on the scale ("strictly acceptable") or from another scale."""
-    _, tails = heads_and_tails(asked.scale)
-    for before, word in pairwise(asked.words):
-        adverb = before.text.endswith("ly") or before.text in ADVERBS
-        short = len(asked.words) <= 3 and before.text not in FUNCTION_WORDS
-        if word.text in tails and before.scale_word is None and (adverb or short):
-            return "nonsense", None
-    others = (o for s in SCALES.values() for o in s.options if o not in asked.scale.options)
-    text = plain(asked.body)
-    return ("nonsense", None) if any(o in text for o in others) else None
-
-
-def half_option(asked: AskedText) -> Verdict | None:
-    """Call it ambiguous where strength or direction is missing: "acceptable", "somewhat"."""
-    _, tails = heads_and_tails(asked.scale)
-    if any(w.text in tails and not _asked(asked.body, w) for w in asked.words):
-        return "ambiguous", None
-    alone = len(asked.words) == 1 and asked.words[0].text in vocabulary(asked.scale)
-    return ("ambiguous", None) if alone and not asked.cut else None
-
-
-_QUESTION = re.compile(r"\b(?:how|extent|degree|level|what|whether)\b[^.!?\n]*$")
-
-
-def _asked(body: str, word: Token) -> bool:
-    """Whether the word belongs to the question: "how acceptable", "to what extent is this acceptable"."""
-    return _QUESTION.search(body[max(0, word.start - 160) : word.start]) is not None
 
 
 def cut_off(asked: AskedText) -> Verdict | None:

@@ -27,7 +27,7 @@ _PEOPLE = _any(
 _BODIES = _any(
     r"manufacturers?|makers?|vendors?|sellers?|compan(?:y|ies)|insurers?|insurance compan(?:y|ies)|advertisers?",
     r"marketers?|retailers?|employers?|landlords?|police|authorit(?:y|ies)|governments?|providers?|firms?",
-    r"corporations?|business(?:es)?|industry|organi[sz]ations?|google|amazon|apple|facebook|meta|microsoft|banks?",
+    r"boards?|commissions?|agenc(?:y|ies)|institutions?|audits?|spokes\w+|groups?|judges?|corporations?|business(?:es)?|industry|organi[sz]ations?|google|amazon|apple|facebook|meta|microsoft|banks?",
 )
 _TEXTS = _any(
     r"laws?|gdpr|hipaa|ccpa|regulations?|legislation|statutes?|courts?|polic(?:y|ies)|terms(?: of (?:service|use))?",
@@ -68,7 +68,9 @@ _OF_OTHERS = re.compile(
         r"\b(?:often|commonly|widely|sometimes|frequently|traditionally) "
         r"(?:considered|seen|regarded|viewed|perceived|thought of|described|called|rated|labell?ed|deemed|said)\b",
         r"\bit (?:is|has been|was) (?:argued|said|claimed|suggested)\b",
-        rf"\b{_OTHERS} as\b",
+        rf"\b{_OTHERS} as\b|\bwe (?:consider|believe|find|regard|see|call)\b",
+        r"(?<!\bi )\b(?!(?:i|it|this|that|which|answer|rating)\b)\w+ (?:may|might|could|would)(?: \w+)? "
+        r"(?:consider|call|regard|view|say|argue|claim|describe|judge|treat|write)\b",
         rf"\bfrom (?:the |an? )?(?:\w+ )?{_any(_PEOPLE, _BODIES)}(?:'s|s')?\W*$",
         rf"\b{_any(_PEOPLE, _BODIES)} (?:should|must|has to|have to|needs? to) (?:be|remain|stay)\b",
         r"\b(?:used|ought|supposed) to be(?: (?:considered|seen|called))?\b",
@@ -117,7 +119,7 @@ _COUNTERFACTUAL = re.compile(
         r"|in (?:an)?other (?:cases?|situations?))[^;\n]*(?:\b(?:would|might|could|may)|'d)\b[^;\n]*$",
         r"(?:if|had|were)\b[^;\n]*\b(?:were|had|wasn't|weren't|not|never)\b[^;\n]*:\W*$",
         r"\b(?:would|might|could|may|must|should)(?:n't| not)? have (?:\w+ )?been\b[^;,\n]*$",
-        r"\bwould've been\b[^;,\n]*$",
+        r"\bwould've been\b[^;,\n]*$|(?:\bwould|'d) have (?:said|chosen|rated|called|gone|picked|answered)\b[^;\n]*$",
     )
 )
 _OTHER_CASE_BEFORE = re.compile(
@@ -145,12 +147,13 @@ _DEFINES = re.compile(
 _DEFINED = re.compile(r"\b(?:by|the (?:term|word|option|label|phrase|level|category))\W*$")
 _ELSEWHERE = re.compile(
     _any(
-        r"\bdifferent (?:situation|case|question|flow|matter|scenario|story|condition)",
+        r"\bdifferent (?:kind|type|sort|situation|case|question|flow|matter|scenario|story|condition)",
         r"\b(?:this|that|which|it)(?:'s| is)(?: not|n't) (?:the|this|our|your|what)\b(?! (?:best|right|ideal|most"
         r"|only|same))",
         r"\b(?:does not|doesn't|do not|don't) apply\b",
         r"\bnot (?:the|this|our|your) (?:case|situation|question|flow|scenario)\b",
         r"\b(?:this|that|which|here)(?:'s| is) no\b(?! (?:problem|doubt|wonder|issue|question))",
+        r"\b(?:that|this|which) concerns\b|\b(?:situation|case|question) is (?:a )?different\b",
         r"\bbut you (?:asked|mention|describe|want)",
     )
 )
@@ -198,6 +201,11 @@ _TAKEN_BACK = re.compile(
         r"(?:(?:provide|give|offer|determine)(?: you)?(?: an?| any| the| my)? (?:\w+ )?(?:rating|answer|verdict)s?"
         r"|(?:rate|determine|judge|assess) (?:an?|the|this|that|it)|say anything)\b|\bneither will i\b",
         r"\b(?:disregard|ignore|forget|delete) (?:the|my) (?:\w+ )?(?:answer|rating|line|reply)\b",
+        r"\bi (?:do not|don't|dont|really don't) know(?: (?:what|which|how|then)\b|\W*(?:[.!?\n]|$))",
+        r"\b(?:removing|withdrawing|retracting|deleting|taking back) (?:my|that|this)\b|(?:^|[.!?\n])\s*no answer\b",
+        r"\bhmm,?(?: but)? no\b|\bthat can(?:no|')t be (?:it|right)\b|\b(?:don't|do not) count\b",
+        r"\b(?:cannot|can't|unable to) (?:fulfil|fulfill|comply with|complete|answer) (?:this|the|your|that)\b",
+        r"\bnot (?:an |my |the )?(?:answer|rating|verdict)(?: \w+)? (?:from|of) (?:me|mine)\b",
         r"\b(?:leave|leaving) (?:the question|it|this|that) (?:open|undecided)\b",
         r"\bwhether (?:they|that|this|he|she|it) (?:is|are|was|were) (?:right|correct|true)\b",
         r"\b(?:no single|not a single|no clear|no one) (?:answer|rating|option|verdict)\b",
