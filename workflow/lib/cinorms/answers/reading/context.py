@@ -77,7 +77,8 @@ _RULED_AFTER = re.compile(
     rf"[\s\"'*_)\]]{{0,4}}(?:{_VERBS}{{1,4}}"
     + _any(
         r"not|never|wrong|incorrect|false|untrue|too (?:strong|weak|much|harsh|mild)|going too far"
-        r"|exaggerat\w+|out of",
+        r"|exaggerat\w+|out of|overdoing|overlook|undersell|understate|overstate|an overreaction|naive|excessive"
+        r"|overkill",
         r"excluded|ruled out|inappropriate|unlikely|inaccurate|unsuitable",
     )
     + r"\b|cannot\b|\w+n't\b)"
@@ -151,7 +152,7 @@ _FINAL = re.compile(
 )
 _VERB = re.compile(
     r"\bi,?(?: (?:however|personally|therefore|myself|for one|still|do|then|thus|accordingly|honestly),?)*"
-    r"(?:'d|'ll|'m| am| would| will| have to| must| can only|'m inclined to"
+    r"(?:'d|'ll|'m|'ve| have| am| now| would| will| have to| must| can only|'m inclined to"
     r"| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
     + _any(
         r"rate|choose|select|pick|say|consider|classify|deem|find|judge|assess|evaluate|go with|go for|answer"
@@ -160,6 +161,7 @@ _VERB = re.compile(
         r"land on|end(?:ed)? up (?:at|on|with)|come (?:down )?(?:on|to)|opt for|tick|mark|put|arrive at|favou?r",
         r"going (?:with|for)|take|choosing|picking|changing (?:this|that|it) to|inclined (?:to|towards)|suppose"
         r"|guess|file",
+        r"settled (?:on|for)|changed my \w+ to|landed on|chose|picked|decided (?:on|for)|concluded",
         r"replace (?:it|that|this) with|amended my \w+ to|change my \w+ to|revise (?:this|it|that|my \w+) to"
         r"|stick with|stay with|stand by"
         r"|assign|give|see|conclude|have no hesitation in \w+",

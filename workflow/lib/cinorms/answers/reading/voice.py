@@ -94,7 +94,8 @@ _OTHERS_AFTER = re.compile(
 _NEGATED_CONDITION = (
     r"(?:if|where|when|whenever|in case|assuming|provided)\b(?! not\b| i had to\b| you (?:ask|want"
     r"|insist)\b)[^.;!?\n]{0,90}?"
-    r"(?:\b(?:had|hadn't|were|weren't|didn't|wasn't|isn't|aren't|hasn't|haven't|never|instead|no longer|no|without"
+    r"(?:\b(?:had|hadn't|(?:was|is) only|were|weren't|didn't|wasn't|isn't|aren't|hasn't|haven't|never|instead"
+    r"|no longer|no|without"
     r"|refused"
     r"|otherwise|lacked|withdrew|withdrawn)\b|\bnot\b(?! (?:being )?(?:stored|kept|retained|saved)))"
 )
@@ -129,6 +130,9 @@ _OTHER_CASE_BEFORE = re.compile(
         r"|conditions?)\b"
         r"[^;\n]*$",
         r"\b(?:would|could|might) (?:then )?(?:make|turn|render) (?:it|this|that)\b[^;,\n]*$",
+        r"\bwould (?:then )?(?:fall|drop|change|rise|move|shift|go) (?:\w+ ){0,5}to\b[^;\n]*$"
+        r"|'d drop (?:\w+ ){0,5}to\b[^;\n]*$",
+        r"\bin (?:a|any) (?:scenario|case|world|situation) (?:where|in which)\b[^;\n]*$",
         r"\b(?:sample|dummy|placeholder|template|mock|model) (?:answer|reply|response|output|rating)s?\b[^;\n]*$",
     )
 )
@@ -154,6 +158,8 @@ _ELSEWHERE = re.compile(
         r"\bnot (?:the|this|our|your) (?:case|situation|question|flow|scenario)\b",
         r"\b(?:this|that|which|here)(?:'s| is) no\b(?! (?:problem|doubt|wonder|issue|question))",
         r"\b(?:that|this|which) concerns\b|\b(?:situation|case|question) is (?:a )?different\b",
+        r"\bhere,? (?:though|however)\b|\bunder the condition (?:as )?(?:given|stated|described)\b|\bas (?:given"
+        r"|described|stated),",
         r"\bbut you (?:asked|mention|describe|want)",
     )
 )
@@ -161,12 +167,14 @@ _ELSEWHERE = re.compile(
 # --- taken back -------------------------------------------------------------------------------------------
 
 _FIRST_SIGHT = re.compile(
-    r"\b(?:started (?:out|off) (?:with|at)|at first (?:glance|sight|look)?|on (?:the surface|its face|paper)"
+    r"\b(?:started (?:out|off) (?:with|at)|i (?:originally |first )?(?:said|wrote|was going to|was about to"
+    r"|moved up)|at first (?:glance|sight|look)?|on (?:the surface|its face|paper)"
     r"|initially|superficially"
     r"|first (?:instinct|impression|thought|reaction|reading|guess)|in theory|might have said|was tempted)\b"
 )
 _BUT = re.compile(
-    r"\b(?:but|yet|second thoughts?|reflection|again|change|revise|however|though|although|until"
+    r"\b(?:but|yet|second thoughts?|reflection|again|change|changed|changing|amended|now|finally|revise|however"
+    r"|though|although|until"
     r"|in practice|on closer|then|only)\b"
 )
 _SURELY = (
