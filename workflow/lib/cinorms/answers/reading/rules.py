@@ -276,12 +276,16 @@ def whole_scale(asked: AskedText) -> Verdict | None:
 
 _ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*=)[\s\"'*_]*$")
 _CHOSEN_SYMBOL = re.compile(
-    r"\b(?:answer|option|choice|rating|choose|picked?|select)\W{1,4}([a-e]|[1-5])(?![\w'])"
+    r"\b(?:answer|option|choice|rating|choose|picked?|select)(?: is)?\W{1,4}([a-e]"
+    r"|[1-5])(?![\w'])(?!\W{1,3}(?:somewhat|strongly|neutral))"
 )
 
 
-def symbols_disagree(asked: AskedText) -> Verdict | None:
-    """Call it ambiguous where a letter or number stands before two options, or is chosen against the words."""
+def own_symbols(asked: AskedText) -> Verdict | None:
+    """Read letters and numbers that the text itself gives the options: "(1) .. (5) .. My answer: (4)".
+
+    Ambiguous where one stands before two options, or is chosen against the words.
+    """
     if len(asked.mentions) < 2:
         return None
     options: dict[str, set[int | None]] = {}
@@ -289,10 +293,17 @@ def symbols_disagree(asked: AskedText) -> Verdict | None:
         found = _ITS_SYMBOL.search(asked.body[max(0, mention.start - 8) : mention.start])
         if found:
             options.setdefault(found.group(1), set()).add(mention.option)
+    if any(len(of) > 1 for of in options.values()):
+        return "ambiguous", None
+    chosen = {option for symbol in _CHOSEN_SYMBOL.findall(asked.body) for option in options.get(symbol, ())}
     stated = {m.option for m in asked.candidates}
-    chosen = [options[symbol] for symbol in _CHOSEN_SYMBOL.findall(asked.body) if symbol in options]
-    disagree = stated and any(not of & stated for of in chosen)
-    return ("ambiguous", None) if disagree or any(len(of) > 1 for of in options.values()) else None
+    if stated and chosen and not chosen & stated:
+        return "ambiguous", None
+    # Reasons that follow could contradict the letter, so nothing may.
+    last = list(_CHOSEN_SYMBOL.finditer(asked.body))[-1:]
+    whole = len(options) == len(asked.scale.options) and all(m.listed for m in asked.mentions)
+    ends = bool(last) and not re.search(r"\w", asked.body[last[0].end() :])
+    return _level(next(iter(chosen))) if whole and ends and len(chosen) == 1 else None
 
 
 def several_options(asked: AskedText) -> Verdict | None:
@@ -369,7 +380,7 @@ RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
     *(engine_error, exact, unfinished_thinking, empty, no_words),
     *(begun_list, punctuation, symbol),
     *(label, misspelt, repeated),
-    *(symbols_disagree, ticked, final_answer, leading_answer, stated_answer),
+    *(own_symbols, ticked, final_answer, leading_answer, stated_answer),
     *(declines, asks_for_context, disclaims),
     *(begun_option, whole_scale, several_options, negated, unclear_spelling, truncated_prefix, verbose),
     *(unstated, cut_option, wrong_scale_word, half_option, cut_off, no_option),

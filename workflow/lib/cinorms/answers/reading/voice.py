@@ -214,6 +214,8 @@ _TAKEN_BACK = re.compile(
         r"\bhmm,?(?: but)? no\b|\bthat can(?:no|')t be (?:it|right)\b|\b(?:don't|do not) count\b",
         r"\b(?:cannot|can't|unable to) (?:fulfil|fulfill|comply with|complete|answer) (?:this|the|your|that)\b",
         r"\bnot (?:an |my |the )?(?:answer|rating|verdict)(?: \w+)? (?:from|of) (?:me|mine)\b",
+        r"\b(?:i|i'll|i will) (?:refrain|abstain)\b|\bi(?:'ll)? leave (?:that|it|this|the \w+) to\b",
+        r"\bwhich (?:of (?:these|those|the)|row|case|one)\b[^.?!\n]*\b(?:not clear|unclear|unknown)\b",
         r"\b(?:leave|leaving) (?:the question|it|this|that) (?:open|undecided)\b",
         r"\bwhether (?:they|that|this|he|she|it) (?:is|are|was|were) (?:right|correct|true)\b",
         r"\b(?:no single|not a single|no clear|no one) (?:answer|rating|option|verdict)\b",
@@ -251,7 +253,15 @@ def where_said(sentence: str, rest: str, following: str) -> str:
     return "back" if _taken_back(sentence, rest, following) else ""
 
 
+#: Quoted speech of a first person: not the model's.
+_QUOTED = re.compile(
+    r"[\"]\s*(?:(?:well|oh|yes|no|honestly|for me|to me|personally),? )?(?:i|i'd|i'm|my|for me|to me)\b[^\"]*$"
+)
+
+
 def _of_others(sentence: str, rest: str) -> bool:
+    if _QUOTED.search(sentence) and '"' in rest:
+        return True
     clause = _CLAUSE.split(sentence)[-1]
     for pattern in (_SAID_BY_OTHERS, _OF_OTHERS):
         found = pattern.search(clause)
@@ -262,7 +272,8 @@ def _of_others(sentence: str, rest: str) -> bool:
 
 #: "I'm programmed to be neutral": said of the model.
 _OF_THE_MODEL = re.compile(
-    r"\b(?:(?:programmed|designed|trained|built|made|supposed|meant|instructed|required|obliged|expected"
+    r"\b(?:technology|itself|science|tools?)(?: itself)? (?:is|are)\W*$|\b(?:(?:programmed|designed|trained|built"
+    r"|made|supposed|meant|instructed|required|obliged|expected"
     r"|try(?:ing)?|aim|strive)(?: to)? (?:be|remain|stay|act|sound|appear)|stay(?:ing)?|remain(?:ing)?|keep)"
     r"(?: (?:as|\w+ly|completely|an?))*\W*$"
 )
