@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -149,12 +149,8 @@ def _mean_row(cells: _Cells, factor: int, level: int, fixed_flows: bool, confide
     weight = np.where(np.isnan(table), 0.0, divide(1.0, size)[:, None] / n)[there]
     templates = Units(np.nansum((table - of_context[:, None])[there] * weight, axis=0), weight.sum(axis=0))
     contexts = Units((of_context[there] - mean) / n, weight.sum(axis=1))
-    cells_influence = (table - mean)[there] * weight
-    return (
-        row
-        | {"mean": mean}
-        | _interval(mean, templates, contexts, cells_influence, row, fixed_flows, confidence, status, reason)
-    )
+    found = _Estimate(mean, templates, contexts, (table - mean)[there] * weight)
+    return row | {"mean": mean} | _interval(found, row, fixed_flows, confidence, status, reason)
 
 
 def _effect_row(
@@ -175,14 +171,8 @@ def _effect_row(
     weight = np.where(np.isnan(used), 0.0, 1.0 / (n * n_templates))
     templates = Units((of_template - effect) / n_templates, weight.sum(axis=0))
     contexts = Units(np.nansum((used - of_template) * weight, axis=1), weight.sum(axis=1))
-    cells_influence = (used - effect) * weight
-    return (
-        row
-        | {"estimate": effect}
-        | _interval(
-            effect, templates, contexts, cells_influence, row, fixed_flows, confidence, status, reason
-        )
-    )
+    found = _Estimate(effect, templates, contexts, (used - effect) * weight)
+    return row | {"estimate": effect} | _interval(found, row, fixed_flows, confidence, status, reason)
 
 
 def _cells(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequence[str]]) -> _Cells:
@@ -264,11 +254,17 @@ def _counts(table: Floats) -> dict[str, int]:
     return dict(zip(_COUNTS, (contexts, *missing), strict=True))
 
 
+class _Estimate(NamedTuple):
+    """A mean or an effect, and what templates, contexts and each context in each template bring to it."""
+
+    value: float
+    templates: Units
+    contexts: Units
+    cells: Floats
+
+
 def _interval(
-    estimate: float,
-    templates: Units,
-    contexts: Units,
-    influence: Floats,
+    found: _Estimate,
     counts: Mapping[str, int],
     fixed_flows: bool,
     confidence: float,
@@ -283,8 +279,8 @@ def _interval(
         few.append("one combination of the other factors says nothing about others")
     if few:
         return _no_interval("no_interval", "; ".join([*([reason] if reason else []), *few]))
-    variance, freedom = spread(templates, None if fixed_flows else contexts, influence)
-    numbers = interval(estimate, variance, freedom, confidence)
+    variance, freedom = spread(found.templates, None if fixed_flows else found.contexts, found.cells)
+    numbers = interval(found.value, variance, freedom, confidence)
     return dict(zip(_INTERVAL, (*numbers, status, reason), strict=True))
 
 
