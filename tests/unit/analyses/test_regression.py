@@ -95,6 +95,7 @@ def test_each_model_has_its_own_intercept_for_a_template() -> None:
     table = run("response_regression", errors="crossed_intercepts", factors=["recipient", "model"])
     assert set(table["fit_status"]) == {"ok"}
     assert table["n_templates"].iloc[0] == 3 * 4
+    assert not table["fit_reason"].str.contains("wording").any()  # a name of the code's
     rows = table[table["term"] == "model"]
     # Four templates: Student's t with three degrees of freedom.
     half = stats.t.ppf(0.975, 3) * rows["std_err"]

@@ -1,9 +1,11 @@
 """Tables of responses that tests of this folder read."""
 
+import csv
+
 import numpy as np
 import pandas as pd
 
-from cinorms.core.scales import SCALES
+from cinorms.core.scales import LEVELS, SCALES
 
 ACCEPT = SCALES["acceptability"]
 TEXTS = ["somewhat acceptable", "Neutral.", "s", "", "not neutral", "somwhat acceptable", "I can't help."]
@@ -23,3 +25,14 @@ def responses(texts, finish="stop", order="01234", p_options=None, categories=No
             "p_options": p_options if p_options is not None else [None] * n,
         }
     )
+
+
+def said(reading):
+    """Return a reading as the option that it found, or as its status."""
+    return reading.status if reading.level is None else ACCEPT.options[LEVELS.index(reading.level)]
+
+
+def coded(path, read):
+    """Return the rows of a table of texts, each with what ``read`` makes of it."""
+    with path.open(newline="", encoding="utf-8") as handle:
+        return [{**row, "read": said(read(row))} for row in csv.DictReader(handle)]

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import pytest
 
-from cinorms.answers.reading.reader import fixed_wording, read_text
-from cinorms.core.scales import LEVELS, SCALES
+from cinorms.answers.reading.reader import Reading, fixed_wording, read_text
 
-ACCEPT = SCALES["acceptability"]
+from .tables_of_texts import ACCEPT, coded, said
+
 TABLE = Path(__file__).resolve().parents[2] / "data" / "real_replies.csv"
 
 
 def rows() -> list[dict[str, str]]:
     """Return every coded reply with what the reader makes of it, as an option or a status."""
-    with TABLE.open(newline="", encoding="utf-8") as handle:
-        found = list(csv.DictReader(handle))
-    for row in found:
+
+    def read(row: dict[str, str]) -> Reading:
         wording, order = fixed_wording(row["template"]), row["order"].zfill(5)
-        reading = read_text(row["text"], ACCEPT, row["finish_reason"], "words", wording, order)
-        level = reading.level
-        row["read"] = reading.status if level is None else ACCEPT.options[LEVELS.index(level)]
-    return found
+        return read_text(row["text"], ACCEPT, row["finish_reason"], "words", wording, order)
+
+    return coded(TABLE, read)
 
 
 def test_a_level_is_read_where_one_was_given_and_nearly_nowhere_else() -> None:
@@ -67,5 +64,4 @@ def test_two_coders_agree() -> None:
     ],
 )
 def test_families_that_a_real_model_showed(text: str, finish: str, read: str) -> None:
-    found = read_text(text, ACCEPT, finish, "words", frozenset(), "01234")
-    assert (found.status if found.level is None else ACCEPT.options[LEVELS.index(found.level)]) == read
+    assert said(read_text(text, ACCEPT, finish, "words", frozenset(), "01234")) == read

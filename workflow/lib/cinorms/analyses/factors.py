@@ -10,7 +10,7 @@ import pandas as pd
 
 from cinorms.core.errors import DataError
 from cinorms.entries.entry import Entry
-from cinorms.stats.wordings import template_numbers
+from cinorms.stats.wordings import look_up, template_numbers
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, text
 
 
@@ -53,13 +53,7 @@ def position_of_highest(order: pd.Series[Any]) -> pd.Categorical[Any]:
 def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.Categorical[Any]:
     """Return the template number of each answer, in the order of the numbers."""
     variant = pd.Categorical(answers["variant"].astype("category"))
-    numbers = template_numbers(prompts).reindex(variant.categories)
-    if numbers.isna().any():
-        raise DataError(
-            f"variant {numbers.index[numbers.isna()][0]} is not in the arm's prompts; make both again"
-        )
-    order = sorted(set(numbers))
-    codes = np.searchsorted(order, numbers.to_numpy())
+    order, codes = np.unique(look_up(variant.categories, template_numbers(prompts)), return_inverse=True)
     return pd.Categorical.from_codes(codes[variant.codes], categories=pd.Index([str(int(n)) for n in order]))
 
 

@@ -245,7 +245,8 @@ def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFram
         "mcfadden_r2": getattr(fit, "mcfadden_r2", None),
         **{f"sd_{_CALLED[name]}": sd for name, sd in getattr(fit, "sd", {}).items()},
         "fit_status": fit.status,
-        "fit_reason": fit.reason,
+        # The only group that the package can name there is an intercept without spread.
+        "fit_reason": fit.reason.replace("own_wording", _CALLED["own_wording"]),
     }
     return named(_typed(table.assign(**facts)), who)
 

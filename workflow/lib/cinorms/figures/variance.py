@@ -11,7 +11,6 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.shared import chosen_each
-from cinorms.core.errors import DataError
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows
@@ -19,7 +18,7 @@ from cinorms.figures import boxes
 from cinorms.figures.options import FigureOptions
 from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_said
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats.wordings import template_numbers
+from cinorms.stats.wordings import look_up, template_numbers
 from cinorms.vignettes.factors import text
 
 #: Over what the answers vary, and the column of the prompts table that is held fixed.
@@ -129,14 +128,8 @@ def variances(answers: pd.DataFrame, prompts: pd.DataFrame, over: str) -> npt.ND
     fixed = FIXED[over]
     if fixed is None:
         return _row_variances(levels.to_numpy())
-    numbers = prompts.set_index("variant")[fixed].reindex(levels.columns)
-    if numbers.isna().any():
-        raise DataError(
-            f"variant {numbers.index[numbers.isna()][0]} is not in the arm's prompts; make both again"
-        )
-    parts = [
-        _row_variances(levels.loc[:, (numbers == one).to_numpy()].to_numpy()) for one in sorted(set(numbers))
-    ]
+    numbers = look_up(levels.columns, prompts.set_index("variant")[fixed])
+    parts = [_row_variances(levels.loc[:, numbers == one].to_numpy()) for one in np.unique(numbers)]
     return np.concatenate(parts) if parts else np.array([])
 
 

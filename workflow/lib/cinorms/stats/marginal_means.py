@@ -44,14 +44,14 @@ class _Cells:
     codes: Ints  # cells x factors
     means: Floats  # cells x templates, NaN where there is no valid answer
 
-    def grid(self, factor: int) -> Ints:
-        """Return the cell at each level (row) and context (column) of a factor, -1 where there is none."""
+    def tables(self, factor: int) -> Floats:
+        """Return levels of a factor x contexts x templates: the means, NaN where there is no valid answer."""
         others = np.delete(self.codes, factor, axis=1)
         context = np.unique(others, axis=0, return_inverse=True)[1].reshape(-1)
-        n_levels = len(list(self.levels.values())[factor])
-        grid = np.full((n_levels, context.max(initial=-1) + 1), -1, dtype=np.intp)
-        grid[self.codes[:, factor], context] = np.arange(len(self.codes))
-        return grid
+        shape = (len(list(self.levels.values())[factor]), context.max(initial=-1) + 1, self.means.shape[1])
+        found = np.full(shape, np.nan)
+        found[self.codes[:, factor], context] = self.means
+        return found
 
 
 def marginal_means(
@@ -89,8 +89,9 @@ def marginal_means(
     """
     cells = _cells(values, factors, linked)
     rows = [
-        {"factor": factor, "level": level} | _mean_row(cells, i, j, fixed_flows, confidence)
+        {"factor": factor, "level": level} | _mean_row(tables, j, fixed_flows, confidence)
         for i, (factor, names) in enumerate(cells.levels.items())
+        for tables in [cells.tables(i)]
         for j, level in enumerate(names)
     ]
     return pd.DataFrame(rows, columns=["factor", "level", *_COUNTS, "mean", *_INTERVAL])
@@ -124,16 +125,16 @@ def amce(
     bases = [_baseline(factor, names, baselines) for factor, names in cells.levels.items()]
     rows = [
         {"factor": factor, "level": level, "baseline": names[base]}
-        | _effect_row(cells, i, j, base, fixed_flows, confidence)
+        | _effect_row(tables, j, base, fixed_flows, confidence)
         for i, ((factor, names), base) in enumerate(zip(cells.levels.items(), bases, strict=True))
+        for tables in [cells.tables(i)]
         for j, level in enumerate(names)
         if j != base or len(names) == 1
     ]
     return pd.DataFrame(rows, columns=["factor", "level", "baseline", *_COUNTS, "estimate", *_INTERVAL])
 
 
-def _mean_row(cells: _Cells, factor: int, level: int, fixed_flows: bool, confidence: float) -> dict[str, Any]:
-    tables = _tables(cells.means, cells.grid(factor))
+def _mean_row(tables: Floats, level: int, fixed_flows: bool, confidence: float) -> dict[str, Any]:
     table = tables[level]
     present = np.asarray(~np.isnan(tables).all(axis=2))
     shared = bool((present[level] & np.delete(present, level, axis=0)).any())
@@ -154,9 +155,8 @@ def _mean_row(cells: _Cells, factor: int, level: int, fixed_flows: bool, confide
 
 
 def _effect_row(
-    cells: _Cells, factor: int, level: int, base: int, fixed_flows: bool, confidence: float
+    tables: Floats, level: int, base: int, fixed_flows: bool, confidence: float
 ) -> dict[str, Any]:
-    tables = _tables(cells.means, cells.grid(factor))
     gaps = tables[level] - tables[base] if level != base else np.full_like(tables[level], np.nan)
     row = _counts(gaps)
     answered = ~np.isnan(tables[[level, base]])
@@ -237,13 +237,6 @@ def _baseline(factor: str, names: list[str], baselines: Mapping[str, str]) -> in
     if base not in names:
         raise ConfigError(f"baseline '{base}' is no level of factor '{factor}'; choose among {names}")
     return names.index(base)
-
-
-def _tables(means: Floats, grid: Ints) -> Floats:
-    """Return levels x contexts x templates: the mean of each cell's valid answers, NaN where there is none."""
-    found = means[grid]
-    found[grid < 0] = np.nan
-    return np.asarray(found)
 
 
 def _counts(table: Floats) -> dict[str, int]:

@@ -38,15 +38,20 @@ def template_numbers(prompts: pd.DataFrame) -> pd.Series[Any]:
     return pd.Series(prompts["template_no"].to_numpy(), index=prompts["variant"].astype(str))
 
 
-def template_codes(variants: pd.Index, templates: pd.Series[Any]) -> Ints:
-    """Return which template each variant belongs to, counted from 0.
+def look_up(variants: pd.Index, numbers: pd.Series[Any]) -> Ints:
+    """Return the number of each variant in ``numbers`` (index: variant): its template, or its order.
 
-    ``templates`` is the template of each variant (index: variant). Raises ``DataError`` for a variant without one.
+    Raises ``DataError`` for a variant without one.
     """
-    of = templates.reindex(variants)
+    of = numbers.reindex(variants)
     if of.isna().any():
         raise DataError(f"variant {of.index[of.isna()][0]} is not in the arm's prompts; make both again")
-    return np.unique(of.to_numpy(), return_inverse=True)[1].astype(np.intp)
+    return of.to_numpy(dtype=np.intp)
+
+
+def template_codes(variants: pd.Index, templates: pd.Series[Any]) -> Ints:
+    """Return which template each variant belongs to, counted from 0; ``templates`` as of `look_up`."""
+    return np.unique(look_up(variants, templates), return_inverse=True)[1].astype(np.intp)
 
 
 def level_counts(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import re
 
-from cinorms.answers.reading.words import WORD, vocabulary
+from cinorms.answers.reading.words import WORD, any_of, vocabulary
 from cinorms.core.scales import Scale
 
 #: How far around an option its context is read, in characters.
 WINDOW = 240
-
-
-def _any(*patterns: str) -> str:
-    """Return a pattern for any of ``patterns``."""
-    return "(?:" + "|".join(patterns) + ")"
 
 
 # --- ruled out --------------------------------------------------------------------------------------------
@@ -37,7 +32,7 @@ _NEW_STATEMENT = re.compile(
 )
 _NEGATION = re.compile(
     r"\b"
-    + _any(
+    + any_of(
         r"not|no(?!,| wait)|never|neither|nor|cannot|hardly|barely|scarcely|few|nobody|nothing|none|unlikely"
         r"|impossible",
         r"whether|doubt\w*|than|between|instead of|opposed to|versus|vs|compared (?:to|with)|unlike"
@@ -52,7 +47,7 @@ _NEGATION = re.compile(
     + r"\b|n't\b"
 )
 _NEGATION_NEAR = re.compile(
-    _any(
+    any_of(
         r"n't\b|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
         r"|close(?:r)? to|near|beyond"
         r"|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best|worst)|non|un|in"
@@ -75,7 +70,7 @@ _VERBS = (
 )
 _RULED_AFTER = re.compile(
     rf"[\s\"'*_)\]]{{0,4}}(?:{_VERBS}{{1,4}}"
-    + _any(
+    + any_of(
         r"not|never|wrong|incorrect|false|untrue|too (?:strong|weak|much|harsh|mild)|going too far"
         r"|exaggerat\w+|out of|overdoing|overlook|undersell|understate|overstate|an overreaction|naive|excessive"
         r"|overkill",
@@ -127,14 +122,14 @@ def is_ruled_out(before: str, after: str, scale: Scale) -> bool:
 
 # --- called the answer ------------------------------------------------------------------------------------
 
-_NOUN = _any(
+_NOUN = any_of(
     r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection"
     r"|output",
     r"result|boxed|acceptability|agreement|classification|opinion|stance|level|score|category",
 )
 _LINK = (
     r"(?:\s*(?:is|would be|will be|should be|:|=|as)|'s)(?:[\s:]+"
-    + _any(
+    + any_of(
         r"therefore|thus|then|as follows|best (?:described|rated|considered) as|considered|likely|probably",
         r"most likely|simply|that (?:it|this) is|as|to be",
     )
@@ -154,7 +149,7 @@ _VERB = re.compile(
     r"\bi,?(?: (?:however|personally|therefore|myself|for one|still|do|then|thus|accordingly|honestly),?)*"
     r"(?:'d|'ll|'m|'ve| have| am| now| would| will| have to| must| can only|'m inclined to"
     r"| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
-    + _any(
+    + any_of(
         r"rate|choose|select|pick|say|consider|classify|deem|find|judge|assess|evaluate|go with|go for|answer"
         r"|respond",
         r"lean(?:ing)?(?: towards?)?|describe|categori[sz]e|label|think|believe|vote|call|feel|settle (?:on|for)",
@@ -169,7 +164,7 @@ _VERB = re.compile(
     + r"\b[^.;\n]{0,90}$"
 )
 _WEAK = re.compile(
-    _any(
+    any_of(
         r"\b(?:is|are|am|be|being|as|seems?|appears?|considered|deemed|rated|judged|would|'s|'m|'re)",
         r"(?:'s|'m|'re)",
         r"\b(?:find|consider|call|deem|rate|regard|judge)s? (?:this|it|that|such|the \w+)(?: \w+)?(?: as"
@@ -196,7 +191,7 @@ _LEANING = re.compile(
 )
 #: An English option in a sentence of another language.
 _OTHER_LANGUAGE = re.compile(
-    _any(
+    any_of(
         r"\b(?:antwort|bewertung|urteil|meinung|wertung)(?: \w+)? (?:ist|lautet|ware|wäre)|\bich (?:wahle|wähle"
         r"|sage|finde|nehme)",
         r"\baus meiner sicht|\bm(?:a|on) (?:reponse|réponse|avis|choix)(?: \w+)? (?:est|serait)|\bje (?:choisis"
@@ -213,7 +208,7 @@ _OTHER_LANGUAGE = re.compile(
 #: What follows an option that is the answer: "X it is", "X is my pick", "a X from me", "X would be my answer".
 _CALLED_AFTER = re.compile(
     r"[\"'*_)\]]{0,4},? ?"
-    + _any(
+    + any_of(
         r"it is\b(?! (?:not|n't|a|an|the)\b)(?=\W|$)",
         rf"(?:is|would be|will be|remains|becomes|seems|as|for) (?:my|the) (?:own |final |clear |honest "
         rf"|overall )*{_NOUN}\b",

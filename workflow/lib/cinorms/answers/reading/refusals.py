@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 
+from cinorms.answers.reading.words import any_of
 
-def _any(*patterns: str) -> str:
-    """Return a pattern for any of ``patterns``."""
-    return "(?:" + "|".join(patterns) + ")"
-
-
-_CANNOT = _any(
+_CANNOT = any_of(
     r"can ?not|can't|cant|could not|couldn't|won't|will not|am not able to|'m not able to|(?:am "
     r"|'m )?unable to"
 )
-_NO_OPINION = _any(
+_NO_OPINION = any_of(
     r"personal (?:opinion|belief|view|preference|feeling|judg)",
     r"\b(?:no|without|(?:not|n't|cannot|can't) (?:have|hold|form)) (?:any )?(?:personal )?(?:opinions?"
     r"|beliefs|feelings)",
 )
 _DECLINES = re.compile(
-    _any(
+    any_of(
         _NO_OPINION,
         rf"\b{_CANNOT} (?:\w+ )?(?:assist|help|comply|fulfil\w*|engage|discuss|participate|support"
         rf"|endorse|create)\b",
@@ -40,9 +36,9 @@ _KNOWLEDGE = (
     r"(?:\w+ ){0,2}(?:context|informations?|details?|specifics|clarification|knowledge|data points?)\b"
 )
 _NEEDS_CONTEXT = re.compile(
-    _any(
+    any_of(
         r"\b"
-        + _any(
+        + any_of(
             r"without|need\w*|requires?|required|provide|more|further|additional|not enough|enough"
             r"|sufficient",
             r"insufficient|missing|lacks?|lacking|limited",
@@ -77,7 +73,7 @@ _ASKS_BACK = re.compile(
     re.DOTALL,
 )
 _MACHINE = re.compile(
-    _any(
+    any_of(
         r"\b(?:as|being|i'm|i am|im|just) (?:just |only )?an? (?:\w+ ){0,3}?"
         r"(?:ai\b|artificial intelligence|language model|llm|chatbot|machine|computer program)",
         rf"\bi(?:'m| am)? ?{_CANNOT} \w+",

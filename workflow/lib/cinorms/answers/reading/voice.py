@@ -8,28 +8,26 @@ from __future__ import annotations
 
 import re
 
-
-def _any(*patterns: str) -> str:
-    """Return a pattern for any of ``patterns``."""
-    return "(?:" + "|".join(patterns) + ")"
-
+from cinorms.answers.reading.words import any_of
 
 # --- what others think ------------------------------------------------------------------------------------
 
-_PEOPLE = _any(
+_PEOPLE = any_of(
     r"people|persons?|individuals?|users?|customers?|consumers?|owners?|patients?|parents?|children|employees?|workers?",
     r"citizens?|residents?|tenants?|\w+owners?|experts?|critics?|activists?|advocates?|campaigners?|regulators?|lawyers?",
-    r"s[ck]eptics?|purists?|optimists?|pessimists?|ethicists?|philosophers?|observers?|researchers?|scholars?|academics?|scientists?|politicians?|journalists?",
-    r"(?:grand)?(?:mother|father|ma|pa)s?|moms?|dads?|sisters?|brothers?|uncles?|aunts?|cousins?|wi(?:fe|ves)|husbands?|boss(?:es)?|teachers?|therapists?",
+    r"s[ck]eptics?|purists?|optimists?|pessimists?|ethicists?|philosophers?|observers?|researchers?|scholars?",
+    r"academics?|scientists?|politicians?|journalists?|(?:grand)?(?:mother|father|ma|pa)s?|moms?|dads?|sisters?|brothers?",
+    r"uncles?|aunts?|cousins?|wi(?:fe|ves)|husbands?|boss(?:es)?|teachers?|therapists?",
     r"reviewers?|colleagues?|friends?|neighbou?rs?|developers?|engineers?|doctors?|physicians?|respondents?",
     r"participants?|society|(?:the|general) public|communit(?:y|ies)|cultures?|countries|famil(?:y|ies)",
 )
-_BODIES = _any(
+_BODIES = any_of(
     r"manufacturers?|makers?|vendors?|sellers?|compan(?:y|ies)|insurers?|insurance compan(?:y|ies)|advertisers?",
     r"marketers?|retailers?|employers?|landlords?|police|authorit(?:y|ies)|governments?|providers?|firms?",
-    r"boards?|commissions?|agenc(?:y|ies)|institutions?|audits?|spokes\w+|groups?|judges?|corporations?|business(?:es)?|industry|organi[sz]ations?|google|amazon|apple|facebook|meta|microsoft|banks?",
+    r"boards?|commissions?|agenc(?:y|ies)|institutions?|audits?|spokes\w+|groups?|judges?|corporations?",
+    r"business(?:es)?|industry|organi[sz]ations?|google|amazon|apple|facebook|meta|microsoft|banks?",
 )
-_TEXTS = _any(
+_TEXTS = any_of(
     r"laws?|gdpr|hipaa|ccpa|regulations?|legislation|statutes?|courts?|polic(?:y|ies)|terms(?: of (?:service|use))?",
     r"guidelines?|standards?|surveys?|studies|study|polls?|research|literature|newspapers?|articles?|norms",
 )
@@ -38,8 +36,8 @@ _SOMEBODY = (
     r"|(?<!the )(?:some|many|most|several|few|plenty)(?= (?:would|might|may|could|will|can|do|of|also|even|still|\w+ly"
     r"|see|say|consider|view|call|find|think|believe|argue|regard|rate|feel|label|deem|judge|describe|hold|treat)\b)"
 )
-_OTHERS = _any(_PEOPLE, _BODIES, _TEXTS, _SOMEBODY, r"(?:one|you|we)(?= (?:could|might|may|would|can)\b)")
-_OPINE = _any(
+_OTHERS = any_of(_PEOPLE, _BODIES, _TEXTS, _SOMEBODY, r"(?:one|you|we)(?= (?:could|might|may|would|can)\b)")
+_OPINE = any_of(
     r"sa(?:y|ys|id)|calls?|called|consider(?:s|ed)?|rate[sd]?|regard(?:s|ed)?|sees?|saw|seen|view(?:s|ed)?|finds?",
     r"found|thinks?|thought|believe[sd]?|argue[sd]?|claim(?:s|ed)?|describe[sd]?|label(?:s|led|ed)?|deem(?:s|ed)?",
     r"judge[sd]?|holds?|held|treat(?:s|ed)?|classif(?:y|ies|ied)|insist(?:s|ed)?|suggest(?:s|ed)?|maintain(?:s|ed)?",
@@ -57,35 +55,35 @@ _CLAUSE = re.compile(
     r"[;\n]|[.!?](?=\s)|,\s*(?:so|but|yet|and|however|therefore|thus|hence|while|whereas|which)\b|\bbut\b|\btherefore\b"
     r"|\s-+\s|,\s*(?=(?:this|it|that|the (?:flow|scenario|practice|answer|option|rating))\b)"
 )
-_SAID_BY_OTHERS = re.compile(rf"\b{_OTHERS}\b(?P<between>[^;:\n]{{0,90}}?)\b{_OPINE}\b(?P<rest>[^;\n]*)$")
+_SAID_BY_OTHERS = re.compile(rf"\b{_OTHERS}\b[^;:\n]{{0,90}}?\b{_OPINE}\b[^;\n]*$")
 _OF_OTHERS = re.compile(
-    _any(
+    any_of(
         r"\baccording to (?!me\b|my\b|the (?:scale|options?|given|provided|rating))",
         rf"\b(?:from|in|through|with) (?!my\b)[^,;:\n]{{0,40}}\b{_OTHERS}(?:'s?|s'|\b)[^,;:\n]{{0,25}}"
         r"\b(?:perspectives?|point of view|standpoint|viewpoint|views?|eyes|opinions?|side|position|shoes)\b",
         rf"\b(?:for|to|in|among|under) (?:the )?(?:many|most|some|several|other|certain)(?: of (?:the|these|its))? "
-        rf"(?:\w+ )?{_any(_PEOPLE, _BODIES)}\b",
+        rf"(?:\w+ )?{any_of(_PEOPLE, _BODIES)}\b",
         r"\b(?:often|commonly|widely|sometimes|frequently|traditionally) "
         r"(?:considered|seen|regarded|viewed|perceived|thought of|described|called|rated|labell?ed|deemed|said)\b",
         r"\bit (?:is|has been|was) (?:argued|said|claimed|suggested)\b",
         rf"\b{_OTHERS} as\b|\bwe (?:consider|believe|find|regard|see|call)\b",
         r"(?<!\bi )\b(?!(?:i|it|this|that|which|answer|rating)\b)\w+ (?:may|might|could|would)(?: \w+)? "
         r"(?:consider|call|regard|view|say|argue|claim|describe|judge|treat|write)\b",
-        rf"\bfrom (?:the |an? )?(?:\w+ )?{_any(_PEOPLE, _BODIES)}(?:'s|s')?\W*$",
-        rf"\b{_any(_PEOPLE, _BODIES)} (?:should|must|has to|have to|needs? to) (?:be|remain|stay)\b",
+        rf"\bfrom (?:the |an? )?(?:\w+ )?{any_of(_PEOPLE, _BODIES)}(?:'s|s')?\W*$",
+        rf"\b{any_of(_PEOPLE, _BODIES)} (?:should|must|has to|have to|needs? to) (?:be|remain|stay)\b",
         r"\b(?:used|ought|supposed) to be(?: (?:considered|seen|called))?\b",
     )
     + r"[^;\n]*$"
 )
 _OTHERS_AFTER = re.compile(
     r"[\"'*_)\]\s,]{0,6}"
-    + _any(
+    + any_of(
         r"!?[\"']?\s?\b(?:wrote|said|says|writes|claims?|claimed|argued|argues|warned|shouted|replied|answered|cried|muttered"
         r"|responded|exclaimed|according to (?!me\b|my\b))",
         r"\b(?:by|for|to|among|with) (?:the )?(?:many|most|some|several|few|other|certain)\b",
-        rf"\b(?:by|among) (?:the |a |an )?{_any(_PEOPLE, _BODIES)}\b",
+        rf"\b(?:by|among) (?:the |a |an )?{any_of(_PEOPLE, _BODIES)}\b",
         r"\bin (?!my\b)[^.;,\n]{0,30}(?:eyes|view|opinion|point of view) of\b",
-        rf"\bin [^.;,\n]{{0,30}}{_any(_PEOPLE, _BODIES)}'s? (?:eyes|view|opinion)",
+        rf"\bin [^.;,\n]{{0,30}}{any_of(_PEOPLE, _BODIES)}'s? (?:eyes|view|opinion)",
     )
 )
 
@@ -105,13 +103,13 @@ _WITHOUT = (
     r"){0,3}(?:consent|permission|knowledge|notice|notification|authori[sz]ation|approval|agreement|safeguards?|warrant"
     r"|encryption|anonymi[sz]ation|anonymity|protections?|condition|it|asking|telling|informing|being)\b"
 )
-_NO_CASE = _any(
+_NO_CASE = any_of(
     _NEGATED_CONDITION, _WITHOUT, r"in the absence of", r"absent (?:the|any|such)", r"unless", r"otherwise"
 )
 _OTHER_CASE_AFTER = re.compile(rf"[^.;!?\n]{{0,60}}?\b{_NO_CASE}")
 #: A condition that does not hold, whoever then judges: "had nobody asked, I'd say .."
 _COUNTERFACTUAL = re.compile(
-    _any(
+    any_of(
         rf"\b{_NEGATED_CONDITION}[^;\n]*,[^;,\n]*(?:\b(?:would|might|could|may)|'d)\b[^;,\n]*$",
         r"(?:^|[.!?;\n]\s*)\W*(?:had|were) (?:the|it|they|he|she|there|this|that|consent|no|you|an?)\b[^;\n]*$",
         r"(?:^|[.!?;\n,]\s*)\W*(?:otherwise|unless|if not,|should (?:the|it|they|he|she|this|that|any"
@@ -124,7 +122,7 @@ _COUNTERFACTUAL = re.compile(
     )
 )
 _OTHER_CASE_BEFORE = re.compile(
-    _any(
+    any_of(
         r"\b(?:for example|for instance|e\.g\.?|by comparison|in contrast|by contrast|in comparison|compare)\b[^;\n]*$",
         r"\b(?:another|a different|other|similar) (?:flows?|cases?|situations?|scenarios?|questions?|examples?"
         r"|conditions?)\b"
@@ -150,7 +148,7 @@ _DEFINES = re.compile(
 )
 _DEFINED = re.compile(r"\b(?:by|the (?:term|word|option|label|phrase|level|category))\W*$")
 _ELSEWHERE = re.compile(
-    _any(
+    any_of(
         r"\bdifferent (?:kind|type|sort|situation|case|question|flow|matter|scenario|story|condition)",
         r"\b(?:this|that|which|it)(?:'s| is)(?: not|n't) (?:the|this|our|your|what)\b(?! (?:best|right|ideal|most"
         r"|only|same))",
@@ -182,7 +180,7 @@ _SURELY = (
     r"|quite) ){0,3}"
 )
 _TAKEN_BACK = re.compile(
-    _any(
+    any_of(
         rf"\b(?:but|yet|however|though|and|no)\b[,:]? (?:it|that|this|i|they)(?:'s|'re| is| was| are)? {_SURELY}"
         r"(?:not|isn't|wasn't|wrong|incorrect|untrue|false|mistaken|misleading|a mistake|an error)"
         r"(?: (?:so|correct|right|true|accurate|the case|it|at all|my (?:answer|view|position)"

@@ -70,6 +70,11 @@ ADVERBS = frozenset(
 _Piece = tuple[str, int, int]
 
 
+def any_of(*patterns: str) -> str:
+    """Return a pattern for any of ``patterns``."""
+    return "(?:" + "|".join(patterns) + ")"
+
+
 class Token(NamedTuple):
     """A word of the text; ``scale_word`` is the option word it stands for, UNCLEAR, or None."""
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from cinorms.core.errors import EngineError
 from cinorms.inference.engine import Keep
-from cinorms.inference.engines.openai.batch_api import BatchApi, State
+from cinorms.inference.engines.openai.batch_api import BatchApi, State, as_object
 from cinorms.inference.engines.openai.batch_notes import Batch, BatchNotes
 from cinorms.inference.engines.openai.endpoint import Endpoint, progress
 from cinorms.inference.engines.openai.failures import (
@@ -273,7 +273,7 @@ class BatchEngine:
 
     def _read(self, line: dict[str, Any], raw: bytes) -> dict[str, Any] | Failure:
         """Return the reply in ``line``, or what is wrong with it."""
-        response, error = (_object(line.get(name)) for name in ("response", "error"))
+        response, error = (as_object(line.get(name)) for name in ("response", "error"))
         status = response.get("status_code")
         if status == 200:
             return read_body(response.get("body"), raw, self.endpoint.secrets)
@@ -340,7 +340,3 @@ def _read_json(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

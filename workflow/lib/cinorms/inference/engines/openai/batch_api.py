@@ -183,7 +183,7 @@ class BatchApi:
 
 def _state(found: dict[str, Any]) -> State:
     """Return what the API says of a batch; raise an exception where it has no id or no status."""
-    counts, errors, marks = (_object(found.get(name)) for name in ("request_counts", "errors", "metadata"))
+    counts, errors, marks = (as_object(found.get(name)) for name in ("request_counts", "errors", "metadata"))
     numbers = [n for name in ("completed", "failed", "total") if isinstance(n := counts.get(name), int)]
     reasons = errors.get("data")
     files = (found.get("output_file_id"), found.get("error_file_id"))
@@ -200,7 +200,7 @@ def _state(found: dict[str, Any]) -> State:
 
 
 def _reason(error: object) -> tuple[str, str]:
-    found = _object(error)
+    found = as_object(error)
     return str(found.get("code") or ""), str(found.get("message") or "no reason given")
 
 
@@ -211,5 +211,6 @@ def _word(value: object) -> str:
     return str(value).encode("ascii").decode()
 
 
-def _object(value: object) -> dict[str, Any]:
+def as_object(value: object) -> dict[str, Any]:
+    """Return what should be a JSON object, an empty one for anything else."""
     return value if isinstance(value, dict) else {}
