@@ -40,7 +40,7 @@ def harmless(cell: str) -> bool:
     except ValueError:
         levels = re.fullmatch(r"-?[0-9]\|-?[0-9]", cell)  # a threshold between two levels
         return cell == "--" or levels is not None or not cell.startswith(TRIGGERS)
-    return "\n" not in cell
+    return "\n" not in cell or not cell.startswith(TRIGGERS)
 
 
 @pytest.mark.parametrize("kind", [object, "str", "string", "category"])
