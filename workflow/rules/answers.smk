@@ -1,6 +1,7 @@
 """Answers: the level of the scale is read out of every response.
 
-Inputs: responses (all shards of a model in an arm), vignettes, prompts, and the study's overrides.csv where it names one
+Inputs: responses (all shards of a model in an arm), vignettes, prompts, the study's overrides.csv where it names one, and the
+        codes of replies that no rule can read where it has a coder
 Outputs: results/{study}/answers/{arm}/{model}.parquet,
          results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first)
 """
@@ -12,6 +13,7 @@ rule read_answers:
         vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
         overrides=get_overrides,
+        codes=CODES,
     output:
         answers="results/{study}/answers/{arm}/{model}.parquet",
         review="results/{study}/answers/{arm}/{model}.review.csv",

@@ -36,7 +36,7 @@ def define_ask(kind):
             get_env(kind.environment)
         threads: kind.needs.threads
         resources:
-            **get_needs(kind),
+            **get_needs(kind, get_model_settings),
         params:
             **get_tuning_param(kind),
             python=get_python_in(kind.virtual_environment),

@@ -54,6 +54,7 @@ rule describe_planted:
 rule gather_provenance:
     input:
         responses=get_asked_files,
+        coded=CODER_REPLIES,
     output:
         provenance="results/{study}/provenance.json",
     log:
@@ -62,6 +63,7 @@ rule gather_provenance:
         "../../envs/core.yaml"
     params:
         asked=get_asked,
+        coded=get_coded,
         spending=spending_folder(RESPONSES),
         code=code_of("gather_provenance"),
     script:

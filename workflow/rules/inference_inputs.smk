@@ -28,17 +28,17 @@ def get_ask_command(kind):
     )
 
 
-def get_needs(kind):
-    """Return what a job of an engine asks a cluster for."""
+def get_needs(kind, get_settings):
+    """Return what a job of an engine asks a cluster for; `get_settings` gives the settings of its model."""
 
     def get_memory(wildcards, attempt):
-        return kind.needs.memory_mb(get_model_settings(wildcards), attempt)
+        return kind.needs.memory_mb(get_settings(wildcards), attempt)
 
     def get_minutes(wildcards, attempt):
-        return kind.needs.minutes(get_model_settings(wildcards), attempt)
+        return kind.needs.minutes(get_settings(wildcards), attempt)
 
     def get_gpus(wildcards):
-        return kind.needs.gpus(get_model_settings(wildcards))
+        return kind.needs.gpus(get_settings(wildcards))
 
     gpus = {"gpu": get_gpus} if kind.needs.gpus else {}
     return {**gpus, "mem_mb": get_memory, "runtime": get_minutes, **kind.needs.more}
@@ -92,7 +92,9 @@ def get_python_in(virtual_environment):
 
 def get_checkpoints():
     """Return the models of the study whose checkpoints are fetched."""
-    asked = dict.fromkeys(ask["model"] for ask in STUDY.asked())
+    asked = dict.fromkeys(
+        [*(ask["model"] for ask in STUDY.asked()), *filter(None, [STUDY.coder])]
+    )
     return [model for model in asked if STUDY.registry_entry(model).kind.checkpoint]
 
 

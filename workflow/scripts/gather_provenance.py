@@ -8,6 +8,7 @@ from cinorms.inference.provenance import gather
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    provenance = gather(snakemake.wildcards.study, snakemake.params.asked, snakemake.params.spending)
+    asked = snakemake.params
+    provenance = gather(snakemake.wildcards.study, asked.asked, asked.coded, asked.spending)
     text = json.dumps(provenance, indent=1, ensure_ascii=False)
     Path(snakemake.output.provenance).write_text(text + "\n", encoding="utf-8")

@@ -3,6 +3,7 @@
 from cinorms.answers.overrides import load_overrides, match_overrides
 from cinorms.answers.read import read_responses
 from cinorms.answers.review import review_table, write_review
+from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import SCALES
@@ -24,6 +25,9 @@ if __name__ == "__main__":
         overrides=overrides,
         prompts=variants,
     )
+    if snakemake.input.codes:
+        codes = tables.read(snakemake.input.codes[0], tables.CODES)
+        answers = apply_codes(answers, responses, vignettes, snakemake.params.scale, codes)
     tables.write(answers, snakemake.output.answers, tables.ANSWERS)
     write_review(review_table(responses, answers), snakemake.output.review)
     print(answers["status"].value_counts().to_string())

@@ -72,7 +72,7 @@ def gather_one(files: list[str], **about: Any) -> dict[str, Any]:
         "responses": files,
         "journals": str(folder / ".journal"),
     }
-    return gather("s", [{**entry, **about}], str(folder.parents[1] / ".spending"))
+    return gather("s", [{**entry, **about}], [], str(folder.parents[1] / ".spending"))
 
 
 def ask(folder: Path, shards: int) -> list[str]:

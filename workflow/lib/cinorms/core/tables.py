@@ -165,8 +165,22 @@ ANSWERS = Contract(
         "order": "The options by number, as they were shown, first to last; missing where it was not published.",
         "level": "The level that was answered, -2 to 2; missing unless the status is ok.",
         "status": "ok, or why the answer has no level.",
-        "rule": "The rule by which the answer was read.",
+        "rule": "The rule by which the answer was read; override: a person; coder NAME: the model of that name.",
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
+    },
+)
+CODES = Contract(
+    "codes",
+    1,
+    ("item",),
+    {"item": TEXT, "level": pa.int8(), "status": CATEGORY, "rule": CATEGORY},
+    nullable=frozenset({"level"}),
+    file="results/{study}/coding/codes.parquet",
+    about={
+        "item": "A distinct reply to a flow that the rules could not read; its name in to_code.csv.",
+        "level": "The level that the reply gives, -2 to 2; missing unless the status is ok.",
+        "status": "ok, or why the reply has no level.",
+        "rule": "Who says so: override, a person; coder NAME, the model of that name.",
     },
 )
 NORMS = Contract(
@@ -223,7 +237,7 @@ PLANTED = Contract(
     },
 )
 #: The tables of the stages, in the order of the stages.
-STAGES = (VIGNETTES, PROMPTS, RESPONSES, ANSWERS, NORMS, PLANTED)
+STAGES = (VIGNETTES, PROMPTS, RESPONSES, CODES, ANSWERS, NORMS, PLANTED)
 
 #: The columns of ``NORMS`` that count the valid answers at each level, lowest level first.
 COUNT_COLUMNS = ["n_m2", "n_m1", "n_0", "n_p1", "n_p2"]

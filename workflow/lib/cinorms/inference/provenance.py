@@ -23,25 +23,30 @@ from cinorms.inference.spending import spent_in
 PRIVATE = frozenset({"host", "process", "spec"})
 
 
-def gather(study: str, asked: Sequence[Mapping[str, Any]], spending: str) -> dict[str, Any]:
+def gather(
+    study: str, asked: Sequence[Mapping[str, Any]], coded: Sequence[Mapping[str, Any]], spending: str
+) -> dict[str, Any]:
     """Return the provenance of a study, whose jobs count in the folder ``spending`` what they spend.
 
     ``asked`` has one entry per model and arm: ``arm``, ``model``, whether it is ``planted``, the files of its
-    ``responses``, one per shard, and the folder of its ``journals``, or None. Nothing in the provenance depends on
+    ``responses``, one per shard, and the folder of its ``journals``, or None. ``coded`` has the same of the coder, one
+    entry per scale. Nothing in the provenance depends on
     when this is called.
     """
-    models = [_model(entry, [Path(path) for path in entry["responses"]]) for entry in asked]
+    models, coders = ([_model(each) for each in entries] for entries in (asked, coded))
     return {
         "study": study,
         "cinorms": __version__,
-        "usd": _sum(model["usd"] for model in models),
+        "usd": _sum(model["usd"] for model in [*models, *coders]),
         "usd_taken_from_the_cap": spent_in(Path(spending)),
         "asked": models,
+        **({"coder": coders} if coders else {}),
     }
 
 
-def _model(asked: Mapping[str, Any], files: Sequence[Path]) -> dict[str, Any]:
+def _model(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known of one model in one arm: its files, and what its journal says."""
+    files = [Path(path) for path in asked["responses"]]
     facts = [tables.facts(path) for path in files]
     specs = [_spec(path, fact) for path, fact in zip(files, facts, strict=True)]
     frames = [tables.read(path, tables.RESPONSES, ["finish_reason"]) for path in files]
@@ -51,8 +56,7 @@ def _model(asked: Mapping[str, Any], files: Sequence[Path]) -> dict[str, Any]:
     )
     journal = Journal.at(Path(asked["journals"]), specs[0]) if asked["journals"] else None
     return {
-        "arm": asked["arm"],
-        "model": asked["model"],
+        **{name: asked[name] for name in ("arm", "scale", "model") if name in asked},
         "engine": specs[0].engine,
         "planted": asked["planted"],
         "spec": {name: value for name, value in specs[0].as_plain().items() if name != "shard"},

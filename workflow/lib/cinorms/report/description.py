@@ -35,6 +35,7 @@ def describe(study: Study) -> dict[str, Any]:
         "seed": study.seed,
         "planted": study.is_planted(),
         "compared": study.settings.compare,
+        "coder": study.coder if study.coded_scales() else None,
         "consensus": norms.consensus,
         "t_maj": norms.t_maj,
         "t_val": {model: study.t_val(model) for model in models},

@@ -16,6 +16,7 @@ from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, ink_on
 from cinorms.report import method
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings
+from cinorms.report.readers import readers
 from cinorms.report.results import Results
 from cinorms.report.sections import printed, sections
 from cinorms.report.words import STATUSES
@@ -46,6 +47,7 @@ def render(results: Results, command: str) -> str:
             sections=sections(results, command),
             printed=printed(results),
             texts=_unread(results),
+            readers=readers(results),
             models=method.models(results),
             software=method.software(),
             hashes=method.hashes(results),

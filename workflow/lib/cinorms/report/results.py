@@ -66,6 +66,9 @@ class Results:
     figures: dict[str, Figure] = field(default_factory=dict)
     printed: dict[str, PrintedTable] = field(default_factory=dict)
     cards: dict[str, Card] = field(default_factory=dict)
+    #: How well the coder agrees with a person, and how many answers each rule read; None without a coder.
+    agreement: pd.DataFrame | None = None
+    readers: pd.Series[int] | None = None
 
     def flows(self, arm: str) -> pd.DataFrame:
         """Return the vignettes of the arm's dataset."""
@@ -129,6 +132,7 @@ def page_inputs_of(study: Mapping[str, Any], folder: str) -> dict[str, list[str]
         "figures": _each(f"{folder}/figures", study["figures"], Figure._fields),
         "printed": _each(f"{folder}/printed", study["printed"], PrintedTable._fields),
         "cards": _each(f"{folder}/cards", study["models"], Card._fields),
+        "agreement": [f"{folder}/coding/agreement.csv"] if study["coder"] else [],
     }
 
 
@@ -162,6 +166,8 @@ def read_page_results(study: Mapping[str, Any], paths: Paths) -> Results:
             name: PrintedTable(*of) for name, of in _by_each(study["printed"], paths["printed"]).items()
         },
         cards={name: Card(*of) for name, of in _by_each(study["models"], paths["cards"]).items()},
+        agreement=read_csv(paths["agreement"][0]) if study["coder"] else None,
+        readers=_readers(paths["answers"]) if study["coder"] else None,
     )
 
 
@@ -203,6 +209,13 @@ def _by_each(names: Iterable[str], paths: Sequence[str]) -> dict[str, list[Path]
 
 def _codes(path: Path, prompts: pd.DataFrame) -> AnswerCodes:
     return encode(tables.read(path, tables.ANSWERS, ["flow", "variant", "order", "level", "status"]), prompts)
+
+
+def _readers(paths: Sequence[str]) -> pd.Series[int]:
+    """Return how many answers of the study each rule read."""
+    rules = [tables.read(path, tables.ANSWERS, ["rule"])["rule"].value_counts() for path in paths]
+    counts = pd.concat([each.rename(index=str) for each in rules])
+    return counts.groupby(level=0).sum()
 
 
 def _review(path: Path) -> pd.DataFrame:

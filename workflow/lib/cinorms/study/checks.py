@@ -23,6 +23,7 @@ def check_names(study: Study) -> None:
     _check_compared(study)
     if settings.overrides:
         check_file(settings.overrides, *settings.stated_in("overrides").named)
+    _check_coder(study)
     _check_pilot(study)
     study.awaited()  # refuses a paraphraser that is not known
     _check_stand_ins(study)
@@ -58,6 +59,23 @@ def _check_compared(study: Study) -> None:
                 f"{place}: {name!r} was given; its numbers need an analysis '{analysis}', and the study has none "
                 "of that name (config/replication.yaml has all of them)"
             )
+
+
+def _check_coder(study: Study) -> None:
+    """Look up the model that codes replies, and the sheet that a person filled in."""
+    answers = study.settings.answers
+    if answers.coded:
+        check_file(answers.coded, *answers.stated_in("coded").named)
+    if answers.coder is None:
+        return
+    place = answers.stated_in("coder")
+    if answers.coder not in study.registry:
+        raise unknown(*place.named, answers.coder, study.registry, "model")
+    if study.registry[answers.coder].kind.planted:
+        raise ConfigError(
+            f"{place}: '{answers.coder}' is planted: it answers questions about flows and cannot read a reply; "
+            "name a model that is asked"
+        )
 
 
 def _check_pilot(study: Study) -> None:

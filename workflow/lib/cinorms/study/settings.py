@@ -192,6 +192,35 @@ class NormSettings(Settings):
     )
 
 
+class AnswerSettings(Settings):
+    """How the replies are read that no rule can read."""
+
+    coder: str | None = Field(
+        description="A model of config/models.yaml that codes the replies in which the rules find no level; null for "
+        "none. Its codes count once a sample coded by hand shows that they are good."
+    )
+    max_tokens: int = Field(
+        ge=1,
+        le=1_000_000,
+        description="Longest reply of the coder, in tokens; raise it for one that reasons.",
+    )
+    sample: int = Field(
+        ge=20,
+        le=100_000,
+        description="Replies that a person codes too, half of them with a level by the coder.",
+    )
+    coded: str | None = Field(
+        description="The sheet with the codes that a person gave (results/{study}/coding/to_code.csv, or a copy of "
+        "it); null as long as there is none."
+    )
+    agreement: Number = Field(
+        gt=0.5,
+        lt=1,
+        description="Agreement that the coder needs before its codes count: the lower end of the 95% interval, for "
+        "codes with a level and without one each.",
+    )
+
+
 class StudySettings(Settings):
     """One study file, or config/config.yaml, which holds the defaults. A study file may leave out every key."""
 
@@ -211,6 +240,7 @@ class StudySettings(Settings):
         description="A CSV file of manually coded answers (columns text or sha256, level or status, note); null "
         "for none."
     )
+    answers: AnswerSettings
     compare: str | None = Field(
         description="A release of resources/published whose printed numbers are compared with this study's "
         "tables; null for none."

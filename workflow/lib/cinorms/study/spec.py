@@ -38,20 +38,60 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
     return Spec.from_plain({**common, **wrapped, **entry.identity})
 
 
+def make_coder_spec(study: Study, scale: str) -> Spec:
+    """Return the spec of the job in which the coder reads the replies to ``scale``."""
+    entry = study.registry_entry(_coder(study))
+    common = {
+        "protocol": PROTOCOL,
+        "engine": entry.engine,
+        "model": entry.name,
+        "shard": shard_names(1, 1)[0],
+        "seed": study.seed,
+        "scale": scale,
+        "factors": [],
+        "select": {},
+        "n_templates": 1,
+        "order_method": "fixed",
+        "temperature": 0.0,
+        "max_tokens": study.settings.answers.max_tokens,
+        "readout": "text",
+        "layout": "single",
+        "system": None,
+    }
+    wrapped = {"wrap": _wrapper("registry", entry)} if entry.kind.wraps else {}
+    return Spec.from_plain({**common, **wrapped, **entry.identity})
+
+
+def make_coder_tuning(study: Study, scale: str, folder: str, responses: str) -> dict[str, Any]:
+    """Return `make_tuning` of the coder, whose journals are in ``folder``; its cost counts as the study's."""
+    return _tuning(
+        study, study.registry_entry(_coder(study)), f"coder.{scale}", f"{folder}/.journal", responses
+    )
+
+
+def _coder(study: Study) -> str:
+    assert study.coder is not None, "asked only where the study has a coder"
+    return study.coder
+
+
 def make_tuning(study: Study, arm: str, model: str, shard: str, responses: str) -> dict[str, Any]:
     """Return what changes no response, and so must not be in a spec: how ``model`` is reached and paid.
 
     The paths in it are below ``responses``, the study's folder of responses. ``key_variable`` is the name of an
     environment variable, never a key.
     """
-    entry, settings = study.registry_entry(model), study.settings
+    journals, name = journals_folder(responses, arm, model), f"{arm}.{model}.{shard}"
+    return _tuning(study, study.registry_entry(model), name, journals, responses)
+
+
+def _tuning(study: Study, entry: ModelEntry, name: str, journals: str, responses: str) -> dict[str, Any]:
     job = Job(
-        mode=settings.mode,
-        max_cost_usd=settings.max_cost_usd,
+        mode=study.settings.mode,
+        max_cost_usd=study.settings.max_cost_usd,
         spending=spending_folder(responses),
-        name=f"{arm}.{model}.{shard}",
+        name=name,
     )
-    return {"journal": journals_folder(responses, arm, model), **entry.kind.tuning(entry.settings, job)}
+    return {"journal": journals, **entry.kind.tuning(entry.settings, job)}
 
 
 def journals_folder(responses: str, arm: str, model: str) -> str:

@@ -188,6 +188,18 @@ class Study:
             return entry
         return entry.answered_by(self.registry[str(entry.settings.stand_in)])
 
+    @property
+    def coder(self) -> str | None:
+        """The model that codes what the rules cannot read; none under ``engine: planted``, where no model is asked."""
+        return None if self.settings.engine == "planted" else self.settings.answers.coder
+
+    def coded_scales(self) -> dict[str, list[tuple[str, str]]]:
+        """Return the (arm, model) whose replies the coder may see, by the scale that they answer on."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for arm in self.arms_from("model", "raw_csv"):
+            found.setdefault(self.scale(arm), []).extend((arm, model) for model in self.models(arm))
+        return found
+
     def is_planted(self) -> bool:
         """Tell whether any answer of the study comes from a planted respondent."""
         return any(self.registry_entry(m).kind.planted for m in self.all_models())

@@ -1,0 +1,115 @@
+"""The sample of the coder's work that a person codes too: how it is drawn, shown and read back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from cinorms.coding.prompt import NO_OPTION
+from cinorms.core.csv_files import csv_text, read_csv, write_csv
+from cinorms.core.csv_header import check_header
+from cinorms.core.errors import DataError, listing
+from cinorms.core.scales import LEVELS, SCALES
+
+#: Columns of the sheet; a person fills in the last one.
+SHEET = ("item", "options", "flow", "reply", "cut", "code")
+
+
+def draw_sample(coded: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
+    """Return which of the coder's items a person should code too, in an order that tells nothing.
+
+    ``coded`` has the columns item, level, status (missing where the coder's reply is no code). Half of the sample
+    are items with a level, half are without, so that both kinds of mistake are seen; where one half has fewer
+    items, the other has more. An item is drawn by a number that follows from its name: a study that grows keeps
+    most of its sample.
+    """
+    usable = coded[coded["status"].notna()]
+    chance = usable["item"].map(lambda name: hashlib.blake2b(f"{seed}:{name}".encode()).hexdigest())
+    ordered = usable.assign(chance=chance).sort_values("chance")
+    with_level = ordered[ordered["level"].notna()]
+    without = ordered[ordered["level"].isna()]
+    n_with = min(len(with_level), max(size // 2, size - len(without)))
+    drawn = pd.concat([with_level[:n_with], without[: size - n_with]])
+    return drawn.sort_values("chance")[list(coded.columns)].reset_index(drop=True)
+
+
+def make_sheet(sample: pd.DataFrame, items: pd.DataFrame, by_hand: Mapping[str, str]) -> pd.DataFrame:
+    """Return what a person is shown of a sample, and not what the coder said; ``by_hand`` are codes by item."""
+    shown = sample[["item"]].merge(items, on="item", validate="one_to_one").astype(object)
+    return pd.DataFrame(
+        {
+            "item": shown["item"],
+            "options": shown["scale"].map(lambda name: ", ".join(SCALES[name].options)),
+            "flow": shown["scenario"],
+            "reply": shown["reply"],
+            "cut": shown["cut"],
+            "code": [by_hand.get(item, "") for item in shown["item"]],
+        }
+    )
+
+
+def write_sheet(sheet: pd.DataFrame, path: Path) -> None:
+    """Write the sheet where it differs from what is there; no code that a person wrote into it is lost.
+
+    The sheet is no output of a rule: Snakemake would remove a person's work before it makes a file again.
+    """
+    old = read_csv(path, as_text=True) if path.exists() else pd.DataFrame(columns=list(SHEET), dtype=object)
+    written = old[old["code"].str.strip() != ""]
+    kept = dict(zip(written["item"], written["code"], strict=True))
+    codes = [code or kept.get(item, "") for item, code in zip(sheet["item"], sheet["code"], strict=True)]
+    merged = sheet.assign(code=codes)
+    merged = pd.concat([merged, written[~written["item"].isin(sheet["item"])]], ignore_index=True)
+    if csv_text(merged) != (path.read_text(encoding="utf-8") if path.exists() else ""):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_csv(merged, path)
+
+
+def load_codes(path: str | Path) -> dict[str, str]:
+    """Return the codes that a person wrote into a sheet, by item; lines without a code are left out.
+
+    ``DataError`` names the file, the line, what was given and what is allowed.
+    """
+    check_header(path)
+    try:
+        sheet = read_csv(path, as_text=True)
+    except (OSError, UnicodeDecodeError, ValueError) as problem:
+        reason = " ".join(str(problem).split())
+        raise DataError(f"{path}: not a CSV file in UTF-8 ({reason}); save it as 'CSV UTF-8'") from None
+    missing = [name for name in ("item", "code") if name not in sheet.columns]
+    if missing:
+        raise DataError(f"{path}, line 1: no column {' and '.join(missing)}; a sheet has {', '.join(SHEET)}")
+    allowed = {*NO_OPTION, *(option for scale in SCALES.values() for option in scale.options)}
+    codes: dict[str, str] = {}
+    for line, (item, written) in enumerate(zip(sheet["item"], sheet["code"], strict=True), start=2):
+        code = " ".join(written.lower().split())
+        code = code.replace(" ", "_") if code.replace(" ", "_") in NO_OPTION else code
+        if not code:
+            continue
+        if code not in allowed:
+            raise DataError(f"{path}, row {line}: code is '{written}'; {listing(code, allowed)}")
+        if codes.get(item, code) != code:
+            raise DataError(f"{path}, row {line}: item {item} has two codes; keep one of them")
+        codes[item] = code
+    return codes
+
+
+def as_levels(codes: Mapping[str, str], items: pd.DataFrame) -> pd.DataFrame:
+    """Return a person's codes as item, level, status; codes of other items than ``items`` are left out.
+
+    Raises ``DataError`` for an option that is not one of the item's scale.
+    """
+    found = items[items["item"].isin(list(codes))]
+    rows: list[tuple[str, int | None, str]] = []
+    for item, scale in zip(found["item"], found["scale"], strict=True):
+        code, options = codes[item], SCALES[scale].options
+        if code in NO_OPTION:
+            rows.append((item, None, code))
+        elif code in options:
+            rows.append((item, LEVELS[options.index(code)], "ok"))
+        else:
+            raise DataError(f"item {item}: code is '{code}'; {listing(code, [*options, *NO_OPTION])}")
+    frame = pd.DataFrame(rows, columns=["item", "level", "status"])
+    return frame.astype({"item": object, "level": "Int8", "status": object})

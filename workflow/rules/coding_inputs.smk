@@ -1,0 +1,76 @@
+# Input and parameter functions of the coder's rules.
+from cinorms.study.spec import make_coder_spec, make_coder_tuning
+
+CODING = f"{RESULTS}/coding"
+CODED_SCALES = list(STUDY.coded_scales()) if STUDY.coder else []
+CODES = [f"{CODING}/codes.parquet"] if CODED_SCALES else []
+AGREEMENT = [f"{CODING}/agreement.csv"] if CODED_SCALES else []
+CODER_REPLIES = [f"{CODING}/{scale}/1-of-1.parquet" for scale in CODED_SCALES]
+CODER_KIND = STUDY.registry_entry(STUDY.coder).kind if STUDY.coder else None
+
+
+def get_coded_pairs(wildcards):
+    """Return the models whose replies on a scale the coder may see, each with the files that they are in."""
+    return [
+        {
+            "responses": get_shards(arm, model),
+            "vignettes": f"{RESULTS}/vignettes/{STUDY.arms[arm].dataset}.parquet",
+            "variants": f"{RESULTS}/prompts/{arm}.parquet",
+        }
+        for arm, model in STUDY.coded_scales()[wildcards.scale]
+    ]
+
+
+def get_coded_files(wildcards):
+    """Return all files of `get_coded_pairs`, each once."""
+    pairs = get_coded_pairs(wildcards)
+    named = [
+        [*pair["responses"], pair["vignettes"], pair["variants"]] for pair in pairs
+    ]
+    return list(dict.fromkeys(path for paths in named for path in paths))
+
+
+def get_coder_settings(wildcards):
+    """Return the settings of the coder's entry in the registry."""
+    return STUDY.registry_entry(STUDY.coder).settings
+
+
+def get_coder_checkpoint_input(kind):
+    """Return the input `checkpoint`, for an engine that loads one."""
+    return (
+        {"checkpoint": f"{RESULTS}/checkpoints/{STUDY.coder}.json"}
+        if kind.checkpoint
+        else {}
+    )
+
+
+def get_coder_spec(wildcards):
+    """Return everything that can change a reply of the coder, as one value."""
+    return json.dumps(
+        make_coder_spec(STUDY, wildcards.scale).as_plain(), sort_keys=True
+    )
+
+
+def get_coder_tuning(wildcards, output):
+    """Return how the coder is reached and paid. Taking `output` keeps a change of it from running the job again."""
+    tuning = make_coder_tuning(STUDY, wildcards.scale, CODING, RESPONSES)
+    return json.dumps(tuning, sort_keys=True)
+
+
+def get_coder_specs(wildcards):
+    """Return the coder's spec for each scale, as plain data."""
+    return {scale: make_coder_spec(STUDY, scale).as_plain() for scale in CODED_SCALES}
+
+
+def get_coded(wildcards):
+    """Return what the provenance needs to know of the coder, for each scale."""
+    return [
+        {
+            "scale": scale,
+            "model": STUDY.coder,
+            "planted": False,
+            "responses": [path],
+            "journals": f"{CODING}/.journal" if CODER_KIND.journalled else None,
+        }
+        for scale, path in zip(CODED_SCALES, CODER_REPLIES)
+    ]

@@ -1,0 +1,26 @@
+"""List the replies that no rule can read, and what the coder is asked about them."""
+
+from cinorms.answers.overrides import load_overrides
+from cinorms.answers.read import read_responses
+from cinorms.coding.prompt import prompts_of, questions_of
+from cinorms.coding.unread import find_unread, merge_items
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.core.scales import SCALES
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    scale = snakemake.wildcards.scale
+    overrides = load_overrides(snakemake.input.overrides[0]) if snakemake.input.overrides else None
+    parts = []
+    for pair in snakemake.params.pairs:
+        shards = [tables.read(path, tables.RESPONSES) for path in pair["responses"]]
+        responses = tables.stack(shards, tables.RESPONSES)
+        variants = tables.read(pair["variants"], tables.PROMPTS)
+        vignettes = tables.read(pair["vignettes"], tables.VIGNETTES)
+        answers = read_responses(responses, SCALES[scale], overrides=overrides, prompts=variants)
+        parts.append(find_unread(responses, answers, vignettes, scale).items)
+    items = merge_items(parts)
+    tables.write(questions_of(items), snakemake.output.unread, tables.VIGNETTES)
+    tables.write(prompts_of(), snakemake.output.prompts, tables.PROMPTS)
+    print(f"{len(items):,} distinct replies to a flow hold no level that a rule can read.")
