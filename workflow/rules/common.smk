@@ -1,23 +1,13 @@
-# What every stage shares: the library on the path, the checked study, what it makes, and wildcard constraints.
+# What every stage shares: the checked study, what it makes, and wildcard constraints.
 import json
-import os
 import re
 import shlex
-import sys
-from pathlib import Path
-
-LIBRARY = (
-    Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent / "lib"
-)
-sys.path.insert(0, str(LIBRARY))
-shell.prefix(
-    f"set -euo pipefail; export PYTHONPATH={shlex.quote(str(LIBRARY))}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
-)
+from collections.abc import Mapping
 
 from snakemake.settings.types import DeploymentMethod
 
 from cinorms.core.digest import code_digest
-from cinorms.core.errors import CinormsError
+from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.files import inputs_of
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
@@ -36,9 +26,12 @@ from cinorms.study.spec import (
     shards_of,
     spending_folder,
 )
-from cinorms.core.validation import load_yaml
+from cinorms.study.settings import StudySettings
+from cinorms.core.validation import load_yaml, unknown
 
-ROOT = Root(LIBRARY.parents[1])
+# As a module, the caller's `prefix` or `replace_prefix`.
+PLACES = workflow.modifier.path_modifier
+IS_MODULE = not workflow.modifier.is_main_snakefile()
 SCRIPTS = LIBRARY.parent / "scripts"
 # The entries of a study: each section with the wildcard that names one of them and the rule that makes it.
 MADE = (
@@ -48,6 +41,11 @@ MADE = (
 )
 
 
+def placed(path):
+    """Return `path` where a module's `prefix` puts it, for a parameter: Snakemake itself looks at files only."""
+    return PLACES.replace_prefix(path)
+
+
 def code_of(rule, *modules):
     """Return the digest of a rule's script, of ``modules``, and of every module of the library they import."""
     return code_digest(SCRIPTS / f"{rule}.py", *modules)
@@ -55,24 +53,68 @@ def code_of(rule, *modules):
 
 def get_env(name):
     """Return the file of an environment, for the directive `conda`."""
-    return str(ROOT.folder / "envs" / f"{name}.yaml")
+    return str(PROJECT / "envs" / f"{name}.yaml")
+
+
+def get_layers(project):
+    """Return the settings that were given, on top of the defaults: the later ones win."""
+    default = PROJECT / "config" / "config.yaml"
+    if IS_MODULE:
+        files, given = [default], Layer(get_module_place(), get_module_config())
+    else:
+        files = [default, *map(Path, get_config_files())]
+        given = Layer("--config", dict(workflow.config_settings.config))
+    layers = [
+        Layer(project.shown(file), load_yaml(file)) for file in dict.fromkeys(files)
+    ]
+    return [*layers, given]
+
+
+def get_config_files():
+    """Return the files of `configfile:` in a Snakefile that includes this one, then those of --configfile."""
+    settings = workflow.config_settings
+    given = list(settings.configfiles)
+    own = workflow.configfiles[len(given) :]
+    return given if settings.replace_workflow_config else [*own, *given]
+
+
+def get_module_place():
+    """Return how messages name the `config:` of a module, with the files that it may be from."""
+    files = ", ".join(map(os.path.relpath, workflow.configfiles))
+    return f"config of module {workflow.modifier.namespace!r}" + (
+        f" ({files})" if files else ""
+    )
+
+
+def get_module_config():
+    """Return the settings that the caller gives the module; refuse none, and a file of other things."""
+    if not isinstance(config, Mapping) or not config.get("study"):
+        has = ", ".join(config) if isinstance(config, Mapping) and config else "nothing"
+        raise ConfigError(
+            f"{get_module_place()}: key 'study' is missing; the module has {has}. Give it a study, "
+            "`config: config` or one section\nof your config (`config: config[\"cinorms\"]`); "
+            "`study: demo` alone is the default study"
+        )
+    for key in config:
+        if key not in StudySettings.model_fields:
+            hint = '; if your config has other keys too, give the module a section: `config: config["cinorms"]`'
+            known = StudySettings.model_fields
+            raise unknown(get_module_place(), key, key, known, "key", hint)
+    return dict(config)
 
 
 def get_study():
-    """Return the study that --configfile and --config ask for, or end with one message."""
-    given = workflow.config_settings
-    files = [ROOT.folder / "config" / "config.yaml", *map(Path, given.configfiles)]
+    """Return the study that was asked for, or end with one message."""
     try:
-        layers = [
-            Layer(ROOT.shown(file), load_yaml(file)) for file in dict.fromkeys(files)
-        ]
-        return load_study([*layers, Layer("--config", dict(given.config))], ROOT)
+        results = Path(placed("results/study")).parent
+        project = Root(PROJECT, results=results, is_fetched=IS_FETCHED)
+        return load_study(get_layers(project), project)
     except CinormsError as error:
-        print(f"\nThe study cannot run.\n{error}\n", file=sys.stderr)
-        raise SystemExit(1) from None
+        refuse(error)
 
 
 STUDY = get_study()
+ROOT = STUDY.root
 RESULTS = f"results/{STUDY.name}"
 RESPONSES = f"{RESULTS}/responses"
 # Read before any job runs: a prompt set that has been frozen is a file like any other, and no rule makes it.
@@ -102,7 +144,6 @@ wildcard_constraints:
     analysis="|".join(STUDY.settings.analyses) or "(?!)",
     figure="|".join(STUDY.settings.figures) or "(?!)",
     printed="|".join(STUDY.settings.printed) or "(?!)",
-    prompt_set="|".join(map(re.escape, AWAITED)) or "(?!)",
 
 
 def get_closing_words():

@@ -10,25 +10,33 @@ must not remove what was paid for.
 """
 
 
-rule fetch_checkpoint:
-    input:
-        made=get_checkpoint_files,
-    output:
-        record="results/{study}/checkpoints/{model}.json",
-    log:
-        "logs/{study}/fetch_checkpoint/{model}.log",
-    wildcard_constraints:
-        model=get_pattern(get_checkpoints()),
-    localrule: True
-    conda:
-        get_checkpoint_env
-    params:
-        python=get_checkpoint_python,
-        checkpoint=get_checkpoint,
-    shell:
-        "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
-        " --revision={params.checkpoint[revision]:q} --lock results/{wildcards.study}/.checkpoints/{wildcards.model}.json"
-        " --out {output.record:q} --log {log:q}"
+def define_fetch(kind):
+    """Define `fetch_checkpoint_{engine}`: the environment of an engine fetches what it loads."""
+
+    rule:
+        name:
+            f"fetch_checkpoint_{kind.name}"
+        input:
+            made=get_checkpoint_files,
+        output:
+            record="results/{study}/checkpoints/{model}.json",
+        log:
+            "logs/{study}/fetch_checkpoint/{model}.log",
+        wildcard_constraints:
+            model=get_pattern(asked_by(kind)),
+        localrule: True
+        conda:
+            get_env(kind.environment)
+        params:
+            python=get_python_in(kind.virtual_environment),
+            checkpoint=get_checkpoint,
+        shell:
+            get_fetch_command()
+
+
+for kind in engine_kinds():
+    if kind.checkpoint:
+        define_fetch(kind)
 
 
 rule describe_planted:
@@ -42,6 +50,7 @@ rule describe_planted:
     wildcard_constraints:
         arm=ASKED_ARMS,
         model=get_pattern(get_planted()),
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:
@@ -58,11 +67,12 @@ rule gather_provenance:
         provenance="results/{study}/provenance.json",
     log:
         "logs/{study}/gather_provenance.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:
         asked=get_asked,
-        spending=spending_folder(RESPONSES),
+        spending=spending_folder(placed(RESPONSES)),
         code=code_of("gather_provenance"),
     script:
         "../scripts/gather_provenance.py"

@@ -28,6 +28,16 @@ def get_ask_command(kind):
     )
 
 
+def get_fetch_command():
+    """Return the command that fetches a checkpoint."""
+    lock = placed("results/{wildcards.study}/.checkpoints/{wildcards.model}.json")
+    return (
+        "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
+        f" --revision={{params.checkpoint[revision]:q}} --lock {lock}"
+        " --out {output.record:q} --log {log:q}"
+    )
+
+
 def get_needs(kind):
     """Return what a job of an engine asks a cluster for."""
 
@@ -69,7 +79,7 @@ def get_asked_spec(wildcards):
 def get_tuning(wildcards, output):
     """Return how a model is reached and paid. Taking `output` keeps a change of it from running a job again."""
     asked = (wildcards.arm, wildcards.model, wildcards.shard)
-    return json.dumps(make_tuning(STUDY, *asked, RESPONSES), sort_keys=True)
+    return json.dumps(make_tuning(STUDY, *asked, placed(RESPONSES)), sort_keys=True)
 
 
 def get_tuning_param(kind):
@@ -79,13 +89,15 @@ def get_tuning_param(kind):
 
 def get_python_in(virtual_environment):
     """Return a function that gives a job's Python: conda's, else that of a virtual environment, else this one."""
-    own = ROOT.folder / (virtual_environment or "") / "bin" / "python"
+    own = PROJECT / (virtual_environment or "") / "bin" / "python"
 
     # As above: taking `output` keeps another path from running a job again.
     def get_python(wildcards, output):
         if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
-            return "python"
-        return str(own) if virtual_environment and own.exists() else sys.executable
+            # Snakemake takes PYTHONPATH from jobs in conda.
+            return f"PYTHONPATH={shlex.quote(str(LIBRARY))} python"
+        found = own if virtual_environment and own.exists() else sys.executable
+        return shlex.quote(str(found))
 
     return get_python
 
@@ -106,17 +118,6 @@ def get_checkpoint_input(kind):
     """Return the input `checkpoint`, for an engine that loads one."""
     record = "results/{study}/checkpoints/{model}.json"
     return {"checkpoint": record} if kind.checkpoint else {}
-
-
-def get_checkpoint_env(wildcards):
-    """Return the environment in which a checkpoint is fetched."""
-    return get_env(STUDY.registry_entry(wildcards.model).kind.environment)
-
-
-def get_checkpoint_python(wildcards, output):
-    """Return the Python that fetches a checkpoint: that of its engine."""
-    kind = STUDY.registry_entry(wildcards.model).kind
-    return get_python_in(kind.virtual_environment)(wildcards, output)
 
 
 def get_checkpoint_files(wildcards):
@@ -145,10 +146,11 @@ def get_asked(wildcards):
 def get_asked_one(arm, model):
     """Return what the provenance needs to know of one model in one arm."""
     kind = STUDY.registry_entry(model).kind
+    journals = journals_folder(placed(RESPONSES), arm, model)
     return {
         "arm": arm,
         "model": model,
         "planted": kind.planted,
-        "responses": get_shards(arm, model),
-        "journals": journals_folder(RESPONSES, arm, model) if kind.journalled else None,
+        "responses": list(map(placed, get_shards(arm, model))),
+        "journals": journals if kind.journalled else None,
     }

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.settings import ServedSettings
+from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
 from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
-from cinorms.prompts.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
+from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import Release, load_release, raw_file
 from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.study.root import Root
@@ -103,20 +103,13 @@ class Study:
         }
         return {n: make_request(s, self.registry, planted) for n, s in used.items() if s.generate}
 
-    @property
-    def paraphrases(self) -> str:
-        """Folder that paraphrases are written to.
-
-        Planted ones that stand in for a paraphraser's are never frozen: they stay with the study's results.
-        """
-        if self.settings.engine == "planted":
-            return f"results/{self.name}/paraphrases"
-        return str(frozen_folder(self.root.folder / "resources" / "prompts"))
-
     def prompts_file(self, name: str) -> str:
-        """Return the file that holds the templates of the prompt set ``name``, or will hold them."""
-        if self.prompt_set(name).generate:
-            return f"{self.paraphrases}/{name}.yaml"
+        """Return the file that holds the templates of the prompt set ``name``, or will hold them.
+
+        Planted ones that replace a paraphraser's are never frozen: they stay with the study's results.
+        """
+        if self.prompt_set(name).generate and self.settings.engine == "planted":
+            return str(self.root.results / self.name / "paraphrases" / f"{name}.yaml")
         return str(templates_path(self.root.names("prompts")[name]))
 
     def templates(self, arm: str, model: str | None = None) -> int:
@@ -186,7 +179,11 @@ class Study:
         entry = self.registry[model]
         if self.settings.engine != "planted" or entry.kind.planted:
             return entry
-        return entry.answered_by(self.registry[str(entry.settings.stand_in)])
+        return entry.answered_by(self.registry[self.stand_in(model)])
+
+    def stand_in(self, model: str) -> str:
+        """Return the planted model that answers for ``model`` under ``engine: planted``."""
+        return self.registry[model].settings.stand_in or DEFAULT_STAND_IN
 
     def is_planted(self) -> bool:
         """Tell whether any answer of the study comes from a planted respondent."""
