@@ -21,7 +21,7 @@ rule train_control:
     log:
         "logs/control/train_control.log",
     conda:
-        "../../envs/vllm.yaml"
+        get_env("vllm")
     resources:
         mem_mb=4000,
         runtime=30,
@@ -46,9 +46,9 @@ rule compare_control:
         "logs/control/compare_control.log",
     localrule: True
     conda:
-        "../../envs/core.yaml"
+        get_env("core")
     params:
         planted=get_control_norms,
         code=code_of("compare_control"),
     script:
-        "../scripts/compare_control.py"
+        get_script("compare_control")

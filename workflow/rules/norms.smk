@@ -16,7 +16,7 @@ rule assess_norms:
         "logs/{study}/assess_norms/{arm}/{model}.benchmark.tsv"
     localrule: True
     conda:
-        "../../envs/core.yaml"
+        get_env("core")
     resources:
         mem_mb=1500,
         runtime=10,
@@ -24,4 +24,4 @@ rule assess_norms:
         consensus=STUDY.settings.norms.consensus,
         code=code_of("assess_norms"),
     script:
-        "../scripts/assess_norms.py"
+        get_script("assess_norms")

@@ -50,12 +50,12 @@ rule list_variants:
         planned=r"(\.planned)?",
     localrule: True
     conda:
-        "../../envs/core.yaml"
+        get_env("core")
     params:
         counts=get_variant_counts,
         code=code_of("list_variants"),
     script:
-        "../scripts/list_variants.py"
+        get_script("list_variants")
 
 
 rule preview_prompts:
@@ -68,11 +68,11 @@ rule preview_prompts:
         "logs/{study}/preview_prompts/{arm}.log",
     localrule: True
     conda:
-        "../../envs/core.yaml"
+        get_env("core")
     params:
         arm=get_arm,
         scale=get_scale,
         seed=STUDY.seed,
         code=code_of("preview_prompts"),
     script:
-        "../scripts/preview_prompts.py"
+        get_script("preview_prompts")

@@ -27,12 +27,12 @@ rule compare_numbers:
         "logs/{study}/compare_numbers.log",
     localrule: True
     conda:
-        "../../envs/core.yaml"
+        get_env("core")
     params:
         models=STUDY.all_models(),
         code=code_of("compare_numbers"),
     script:
-        "../scripts/compare_numbers.py"
+        get_script("compare_numbers")
 
 
 rule check_numbers:
@@ -48,8 +48,8 @@ rule check_numbers:
         f"logs/{STUDY.name}/check_numbers.log",
     localrule: True
     conda:
-        "../../envs/core.yaml"
+        get_env("core")
     params:
         code=code_of("check_numbers"),
     script:
-        "../scripts/check_numbers.py"
+        get_script("check_numbers")

@@ -15,9 +15,9 @@ rule expand_vignettes:
         "logs/{study}/expand_vignettes/{dataset}.log",
     localrule: True
     conda:
-        "../../envs/core.yaml"
+        get_env("core")
     params:
         null_principle=get_null_principle,
         code=code_of("expand_vignettes"),
     script:
-        "../scripts/expand_vignettes.py"
+        get_script("expand_vignettes")
