@@ -27,7 +27,7 @@ rule make_table:
         "logs/{study}/make_table/{analysis}.benchmark.tsv"
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
@@ -35,7 +35,7 @@ rule make_table:
         entry=get_entry,
         code=get_entry_code,
     script:
-        get_script("make_table")
+        "../scripts/make_table.py"
 
 
 rule print_table:
@@ -55,7 +55,7 @@ rule print_table:
         "logs/{study}/print_table/{printed}.log",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
@@ -63,4 +63,4 @@ rule print_table:
         entry=get_entry,
         code=get_entry_code,
     script:
-        get_script("print_table")
+        "../scripts/print_table.py"

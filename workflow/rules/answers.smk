@@ -23,7 +23,7 @@ rule read_answers:
         arm="|".join(STUDY.arms_from("model", "raw_csv")) or "(?!)",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     resources:
         mem_mb=1500,
         runtime=10,
@@ -32,4 +32,4 @@ rule read_answers:
         asked=get_asked_spec,
         code=code_of("read_answers"),
     script:
-        get_script("read_answers")
+        "../scripts/read_answers.py"

@@ -56,11 +56,6 @@ def get_env(name):
     return str(PROJECT / "envs" / f"{name}.yaml")
 
 
-def get_script(name):
-    """Return the file of a script. A whole path: Snakemake cannot join a relative one to `git+file://`."""
-    return str(SCRIPTS / f"{name}.py")
-
-
 def get_layers(project):
     """Return the settings that were given, on top of the defaults: the later ones win."""
     default = PROJECT / "config" / "config.yaml"

@@ -21,7 +21,7 @@ rule train_control:
     log:
         "logs/control/train_control.log",
     conda:
-        get_env("vllm")
+        "../../envs/vllm.yaml"
     resources:
         mem_mb=4000,
         runtime=30,
@@ -46,9 +46,9 @@ rule compare_control:
         "logs/control/compare_control.log",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     params:
         planted=get_control_norms,
         code=code_of("compare_control"),
     script:
-        get_script("compare_control")
+        "../scripts/compare_control.py"

@@ -25,7 +25,7 @@ rule draw_figure:
         "logs/{study}/draw_figure/{figure}.benchmark.tsv"
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
@@ -33,4 +33,4 @@ rule draw_figure:
         entry=get_entry,
         code=get_entry_code,
     script:
-        get_script("draw_figure")
+        "../scripts/draw_figure.py"

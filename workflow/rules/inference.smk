@@ -52,12 +52,12 @@ rule describe_planted:
         model=get_pattern(get_planted()),
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     params:
         spec=get_whole_spec,
         code=code_of("describe_planted"),
     script:
-        get_script("describe_planted")
+        "../scripts/describe_planted.py"
 
 
 rule gather_provenance:
@@ -69,10 +69,10 @@ rule gather_provenance:
         "logs/{study}/gather_provenance.log",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     params:
         asked=get_asked,
         spending=spending_folder(placed(RESPONSES)),
         code=code_of("gather_provenance"),
     script:
-        get_script("gather_provenance")
+        "../scripts/gather_provenance.py"

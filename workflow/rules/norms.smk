@@ -16,7 +16,7 @@ rule assess_norms:
         "logs/{study}/assess_norms/{arm}/{model}.benchmark.tsv"
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     resources:
         mem_mb=1500,
         runtime=10,
@@ -24,4 +24,4 @@ rule assess_norms:
         consensus=STUDY.settings.norms.consensus,
         code=code_of("assess_norms"),
     script:
-        get_script("assess_norms")
+        "../scripts/assess_norms.py"

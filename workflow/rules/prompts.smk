@@ -50,12 +50,12 @@ rule list_variants:
         planned=r"(\.planned)?",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     params:
         counts=get_variant_counts,
         code=code_of("list_variants"),
     script:
-        get_script("list_variants")
+        "../scripts/list_variants.py"
 
 
 rule preview_prompts:
@@ -68,11 +68,11 @@ rule preview_prompts:
         "logs/{study}/preview_prompts/{arm}.log",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     params:
         arm=get_arm,
         scale=get_scale,
         seed=STUDY.seed,
         code=code_of("preview_prompts"),
     script:
-        get_script("preview_prompts")
+        "../scripts/preview_prompts.py"

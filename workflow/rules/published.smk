@@ -26,7 +26,7 @@ rule import_published:
         arm="|".join(STUDY.arms_from("published")) or "(?!)",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=10,
@@ -35,7 +35,7 @@ rule import_published:
         models=STUDY.published_models(),
         code=code_of("import_published"),
     script:
-        get_script("import_published")
+        "../scripts/import_published.py"
 
 
 rule import_raw_csv:
@@ -53,11 +53,11 @@ rule import_raw_csv:
         arm="|".join(STUDY.arms_from("raw_csv")) or "(?!)",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=10,
     params:
         code=code_of("import_raw_csv"),
     script:
-        get_script("import_raw_csv")
+        "../scripts/import_raw_csv.py"

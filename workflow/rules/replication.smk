@@ -27,12 +27,12 @@ rule compare_numbers:
         "logs/{study}/compare_numbers.log",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     params:
         models=STUDY.all_models(),
         code=code_of("compare_numbers"),
     script:
-        get_script("compare_numbers")
+        "../scripts/compare_numbers.py"
 
 
 rule check_numbers:
@@ -48,8 +48,8 @@ rule check_numbers:
         f"logs/{STUDY.name}/check_numbers.log",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     params:
         code=code_of("check_numbers"),
     script:
-        get_script("check_numbers")
+        "../scripts/check_numbers.py"

@@ -21,7 +21,7 @@ rule write_card:
         "logs/{study}/write_card/{model}.log",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     resources:
         mem_mb=1500,
         runtime=10,
@@ -29,7 +29,7 @@ rule write_card:
         study=get_described_for_card,
         code=code_of("write_card"),
     script:
-        get_script("write_card")
+        "../scripts/write_card.py"
 
 
 rule write_report:
@@ -51,7 +51,7 @@ rule write_report:
         "logs/{study}/write_report.log",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
@@ -60,7 +60,7 @@ rule write_report:
         command=get_command,
         code=code_of("write_report"),
     script:
-        get_script("write_report")
+        "../scripts/write_report.py"
 
 
 rule plan:
@@ -76,7 +76,7 @@ rule plan:
         f"logs/{STUDY.name}/plan.log",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     params:
         asked=STUDY.asked(),
         vignettes={
@@ -87,4 +87,4 @@ rule plan:
         target_se=STUDY.settings.plan.target_se,
         code=code_of("plan", *engine_modules().values()),
     script:
-        get_script("plan")
+        "../scripts/plan.py"

@@ -15,9 +15,9 @@ rule expand_vignettes:
         "logs/{study}/expand_vignettes/{dataset}.log",
     localrule: True
     conda:
-        get_env("core")
+        "../../envs/core.yaml"
     params:
         null_principle=get_null_principle,
         code=code_of("expand_vignettes"),
     script:
-        get_script("expand_vignettes")
+        "../scripts/expand_vignettes.py"
