@@ -65,6 +65,11 @@ def get_unpacked(repository, rules):
     return folder
 
 
+def get_rules(stage):
+    """Return a file of rules in the project's folder: scripts and environments are found from where that is."""
+    return str(PROJECT / "workflow" / "rules" / f"{stage}.smk")
+
+
 PROJECT = get_project_folder()
 IS_FETCHED = not isinstance(workflow.current_basedir, LocalSourceFile)
 LIBRARY = PROJECT / "workflow" / "lib"
