@@ -1,13 +1,11 @@
-# What every stage shares: the checked study, what it makes, and wildcard constraints.
+# What every stage shares: what the study makes, and wildcard constraints.
 import json
 import re
 import shlex
-from collections.abc import Mapping
 
 from snakemake.settings.types import DeploymentMethod
 
 from cinorms.core.digest import code_digest
-from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.files import inputs_of
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
@@ -15,9 +13,6 @@ from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.planted.norms import load_planted
 from cinorms.published.releases import SEPARATOR
 from cinorms.study.entries import make_entry
-from cinorms.study.layers import Layer
-from cinorms.study.root import Root
-from cinorms.study.load import load_study
 from cinorms.study.spec import (
     journals_folder,
     make_spec,
@@ -26,12 +21,7 @@ from cinorms.study.spec import (
     shards_of,
     spending_folder,
 )
-from cinorms.study.settings import StudySettings
-from cinorms.core.validation import load_yaml, unknown
 
-# As a module, the caller's `prefix` or `replace_prefix`.
-PLACES = workflow.modifier.path_modifier
-IS_MODULE = not workflow.modifier.is_main_snakefile()
 SCRIPTS = LIBRARY.parent / "scripts"
 # The entries of a study: each section with the wildcard that names one of them and the rule that makes it.
 MADE = (
@@ -39,11 +29,6 @@ MADE = (
     ("figures", "figure", "draw_figure"),
     ("printed", "printed", "print_table"),
 )
-
-
-def placed(path):
-    """Return `path` where a module's `prefix` puts it, for a parameter: Snakemake itself looks at files only."""
-    return PLACES.replace_prefix(path)
 
 
 def code_of(rule, *modules):
@@ -56,65 +41,6 @@ def get_env(name):
     return str(PROJECT / "envs" / f"{name}.yaml")
 
 
-def get_layers(project):
-    """Return the settings that were given, on top of the defaults: the later ones win."""
-    default = PROJECT / "config" / "config.yaml"
-    if IS_MODULE:
-        files, given = [default], Layer(get_module_place(), get_module_config())
-    else:
-        files = [default, *map(Path, get_config_files())]
-        given = Layer("--config", dict(workflow.config_settings.config))
-    layers = [
-        Layer(project.shown(file), load_yaml(file)) for file in dict.fromkeys(files)
-    ]
-    return [*layers, given]
-
-
-def get_config_files():
-    """Return the files of `configfile:` in a Snakefile that includes this one, then those of --configfile."""
-    settings = workflow.config_settings
-    given = list(settings.configfiles)
-    own = workflow.configfiles[len(given) :]
-    return given if settings.replace_workflow_config else [*own, *given]
-
-
-def get_module_place():
-    """Return how messages name the `config:` of a module, with the files that it may be from."""
-    files = ", ".join(map(os.path.relpath, workflow.configfiles))
-    return f"config of module {workflow.modifier.namespace!r}" + (
-        f" ({files})" if files else ""
-    )
-
-
-def get_module_config():
-    """Return the settings that the caller gives the module; refuse none, and a file of other things."""
-    if not isinstance(config, Mapping) or not config.get("study"):
-        has = ", ".join(config) if isinstance(config, Mapping) and config else "nothing"
-        raise ConfigError(
-            f"{get_module_place()}: key 'study' is missing; the module has {has}. Give it a study, "
-            "`config: config` or one section\nof your config (`config: config[\"cinorms\"]`); "
-            "`study: demo` alone is the default study"
-        )
-    for key in config:
-        if key not in StudySettings.model_fields:
-            hint = '; if your config has other keys too, give the module a section: `config: config["cinorms"]`'
-            known = StudySettings.model_fields
-            raise unknown(get_module_place(), key, key, known, "key", hint)
-    return dict(config)
-
-
-def get_study():
-    """Return the study that was asked for, or end with one message."""
-    try:
-        results = Path(placed("results/study")).parent
-        project = Root(PROJECT, results=results, is_fetched=IS_FETCHED)
-        return load_study(get_layers(project), project)
-    except CinormsError as error:
-        refuse(error)
-
-
-STUDY = get_study()
-ROOT = STUDY.root
 RESULTS = f"results/{STUDY.name}"
 RESPONSES = f"{RESULTS}/responses"
 # Read before any job runs: a prompt set that has been frozen is a file like any other, and no rule makes it.

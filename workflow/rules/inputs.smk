@@ -15,9 +15,7 @@ def get_null_principle(wildcards):
 def get_prompts_file(wildcards):
     """Return the file that holds the templates of an arm; for the plan, the one that declares them."""
     name = STUDY.arms[wildcards.arm].prompts
-    return (
-        get_declared(name) if wildcards.planned else local(STUDY.prompts_file(name))
-    )
+    return get_declared(name) if wildcards.planned else local(STUDY.prompts_file(name))
 
 
 def get_declared(prompt_set):

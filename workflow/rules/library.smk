@@ -76,11 +76,8 @@ LIBRARY = PROJECT / "workflow" / "lib"
 if str(LIBRARY) not in sys.path:
     sys.path.insert(0, str(LIBRARY))
 # For scripts and commands. The environment, and not `shell.prefix`: that would also change the rules of a caller.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    dict.fromkeys(
-        [str(LIBRARY), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    )
-)
+others = [path for path in os.getenv("PYTHONPATH", "").split(os.pathsep) if path]
+os.environ.update(PYTHONPATH=os.pathsep.join(dict.fromkeys([str(LIBRARY), *others])))
 
 try:
     import cinorms.study.load

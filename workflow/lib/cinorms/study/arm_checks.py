@@ -29,7 +29,13 @@ def check_arm(study: Study, name: str) -> None:
         )
     for model in models:
         if model not in study.registry:
-            raise unknown(*_place_of_models(study, arm).named, model, study.registry, "model", study.root.searched("models"))
+            raise unknown(
+                *_place_of_models(study, arm).named,
+                model,
+                study.registry,
+                "model",
+                study.root.searched("models"),
+            )
     _check_templates_for(study, arm, models)
     if arm.readout == "options" and arm.temperature != 0:
         raise ConfigError(

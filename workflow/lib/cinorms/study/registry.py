@@ -19,7 +19,9 @@ def load_registry(root: Root) -> dict[str, ModelEntry]:
     for name, entry in registry.items():
         stand_in = entry.settings.stand_in
         if stand_in is not None and stand_in not in planted:
-            raise unknown(entry.file, f"{name}.stand_in", stand_in, planted, "planted model", root.searched("models"))
+            raise unknown(
+                entry.file, f"{name}.stand_in", stand_in, planted, "planted model", root.searched("models")
+            )
     return registry
 
 
