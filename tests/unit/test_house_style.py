@@ -27,7 +27,7 @@ def short(path: Path) -> str:
 
 
 def rules_of(path: Path) -> dict[str, str]:
-    """Return the text of each rule of a rule file by its name; ``f"ask_{kind.name}"`` of a function counts as ``ask``."""
+    """Return the text of each rule of a rule file by its name; of what a function defines, the name's beginning."""
     parts = re.split(r"^rule (\w+):$", _unindented(path.read_text(encoding="utf-8")), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 

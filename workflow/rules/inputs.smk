@@ -23,6 +23,15 @@ def get_declared(prompt_set):
     return str(ROOT.names("prompts")[prompt_set])
 
 
+def get_paraphrase_request(prompt_set):
+    """Return a function that gives what a paraphraser is to be asked, as one value: Snakemake fills in braces of a text."""
+
+    def get_request(wildcards):
+        return json.dumps(AWAITED[prompt_set])
+
+    return get_request
+
+
 def get_paraphraser_environment(prompt_set):
     """Return what names the environment of the paraphraser that a prompt set awaits."""
     return paraphraser_environment(AWAITED[prompt_set]["paraphraser"]["engine"])

@@ -28,7 +28,7 @@ def define_paraphrases(prompt_set):
             python=get_python_in(
                 get_paraphraser_environment(prompt_set).virtual_environment
             ),
-            request=json.dumps(AWAITED[prompt_set]),
+            request=get_paraphrase_request(prompt_set),
         shell:
             "{params.python} -m cinorms.prompts.paraphrase.generate --request {params.request:q} --out {output.frozen:q} --log {log:q}"
 

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
 
-
 #: Planted model that answers for a model which names no stand-in.
 DEFAULT_STAND_IN = "planted-gpt-4o-mini"
 

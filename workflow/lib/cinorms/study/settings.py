@@ -204,9 +204,9 @@ class StudySettings(Settings):
         ge=0, le=2**63 - 1, description="Whole number that every random draw of the study starts from."
     )
     resources: Distinct[str] = Field(
-        description="Folders of your own with datasets (vignettes/), prompt sets (prompts/), planted norms (planted/), "
-        "releases (published/), checkpoints in wheels (checkpoints/) and models (models.yaml). They are searched before "
-        "those of the project; a path starts where the study runs."
+        description="Folders of your own with datasets (vignettes/), prompt sets (prompts/), planted norms "
+        "(planted/), releases (published/), checkpoints in wheels (checkpoints/) and models (models.yaml), searched "
+        "before the project's. A path starts where the study runs."
     )
     mirror: str | None = Field(
         description="Folder with local copies of data files, used instead of downloading; CINORMS_MIRROR "
