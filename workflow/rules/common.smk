@@ -6,7 +6,6 @@ import shlex
 from snakemake.settings.types import DeploymentMethod
 
 from cinorms.core.digest import code_digest
-from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.files import inputs_of
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.wheels import is_in_wheels, name_of
@@ -52,7 +51,7 @@ PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings.printed]
 PLANTED = [
     f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json"
     for ask in STUDY.asked()
-    if STUDY.registry_entry(ask["model"]).kind.planted
+    if ask["model"] in STUDY.planted()
 ]
 FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.figures]
 ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
@@ -76,5 +75,6 @@ def get_closing_words():
     """Say where the results are; nothing where this run was not meant to make them."""
     if not Path(REPORT).exists():
         return ""
-    mark = f"\n  {PLANTED_MARK}" if STUDY.is_planted() else ""
+    mark = STUDY.mark(STUDY.all_models())
+    mark = mark and f"\n  {mark}"
     return f"\n  Report   {REPORT}\n  Tables   {RESULTS}/tables/\n  Figures  {RESULTS}/figures/{mark}\n"

@@ -19,7 +19,7 @@ rule describe_planted:
         "logs/{study}/describe_planted/{arm}/{model}.log",
     wildcard_constraints:
         arm=ASKED_ARMS,
-        model=get_pattern(get_planted()),
+        model=get_pattern(STUDY.planted()),
     localrule: True
     conda:
         "../../envs/core.yaml"

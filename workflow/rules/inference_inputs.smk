@@ -11,11 +11,6 @@ def get_pattern(models):
     return "|".join(map(re.escape, models)) or "(?!)"
 
 
-def get_planted():
-    """Return the models of the study that planted respondents answer for."""
-    return [m for m in STUDY.all_models() if STUDY.registry_entry(m).kind.planted]
-
-
 def get_ask_command(kind):
     """Return the command that asks a shard. Another text would ask every model again: Snakemake compares it."""
     # The checkpoint is here already: compute nodes often have no internet.

@@ -117,7 +117,7 @@ def test_a_wrong_registry_entry_gets_one_message(copied: Root, entry: dict[str, 
 def test_the_default_planted_respondent_answers_for_a_model_without_stand_in(copied: Root) -> None:
     registry = copied.folder / "config/models.yaml"
     change(registry, lambda models: models["tulu-2-7b"].pop("stand_in"))
-    assert not load(copied, {"models": ["tulu-2-7b"]}).is_planted()
+    assert not load(copied, {"models": ["tulu-2-7b"]}).planted()
     study = load(copied, {"models": ["tulu-2-7b", "planted-uniform"], "engine": "planted"})
     answering, default = study.registry_entry("tulu-2-7b"), study.registry[DEFAULT_STAND_IN]
     assert (answering.name, answering.kind, answering.identity) == (

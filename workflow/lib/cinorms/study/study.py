@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cinorms.core.labels import planted_mark
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
 from cinorms.norms.thresholds import Majority, Thresholds
@@ -185,14 +186,19 @@ class Study:
         """Return the planted model that answers for ``model`` under ``engine: planted``."""
         return self.registry[model].settings.stand_in or DEFAULT_STAND_IN
 
-    def is_planted(self) -> bool:
-        """Tell whether any answer of the study comes from a planted respondent."""
-        return any(self.registry_entry(m).kind.planted for m in self.all_models())
+    def planted(self) -> list[str]:
+        """Return the models of the study that planted respondents answer for."""
+        return [model for model in self.all_models() if self.registry_entry(model).kind.planted]
+
+    def mark(self, shown: Iterable[str]) -> str:
+        """Return what must be stated where the answers of the models ``shown`` are: which of them are planted."""
+        names = list(shown)
+        return planted_mark([model for model in names if self.registry_entry(model).kind.planted], names)
 
 
 def _described(entry: ModelEntry) -> dict[str, Any]:
     described = {name: entry.get(name) for name in DESCRIBED}
-    return {**described, "planted": entry.kind.planted, "origin": entry.kind.origin(entry.stated)}
+    return {**described, "origin": entry.kind.origin(entry.stated)}
 
 
 @cache
