@@ -273,3 +273,23 @@ def test_a_missing_package_is_one_message(caller: Caller, tmp_path: Path) -> Non
     assert "The package 'pyarrow' is not installed" in done.stdout
     assert "-m pip install -r" in done.stdout
     assert "Traceback" not in done.stdout
+
+
+def test_what_snakedeploy_writes_plans_the_config_of_its_folder(caller: Caller) -> None:
+    shutil.copytree(ROOT / "config", caller.folder / "config", dirs_exist_ok=True)
+    (caller.folder / "workflow").mkdir()
+    (caller.folder / "workflow/Snakefile").write_text(
+        f'configfile: "config/config.yaml"\n\nmodule cinorms:\n    snakefile: {LOCAL}\n    config: config\n\n'
+        "use rule * from cinorms\n",
+        encoding="utf-8",
+    )
+    config = caller.folder / "config/config.yaml"
+    assert "results/demo/report/index.html" in caller.run("-n")
+    settings = yaml.safe_load(config.read_text(encoding="utf-8"))
+    registry = {"my-own": {"engine": "planted", "family": "mine", "planted": {"noise": 1}}}
+    (caller.folder / "config/models.yaml").write_text(yaml.safe_dump(registry), encoding="utf-8")
+    settings |= {**SMALL, "models": ["my-own"], "resources": ["config"]}
+    config.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    printed = caller.run("-n")
+    assert "results/tiny/responses/main/my-own/1-of-1.parquet" in printed
+    assert "results/demo" not in printed
