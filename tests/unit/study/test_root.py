@@ -95,5 +95,5 @@ def test_a_folder_that_is_none_is_refused(copied: Root, own: Path, folders: Any,
 
 def test_a_mistake_in_ones_own_models_names_that_file(copied: Root, own: Path) -> None:
     change(own / "models.yaml", lambda models: models["my-model"].update(famly="x"))
-    with pytest.raises(ConfigError, match="^mine/models.yaml: my-model.famly: there is no such key here"):
+    with pytest.raises(ConfigError, match=r"^mine/models\.yaml: my-model\.famly: there is no such key here"):
         load(copied, study())

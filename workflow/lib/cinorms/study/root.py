@@ -78,7 +78,8 @@ class Root:
 
     def shown(self, path: Path) -> str:
         """Return ``path`` as a message should name it."""
-        for start in (self.folder, Path.cwd()):
+        starts = (Path.cwd(), self.folder) if self.is_own(path) else (self.folder, Path.cwd())
+        for start in starts:
             if path.is_relative_to(start):
                 return str(path.relative_to(start))
         return str(path)
