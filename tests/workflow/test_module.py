@@ -201,9 +201,9 @@ def test_a_snakefile_that_includes_it_has_its_own_config(caller: Caller) -> None
         (SMALL, {"config": ""}, "key 'study' is missing; the module has nothing."),
         ({"samples": 1}, {}, "key 'study' is missing; the module has samples."),
         (
-            {**SMALL, "modles": []},
+            {**SMALL, "armz": []},
             {},
-            "config of module 'cinorms' (config/study.yaml): modles: key 'modles' is not known; allowed: ",
+            "config of module 'cinorms' (config/study.yaml): armz: key 'armz' is not known; allowed: ",
         ),
         (
             {**SMALL, "models": ["gpt"]},
