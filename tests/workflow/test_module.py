@@ -173,6 +173,15 @@ def test_the_command_line_changes_the_study_of_a_module(caller: Caller) -> None:
     assert "results/tiny" not in printed
 
 
+def test_vllm_of_the_folder_that_the_study_runs_in_is_used(caller: Caller) -> None:
+    caller.write({**SMALL, "models": ["tulu-2-7b"], "figures": {}, "analyses": {}})
+    python = caller.folder / ".venv-vllm/bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    command = next(line for line in caller.run("-n", "-p").splitlines() if "-m cinorms.ask" in line)
+    assert f"HF_HUB_OFFLINE=1 {python} -m cinorms.ask" in command
+
+
 def test_two_modules_have_two_studies(caller: Caller) -> None:
     caller.write({"one": {**SMALL, "study": "one"}, "two": {**SMALL, "study": "two"}}, config='config["one"]')
     text = (caller.folder / "Snakefile").read_text(encoding="utf-8")

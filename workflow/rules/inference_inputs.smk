@@ -84,14 +84,16 @@ def get_tuning_param(kind):
 
 def get_python_in(virtual_environment):
     """Return a function that gives a job's Python: conda's, else that of a virtual environment, else this one."""
-    own = PROJECT / (virtual_environment or "") / "bin" / "python"
+    # Where the study runs, for a project that was fetched: in a cache nobody makes one.
+    places = [Path.cwd(), PROJECT] if virtual_environment else []
+    own = [place / virtual_environment / "bin" / "python" for place in places]
 
     # As above: taking `output` keeps another path from running a job again.
     def get_python(wildcards, output):
         if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
             # Snakemake takes PYTHONPATH from jobs in conda.
             return f"PYTHONPATH={shlex.quote(str(LIBRARY))} python"
-        found = own if virtual_environment and own.exists() else sys.executable
+        found = next((python for python in own if python.exists()), sys.executable)
         return shlex.quote(str(found))
 
     return get_python
