@@ -102,7 +102,12 @@ class Study:
         used = {
             name: self.prompt_set(name) for name in dict.fromkeys(arm.prompts for arm in self.arms.values())
         }
-        return {n: make_request(s, self.registry, planted) for n, s in used.items() if s.generate}
+        files = self.root.names("prompts")
+        return {
+            name: make_request(asked, self.registry, planted, self.root.shown(files[name]))
+            for name, asked in used.items()
+            if asked.generate
+        }
 
     def prompts_file(self, name: str) -> str:
         """Return the file that holds the templates of the prompt set ``name``, or will hold them.
