@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.labels import planted_mark
 from cinorms.core.scales import SCALES
 from cinorms.norms.assessment import assess
 from cinorms.prompts.orders import ORDERS, order_codes
@@ -147,7 +148,8 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> dict[str, A
     return {
         "name": f"small{mark}",
         "seed": SEED,
-        "planted": True,
+        "planted": names,
+        "mark": planted_mark(names, names),
         "compared": None,
         "coder": None,
         "consensus": "strict",

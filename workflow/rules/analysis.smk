@@ -25,6 +25,7 @@ rule make_table:
         "logs/{study}/make_table/{analysis}.log",
     benchmark:
         "logs/{study}/make_table/{analysis}.benchmark.tsv"
+    localrule: True
     conda:
         "../../envs/core.yaml"
     resources:
@@ -52,6 +53,7 @@ rule print_table:
         ),
     log:
         "logs/{study}/print_table/{printed}.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     resources:

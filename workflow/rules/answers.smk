@@ -23,6 +23,7 @@ rule read_answers:
         "logs/{study}/read_answers/{arm}/{model}.benchmark.tsv"
     wildcard_constraints:
         arm="|".join(STUDY.arms_from("model", "raw_csv")) or "(?!)",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     resources:

@@ -12,7 +12,7 @@ job again. Only a study with `answers: {coder: ...}` has these files.
 
 rule list_unread:
     input:
-        get_coded_files,
+        get_coded_inputs,
         overrides=get_overrides,
     output:
         unread="results/{study}/coding/{scale}/unread.parquet",
@@ -21,13 +21,14 @@ rule list_unread:
         "logs/{study}/list_unread/{scale}.log",
     wildcard_constraints:
         scale="|".join(CODED_SCALES) or "(?!)",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     resources:
         mem_mb=3000,
         runtime=20,
     params:
-        pairs=get_coded_pairs,
+        files=get_coded_places,
         code=code_of("list_unread"),
     script:
         "../scripts/list_unread.py"
@@ -70,6 +71,7 @@ rule judge_coder:
         agreement="results/{study}/coding/agreement.csv",
     log:
         "logs/{study}/judge_coder.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:
@@ -78,7 +80,7 @@ rule judge_coder:
         sample=STUDY.settings.answers.sample,
         needed=STUDY.settings.answers.agreement,
         seed=STUDY.seed,
-        sheet=f"{CODING}/to_code.csv",
+        sheet=placed(f"{CODING}/to_code.csv"),
         code=code_of("judge_coder"),
     script:
         "../scripts/judge_coder.py"

@@ -9,25 +9,27 @@ CODER_REPLIES = [f"{CODING}/{scale}/1-of-1.parquet" for scale in CODED_SCALES]
 CODER_KIND = STUDY.registry_entry(STUDY.coder).kind if STUDY.coder else None
 
 
-def get_coded_pairs(wildcards):
-    """Return the models whose replies on a scale the coder may see, each with the files that they are in."""
+def get_coded_files(wildcards):
+    """Return the files of the models whose replies on a scale the coder may see: vignettes, prompts, responses."""
     return [
-        {
-            "responses": get_shards(arm, model),
-            "vignettes": f"{RESULTS}/vignettes/{STUDY.arms[arm].dataset}.parquet",
-            "variants": f"{RESULTS}/prompts/{arm}.parquet",
-        }
+        [
+            f"{RESULTS}/vignettes/{STUDY.arms[arm].dataset}.parquet",
+            f"{RESULTS}/prompts/{arm}.parquet",
+            *get_shards(arm, model),
+        ]
         for arm, model in STUDY.coded_scales()[wildcards.scale]
     ]
 
 
-def get_coded_files(wildcards):
-    """Return all files of `get_coded_pairs`, each once."""
-    pairs = get_coded_pairs(wildcards)
-    named = [
-        [*pair["responses"], pair["vignettes"], pair["variants"]] for pair in pairs
-    ]
-    return list(dict.fromkeys(path for paths in named for path in paths))
+def get_coded_inputs(wildcards):
+    """Return all of `get_coded_files`, each once."""
+    files = get_coded_files(wildcards)
+    return list(dict.fromkeys(path for paths in files for path in paths))
+
+
+def get_coded_places(wildcards):
+    """Return `get_coded_files` where they are."""
+    return [list(map(placed, paths)) for paths in get_coded_files(wildcards)]
 
 
 def get_coder_settings(wildcards):
@@ -53,7 +55,9 @@ def get_coder_spec(wildcards):
 
 def get_coder_tuning(wildcards, output):
     """Return how the coder is reached and paid. Taking `output` keeps a change of it from running the job again."""
-    tuning = make_coder_tuning(STUDY, wildcards.scale, CODING, RESPONSES)
+    tuning = make_coder_tuning(
+        STUDY, wildcards.scale, placed(CODING), placed(RESPONSES)
+    )
     return json.dumps(tuning, sort_keys=True)
 
 
@@ -69,8 +73,8 @@ def get_coded(wildcards):
             "scale": scale,
             "model": STUDY.coder,
             "planted": False,
-            "responses": [path],
-            "journals": f"{CODING}/.journal" if CODER_KIND.journalled else None,
+            "responses": [placed(path)],
+            "journals": placed(f"{CODING}/.journal") if CODER_KIND.journalled else None,
         }
         for scale, path in zip(CODED_SCALES, CODER_REPLIES)
     ]

@@ -15,8 +15,9 @@ rule train_control:
         prompts=ROOT.names("prompts")["chatgpt"],
         norms=ROOT.names("planted")["control"],
     output:
-        weights="results/control/model/model.safetensors",
-        facts="results/control/training.json",
+        # Where the registry says that the model is: no prefix of a module moves it.
+        weights=local("results/control/model/model.safetensors"),
+        facts=local("results/control/training.json"),
     log:
         "logs/control/train_control.log",
     conda:
@@ -38,11 +39,12 @@ rule compare_control:
         vignettes=f"{RESULTS}/vignettes/iot.parquet",
         norms=[f"{RESULTS}/norms/{arm}/control.parquet" for arm in get_control_arms()],
         responses=[path for paths in get_control_arms().values() for path in paths],
-        training="results/control/training.json",
+        training=rules.train_control.output.facts,
     output:
         table="results/control/control.csv",
     log:
         "logs/control/compare_control.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:

@@ -23,6 +23,7 @@ rule draw_figure:
         "logs/{study}/draw_figure/{figure}.log",
     benchmark:
         "logs/{study}/draw_figure/{figure}.benchmark.tsv"
+    localrule: True
     conda:
         "../../envs/core.yaml"
     resources:

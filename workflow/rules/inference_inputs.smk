@@ -11,11 +11,6 @@ def get_pattern(models):
     return "|".join(map(re.escape, models)) or "(?!)"
 
 
-def get_planted():
-    """Return the models of the study that planted respondents answer for."""
-    return [m for m in STUDY.all_models() if STUDY.registry_entry(m).kind.planted]
-
-
 def get_ask_command(kind):
     """Return the command that asks a shard. Another text would ask every model again: Snakemake compares it."""
     # The checkpoint is here already: compute nodes often have no internet.
@@ -25,6 +20,16 @@ def get_ask_command(kind):
     return (
         f"{offline}{{params.python}} -m cinorms.ask --spec {{params.spec:q}}{tuning}{fetched}"
         " --vignettes {input.vignettes:q} --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
+    )
+
+
+def get_fetch_command():
+    """Return the command that fetches a checkpoint."""
+    lock = placed("results/{wildcards.study}/.checkpoints/{wildcards.model}.json")
+    return (
+        "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
+        f" --revision={{params.checkpoint[revision]:q}} --lock {lock}"
+        " --out {output.record:q} --log {log:q}"
     )
 
 
@@ -69,7 +74,7 @@ def get_asked_spec(wildcards):
 def get_tuning(wildcards, output):
     """Return how a model is reached and paid. Taking `output` keeps a change of it from running a job again."""
     asked = (wildcards.arm, wildcards.model, wildcards.shard)
-    return json.dumps(make_tuning(STUDY, *asked, RESPONSES), sort_keys=True)
+    return json.dumps(make_tuning(STUDY, *asked, placed(RESPONSES)), sort_keys=True)
 
 
 def get_tuning_param(kind):
@@ -79,23 +84,26 @@ def get_tuning_param(kind):
 
 def get_python_in(virtual_environment):
     """Return a function that gives a job's Python: conda's, else that of a virtual environment, else this one."""
-    own = ROOT.folder / (virtual_environment or "") / "bin" / "python"
+    # Where the study runs, for a project that was fetched: in a cache nobody makes one.
+    places = [Path.cwd(), PROJECT] if virtual_environment else []
+    own = [place / virtual_environment / "bin" / "python" for place in places]
 
     # As above: taking `output` keeps another path from running a job again.
     def get_python(wildcards, output):
         if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
-            return "python"
-        return str(own) if virtual_environment and own.exists() else sys.executable
+            # Snakemake takes PYTHONPATH from jobs in conda.
+            return f"PYTHONPATH={shlex.quote(str(LIBRARY))} python"
+        found = next((python for python in own if python.exists()), sys.executable)
+        return shlex.quote(str(found))
 
     return get_python
 
 
-def get_checkpoints():
-    """Return the models of the study whose checkpoints are fetched."""
-    asked = dict.fromkeys(
-        [*(ask["model"] for ask in STUDY.asked()), *filter(None, [STUDY.coder])]
-    )
-    return [model for model in asked if STUDY.registry_entry(model).kind.checkpoint]
+def get_checkpoints(*kinds):
+    """Return the models whose checkpoints are fetched, the coder among them; of `kinds` of engines, or of all."""
+    asked = [*(ask["model"] for ask in STUDY.asked()), *filter(None, [STUDY.coder])]
+    entries = {model: STUDY.registry_entry(model).kind for model in asked}
+    return [m for m, k in entries.items() if k.checkpoint and (not kinds or k in kinds)]
 
 
 def get_checkpoint(wildcards):
@@ -108,17 +116,6 @@ def get_checkpoint_input(kind):
     """Return the input `checkpoint`, for an engine that loads one."""
     record = "results/{study}/checkpoints/{model}.json"
     return {"checkpoint": record} if kind.checkpoint else {}
-
-
-def get_checkpoint_env(wildcards):
-    """Return the environment in which a checkpoint is fetched."""
-    return get_env(STUDY.registry_entry(wildcards.model).kind.environment)
-
-
-def get_checkpoint_python(wildcards, output):
-    """Return the Python that fetches a checkpoint: that of its engine."""
-    kind = STUDY.registry_entry(wildcards.model).kind
-    return get_python_in(kind.virtual_environment)(wildcards, output)
 
 
 def get_checkpoint_files(wildcards):
@@ -147,10 +144,11 @@ def get_asked(wildcards):
 def get_asked_one(arm, model):
     """Return what the provenance needs to know of one model in one arm."""
     kind = STUDY.registry_entry(model).kind
+    journals = journals_folder(placed(RESPONSES), arm, model)
     return {
         "arm": arm,
         "model": model,
         "planted": kind.planted,
-        "responses": get_shards(arm, model),
-        "journals": journals_folder(RESPONSES, arm, model) if kind.journalled else None,
+        "responses": list(map(placed, get_shards(arm, model))),
+        "journals": journals if kind.journalled else None,
     }

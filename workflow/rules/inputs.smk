@@ -1,4 +1,5 @@
 # Input and parameter functions of the rules, in the order of the stages: what needs the study and the wildcards.
+# `local` marks a file of the user's: a module's `prefix` says where results go, not where those files are.
 
 
 def get_dataset_files(wildcards):
@@ -13,37 +14,27 @@ def get_null_principle(wildcards):
 
 def get_prompts_file(wildcards):
     """Return the file that holds the templates of an arm; for the plan, the one that declares them."""
-    if wildcards.planned:
-        return get_declared_prompts(wildcards)
-    return STUDY.prompts_file(STUDY.arms[wildcards.arm].prompts)
+    name = STUDY.arms[wildcards.arm].prompts
+    return get_declared(name) if wildcards.planned else local(STUDY.prompts_file(name))
 
 
-def get_declared_prompts(wildcards):
-    """Return the YAML file that declares an arm's prompt set, or the prompt set itself."""
-    name = (
-        STUDY.arms[wildcards.arm].prompts
-        if hasattr(wildcards, "arm")
-        else wildcards.prompt_set
-    )
-    return str(ROOT.names("prompts")[name])
+def get_declared(prompt_set):
+    """Return the YAML file that declares a prompt set, or is the prompt set itself."""
+    return str(ROOT.names("prompts")[prompt_set])
 
 
-def get_paraphrase_request(wildcards):
-    """Return what a paraphraser is to be asked, as one value."""
-    return json.dumps(AWAITED[wildcards.prompt_set])
+def get_paraphrase_request(prompt_set):
+    """Return a function that gives what a paraphraser is to be asked, as one value: Snakemake fills in braces of a text."""
+
+    def get_request(wildcards):
+        return json.dumps(AWAITED[prompt_set])
+
+    return get_request
 
 
-def get_paraphrase_env(wildcards):
-    """Return the environment that a paraphraser needs."""
-    engine = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"]
-    return get_env(paraphraser_environment(engine).environment)
-
-
-def get_paraphrase_python(wildcards):
-    """Return the Python of a paraphraser: conda's, else that of a virtual environment of its own, else this one."""
-    engine = AWAITED[wildcards.prompt_set]["paraphraser"]["engine"]
-    own = paraphraser_environment(engine).virtual_environment
-    return get_python_in(own)(wildcards, None)
+def get_paraphraser_environment(prompt_set):
+    """Return what names the environment of the paraphraser that a prompt set awaits."""
+    return paraphraser_environment(AWAITED[prompt_set]["paraphraser"]["engine"])
 
 
 def get_planned_variants(arm):
@@ -75,8 +66,14 @@ def get_pilot():
     return [
         (pair, paths)
         for pair, paths in found
-        if all(Path(path).exists() for path in paths)
+        if all(Path(placed(path)).exists() for path in paths)
     ]
+
+
+def get_placed_pilot():
+    """Return what `get_pilot` does, as a parameter."""
+    pilot = get_pilot()
+    return pilot and [(pair, list(map(placed, paths))) for pair, paths in pilot]
 
 
 def get_variant_counts(wildcards):
@@ -114,7 +111,9 @@ def get_control_arms():
 def get_control_norms(wildcards):
     """Return what was planted in the control model, and where to look for what was recovered, as one value."""
     return {
-        "arms": get_control_arms(),
+        "arms": {
+            arm: list(map(placed, paths)) for arm, paths in get_control_arms().items()
+        },
         "norms": load_planted(ROOT, "control"),
         "factors": list(STUDY.dataset("iot").factors),
         "thresholds": STUDY.thresholds_of("control")._asdict(),
@@ -130,7 +129,7 @@ def get_release_files(wildcards):
 
 def get_raw_file(wildcards):
     """Return the raw CSV file of a model in an arm that takes its responses from there."""
-    return STUDY.raw_file(wildcards.arm, wildcards.model)
+    return local(STUDY.raw_file(wildcards.arm, wildcards.model))
 
 
 def get_shards(arm, model):
@@ -148,7 +147,7 @@ def get_responses(wildcards):
 
 def get_overrides(wildcards):
     """Return the file of answers that a person has read, where the study names one."""
-    return [STUDY.settings.overrides] if STUDY.settings.overrides else []
+    return [local(STUDY.settings.overrides)] if STUDY.settings.overrides else []
 
 
 def make_wanted_entry(wildcards):
@@ -171,4 +170,8 @@ def get_entry_code(wildcards):
 
 def get_entry_inputs(wildcards):
     """Return what an analysis, figure or printed table is made from, by name."""
-    return inputs_of(make_wanted_entry(wildcards), RESULTS)
+    found = inputs_of(make_wanted_entry(wildcards), RESULTS)
+    return {
+        name: list(map(local, paths)) if name == "expected" else paths
+        for name, paths in found.items()
+    }

@@ -14,6 +14,7 @@ rule assess_norms:
         "logs/{study}/assess_norms/{arm}/{model}.log",
     benchmark:
         "logs/{study}/assess_norms/{arm}/{model}.benchmark.tsv"
+    localrule: True
     conda:
         "../../envs/core.yaml"
     resources:

@@ -1,31 +1,9 @@
-"""Prompts: paraphrases where they are to be made, the variants of an arm (templates x orders), and a sample of rendered prompts for people.
+"""Prompts: the variants of an arm (templates x orders), and a sample of rendered prompts for people.
 
-Inputs: resources/prompts/{prompt set}.yaml, vignettes
-Outputs: resources/prompts/frozen/{prompt set}.yaml (under `engine: planted` results/{study}/paraphrases/{prompt set}.yaml),
-         results/{study}/prompts/{arm}.parquet, results/{study}/prompts/{arm}.preview.csv,
+Inputs: the file with the templates of the arm's prompt set, vignettes
+Outputs: results/{study}/prompts/{arm}.parquet, results/{study}/prompts/{arm}.preview.csv,
          results/{study}/prompts/{arm}.planned.parquet (for `make plan`, of an arm whose paraphrases are still to be made)
-
-A frozen file is to be committed. While it is there no rule makes it: whatever else changes, nobody is asked again.
 """
-
-
-rule generate_paraphrases:
-    input:
-        declared=get_declared_prompts,
-    output:
-        frozen=f"{STUDY.paraphrases}/{{prompt_set}}.yaml",
-    log:
-        f"logs/{STUDY.name}/generate_paraphrases/{{prompt_set}}.log",
-    conda:
-        get_paraphrase_env
-    resources:
-        mem_mb=16000,
-        runtime=120,
-    params:
-        python=get_paraphrase_python,
-        request=get_paraphrase_request,
-    shell:
-        "{params.python:q} -m cinorms.prompts.paraphrase.generate --request {params.request:q} --out {output.frozen:q} --log {log:q}"
 
 
 rule list_variants:
@@ -37,6 +15,7 @@ rule list_variants:
         "logs/{study}/list_variants/{arm}{planned}.log",
     wildcard_constraints:
         planned=r"(\.planned)?",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:
@@ -54,6 +33,7 @@ rule preview_prompts:
         preview="results/{study}/prompts/{arm}.preview.csv",
     log:
         "logs/{study}/preview_prompts/{arm}.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:

@@ -24,6 +24,7 @@ rule import_published:
         "logs/{study}/import_published/{arm}.benchmark.tsv"
     wildcard_constraints:
         arm="|".join(STUDY.arms_from("published")) or "(?!)",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     resources:
@@ -50,6 +51,7 @@ rule import_raw_csv:
         "logs/{study}/import_raw_csv/{arm}/{model}/{shard}.benchmark.tsv"
     wildcard_constraints:
         arm="|".join(STUDY.arms_from("raw_csv")) or "(?!)",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     resources:

@@ -25,6 +25,7 @@ rule compare_numbers:
         page="results/{study}/index.html",
     log:
         "logs/{study}/compare_numbers.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:
@@ -45,6 +46,7 @@ rule check_numbers:
         summary=f"{RESULTS}/comparison.txt",
     log:
         f"logs/{STUDY.name}/check_numbers.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:

@@ -19,6 +19,7 @@ rule write_card:
         data="results/{study}/cards/{model}.json",
     log:
         "logs/{study}/write_card/{model}.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     resources:
@@ -48,6 +49,7 @@ rule write_report:
         ),
     log:
         "logs/{study}/write_report.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     resources:
@@ -72,13 +74,16 @@ rule plan:
         plan=f"{RESULTS}/plan.csv",
     log:
         f"logs/{STUDY.name}/plan.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:
         asked=STUDY.asked(),
-        vignettes={d: f"{RESULTS}/vignettes/{d}.parquet" for d in STUDY.datasets()},
-        variants={arm: get_planned_variants(arm) for arm in STUDY.arms},
-        pilot=get_pilot(),
+        vignettes={
+            d: placed(f"{RESULTS}/vignettes/{d}.parquet") for d in STUDY.datasets()
+        },
+        variants={arm: placed(get_planned_variants(arm)) for arm in STUDY.arms},
+        pilot=get_placed_pilot(),
         target_se=STUDY.settings.plan.target_se,
         code=code_of("plan", *engine_modules().values()),
     script:

@@ -21,13 +21,16 @@ def get_command(wildcards, output):
     """Return the command that makes a file of this study anew. Taking `output` keeps another path from
     running the job again."""
     given = workflow.config_settings
-    default = ROOT.folder / "config" / "config.yaml"
+    default = PROJECT / "config" / "config.yaml"
     files = [
         os.path.relpath(file)
         for file in given.configfiles
         if Path(file).resolve() != default.resolve()
     ]
+    snakefile = os.path.relpath(workflow.main_snakefile)
     parts = ["snakemake --cores all"]
+    if snakefile not in ("Snakefile", "workflow/Snakefile"):
+        parts.append(f"--snakefile {shlex.quote(snakefile)}")
     parts += [f"--configfile {shlex.join(files)}"] if files else []
     config = [f"{name}={value}" for name, value in given.config.items()]
     parts += [f"--config {shlex.join(config)}"] if config else []

@@ -13,6 +13,7 @@ rule expand_vignettes:
         vignettes="results/{study}/vignettes/{dataset}.parquet",
     log:
         "logs/{study}/expand_vignettes/{dataset}.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:

@@ -13,11 +13,10 @@ if __name__ == "__main__":
     scale = snakemake.wildcards.scale
     overrides = load_overrides(snakemake.input.overrides[0]) if snakemake.input.overrides else None
     parts = []
-    for pair in snakemake.params.pairs:
-        shards = [tables.read(path, tables.RESPONSES) for path in pair["responses"]]
-        responses = tables.stack(shards, tables.RESPONSES)
-        variants = tables.read(pair["variants"], tables.PROMPTS)
-        vignettes = tables.read(pair["vignettes"], tables.VIGNETTES)
+    for vignettes_file, prompts_file, *shards in snakemake.params.files:
+        responses = tables.stack([tables.read(path, tables.RESPONSES) for path in shards], tables.RESPONSES)
+        variants = tables.read(prompts_file, tables.PROMPTS)
+        vignettes = tables.read(vignettes_file, tables.VIGNETTES)
         answers = read_responses(responses, SCALES[scale], overrides=overrides, prompts=variants)
         parts.append(find_unread(responses, answers, vignettes, scale).items)
     items = merge_items(parts)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from cinorms.core import tables
-from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.logs import start_logging
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import make
@@ -14,9 +13,8 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     entry = Entry.from_plain(snakemake.params.entry)
     table = make(entry, {name: list(files) for name, files in snakemake.input.items()})
-    notes = [PLANTED_MARK] if entry.planted else []
-    latex = to_latex(analysis_table(table, entry.declared.shown, notes))
+    latex = to_latex(analysis_table(table, entry.declared.shown, [entry.mark] if entry.mark else []))
     Path(snakemake.output.latex).write_text(latex, encoding="utf-8")
-    table.insert(len(table.columns), "any_planted", entry.planted)
+    table.insert(len(table.columns), "any_planted", bool(entry.mark))
     tables.write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{entry.name}: {len(table)} rows")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.registry import kinds
 from cinorms.norms import assessment
@@ -111,7 +112,7 @@ def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
         attributes=attributes,
         t_vals=(3,),
         t_majs=("plurality", 0.5),
-        planted=True,
+        mark=PLANTED_MARK,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cinorms.core import tables
-from cinorms.core.labels import NORM_LABELS, model_labels
+from cinorms.core.labels import NORM_LABELS, PLANTED_MARK, model_labels, planted_mark
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,21 @@ def test_a_label_names_the_arm_where_there_are_several(pairs, labels):
 
 def test_every_reason_for_a_missing_norm_has_a_label():
     assert ("kept", *NORM_LABELS) == tables.NORM_STATUSES
+
+
+@pytest.mark.parametrize(
+    ("planted", "shown", "mark"),
+    [
+        ([], [], ""),
+        ([], ["a"], ""),
+        (["a"], ["a"], PLANTED_MARK),
+        (["a", "b", "a"], ["b", "a"], PLANTED_MARK),
+        (
+            ["b"],
+            ["a", "b"],
+            "Planted respondents (simulated; no model gave their answers): b. The others are models.",
+        ),
+    ],
+)
+def test_the_mark_names_the_planted_and_does_not_deny_the_models(planted, shown, mark):
+    assert planted_mark(iter(planted), iter(shown)) == mark

@@ -11,6 +11,7 @@ import pytest
 from docutils.core import publish_parts
 from jinja2 import Environment
 
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.figures.theme import CAPTION_WIDTH, Drawn, save
 
 from ...entries import make_entry
@@ -81,7 +82,7 @@ def test_a_figure_needs_no_title(drawn_caption) -> None:
 
 def test_a_tables_caption_says_what_was_filtered() -> None:
     select = {"sender": ["a camera"]}
-    facts = {"t_val": {"a": 10, "b": 9}, "planted": True}
+    facts = {"t_val": {"a": 10, "b": 9}, "mark": PLANTED_MARK}
     entry = plain_entry("analyses", "minority", ["main"], facts, select=select)
     body = " ".join(caption("table.rst", entry, {"analysis": "gone"}, {}).split())
     for said in ("models a, b.", "a 10, b 9", "majority of 0.5", "sender: a camera", "no model gave"):

@@ -44,13 +44,13 @@ MIXED = answers({-2: 10, -1: 20, 0: 30, 1: 15, 2: 5, "refusal": 12, "needs_conte
 PLAIN = answers({-2: 50, 2: 50})
 
 
-def entry(*arms: str, planted: bool = False, **options: Any) -> Entry[Any]:
+def entry(*arms: str, mark: str = "", **options: Any) -> Entry[Any]:
     return make_entry(
         "figures",
         "distribution",
         {"arms": arms or ("main",), **options},
         scales={"main": "acceptability", "zeta": "acceptability", "confaide": "agreement"},
-        planted=planted,
+        mark=mark,
     )
 
 
@@ -135,7 +135,7 @@ def test_the_caption_says_how_many_answers_and_who_gave_the_most_invalid_ones() 
     assert "n = 50 to 100 answers per model, 150 in all" in drawn.caption
     assert "came from a: 20.0%" in drawn.caption
     assert PLANTED_MARK not in drawn.caption
-    assert PLANTED_MARK in draw([Selected("main", "a", PLAIN)], entry(planted=True)).caption
+    assert PLANTED_MARK in draw([Selected("main", "a", PLAIN)], entry(mark=PLANTED_MARK)).caption
     arms = [Selected("main", "a", MIXED), Selected("zeta", "a", MIXED), Selected("zeta", "b", PLAIN)]
     assert "came from a: 20.0%" in draw(arms, entry("main", "zeta")).caption
     assert "most invalid" not in draw([Selected("main", "a", PLAIN)], entry()).caption
@@ -174,7 +174,7 @@ def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
-        drawn = draw([Selected("main", "a", MIXED)], entry(planted=True, width=4, height=2.5))
+        drawn = draw([Selected("main", "a", MIXED)], entry(mark=PLANTED_MARK, width=4, height=2.5))
         paths = [folder / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
         theme.save(drawn, *paths)
         assert sorted(p.name for p in folder.iterdir()) == ["fig.pdf", "fig.png", "fig.svg", "fig.txt"]

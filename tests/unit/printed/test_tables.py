@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from cinorms.core.csv_files import undo_defusing
 from cinorms.core.errors import ConfigError
-from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.entries.entry import Entry, Selected
 from cinorms.printed.cells import Cell, Group, Printed, heading, p_starred, p_times, share
 from cinorms.printed.coefficients import coefficients
@@ -53,8 +54,8 @@ def entry(kind: str, **options: Any) -> Entry[Any]:
     return make_entry("printed", kind, {"from": ["table"], **options})
 
 
-def one(frame: pd.DataFrame, planted: bool = False) -> list[Selected]:
-    return [Selected("", "table", frame.assign(any_planted=planted))]
+def one(frame: pd.DataFrame) -> list[Selected]:
+    return [Selected("", "table", frame.assign(any_planted=False))]
 
 
 class Tags(HTMLParser):
@@ -257,7 +258,7 @@ def test_pairs_are_the_lower_half_of_a_square_for_each_arm() -> None:
 
 
 def test_models_are_told_by_what_was_done_to_them() -> None:
-    facts = {"family": "f", "planted": False, "origin": "Hugging Face: o/n"}
+    facts = {"family": "f", "origin": "Hugging Face: o/n"}
     known = {
         "base": {**facts, "capacity": 7, "alignment": "none", "quantisation": "none"},
         "both": {**facts, "capacity": 13.5, "alignment": "dpo", "quantisation": "awq", "origin": "elsewhere"},
@@ -271,9 +272,7 @@ def test_models_are_told_by_what_was_done_to_them() -> None:
     ]
     assert optimisation(None, None) == "Base"
     assert PLANTED_MARK not in table.notes
-    planted = models(
-        [], make_entry("printed", "models", {}, registry={"x": {**known["base"], "planted": True}})
-    )
+    planted = models([], make_entry("printed", "models", {}, registry=known, mark=PLANTED_MARK))
     assert planted.notes[-1] == PLANTED_MARK
     check_latex(table)
     check_html(table)
@@ -282,8 +281,25 @@ def test_models_are_told_by_what_was_done_to_them() -> None:
 @pytest.mark.parametrize("kind", [coefficients, pairs])
 def test_planted_answers_are_marked(kind: Any) -> None:
     frame = TERMS if kind is coefficients else PAIRS
-    assert PLANTED_MARK in kind(one(frame, planted=True), entry(kind.__name__)).notes
-    assert PLANTED_MARK not in kind(one(frame), entry(kind.__name__)).notes
+    marked = replace(entry(kind.__name__), mark="Planted: some.")
+    assert kind(one(frame), marked).notes[-1] == "Planted: some."
+    assert "" not in kind(one(frame), entry(kind.__name__)).notes
+
+
+def test_a_printed_table_of_a_mixed_study_names_the_planted_ones_that_it_shows(build_study) -> None:
+    models = ["gpt-4o-mini", "planted-uniform", "planted-gpt-4o-mini"]
+    printed = {
+        "all": {"kind": "discarded", "from": ["gone"]},
+        "real": {"kind": "discarded", "from": ["gone"], "models": ["gpt-4o-mini"]},
+        "two": {"kind": "models", "models": ["gpt-4o-mini", "planted-uniform"]},
+    }
+    analyses = {"gone": STUDY["analyses"]["gone"]}
+    study = build_study({**STUDY, "models": models, "analyses": analyses, "printed": printed})
+    marks = {name: study_entry(study, "printed", name).mark for name in printed}
+    assert marks["real"] == ""
+    assert marks["two"] == planted_mark(["planted-uniform"], models)
+    assert marks["all"] == planted_mark(["planted-uniform", "planted-gpt-4o-mini"], models)
+    assert "The others are models." in marks["all"]
 
 
 def hostile(texts: list[str]) -> Printed:
@@ -382,6 +398,5 @@ def test_an_entry_carries_what_it_is_made_of(build_study) -> None:
         "capacity": 7,
         "alignment": "dpo",
         "quantisation": "none",
-        "planted": True,
         "origin": "planted respondent",
     }

@@ -373,7 +373,7 @@ def test_the_replication_has_an_analysis_for_every_printed_number(root):
     assert study.compared().name == "pets2026"
     assert set(releases.analyses_of(study.compared())) <= set(study.settings.analyses)
     assert len(study.published_models()) == 8
-    assert not study.is_planted()
+    assert not study.planted()
 
 
 # --- the printed numbers

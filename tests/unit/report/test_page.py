@@ -20,6 +20,7 @@ import pytest
 from scipy.stats import norm
 
 from cinorms.core import tables
+from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.prompts.orders import ORDERS
 from cinorms.report.answer_codes import INVALID, NOTHING, encode, tally
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
@@ -33,6 +34,7 @@ from cinorms.report.words import STATUSES, link, number, share
 from cinorms.stats import wordings
 from cinorms.stats.wordings import Units
 
+from ...studies import DEFAULT_MODELS
 from ...study_folder import COMMAND, MODELS, folder_of, make_folder, make_results
 
 HOSTILE = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>&amp;{{ 7*7 }}{% raw %}"
@@ -346,7 +348,9 @@ def test_the_script_never_makes_html_from_data(folder: Path) -> None:
 
 @pytest.mark.parametrize("planted", [True, False])
 def test_the_mark_of_planted_respondents(results: Results, planted: bool) -> None:
-    one = replace(results, study={**results.study, "planted": planted})
+    names = [*results.study["models"]] if planted else []
+    told = {"planted": names, "mark": planted_mark(names, names)}
+    one = replace(results, study={**results.study, **told})
     assert ("Planted respondents: no model gave their answers." in Page(render(one, COMMAND)).text) == planted
 
 
@@ -357,15 +361,13 @@ def test_planted_respondents_next_to_models_are_told_apart(results: Results) -> 
         first: {**models[first], "planted": True},
         **{m: {**models[m], "planted": False} for m in others},
     }
-    text = Page(
-        render(replace(results, study={**results.study, "planted": True, "models": mixed}), COMMAND)
-    ).text
-    assert "next to models that were asked" in text
-    assert f"What is said of {first} says nothing about any real model" in " ".join(text.split())
+    told = {"planted": [first], "mark": planted_mark([first], models), "models": mixed}
+    text = " ".join(Page(render(replace(results, study={**results.study, **told}), COMMAND)).text.split())
+    assert f"(simulated; no model gave their answers): {first}. The others are models." in text
+    assert "What this page shows of them says nothing about any real model" in text
     alone = {m: {**models[m], "planted": True} for m in models}
-    text = Page(
-        render(replace(results, study={**results.study, "planted": True, "models": alone}), COMMAND)
-    ).text
+    told = {"planted": [*models], "mark": planted_mark(models, models), "models": alone}
+    text = Page(render(replace(results, study={**results.study, **told}), COMMAND)).text
     assert "answered in place of models" in text
 
 
@@ -399,8 +401,11 @@ def test_a_study_is_described_without_what_only_its_makers_need(build_study: Cal
     assert "rates" not in said["models"]["gpt-4o-mini"]
     assert said["arms"]["main"]["layouts"] == {"gpt-4o-mini": "single"}
     assert said["analyses"]["regression"]["about"].startswith("Cumulative link model")
-    assert said["planted"] is False
-    assert describe(build_study())["planted"] is True
+    assert (said["planted"], said["mark"]) == ([], "")
+    demo = describe(build_study())
+    assert (demo["planted"], demo["mark"]) == (DEFAULT_MODELS, PLANTED_MARK)
+    mixed = describe(build_study({"models": ["gpt-4o-mini", "planted-uniform"]}))
+    assert mixed["mark"] == planted_mark(["planted-uniform"], ["gpt-4o-mini", "planted-uniform"])
 
 
 def test_what_a_card_says_of_a_study_does_not_change_with_figures_or_other_models(

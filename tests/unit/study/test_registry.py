@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.inference.model_entry import entries_schema
+from cinorms.inference.settings import DEFAULT_STAND_IN
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
 
@@ -112,14 +114,28 @@ def test_a_wrong_registry_entry_gets_one_message(copied: Root, entry: dict[str, 
     assert str(caught.value) == f"config/models.yaml: {message.format(**fields)}"
 
 
-def test_a_model_without_stand_in_cannot_be_planted(copied: Root) -> None:
-    change(copied.folder / "config/models.yaml", lambda registry: registry["tulu-2-7b"].pop("stand_in"))
-    assert not load(copied, {"models": ["tulu-2-7b"]}).is_planted()
+def test_the_default_planted_respondent_answers_for_a_model_without_stand_in(copied: Root) -> None:
+    registry = copied.folder / "config/models.yaml"
+    change(registry, lambda models: models["tulu-2-7b"].pop("stand_in"))
+    assert not load(copied, {"models": ["tulu-2-7b"]}).planted()
+    study = load(copied, {"models": ["tulu-2-7b", "planted-uniform"], "engine": "planted"})
+    answering, default = study.registry_entry("tulu-2-7b"), study.registry[DEFAULT_STAND_IN]
+    assert (answering.name, answering.kind, answering.identity) == (
+        "tulu-2-7b",
+        default.kind,
+        default.identity,
+    )
+    assert study.registry_entry("planted-uniform").identity == study.registry["planted-uniform"].identity
+
+
+def test_a_registry_without_the_default_respondent_needs_stand_ins(copied: Root) -> None:
+    mine = {"mine": {"engine": "openai", "source": "m", "family": "f", "base_url": "http://127.0.0.1:9/v1"}}
+    (copied.folder / "config/models.yaml").write_text(yaml.safe_dump(mine), encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
-        load(copied, {"models": ["tulu-2-7b"], "engine": "planted"})
+        load(copied, {"models": ["mine"], "engine": "planted"})
     assert str(caught.value) == (
-        "config/models.yaml: tulu-2-7b: key 'stand_in' is missing; 'engine: planted' needs the name of the "
-        "planted model that answers in its place"
+        "config/models.yaml: mine: key 'stand_in' is missing, and there is no 'planted-gpt-4o-mini', which answers "
+        "where it is left out; name a planted model"
     )
 
 

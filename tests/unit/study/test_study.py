@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.validation import load_yaml
 from cinorms.study.entries import make_entry
 from cinorms.study.root import Root
@@ -31,7 +32,8 @@ def test_the_default_study(build_study: Build) -> None:
     assert study.all_models() == DEFAULT_MODELS
     assert study.datasets() == ["iot"]
     assert study.templates("main") * study.arms["main"].orders.count == 33
-    assert study.is_planted()
+    assert study.planted() == DEFAULT_MODELS
+    assert study.mark(DEFAULT_MODELS) == PLANTED_MARK
     assert not study.null_principle("iot")
     assert study.scale("main") == "acceptability"
 
@@ -75,13 +77,13 @@ def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build
     entry = make_entry(study, "figures", "some")
     assert entry.selected == (("a", "planted-tulu-2-7b"), ("a", "planted-gpt-4o-mini"))
     assert entry.scales == {"a": "acceptability"}
-    assert entry.planted
+    assert entry.mark == PLANTED_MARK
     assert (entry.thresholds, entry.grid) == ({}, ()), "what reads no norms carries no thresholds"
 
 
 def test_a_stand_in_answers_under_the_models_own_name(build_study: Build) -> None:
     asked = {"models": ["tulu-2-7b", "gpt-4o-mini"]}
-    assert not build_study(asked).is_planted()
+    assert build_study(asked).planted() == []
     assert build_study(asked).registry_entry("tulu-2-7b").engine == "vllm"
     planted = build_study({**asked, "engine": "planted"})
     entry = planted.registry_entry("tulu-2-7b")
@@ -91,7 +93,7 @@ def test_a_stand_in_answers_under_the_models_own_name(build_study: Build) -> Non
         "tulu-2-7b",
         build_study(asked).registry["tulu-2-7b"].get("source"),
     )
-    assert planted.is_planted()
+    assert planted.planted() == asked["models"]
     assert [ask["gpus"] for ask in planted.asked()] == [0, 0]
 
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: What every table, figure and page says that rests on planted respondents.
+#: What every table, figure and page states that shows planted respondents alone; `planted_mark` for others.
 PLANTED_MARK = "Planted respondents: no model gave their answers."
 #: What a regression of several models or arms has in the column of the one it is not of.
 POOLED = "pooled"
 #: A flow on which the model holds no norm, and why.
 NO_NORM = "no norm"
 NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
+
+
+def planted_mark(planted: Iterable[str], shown: Iterable[str]) -> str:
+    """Return what a table, figure or page must state of the ``planted`` among the models that are ``shown``.
+
+    That is nothing where none is, and the names where models were asked too.
+    """
+    names = list(dict.fromkeys(planted))
+    if not names or set(shown) <= set(names):
+        return PLANTED_MARK if names else ""
+    return f"Planted respondents (simulated; no model gave their answers): {', '.join(names)}. The others are models."
 
 
 def model_labels(pairs: Iterable[tuple[str, str]], form: str = "{model}, {arm}") -> list[str]:

@@ -14,7 +14,10 @@ class ProjectFiles(Protocol):
         """Folder of the JSON schemas."""
 
     def names(self, kind: str) -> dict[str, Path]:
-        """Return the files of ``resources/{kind}`` by name."""
+        """Return the files of a ``kind`` of resources by name."""
+
+    def searched(self, kind: str) -> str:
+        """Return where a name of a ``kind`` was looked up, to end a message with."""
 
     def shown(self, path: Path) -> str:
         """Return ``path`` as a message should name it."""

@@ -35,6 +35,7 @@ class Entry(Generic[O]):
     of the study's in the study's order; ``respondents`` those of them that are planted. An entry
     that reads norms takes those of a model under its ``thresholds``; ``grid`` are all those that the study tries. Both
     are empty for one that reads none.
+    ``mark`` states which of its models are planted respondents (`labels.planted_mark`).
     ``registry`` is what the model registry says of each model, for a kind that reads it.
     """
 
@@ -51,7 +52,7 @@ class Entry(Generic[O]):
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     thresholds: Mapping[str, Thresholds] = field(default_factory=dict)
     grid: tuple[Thresholds, ...] = ()
-    planted: bool = False
+    mark: str = ""
     registry: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property

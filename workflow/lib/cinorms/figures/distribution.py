@@ -79,7 +79,7 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> Dra
             x="",
             y="share of all answers",
             title=entry.options.title,
-            caption=note(entry.planted, _numbers(totals)),
+            caption=note(entry.mark, _numbers(totals)),
         )
         + base_theme()
         + theme(figure_size=_size(entry.options, len(models), len(arms)))
@@ -143,7 +143,7 @@ def _caption(counts: pd.DataFrame, totals: pd.Series, entry: Entry[DistributionO
         else ""
     )
     return note(
-        entry.planted,
+        entry.mark,
         "Share of each answer and of each kind of invalid answer, per model, before any filtering. "
         + _numbers(totals)
         + most,

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.files import replacing
-from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.scales import LEVELS
 from cinorms.entries.entry import Entry
 from cinorms.entries.options import OfFlows
@@ -100,9 +99,9 @@ def base_theme() -> theme:
     )
 
 
-def note(planted: bool, *parts: str) -> str:
-    """Return the note under a figure: its parts, and the mark of planted respondents where it applies."""
-    return "\n".join([*(part for part in parts if part), *([PLANTED_MARK] if planted else [])])
+def note(mark: str, *parts: str) -> str:
+    """Return the note under a figure: its parts, and last the mark of planted respondents where there is one."""
+    return "\n".join(part for part in (*parts, mark) if part)
 
 
 def finish(
@@ -117,9 +116,9 @@ def finish(
     width, height = entry.options.width or size[0], entry.options.height or size[1]
     inside = width - 2 * MARGIN
     title = wrap(entry.options.title, inside, TITLE_SIZE, bold=True)
-    caption = wrap(note(entry.planted, under), inside, NOTE_SIZE)
+    caption = wrap(note(entry.mark, under), inside, NOTE_SIZE)
     plot += [labs(title=title, caption=caption), theme(figure_size=(width, height))]
-    return Drawn(plot, width, height, note(entry.planted, under, *more))
+    return Drawn(plot, width, height, note(entry.mark, under, *more))
 
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
 
+#: Planted model that answers for a model which names no stand-in.
+DEFAULT_STAND_IN = "planted-gpt-4o-mini"
+
 
 class Rates(Value):
     """What a run costs, for `make plan`. Estimates; say where they come from in a comment."""
@@ -59,7 +62,9 @@ class EntrySettings(Value):
     )
     rates: Rates = Field(default=Rates(), description=str(Rates.__doc__))
     stand_in: LeftOut[str] = Field(
-        default=None, description="Planted model that answers in this one's place under `engine: planted`."
+        default=None,
+        description="Planted model that answers in this one's place under `engine: planted`; "
+        f"{DEFAULT_STAND_IN} where left out.",
     )
     note: LeftOut[str] = Field(default=None, description="Anything a user of the model should know.")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.rounding import rounded, scientific
+from cinorms.entries.entry import Entry
 from cinorms.stats.pvalues import stars
 
 #: What stands where there is no number.
@@ -129,6 +129,6 @@ def blank_again(rows: Iterable[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
     return tuple(found)
 
 
-def planted_note(frames: Sequence[pd.DataFrame]) -> tuple[str, ...]:
-    """Return the mark of planted respondents where any row rests on their answers."""
-    return (PLANTED_MARK,) if any(bool(frame["any_planted"].any()) for frame in frames) else ()
+def marked(entry: Entry[Any]) -> tuple[str, ...]:
+    """Return the note that states which respondents are planted, where any is."""
+    return (entry.mark,) if entry.mark else ()

@@ -18,8 +18,8 @@ from cinorms.printed.cells import (
     Printed,
     decimals,
     heading,
+    marked,
     p_starred,
-    planted_note,
     together,
 )
 from cinorms.printed.options import FromAnalyses
@@ -65,7 +65,7 @@ def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]
         notes=(
             "Ordinal regression; positive coefficients: more acceptable than the baseline. " + STARS_SAID,
             *((f"{NONE}: {reasons}.",) if reasons else ()),
-            *planted_note(frames),
+            *marked(entry),
         ),
         grouped="factor",
     )

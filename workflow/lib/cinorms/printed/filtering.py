@@ -21,7 +21,7 @@ from cinorms.printed.cells import (
     blank_again,
     decimals,
     heading,
-    planted_note,
+    marked,
     share,
     threshold,
     together,
@@ -97,7 +97,7 @@ def discarded(selected: Sequence[Selected], entry: Entry[DiscardedOptions]) -> P
         ),
         notes=(
             "Flows discarded, of all flows and then of those with enough valid answers.",
-            *planted_note(frames),
+            *marked(entry),
         ),
         grouped="arm",
     )
@@ -132,7 +132,7 @@ def lost(selected: Sequence[Selected], entry: Entry[LostOptions]) -> Printed:
         notes=(
             "Flows whose norm does not meet the higher majority threshold, in percent of all.",
             _t_val_said(t_vals),
-            *planted_note(frames),
+            *marked(entry),
         ),
         grouped="arm",
     )

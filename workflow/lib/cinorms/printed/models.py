@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
-from cinorms.printed.cells import Cell, Group, Printed, heading
+from cinorms.printed.cells import Cell, Group, Printed, heading, marked
 from cinorms.printed.options import PrintedOptions
 
 _NOT_KNOWN = "NA"
@@ -41,8 +40,7 @@ def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed
         title=entry.options.title,
         header=(heading("Model", "Family", "Capacity", "Optimisation", "Source"),),
         groups=(Group("", rows),),
-        notes=("Capacity: parameters in billions; NA: not published.",)
-        + ((PLANTED_MARK,) if any(of["planted"] for of in entry.registry.values()) else ()),
+        notes=("Capacity: parameters in billions; NA: not published.", *marked(entry)),
         texts=range(5),
     )
 

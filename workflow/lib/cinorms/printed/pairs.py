@@ -10,7 +10,7 @@ from pydantic import Field
 
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.printed.cells import NONE, Cell, Group, Printed, heading, p_times, planted_note
+from cinorms.printed.cells import NONE, Cell, Group, Printed, heading, marked, p_times
 from cinorms.printed.options import FromAnalyses
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
         notes=(
             f"p-values, {tests}, {_CORRECTIONS[correction]}.",
             *_missing(frame),
-            *planted_note(frames),
+            *marked(entry),
         ),
         grouped="arm",
     )

@@ -33,7 +33,8 @@ def describe(study: Study) -> dict[str, Any]:
     return {
         "name": study.name,
         "seed": study.seed,
-        "planted": study.is_planted(),
+        "planted": study.planted(),
+        "mark": study.mark(models),
         "compared": study.settings.compare,
         "coder": study.coder if study.coded_scales() else None,
         "consensus": norms.consensus,
@@ -69,6 +70,7 @@ def describe_for_card(study: Study, model: str) -> dict[str, Any]:
         "t_val": {model: said["t_val"][model]},
         "arms": arms,
         "datasets": {name: of for name, of in said["datasets"].items() if name in datasets},
+        "mark": study.mark([model]),
         "models": {model: said["models"][model]},
         "analyses": shown,
     }

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
-from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.templates import environment
 from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, ink_on
 from cinorms.report import method
@@ -36,7 +35,7 @@ def render(results: Results, command: str) -> str:
         .get_template("report.html")
         .render(
             study=results.study,
-            mark=PLANTED_MARK,
+            mark=results.study["mark"],
             style=style,
             script=script,
             policy=policy(style, script),

@@ -29,7 +29,13 @@ def check_arm(study: Study, name: str) -> None:
         )
     for model in models:
         if model not in study.registry:
-            raise unknown(*_place_of_models(study, arm).named, model, study.registry, "model")
+            raise unknown(
+                *_place_of_models(study, arm).named,
+                model,
+                study.registry,
+                "model",
+                study.root.searched("models"),
+            )
     _check_templates_for(study, arm, models)
     if arm.readout == "options" and arm.temperature != 0:
         raise ConfigError(
@@ -80,7 +86,8 @@ def _check_prompts(study: Study, name: str, arm: Arm) -> None:
         ("prompts", arm.prompts, "prompts", "prompt set"),
     ):
         if given not in study.root.names(kind):
-            raise unknown(*arm.stated_in(setting).named, given, study.root.names(kind), what)
+            known, searched = study.root.names(kind), study.root.searched(kind)
+            raise unknown(*arm.stated_in(setting).named, given, known, what, searched)
     prompt_set, dataset = study.prompt_set(arm.prompts), study.dataset(arm.dataset)
     if prompt_set.scale != dataset.scale:
         raise ConfigError(
@@ -126,7 +133,7 @@ def _check_frame(study: Study, arm: Arm, frame: str) -> None:
     """Look up a frame of a release, and the models that are asked in it."""
     frames = {f"{r}{SEPARATOR}{f}" for r in study.root.names("published") for f in study.release(r).frames}
     if frame not in frames:
-        raise unknown(*arm.stated_in("frame").named, frame, frames, "frame")
+        raise unknown(*arm.stated_in("frame").named, frame, frames, "frame", study.root.searched("published"))
     release = study.release(frame.split(SEPARATOR)[0])
     for model in study.published_models():
         if model not in release.models:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check_file, unknown
 from cinorms.published.releases import analyses_of
@@ -16,7 +14,8 @@ def check_names(study: Study) -> None:
     settings = study.settings
     for model in settings.models:
         if model not in study.registry:
-            raise unknown(*settings.stated_in("models").named, model, study.registry, "model")
+            place, searched = settings.stated_in("models"), study.root.searched("models")
+            raise unknown(*place.named, model, study.registry, "model", searched)
     _check_datasets(study)
     for name in study.arms:
         check_arm(study, name)
@@ -25,7 +24,7 @@ def check_names(study: Study) -> None:
         check_file(settings.overrides, *settings.stated_in("overrides").named)
     _check_coder(study)
     _check_pilot(study)
-    study.awaited()  # refuses a paraphraser that is not known
+    _check_awaited(study)
     _check_stand_ins(study)
     for model in settings.norms.t_val_for:
         if model not in study.all_models():
@@ -39,7 +38,7 @@ def _check_datasets(study: Study) -> None:
     for name, options in study.settings.datasets.items():
         if name not in known:
             file = study.settings.stated_in("datasets", name).file
-            raise unknown(file, "datasets", name, known, "dataset")
+            raise unknown(file, "datasets", name, known, "dataset", study.root.searched("vignettes"))
         if options.null_principle and not study.dataset(name).null_level:
             raise ConfigError(
                 f"{options.stated_in('null_principle')}: true was given; the dataset has no 'null_level', "
@@ -52,7 +51,7 @@ def _check_compared(study: Study) -> None:
     name, place = study.settings.compare, study.settings.stated_in("compare")
     known = study.root.names("published")
     if name is not None and name not in known:
-        raise unknown(*place.named, name, known, "release")
+        raise unknown(*place.named, name, known, "release", study.root.searched("published"))
     for analysis in analyses_of(study.compared()):
         if analysis not in study.settings.analyses:
             raise ConfigError(
@@ -83,19 +82,32 @@ def _check_pilot(study: Study) -> None:
     pilot, place = study.settings.plan.pilot, study.settings.plan.stated_in("pilot")
     if pilot == study.name:
         raise ConfigError(f"{place}: {pilot!r} was given; allowed: the name of another study")
-    if pilot and not Path("results", pilot, "answers").is_dir():
+    answers = study.root.results / pilot / "answers" if pilot else None
+    if answers and not answers.is_dir():
         raise ConfigError(
-            f"{place}: {pilot!r} was given; there is no results/{pilot}/answers in the folder that the study "
-            "runs in: run that study first"
+            f"{place}: {pilot!r} was given; there is no {answers} in the folder that the study runs in: "
+            "run that study first"
         )
+
+
+def _check_awaited(study: Study) -> None:
+    """Refuse a paraphraser that is not known, and paraphrases that nobody would find again."""
+    for name in study.awaited():
+        file = study.root.names("prompts")[name]
+        if study.root.is_fetched and study.settings.engine != "planted" and not study.root.is_own(file):
+            raise ConfigError(
+                f"{study.root.shown(file)}: its paraphrases are still to be made, and this project was fetched from "
+                "git: they would be lost in a cache. Copy the file into prompts/ of a folder of yours, and name that "
+                "folder in the study (resources: [FOLDER])"
+            )
 
 
 def _check_stand_ins(study: Study) -> None:
     if study.settings.engine == "planted":
         for model in study.all_models():
-            entry = study.registry[model]
-            if not entry.kind.planted and entry.settings.stand_in is None:
+            entry, stand_in = study.registry[model], study.stand_in(model)
+            if not entry.kind.planted and stand_in not in study.registry:
                 raise ConfigError(
-                    f"{entry.file}: {model}: key 'stand_in' is missing; 'engine: planted' needs the "
-                    "name of the planted model that answers in its place"
+                    f"{entry.file}: {model}: key 'stand_in' is missing, and there is no {stand_in!r}, which answers "
+                    "where it is left out; name a planted model"
                 )

@@ -20,9 +20,12 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
     options = kind.read(stated)
     base = {"section": section, "name": name, "kind": kind.name, "options": options}
     if kind.reads == "registry":
-        return Entry(**base, registry=study.described(options.models))
+        described = study.described(options.models)
+        return Entry(**base, registry=described, mark=study.mark(described))
     if section == "printed":
-        return Entry(**base)
+        sources = [make_entry(study, "analyses", source) for source in options.sources]
+        shown = options.models or [model for source in sources for _, model in source.selected]
+        return Entry(**base, mark=study.mark(shown))
     arms = list(options.arms)
     selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
@@ -36,7 +39,7 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
         factors_of={arm: study.factors_of(arm) for arm in arms},
         conditions={arm: study.arms[arm].conditions() for arm in arms},
         attributes={model: study.attributes(model) for model in names},
-        planted=bool(planted),
+        mark=study.mark(names),
         **(_rules(study, options, names) if _depends_on_thresholds(kind) else {}),
     )
 

@@ -29,7 +29,9 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
     """
     for layer in layers:
         check(layer.document, schema_of(StudySettings), layer.file)
-    study = Study(make_settings(merge(layers)), load_registry(root), root)
+    settings = make_settings(merge(layers))
+    found = root.with_own(settings.resources, settings.stated_in("resources"))
+    study = Study(settings, load_registry(found), found)
     check_names(study)
     check_entries(study)
     return study

@@ -1,30 +1,93 @@
-"""Where the project's own files are."""
+"""Where the files are that a study is made of: the project's own, and those of its user."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from cinorms.core.errors import ConfigError
+
+#: What a folder of resources can hold, and the file with models of a user's own next to them.
+KINDS = ("checkpoints", "planted", "prompts", "published", "vignettes")
+MODELS = "models.yaml"
 
 
 @dataclass(frozen=True)
 class Root:
-    """Where the project's own files stand."""
+    """Where the project's own files are, and the user's: ``own`` are folders that are laid out as ``resources``.
+
+    ``results`` is the folder of all studies' results. A project that ``is_fetched`` from git is no place to write to.
+    """
 
     folder: Path
+    own: tuple[Path, ...] = ()
+    results: Path = Path("results")
+    is_fetched: bool = False
 
     @property
     def schemas(self) -> Path:
         """Folder of the JSON schemas."""
         return self.folder / "workflow" / "schemas"
 
+    @property
+    def registries(self) -> list[Path]:
+        """The files with models: the user's own, which override entries of the same name, and the project's last."""
+        own = [folder / MODELS for folder in self.own]
+        return [*filter(Path.is_file, own), self.folder / "config" / MODELS]
+
+    def with_own(self, folders: Sequence[str], place: object) -> Root:
+        """Return this with a study's ``folders``, which ``place`` states; a path starts where the study runs.
+
+        Raises ``ConfigError`` for a folder that is not there or holds nothing that a study can name.
+        """
+        own = tuple(Path(folder).absolute() for folder in folders)
+        for stated, folder in zip(folders, own, strict=True):
+            if not folder.is_dir():
+                raise ConfigError(
+                    f"{place}: there is no folder {stated!r} in {Path.cwd()}, where the study runs; "
+                    "a path starts from there, or give a whole one"
+                )
+            if not any((folder / name).exists() for name in (*KINDS, MODELS)):
+                raise ConfigError(
+                    f"{place}: the folder {stated!r} holds none of {', '.join(f'{kind}/' for kind in KINDS)}, "
+                    f"{MODELS}; it is laid out as resources/ of this project"
+                )
+        return replace(self, own=own)
+
+    def places(self, kind: str) -> list[Path]:
+        """Return the folders with resources of ``kind``, in the order in which they are looked at."""
+        return [*(folder / kind for folder in self.own), self.folder / "resources" / kind]
+
     def names(self, kind: str) -> dict[str, Path]:
-        """Return the files of ``resources/{kind}`` by the name that a study gives them."""
-        return {path.stem: path for path in sorted((self.folder / "resources" / kind).glob("*.yaml"))}
+        """Return the files of a ``kind`` of resources by the name that a study gives them, a user's own first."""
+        found: dict[str, Path] = {}
+        for place in self.places(kind):
+            for path in sorted(place.glob("*.yaml")):
+                found.setdefault(path.stem, path)
+        return found
 
     def resource(self, kind: str, name: str) -> Path:
         """Return the file of one of ``names``, without looking at the others."""
-        return self.folder / "resources" / kind / f"{name}.yaml"
+        files = [place / f"{name}.yaml" for place in self.places(kind)]
+        return next((file for file in files[:-1] if file.is_file()), files[-1])
+
+    def is_own(self, path: Path) -> bool:
+        """Tell whether ``path`` is in a folder of the user's."""
+        return any(path.is_relative_to(folder) for folder in self.own)
 
     def shown(self, path: Path) -> str:
         """Return ``path`` as a message should name it."""
-        return str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
+        starts = (Path.cwd(), self.folder) if self.is_own(path) else (self.folder, Path.cwd())
+        for start in starts:
+            if path.is_relative_to(start):
+                return str(path.relative_to(start))
+        return str(path)
+
+    def searched(self, kind: str) -> str:
+        """Return where a name of a ``kind`` (or of ``models``) was looked up, to end a message with.
+
+        That is nothing where the user has no folders: then there is one place, the project's.
+        """
+        places = self.registries if kind == "models" else self.places(kind)
+        return f"; looked in {', '.join(map(self.shown, places))}" if self.own else ""

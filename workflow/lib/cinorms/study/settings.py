@@ -232,6 +232,11 @@ class StudySettings(Settings):
     seed: int = Field(
         ge=0, le=2**63 - 1, description="Whole number that every random draw of the study starts from."
     )
+    resources: Distinct[str] = Field(
+        description="Folders of your own with datasets (vignettes/), prompt sets (prompts/), planted norms "
+        "(planted/), releases (published/), checkpoints in wheels (checkpoints/) and models (models.yaml), searched "
+        "before the project's. A path starts where the study runs."
+    )
     mirror: str | None = Field(
         description="Folder with local copies of data files, used instead of downloading; CINORMS_MIRROR "
         "overrides it."

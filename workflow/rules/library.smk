@@ -1,0 +1,95 @@
+# Where the project's files are, and its library on Python's path: everything else needs both.
+import io
+import os
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from snakemake.sourcecache import HostingProviderFile, LocalGitFile, LocalSourceFile
+
+
+def refuse(message):
+    """End with one message, before anything runs."""
+    print(f"\nThe study cannot run.\n{message}\n", file=sys.stderr)
+    raise SystemExit(1)
+
+
+def get_project_folder():
+    """Return the folder of the project: a clone, or what Snakemake has fetched, unpacked."""
+    rules = workflow.current_basedir
+    if isinstance(rules, LocalSourceFile):
+        return Path(rules.path).parents[1]
+    if isinstance(rules, LocalGitFile):
+        from git import Repo
+
+        return get_unpacked(Repo(rules.repo_path), rules)
+    if isinstance(rules, HostingProviderFile):
+        return get_unpacked(rules.hosted_repo.repo, rules)
+    refuse(
+        f"snakefile: {rules} is one address, and cinorms needs its whole repository. Use snakefile: "
+        'github("OWNER/cinorms",\npath="workflow/Snakefile", tag="..."), "git+file:///CLONE/workflow/Snakefile@TAG", '
+        "or the path of a clone"
+    )
+
+
+def get_unpacked(repository, rules):
+    """Return a folder with all files of the commit that `rules` is from.
+
+    Snakemake fetches single files from git, and only those that a rule names. The library, datasets and templates are
+    more than that. They go into Snakemake's own cache, by commit: what is there never changes.
+    """
+    commit = repository.commit(rules.ref).hexsha
+    inside = str(Path(rules.path).parents[1])
+    cache = Path(workflow.sourcecache.cache_path, "cinorms")
+    folder = cache / commit / ("" if inside == "." else inside)
+    if not (cache / commit).is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            dir=cache, prefix=f"{commit}.", ignore_cleanup_errors=True
+        ) as fresh:
+            packed = io.BytesIO(
+                repository.git.archive(
+                    commit, stdout_as_string=False, strip_newline_in_stdout=False
+                )
+            )
+            with tarfile.open(fileobj=packed) as files:
+                files.extraction_filter = getattr(tarfile, "data_filter", None)
+                files.extractall(Path(fresh, "files"))
+            try:
+                # Whole or not at all: several jobs may come here at once.
+                Path(fresh, "files").rename(cache / commit)
+            except OSError:
+                if not (cache / commit).is_dir():
+                    raise
+    return folder
+
+
+def get_rules(stage):
+    """Return a file of rules in the project's folder: scripts and environments are found from where that is."""
+    return str(PROJECT / "workflow" / "rules" / f"{stage}.smk")
+
+
+PROJECT = get_project_folder()
+IS_FETCHED = not isinstance(workflow.current_basedir, LocalSourceFile)
+LIBRARY = PROJECT / "workflow" / "lib"
+if str(LIBRARY) not in sys.path:
+    sys.path.insert(0, str(LIBRARY))
+# For scripts and commands. The environment, and not `shell.prefix`: that would also change the rules of a caller.
+others = [path for path in os.getenv("PYTHONPATH", "").split(os.pathsep) if path]
+os.environ.update(PYTHONPATH=os.pathsep.join(dict.fromkeys([str(LIBRARY), *others])))
+
+try:
+    import cinorms.study.load
+except ModuleNotFoundError as error:
+    if error.name.startswith("cinorms"):
+        raise
+    refuse(
+        f"The package {error.name!r} is not installed for the Python that runs Snakemake ({sys.executable}).\n"
+        f"Install what cinorms needs: {sys.executable} -m pip install -r {PROJECT / 'requirements' / 'run.in'}"
+    )
+if Path(cinorms.__file__).parents[1] != LIBRARY:
+    refuse(
+        f"cinorms is already loaded from {Path(cinorms.__file__).parents[1]}, and these rules need {LIBRARY}.\n"
+        "Two versions cannot run in one workflow: give all modules the same tag, or run them one after the other"
+    )

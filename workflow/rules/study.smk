@@ -1,0 +1,79 @@
+# Which study was asked for: by --configfile and --config, by a Snakefile that includes this one, or by a module.
+from collections.abc import Mapping
+
+from cinorms.core.errors import CinormsError, ConfigError
+from cinorms.core.validation import load_yaml, unknown
+from cinorms.study.layers import Layer
+from cinorms.study.load import load_study
+from cinorms.study.root import Root
+from cinorms.study.settings import StudySettings
+
+# As a module, the caller's `prefix` or `replace_prefix`.
+PLACES = workflow.modifier.path_modifier
+IS_MODULE = not workflow.modifier.is_main_snakefile()
+
+
+def placed(path):
+    """Return `path` where a module's `prefix` puts it, for a parameter: Snakemake itself looks at files only."""
+    return PLACES.replace_prefix(path)
+
+
+def get_layers(project):
+    """Return the settings that were given, on top of the defaults: the later ones win."""
+    default = PROJECT / "config" / "config.yaml"
+    if IS_MODULE:
+        files, given = [default], Layer(get_module_place(), get_module_config())
+    else:
+        files = [default, *map(Path, get_config_files())]
+        given = Layer("--config", dict(workflow.config_settings.config))
+    layers = [
+        Layer(project.shown(file), load_yaml(file)) for file in dict.fromkeys(files)
+    ]
+    return [*layers, given]
+
+
+def get_config_files():
+    """Return the files of `configfile:` in a Snakefile that includes this one, then those of --configfile."""
+    settings = workflow.config_settings
+    given = list(settings.configfiles)
+    own = workflow.configfiles[len(given) :]
+    return given if settings.replace_workflow_config else [*own, *given]
+
+
+def get_module_place():
+    """Return how messages name the `config:` of a module, with the files that it may be from."""
+    files = ", ".join(map(os.path.relpath, workflow.configfiles))
+    return f"config of module {workflow.modifier.namespace!r}" + (
+        f" ({files})" if files else ""
+    )
+
+
+def get_module_config():
+    """Return the settings that the caller gives the module; refuse none, and a file of other things."""
+    if not isinstance(config, Mapping) or not config.get("study"):
+        has = ", ".join(config) if isinstance(config, Mapping) and config else "nothing"
+        raise ConfigError(
+            f"{get_module_place()}: key 'study' is missing; the module has {has}. Give it a study, "
+            '`config: config` or one section\nof your config (`config: config["cinorms"]`); '
+            "`study: demo` alone is the default study"
+        )
+    for key in config:
+        if key not in StudySettings.model_fields:
+            hint = '; if your config has other keys too, give the module a section: `config: config["cinorms"]`'
+            known = StudySettings.model_fields
+            raise unknown(get_module_place(), key, key, known, "key", hint)
+    return dict(config)
+
+
+def get_study():
+    """Return the study that was asked for, or end with one message."""
+    try:
+        results = Path(placed("results/study")).parent
+        project = Root(PROJECT, results=results, is_fetched=IS_FETCHED)
+        return load_study(get_layers(project), project)
+    except CinormsError as error:
+        refuse(error)
+
+
+STUDY = get_study()
+ROOT = STUDY.root
