@@ -1,0 +1,111 @@
+"""Whether an option is said of another case: a condition that does not hold, another flow, an example, a definition."""
+
+from __future__ import annotations
+
+import re
+
+from cinorms.answers.reading.parties import FIRST_PERSON
+from cinorms.answers.reading.words import any_of
+
+_NEGATED_CONDITION = (
+    r"(?:if|where|when|whenever|in case|assuming|provided)\b(?! not\b| i had to\b| you (?:ask|want"
+    r"|insist)\b)[^.;!?\n]{0,90}?"
+    r"(?:\b(?:had|hadn't|(?:was|is) only|were|weren't|didn't|wasn't|isn't|aren't|hasn't|haven't|never|instead"
+    r"|no longer|no|without"
+    r"|refused"
+    r"|otherwise|lacked|withdrew|withdrawn)\b|\bnot\b(?! (?:being )?(?:stored|kept|retained|saved)))"
+)
+_WITHOUT = (
+    r"without (?:(?:the|any|such|proper|explicit|clear|prior|informed|further|some|that|this|their|his|her|its|a|an"
+    r"|\w+'s)\s+"
+    r"){0,3}(?:consent|permission|knowledge|notice|notification|authori[sz]ation|approval|agreement|safeguards?|warrant"
+    r"|encryption|anonymi[sz]ation|anonymity|protections?|condition|it|asking|telling|informing|being)\b"
+)
+_NO_CASE = any_of(
+    _NEGATED_CONDITION, _WITHOUT, r"in the absence of", r"absent (?:the|any|such)", r"unless", r"otherwise"
+)
+_OTHER_CASE_AFTER = re.compile(rf"[^.;!?\n]{{0,60}}?\b{_NO_CASE}")
+#: A condition that does not hold, whoever then judges: "had nobody asked, I'd say .."
+_COUNTERFACTUAL = re.compile(
+    any_of(
+        rf"\b{_NEGATED_CONDITION}[^;\n]*,[^;,\n]*(?:\b(?:would|might|could|may)|'d)\b[^;,\n]*$",
+        r"(?:^|[.!?;\n]\s*)\W*(?:had|were) (?:the|it|they|he|she|there|this|that|consent|no|you|an?)\b[^;\n]*$",
+        r"(?:^|[.!?;\n,]\s*)\W*(?:otherwise|unless|if not,|should (?:the|it|they|he|she|this|that|any"
+        r"|someone))\b[^;\n]*$",
+        rf"(?:^|[.!?;\n]\s*)\W*(?:{_WITHOUT}|in the absence of|absent\b|even if\b|suppose\b|imagine\b"
+        r"|in (?:an)?other (?:cases?|situations?))[^;\n]*(?:\b(?:would|might|could|may)|'d)\b[^;\n]*$",
+        r"(?:if|had|were)\b[^;\n]*\b(?:were|had|wasn't|weren't|not|never)\b[^;\n]*:\W*$",
+        r"\b(?:would|might|could|may|must|should)(?:n't| not)? have (?:\w+ )?been\b[^;,\n]*$",
+        r"\bwould've been\b[^;,\n]*$|(?:\bwould|'d) have (?:said|chosen|rated|called|gone|picked|answered)\b[^;\n]*$",
+    )
+)
+_OTHER_CASE_BEFORE = re.compile(
+    any_of(
+        r"\b(?:for example|for instance|e\.g\.?|by comparison|in contrast|by contrast|in comparison|compare)\b[^;\n]*$",
+        r"\b(?:another|a different|other|similar) (?:flows?|cases?|situations?|scenarios?|questions?|examples?"
+        r"|conditions?)\b"
+        r"[^;\n]*$",
+        r"\b(?:would|could|might) (?:then )?(?:make|turn|render) (?:it|this|that)\b[^;,\n]*$",
+        r"\bwould (?:then )?(?:fall|drop|change|rise|move|shift|go) (?:\w+ ){0,5}to\b[^;\n]*$"
+        r"|'d drop (?:\w+ ){0,5}to\b[^;\n]*$",
+        r"\bin (?:a|any) (?:scenario|case|world|situation) (?:where|in which)\b[^;\n]*$",
+        r"\b(?:sample|dummy|placeholder|template|mock|model) (?:answer|reply|response|output|rating)s?\b[^;\n]*$",
+    )
+)
+#: Advice to whoever answers: "choose X only when ..".
+_ADVICE = re.compile(
+    r"(?:^|[.!?;:\n]\s*)\W*(?:please )?(?:pick|choose|select|answer|say|reply|respond|use|write"
+    r"|put|give|tick)\b[^.;\n]*$"
+)
+_ADVICE_GOES_ON = re.compile(r"[^.;!?\n]{0,12}\b(?:if|when|only|unless|where|whenever|for)\b")
+#: What an option means is not what the flow is.
+_DEFINES = re.compile(
+    r"[\"'*_)\]]{0,4},? (?:means?|denotes?|refers? to|stands? for|to mean|indicates?|signif(?:y|ies)|implies"
+    r"|is defined|would mean"
+    r"|is (?:meant|used|reserved|intended) for|describes)\b"
+)
+_DEFINED = re.compile(r"\b(?:by|the (?:term|word|option|label|phrase|level|category))\W*$")
+_ELSEWHERE = re.compile(
+    any_of(
+        r"\bdifferent (?:kind|type|sort|situation|case|question|flow|matter|scenario|story|condition)",
+        r"\b(?:this|that|which|it)(?:'s| is)(?: not|n't) (?:the|this|our|your|what)\b(?! (?:best|right|ideal|most"
+        r"|only|same))",
+        r"\b(?:does not|doesn't|do not|don't) apply\b",
+        r"\bnot (?:the|this|our|your) (?:case|situation|question|flow|scenario)\b",
+        r"\b(?:this|that|which|here)(?:'s| is) no\b(?! (?:problem|doubt|wonder|issue|question))",
+        r"\b(?:that|this|which) concerns\b|\b(?:situation|case|question) is (?:a )?different\b",
+        r"\bhere,? (?:though|however)\b|\bunder the condition (?:as )?(?:given|stated|described)\b|\bas (?:given"
+        r"|described|stated),",
+        r"\bbut you (?:asked|mention|describe|want)",
+    )
+)
+
+
+#: "I'm programmed to be neutral": said of the model.
+_OF_THE_MODEL = re.compile(
+    r"\b(?:technology|itself|science|tools?)(?: itself)? (?:is|are)\W*$|\b(?:(?:programmed|designed|trained|built"
+    r"|made|supposed|meant|instructed|required|obliged|expected"
+    r"|try(?:ing)?|aim|strive)(?: to)? (?:be|remain|stay|act|sound|appear)|stay(?:ing)?|remain(?:ing)?|keep)"
+    r"(?: (?:as|\w+ly|completely|an?))*\W*$"
+)
+
+
+def said_of_another_case(sentence: str, rest: str, near: str) -> bool:
+    """Whether an option is said of another case; ``near`` is what follows it as far as a denial can reach."""
+    if _OF_THE_MODEL.search(sentence):
+        return True
+    if _OTHER_CASE_AFTER.match(rest) or _DEFINES.match(rest) or _DEFINED.search(sentence):
+        return True
+    if _COUNTERFACTUAL.search(_last_part(sentence)):
+        return True
+    if _ADVICE.search(sentence) and _ADVICE_GOES_ON.match(rest):
+        return True
+    found = _OTHER_CASE_BEFORE.search(_last_part(sentence))
+    if found and not FIRST_PERSON.search(found.group()):
+        return True
+    return _ELSEWHERE.search(near) is not None
+
+
+def _last_part(sentence: str) -> str:
+    """Return what stands after the last turn of a sentence: "if it were X it would be A, but here .."."""
+    return re.split(r"\bbut\b|;|\bhowever\b|\btherefore\b|,\s*so\b", sentence)[-1]
