@@ -22,9 +22,28 @@ _WITHOUT = (
     r"|encryption|anonymi[sz]ation|anonymity|protections?|condition|it|asking|telling|informing|being)\b"
 )
 _NO_CASE = any_of(
-    _NEGATED_CONDITION, _WITHOUT, r"in the absence of", r"absent (?:the|any|such)", r"unless", r"otherwise"
+    *(_NEGATED_CONDITION, _WITHOUT, r"in the absence of", r"absent (?:the|any|such)", r"unless"),
+    r"(?<!think )(?<!say )(?<!believe )otherwise",
+    r"once (?!i\b)|as soon as|in the case of (?:an?|another)\b|(?:were|should) (?:the|it|they|he|she|that|an?)\b",
+    r"the (?:day|moment|minute|second|instant) (?:an?|the|they|it|he|she|that|this|\w+s)\b",
 )
-_OTHER_CASE_AFTER = re.compile(rf"[^.;!?\n]{{0,60}}?\b{_NO_CASE}")
+#: What a condition leads to.
+_MODAL = r"(?:would|will|might|may|could|can|'d|'ll)"
+#: A time that has not come: "once they have published an audit, I will say X".
+_LATER = (
+    r"(?:once (?!upon|more|again|(?:i|you|we|one) (?:consider|take|weigh|look|think|add|account))|as soon as"
+    r"|(?:the )?(?:day|moment|minute|second|instant) (?=an?|the|they|it|he|she|that|this|\w+s\b)|when(?:ever)? there\b"
+    r"|some ?day|one day|in (?:the )?future|(?:\w+ ){1,3}from now|in (?:an?|\d+|ten|a few) (?:years?|decades?)|until"
+    r"|after (?:which|that)|only if)"
+)
+#: Circumstances that are not those of the flow: "in a hospital", "under stricter rules".
+_ELSEWHERE_THAN_HERE = (
+    r"(?:(?:in|under|with|at|by|on) (?:an?|another|other|different|some|any|\w+er)\b(?! (?:situation|case|scenario|word"
+    r"|sense|way|nutshell|scale|whole)\b)|by the standards? of)"
+)
+_OTHER_CASE_AFTER = re.compile(
+    rf"(?:(?!,\s*(?:which|but|and|though|although|while|whereas)\b)[^.;!?\n]){{0,60}}?\b{_NO_CASE}"
+)
 #: A condition that does not hold, whoever then judges: "had nobody asked, I'd say .."
 _COUNTERFACTUAL = re.compile(
     any_of(
@@ -34,8 +53,18 @@ _COUNTERFACTUAL = re.compile(
         r"|someone))\b[^;\n]*$",
         rf"(?:^|[.!?;\n]\s*)\W*(?:{_WITHOUT}|in the absence of|absent\b|even if\b|suppose\b|imagine\b"
         r"|in (?:an)?other (?:cases?|situations?))[^;\n]*(?:\b(?:would|might|could|may)|'d)\b[^;\n]*$",
-        r"(?:if|had|were)\b[^;\n]*\b(?:were|had|wasn't|weren't|not|never)\b[^;\n]*:\W*$",
-        r"\b(?:would|might|could|may|must|should)(?:n't| not)? have (?:\w+ )?been\b[^;,\n]*$",
+        r"\b(?:if|had|were)\b[^;\n]*\b(?:(?:were|had)(?! to\b| asked| forced)|wasn't|weren't|not|never)\b[^;,\n]*[:,]\W*$",
+        r"\bif (?:they|it|he|she|there|(?:the|its|his|her|their) \w+) \w+ed\b[^;\n]*(?:\b(?:would|might|could)\b|'d\b)"
+        r"[^;\n]*$",
+        r"\b(?:would|might|could|may|must)(?:n't| not)? have (?:\w+ )?been\b[^;,\n]*$",
+        rf"(?:^|[.!?;:\n,]\s*|\band )\W*(?:but |and |though )?{_LATER}\b[^;\n]*\b{_MODAL}\b[^;\n]*$",
+        rf"(?:^|[.!?;\n]\s*)\W*{_ELSEWHERE_THAN_HERE} (?:(?!\b(?:i|i'd|i'll|my)\b)[^;\n])*\b{_MODAL}\b[^;\n]*$",
+        # An imperative that changes the flow: "add an advertiser and you'd get X"
+        r"(?:^|[.!?;:\n,]\s*)\W*(?:let|give|add|take|put|make|change|swap|remove|replace|show|hand|sell|tell)\b"
+        rf"[^.;!?\n]{{0,100}}?\band (?:you|i|we|it|this|that|they|he|she)(?:\b| ){_MODAL}\b[^;\n]*$",
+        # A supposition before a colon: "assuming a lodger: X", "with a warrant: X"
+        r"(?:^|[.!?;\n]\s*)\W*(?:suppos\w+|imagin\w+|assum\w+|lacking|were|with (?:an?|\w+'s))\b[^;\n]*:\W*$",
+        r"\b(?:would|could|might|may|will|'d) (?:\w+ )?(?:become|turn|change|drop|rise|move)(?: \w+){0,3}\W*$",
         r"\bwould've been\b[^;,\n]*$|(?:\bwould|'d) have (?:said|chosen|rated|called|gone|picked|answered)\b[^;\n]*$",
     )
 )
@@ -54,7 +83,7 @@ _OTHER_CASE_BEFORE = re.compile(
 )
 #: Advice to whoever answers: "choose X only when ..".
 _ADVICE = re.compile(
-    r"(?:^|[.!?;:\n]\s*)\W*(?:please )?(?:pick|choose|select|answer|say|reply|respond|use|write"
+    r"(?:^|[.!?;:\n]\s*)\W*(?:please )?(?:file|mark|call|pick|choose|select|answer|say|reply|respond|use|write"
     r"|put|give|tick)\b[^.;\n]*$"
 )
 _ADVICE_GOES_ON = re.compile(r"[^.;!?\n]{0,12}\b(?:if|when|only|unless|where|whenever|for)\b")
@@ -83,7 +112,8 @@ _ELSEWHERE = re.compile(
 
 #: "I'm programmed to be neutral": said of the model.
 _OF_THE_MODEL = re.compile(
-    r"\b(?:technology|itself|science|tools?)(?: itself)? (?:is|are)\W*$|\b(?:(?:programmed|designed|trained|built"
+    r"\b(?:technology|itself|science|tools?|(?:wording|tone|language|phrasing|description)(?: of (?:\w+ )?\w+)?)"
+    r"(?: itself)? (?:is|are)\W*$|\b(?:(?:programmed|designed|trained|built"
     r"|made|supposed|meant|instructed|required|obliged|expected"
     r"|try(?:ing)?|aim|strive)(?: to)? (?:be|remain|stay|act|sound|appear)|stay(?:ing)?|remain(?:ing)?|keep)"
     r"(?: (?:as|\w+ly|completely|an?))*\W*$"
@@ -96,16 +126,16 @@ def said_of_another_case(sentence: str, rest: str, near: str) -> bool:
         return True
     if _OTHER_CASE_AFTER.match(rest) or _DEFINES.match(rest) or _DEFINED.search(sentence):
         return True
-    if _COUNTERFACTUAL.search(_last_part(sentence)):
+    if _COUNTERFACTUAL.search(last_part(sentence)):
         return True
     if _ADVICE.search(sentence) and _ADVICE_GOES_ON.match(rest):
         return True
-    found = _OTHER_CASE_BEFORE.search(_last_part(sentence))
+    found = _OTHER_CASE_BEFORE.search(last_part(sentence))
     if found and not FIRST_PERSON.search(found.group()):
         return True
     return _ELSEWHERE.search(near) is not None
 
 
-def _last_part(sentence: str) -> str:
+def last_part(sentence: str) -> str:
     """Return what stands after the last turn of a sentence: "if it were X it would be A, but here .."."""
     return re.split(r"\bbut\b|;|\bhowever\b|\btherefore\b|,\s*so\b", sentence)[-1]

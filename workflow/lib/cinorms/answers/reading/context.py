@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cinorms.answers.reading.corrections import replaces
 from cinorms.answers.reading.words import WORD, any_of, vocabulary
 from cinorms.core.scales import Scale
 
@@ -17,8 +18,8 @@ WINDOW = 240
 _SCOPE_END = re.compile(
     r"[.!?](?=\s)|[;:\n]|(?<!thing )(?<!all )(?<!options )\bbut\b|\bdisagree[,:]? and\b"
     r"|,\s*(?:and )?(?:so|yet|therefore|thus|hence|instead(?! of)|which|merely|just|only|simply|rather(?! than)"
-    r"|sino|sondern)"
-    r"\b(?!\s*,)"
+    r"|sino|sondern|as[ií] que|donc|quindi|portanto|dus|daher|deshalb)"
+    r"\b(?!\s*,)|,\s*and (?:that|this|it|what)\b"
 )
 #: A condition of the flow is no judgement: "if the information is not stored, it is .."
 _CONDITION = re.compile(r"\b(?:if|when|because|since|although|though|while|as|given)\b[^,]*,")
@@ -28,6 +29,7 @@ _NEW_STATEMENT = re.compile(
     r"|(?:(?:and|then|so|but|therefore) )*i(?:'d| would|'ll| will)?(?: \w+ly)? (?:rate|choose|select|pick|classify"
     r"|consider|say|judge|find|deem|think|feel|regard"
     r"|answer|assign|settle|call|go|do say|opt|land)\b[^,]*"
+    r"|(?:and |then |but )(?:then |finally |eventually )?(?:settled?|chose|choose|picked|landed|went|came down)\b[^,]*"
     r"|(?:and |then )?(?:my|the|therefore the) (?:answer|rating|response)\b[^,]*)$"
 )
 _NEGATION = re.compile(
@@ -48,13 +50,15 @@ _NEGATION = re.compile(
 )
 _NEGATION_NEAR = re.compile(
     any_of(
-        r"n't\b|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
+        r"n't\b(?!\s*:)|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
         r"|close(?:r)? to|near|beyond"
-        r"|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best|worst)|non|un|in"
+        r"|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best|worst)|non|un|in(?! (?:an?|the)\b)"
         r"|anti|less|more|no(?!\s*[,:.;]))",
     )
     + r"[^\w.!?\n]*(?:being |quite |even |a |an |the |really |exactly )?[^\w.!?\n]*$"
 )
+#: Before a row of options that are all ruled out: "neither X nor Y", "not X or Y".
+_NEITHER = re.compile(r"(?:\b(?:neither|not|never|nor|between|rather than|instead of)|n't)\b[^.;:!?\n]*$")
 #: An option given as an example or as one on offer.
 _ON_OFFER = re.compile(
     r"\b(?:examples?|e\.g|for instance|such as|one of the following|the following|one of|answers"
@@ -63,6 +67,8 @@ _ON_OFFER = re.compile(
     r"|available|be (?:chosen|selected)|answer with|reply with|respond with)\b[^\w,]*(?:is|are|of)?[\W_]*$"
 )
 _DENIAL_MARK = re.compile("!=|<>|[≠¬❌✗✘🚫👎\u0335-\u0338]|(?<!~)~~(?!~)")
+#: What a model also puts next to its verdict that something is unacceptable.
+_DISAPPROVAL = re.compile("[❌✗✘🚫👎]")
 _VERBS = (
     r"(?:(?:is|was|are|would|does|do|did|may|might|should|can|could|must|will|seems|be|being|option"
     r"|rating|answer|here"
@@ -95,12 +101,25 @@ def has_denial_mark(text: str) -> bool:
     return _DENIAL_MARK.search(text) is not None
 
 
-def is_ruled_out(before: str, after: str, scale: Scale) -> bool:
+def rules_out_all(before: str) -> bool:
+    """Whether the words before a row of options rule out each of them."""
+    return _NEITHER.search(before) is not None
+
+
+def is_open_between(before: str) -> bool:
+    """Whether a row of options is one to choose from: "I hesitated between X and Y"."""
+    return re.search(r"\bbetween\W*(?:\w+ )?$", before) is not None
+
+
+def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = False) -> bool:
     """Whether an option is negated, compared, offered as an example, or otherwise not what is said.
 
     ``before`` and ``after`` are the characters around the option. In doubt an option counts as ruled out:
-    that costs a valid answer, the other mistake would invent one.
+    that costs a valid answer, the other mistake would invent one. With ``disapproves`` a cross or a thumb down
+    agrees with the option.
     """
+    if disapproves:
+        before, after = _DISAPPROVAL.sub(" ", before), _DISAPPROVAL.sub(" ", after)
     if (
         _NEGATION_NEAR.search(before)
         or _ON_OFFER.search(before)
@@ -109,13 +128,13 @@ def is_ruled_out(before: str, after: str, scale: Scale) -> bool:
     ):
         return True
     line = after.partition("\n")[0]
-    if has_denial_mark(before.rpartition("\n")[2][-40:] + line[:8]):
+    if has_denial_mark(before.rpartition("\n")[2][-40:] + " " + line[:8]):
         return True
     if _CONDITIONAL.search(re.split(r"[.!?]\s", line)[0]):
         return True
-    clause = _CONDITION.sub(" ", _SCOPE_END.split(before)[-1])
+    clause = _SCOPE_END.split(before)[-1]
     statement = _NEW_STATEMENT.search(clause)
-    clause = clause[statement.start() + 1 :] if statement else clause
+    clause = _CONDITION.sub(" ", clause[statement.start() + 1 :] if statement else clause)
     words = vocabulary(scale)
     return any(m.group() not in words for m in _NEGATION.finditer(clause))
 
@@ -128,7 +147,7 @@ _NOUN = any_of(
     r"result|boxed|acceptability|agreement|classification|opinion|stance|level|score|category",
 )
 _LINK = (
-    r"(?:\s*(?:is|would be|will be|should be|:|=|as)|'s)(?:[\s:]+"
+    r"(?:\s*(?:is|would be|will be|should be|stays(?: at)?|remains|:|=|as)|'s)(?:[\s:]+"
     + any_of(
         r"therefore|thus|then|as follows|best (?:described|rated|considered) as|considered|likely|probably",
         r"most likely|simply|that (?:it|this) is|as|to be",
@@ -146,7 +165,7 @@ _FINAL = re.compile(
     rf"|to sum up)[*_]*:[\W_]*$)"
 )
 _VERB = re.compile(
-    r"\bi,?(?: (?:however|personally|therefore|myself|for one|still|do|then|thus|accordingly|honestly),?)*"
+    r"\bi,?(?: (?:however|personally|therefore|myself|for one|for my part|hereby|gladly|still|do|then|thus|accordingly|honestly),?)*"
     r"(?:'d|'ll|'m|'ve| have| am| now| would| will| have to| must| can only|'m inclined to"
     r"| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
     + any_of(
@@ -156,10 +175,10 @@ _VERB = re.compile(
         r"land on|end(?:ed)? up (?:at|on|with)|come (?:down )?(?:on|to)|opt for|tick|mark|put|arrive at|favou?r",
         r"going (?:with|for)|take|choosing|picking|changing (?:this|that|it) to|inclined (?:to|towards)|suppose"
         r"|guess|file",
-        r"settled (?:on|for)|changed my \w+ to|landed on|chose|picked|decided (?:on|for)|concluded",
+        r"answered|rated|selected|gave|settled (?:on|for)|changed my \w+ to|landed on|chose|picked|decided (?:on|for)|concluded",
         r"replace (?:it|that|this) with|amended my \w+ to|change my \w+ to|revise (?:this|it|that|my \w+) to"
         r"|stick with|stay with|stand by"
-        r"|assign|give|see|conclude|have no hesitation in \w+",
+        r"|assign|award|end (?:at|with|on)|give|see|conclude|have no hesitation in \w+",
     )
     + r"\b[^.;\n]{0,90}$"
 )
@@ -172,22 +191,41 @@ _WEAK = re.compile(
         r"\b(?:but|so|therefore|thus|hence|instead),?|\b(?:thats|its)",
         r"\b(?:probably|likely|definitely|certainly|clearly|honestly|overall|people would|they'd|would)",
     )
-    + r"(?: (?:\w+ly|to be|being))?(?: (?:an?|the))?[\W_]*$"
+    + r"(?: (?:\w+ly|to be|being|also|just|still|even|now|then|both))?(?: (?:an?|the))?[\W_]*$"
 )
 #: Said of another case: it supports a reading, but does not contradict another answer.
-_MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)(?: \w+)?[\W_]*$")
+_MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)(?: \w+)?[^\w.!?]*_*$")
 
 
 #: "This deserves X", "it falls under X", "my assessment comes out as X".
 _EARNS = re.compile(
     r"\b(?:deserves?|merits?|earns?|warrants?|falls? (?:\w+ )?(?:under|into|in)|lands? (?:in|at|on|under)"
     r"|counts? as|ranks? as"
-    r"|amounts? to|qualif(?:y|ies) as|comes? out (?:as|at)|stops? at|has to be|hits)(?: an?| the)?[\W_]*$"
+    r"|amounts? to|qualif(?:y|ies) as|comes? out (?:as|at)|stops? at|has to be|hits|gets|receives|is worth|belongs (?:in|to|under|with)|settles (?:on|at)"
+    r"|points? (?:to|at)|(?:tips?|tilts?) (?:to|towards?)|(?:boils|comes) down to|adds up to|leaves (?:us |me |it )?(?:with |at )?"
+    r"|(?<!what )makes (?:it|this|that|the \w+))(?: \w+ly)?(?: an?| the)?[\W_]*$"
+    # "File this under X", "chalk it up as X"
+    r"|(?:^|[.!?;:,\n]\s*|\b(?:and|so|please|just|then|i'm|i am|i) )\W*(?:fil|park|plac|put|mark|stamp|chalk|slot|scor|peg|tag"
+    r"|award|rank|writ|book|count)(?:e|t?ing|d)? (?:it|this|that|mine)(?: (?:one|flow|up|down|in|under|as|at|with|for|an?|the))*"
+    r"[\W_]*$"
+)
+#: "Me: X", "as for myself, X", "where do I stand? X", "my vote goes to X".
+_OWN = re.compile(
+    any_of(
+        r"(?:^|[.!?;:,\n|]\s*|\b(?:and|but|so|while) )\W*(?:as for |for |speaking for |to )?(?:me|myself|mine|my part|i myself"
+        r"|personally|my (?:own |personal |honest )*(?:take|view|opinion|vote|pick|call|position|stance|grade|two cents))"
+        r"[\"'*_)]*\s*(?:is|would be|[:|=,-])[\W_]*$",
+        r"\b(?:what|where|how)\b[^.?!\n]{0,40}\bi\b[^.?!\n]{0,30}\?\W*(?:(?:at|on|with|it's|it is|as) )?[\W_]*$",
+        r"\b(?:personally|for my part|as for me|myself)\b[^.;\n]{0,20}(?:'m| am)(?: at)?[\W_]*$",
+        r"\bmy (?:vote|tick|cross|money|pick|needle)\b[^.;\n]{0,40}\b(?:to|on|in|at|for|is)(?: the)?[\W_]*$",
+    )
 )
 #: A sentence that begins so says where the model comes down: "Leaning neutral."
 _LEANING = re.compile(
-    r"\b(?:and|but|so) now (?:choose|say|rate|go with|answer)\b[^.;\n]{0,30}$|\blead(?:s)? me to[\W_]*$|(?:^"
-    r"|[.!?;:\n,]\s+)(?:leaning(?: towards?)?|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$"
+    r"\b(?:and|but|so) now (?:choose|say|rate|go with|answer)\b[^.;\n]{0,30}$|\blead(?:s)? me to(?: \w+)?[\W_]*$"
+    r"|\bi\b[^.;!?\n]{0,150}\b(?:and|then|but)(?: then| finally| eventually)? (?:settled? (?:on|for)|choose|chose|picked"
+    r"|landed (?:on|at)|went (?:with|for)|came down (?:on|at))[\W_]*$|(?:^"
+    r"|[.!?;:\n,]\s+)(?:leaning(?: towards?)?|going (?:with|for)|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$"
 )
 #: An English option in a sentence of another language.
 _OTHER_LANGUAGE = re.compile(
@@ -207,23 +245,43 @@ _OTHER_LANGUAGE = re.compile(
 )
 #: What follows an option that is the answer: "X it is", "X is my pick", "a X from me", "X would be my answer".
 _CALLED_AFTER = re.compile(
-    r"[\"'*_)\]]{0,4},? ?"
+    r"(?:[^\w.,;:!?\n]{0,6},?|,) ?"
     + any_of(
         r"it is\b(?! (?:not|n't|a|an|the)\b)(?=\W|$)",
         rf"(?:is|would be|will be|remains|becomes|seems|as|for) (?:my|the) (?:own |final |clear |honest "
         rf"|overall )*{_NOUN}\b",
         r"(?:is|would be) (?:my|the) (?:pick|vote|call|take|view|position|judge?ment|ranking)\b|my (?:pick|choice"
         r"|verdict|vote|answer)\b",
-        r"is (?:what|where|how) i(?:'d|'ll)?\b|i(?:'d| would| will|'ll)? (?:say|think|guess|suppose|believe|answer"
+        r"is (?:what|where|how) (?:(?:this|it|that|the \w+) \w+ )?(?:i(?:'d|'ll)?|me)\b|i(?:'d| would| will|'ll)? (?:say|think|guess|suppose|believe|answer"
         r"|conclude|call it|go)\b",
-        r"(?:is|seems|feels|would be) (?:the|a|an) (?:right|correct|best|fair(?:est)?|only \w+|appropriate|most \w+"
+        r"(?:is|seems|feels|would be) (?:(?:the|a|an|about|just|quite) )?(?:right|correct|best|fair(?:est)?|only \w+|appropriate|most \w+"
         r"|honest)\b",
         r"(?:describes|captures|hits|suits|sums) (?:it|this|that|the)\b|would be (?:fair|right|apt|appropriate"
         r"|fitting)\b",
-        r"best (?:fits|describes|captures|matches|applies)\b|fits best\b|from me\b|gets my vote|for me\b"
+        r"best (?:fits|describes|captures|matches|applies)\b|fits (?:best|better|here)\b|from me\b|(?:gets|has|wins) my vote|for me\b"
+        r"|(?:shall|will|must|has to) be (?:my|it)\b|(?:goes|belongs) (?:to|for|on|in|here)\b|(?:remains|is left)\b"
+        r"|as the only\b|(?:box|drawer|camp|pile|category|bucket|column)\W{1,3}(?:it goes|goes|with (?:it|this))\b"
         r"|in my (?:view|opinion|eyes|book|judge?ment)|to me\b|if you ask me",
     )
 )
+
+
+#: An option that is the subject of a sentence is its topic, and an answer only where the predicate calls it one.
+_PREDICATE = re.compile(
+    r"[\"'*_)\]]{0,4} (?:\w+ly |also |just |at least |by now |never |once )?"
+    + any_of(
+        r"is|was|were|has|had|seems?|sounds?|looks?|feels?|would|will|may|might|could|can|cannot|can't|must|should"
+        r"|did|does|do|used to|isn't|wasn't|doesn't|won't|wouldn't",
+        r"(?!as |unless |across |regardless |thus |besides |towards |perhaps |always |this |minus |plus |yes )"
+        r"[a-z]{2,}[a-rt-z]s (?:an?|the|both|all|it|that|my|your|their|its|neither|no)",
+    )
+    + r"\b"
+)
+
+
+def is_topic(after: str) -> bool:
+    """Whether what follows an option makes a statement about the option: "X would be too harsh", "X overlooks the guests"."""
+    return _PREDICATE.match(after) is not None
 
 
 def cue_after(after: str) -> str:
@@ -240,7 +298,9 @@ def cue_before(before: str, right_free: bool) -> str:
     before = _LETTERED.sub("", before)
     if _FINAL.search(before):
         return "final"
-    if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _EARNS, _OTHER_LANGUAGE)):
+    if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _EARNS, _OWN, _OTHER_LANGUAGE)):
+        return "strong"
+    if replaces(before):
         return "strong"
     if _MAYBE.search(before):
         return "maybe"
@@ -252,7 +312,8 @@ def cue_before(before: str, right_free: bool) -> str:
 _AFTER_WORD = re.compile(
     r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n"
     r"|\s+(?:because|as|since|due|in|on|for|with|regarding|about|towards?|given|when|if|i guess|i think"
-    r"|tbh|or so|under|to me"
+    r"|tbh|or so|under|to me|too|also|imo|imho|myself|then|please|for now"
+    r"|camp|box|drawer|pile|bucket|column|after|next to"
     r"|overall|here|and not|rather than|instead of|it is|would be (?:my|the)|is (?:my|the|what|where|how))\b"
 )
 

@@ -8,27 +8,31 @@ from cinorms.answers.reading.words import any_of
 
 _PEOPLE = any_of(
     r"people|persons?|individuals?|users?|customers?|consumers?|owners?|patients?|parents?|children|employees?|workers?",
-    r"citizens?|residents?|tenants?|\w+owners?|experts?|critics?|activists?|advocates?|campaigners?|regulators?|lawyers?",
-    r"s[ck]eptics?|purists?|optimists?|pessimists?|ethicists?|philosophers?|observers?|researchers?|scholars?",
-    r"academics?|scientists?|politicians?|journalists?|(?:grand)?(?:mother|father|ma|pa)s?|moms?|dads?|sisters?|brothers?",
-    r"uncles?|aunts?|cousins?|wi(?:fe|ves)|husbands?|boss(?:es)?|teachers?|therapists?",
-    r"reviewers?|colleagues?|friends?|neighbou?rs?|developers?|engineers?|doctors?|physicians?|respondents?",
-    r"participants?|society|(?:the|general) public|communit(?:y|ies)|cultures?|countries|famil(?:y|ies)",
+    r"citizens?|residents?|tenants?|guests?|lodgers?|\w+owners?|experts?|critics?|activists?|advocates?|campaigners?",
+    r"regulators?|lawyers?|s[ck]eptics?|purists?|optimists?|pessimists?|ethicists?|philosophers?|observers?",
+    r"researchers?|scholars?|academics?|scientists?|politicians?|journalists?|(?:grand)?(?:mother|father|ma|pa)s?",
+    r"moms?|dads?|sisters?|brothers?|uncles?|aunts?|cousins?|wi(?:fe|ves)|husbands?|boss(?:es)?|teachers?|therapists?",
+    r"reviewers?|colleagues?|friends?|neighbou?rs?|developers?|engineers?|doctors?|nurses?|physicians?|respondents?",
+    r"participants?|society|public|communit(?:y|ies)|cultures?|countries|famil(?:y|ies)|folks?|teenagers?|burglars?",
+    r"shareholders?|stakeholders?|\w{3,}(?:ists|ians|men|women)|sales(?:man|woman)|person [a-e]|(?:wo)?man",
 )
 _BODIES = any_of(
     r"manufacturers?|makers?|vendors?|sellers?|compan(?:y|ies)|insurers?|insurance compan(?:y|ies)|advertisers?",
     r"marketers?|retailers?|employers?|landlords?|police|authorit(?:y|ies)|governments?|providers?|firms?",
-    r"boards?|commissions?|agenc(?:y|ies)|institutions?|audits?|spokes\w+|groups?|judges?|corporations?",
-    r"business(?:es)?|industry|organi[sz]ations?|google|amazon|apple|facebook|meta|microsoft|banks?",
+    r"boards?|commissions?|agenc(?:y|ies)|institutions?|audits?|spokes\w+|groups?|judges?|corporations?|hosts?",
+    r"business(?:es)?|industry|organi[sz]ations?|google|amazon|apple|facebook|meta|microsoft|banks?|associations?",
+    r"councils?|panel(?:list)?s?|jur(?:y|ies)|camps?|side|half|majority|minority|voices?|chorus",
 )
 _TEXTS = any_of(
     r"laws?|gdpr|hipaa|ccpa|regulations?|legislation|statutes?|courts?|polic(?:y|ies)|terms(?: of (?:service|use))?",
-    r"guidelines?|standards?|surveys?|studies|study|polls?|research|literature|newspapers?|articles?|norms",
+    r"guidelines?|standards?|surveys?|studies|study|polls?|research|literature|newspapers?|articles?|norms|brochures?",
+    r"columns?|transcripts?|log|faq|press|headlines?|textbooks?|advertisements?",
 )
 _SOMEBODY = (
-    r"others?|someone|somebody|anyone|everyone|everybody|he|she|they"
-    r"|(?<!the )(?:some|many|most|several|few|plenty)(?= (?:would|might|may|could|will|can|do|of|also|even|still|\w+ly"
-    r"|see|say|consider|view|call|find|think|believe|argue|regard|rate|feel|label|deem|judge|describe|hold|treat)\b)"
+    r"others?|someone|somebody|anyone|anybody|everyone|everybody|nobody|whoever|those|he|she|they"
+    r"|(?<!the )(?:some|many|most|several|few|plenty|half|a third)(?= (?:would|might|may|could|will|can|do|of|also|even"
+    r"|still|\w+ly|see|say|consider|view|call|find|think|believe|argue|regard|rate|feel|label|deem|judge|describe|hold"
+    r"|treat|shout|whisper|vote)\b)"
 )
 _OTHERS = any_of(_PEOPLE, _BODIES, _TEXTS, _SOMEBODY, r"(?:one|you|we)(?= (?:could|might|may|would|can)\b)")
 _OPINE = any_of(
@@ -38,7 +42,14 @@ _OPINE = any_of(
     r"feels?|felt|assert(?:s|ed)?|tells?|told|wrote|writes?|written|perceive[sd]?|answer(?:s|ed)?|respond(?:s|ed)?",
     r"reply|replies|replied|choose|chooses|chose|pick(?:s|ed)?|vote[sd]?|prefer(?:s|red)?|put(?:s)?|state[sd]?",
     r"declare[sd]?|conclude[sd]?|object(?:s|ed)?|agree[sd]?|expect(?:s|ed)?|accept(?:s|ed)?|tolerate[sd]?|allow(?:s|ed)?",
-    r"mark(?:s|ed)?|define[sd]?|list(?:s|ed)?|come down|go for|goes for|settle[sd]?",
+    r"mark(?:s|ed)?|define[sd]?|list(?:s|ed)?|(?:come|came) down|(?:go|goes|went|is|are|tend|lean)s? (?:with|for|at|towards?)",
+    r"settle[sd]?|ticks?|ticked|speaks?|spoke|fil(?:e|es|ed|ing)|cr(?:y|ies|ied)|shouts?|whispers?|calling",
+    r"praise[sd]?|condemn(?:s|ed)?|would be|land(?:s|ed)? (?:on|at)|prais\w+|swears?",
+)
+#: What others say, as a noun: "such is the verdict of the council".
+_OPINION = (
+    r"(?:verdict|reply|answer|reaction|view|opinion|response|position|word|label|stance|judge?ment|rating|vote|line"
+    r"|argument|feeling|consensus|slogan|take|term|choice)"
 )
 FIRST_PERSON = re.compile(
     r"\b(?:i|i'd|i'm|i'll|i've|myself)\b|\bmy (?:own )?(?:view|opinion|answer|rating|verdict|judge?ment|eyes|choice"
@@ -66,9 +77,17 @@ _OF_OTHERS = re.compile(
         rf"\bfrom (?:the |an? )?(?:\w+ )?{any_of(_PEOPLE, _BODIES)}(?:'s|s')?\W*$",
         rf"\b{any_of(_PEOPLE, _BODIES)} (?:should|must|has to|have to|needs? to) (?:be|remain|stay)\b",
         r"\b(?:used|ought|supposed) to be(?: (?:considered|seen|called))?\b",
+        r"\b(?:has|have) been (?:called|labell?ed|described|rated|judged)\b",
+        rf"\bas far as (?:the |a |an )?(?:\w+ )?{any_of(_PEOPLE, _BODIES, _TEXTS)} (?:is|are) concerned\b",
+        rf"(?:^|[.!?,]\s+)\W*(?:to|for) (?:an?|any|every) (?:\w+ )?{any_of(_PEOPLE, _BODIES)}\b",
+        rf"\b{_PEOPLE} (?:may|might|could|would)(?: \w+){{1,4}}\W*$",
+        r"\bthere are (?:people|those|some|many)\b|\bword on the street\b|\bgeneral (?:feeling|view|opinion)\b",
+        r"\b(?:would|will) (?:like|want|love|prefer) me to\b",
     )
     + r"[^;\n]*$"
 )
+#: Up to the next pause or first person: what is said there is not said by the model.
+_NOT_I = r"(?:(?!\b(?:i|i'd|i'm|i'll|i've|me|my|mine)\b)[^.!?;\n]){0,70}?"
 _OTHERS_AFTER = re.compile(
     r"[\"'*_)\]\s,]{0,6}"
     + any_of(
@@ -76,8 +95,18 @@ _OTHERS_AFTER = re.compile(
         r"|responded|exclaimed|according to (?!me\b|my\b))",
         r"\b(?:by|for|to|among|with) (?:the )?(?:many|most|some|several|few|other|certain)\b",
         rf"\b(?:by|among) (?:the |a |an )?{any_of(_PEOPLE, _BODIES)}\b",
-        r"\bin (?!my\b)[^.;,\n]{0,30}(?:eyes|view|opinion|point of view) of\b",
+        r"[\s(:.-]{0,4}(?:at least )?\bin (?!my\b)[^.;,\n]{0,30}(?:eyes|view|opinion|point of view|words) of\b",
         rf"\bin [^.;,\n]{{0,30}}{any_of(_PEOPLE, _BODIES)}'s? (?:eyes|view|opinion)",
+        r"[\s(:.-]{0,4}\b(?:if (?:we|you|one) (?:believe|ask (?!me\b)|trust|listen)|source\b)",
+        # "X, my aunt would tell you", "X! So goes the chorus"
+        rf"[!?]?[\"']?,?\s+(?:the|a|an|my|his|her|their|our|your|most|some|many|all)? ?(?:[\w-]+ ){{0,2}}?{_OTHERS}"
+        r" (?:(?:will|would|might|may|could|must|can|has|have|'d) (?:\w+ )?(?:say|tell|answer|call|reply|argue|claim|insist"
+        r"|think|object|me)|says?|shouts?|cr(?:y|ies)|thinks?|argues?|claims?|insists?|tells?|answers?|swears?|whispers?)\b",
+        r"[!.]?[\"']?\s+so (?:goes|says|say|runs|go)\b",
+        # "X: that is how the lawyers describe it", "X: such is the verdict of the council"
+        rf"[.!?:;(-]?[\"'*]{{0,3}}[\s-]{{1,3}}(?:that|this|such|so|it)(?:'s| is| was| would be| will be| seems| has been)\b"
+        rf"(?! (?:my|mine)\b){_NOT_I}\b(?:(?:how|what|where|the way)\b{_NOT_I}\b{_OTHERS}\b|{_OPINION} (?:of|among|from|in|that)"
+        rf" {_NOT_I}\b{_OTHERS}\b)",
     )
 )
 
@@ -88,13 +117,33 @@ _QUOTED = re.compile(
 )
 
 
-def said_by_others(sentence: str, rest: str) -> bool:
-    """Whether an option is said by others; ``sentence`` stands before it there, ``rest`` after it."""
-    if _QUOTED.search(sentence) and '"' in rest:
+#: A line or sentence that a party's name begins: "Landlord: X", "| Owner | X".
+_PARTY_LABEL = re.compile(
+    rf"(?:^|[.;!?\n|])[^\w.;!?\n]*(?:the |my |an? |from the )?(?:[\w-]+ )?{any_of(_PEOPLE, _BODIES)}(?:'s (?:view|rating))?"
+    r"[\"'*_)]*\s*(?::|\||\s-+\s)[^:|\n]{0,30}$"
+)
+
+
+#: "What would the vendor say? X".
+_ASKED_OF_OTHERS = re.compile(
+    rf"\b(?:would|will|do|does|might|could|did) (?:the |an? |my |your )?(?:\w+ )?{_OTHERS} (?:\w+ )?{_OPINE}\b[^.!?\n]*\?\W*$"
+)
+#: "As far as the law is concerned, it is X", "according to critics, this is X".
+_FRONTED_PARTY = re.compile(
+    rf"(?:^|[.!?;\n])\W*(?:according to|as far as|if you ask|in the (?:eyes|view|opinion) of|among) (?!me\b|my\b)"
+    rf"(?:[\w'-]+ ){{0,3}}?{_OTHERS}\b[^,;\n]*,(?:(?!\b(?:but|i|i'd|my)\b)[^;\n])*$"
+)
+
+
+def said_by_others(sentence: str, near: str) -> bool:
+    """Whether an option is said by others; ``sentence`` stands before it there, ``near`` follows it."""
+    if _QUOTED.search(sentence) and '"' in near:
+        return True
+    if any(p.search(sentence) for p in (_PARTY_LABEL, _FRONTED_PARTY, _ASKED_OF_OTHERS)) or _OTHERS_AFTER.match(near):
         return True
     clause = _CLAUSE.split(sentence)[-1]
     for pattern in (_SAID_BY_OTHERS, _OF_OTHERS):
         found = pattern.search(clause)
         if found and not FIRST_PERSON.search(clause[found.start() :]):
             return True
-    return _OTHERS_AFTER.match(rest) is not None
+    return False

@@ -181,7 +181,7 @@ def leading_answer(asked: AskedText) -> Verdict | None:
         return None
     first = asked.candidates[0]
     before = plain(asked.body[: first.start]).split()
-    in_list = any(m.listed and m.sentence == first.sentence for m in asked.mentions)
+    in_list = any(m.listed and not m.ruled_out and m.sentence == first.sentence for m in asked.mentions)
     if len(before) > 8 or not introduces(before) or first.cut or in_list:
         return None
     return None if _contradicted(asked, first, asked.candidates) else _level(first.option)
@@ -213,7 +213,7 @@ def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> b
         m
         for m in asked.mentions
         if (m.elsewhere == "back" and m.start > answer.start)
-        or (m.elsewhere and m.sentence == answer.sentence and not firm and m.elsewhere != "back")
+        or (m.elsewhere and m.sentence == answer.sentence and not firm and m.elsewhere != "back" and not answer.opens)
     ]
     others = [m for m in (*rivals, *beside) if m.option != answer.option]
     denied = any(m.ruled_out and m.option == answer.option for m in asked.mentions)
@@ -223,9 +223,16 @@ def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> b
 
 def _rivals(other: Mention, answer: Mention) -> bool:
     """Whether ``other`` is an answer too; "it would be X" before "but I choose Y" speaks of another case."""
-    if other.cue == "maybe" and other.start < answer.start and answer.cue in ("final", "strong"):
+    firm = answer.cue in ("final", "strong")
+    if other.cue == "maybe" and other.start < answer.start and firm:
         return False
-    return other.sentence == answer.sentence or other.opens or other.cue != "maybe"
+    if other.sentence == answer.sentence or other.opens or other.standing or other.option is None:
+        return True
+    if other.frame and not other.cue:
+        return True  # "X for the doctor; for the insurer Y"
+    # Reasons that only name an option ("the step to X would be small") say nothing against a plain answer.
+    plainly = firm or answer.standing or answer.opens
+    return other.cue not in (("", "maybe") if plainly else ("maybe",))
 
 
 # --- texts that decline or ask ----------------------------------------------------------------------------
@@ -274,7 +281,7 @@ def whole_scale(asked: AskedText) -> Verdict | None:
     return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
 
 
-_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*=)[\s\"'*_]*$")
+_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*[=-]|\s+means)[\s\"'*_]*$")
 _CHOSEN_SYMBOL = re.compile(
     r"\b(?:answer|option|choice|rating|choose|picked?|select)(?: is)?\W{1,4}([a-e]"
     r"|[1-5])(?![\w'])(?!\W{1,3}(?:somewhat|strongly|neutral))"
@@ -290,7 +297,7 @@ def own_symbols(asked: AskedText) -> Verdict | None:
         return None
     options: dict[str, set[int | None]] = {}
     for mention in asked.mentions:
-        found = _ITS_SYMBOL.search(asked.body[max(0, mention.start - 8) : mention.start])
+        found = _ITS_SYMBOL.search(asked.body[max(0, mention.start - 12) : mention.start])
         if found:
             options.setdefault(found.group(1), set()).add(mention.option)
     if any(len(of) > 1 for of in options.values()):
@@ -308,10 +315,10 @@ def own_symbols(asked: AskedText) -> Verdict | None:
 
 def several_options(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where two or more options are given, or one is given and denied."""
-    listed = {m.option for m in asked.mentions if m.listed}
     last = asked.candidates[-1].start if asked.candidates else -1
     chosen = {m.option for m in asked.mentions if m.candidate or (m.elsewhere == "back" and m.start > last)}
     denied = {m.option for m in asked.mentions if m.ruled_out and m.counts}
+    listed = {m.option for m in asked.mentions if m.listed and not m.ruled_out}
     part_of_scale = 0 < len(listed) < len(asked.scale.options) or None in listed
     return ("ambiguous", None) if len(chosen) > 1 or part_of_scale or chosen & denied else None
 

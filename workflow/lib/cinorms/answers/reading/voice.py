@@ -21,7 +21,7 @@ def where_said(sentence: str, rest: str, following: str) -> str:
     ``rest`` what follows it there, ``following`` all that follows as far as the next option that can be an answer.
     """
     near = following[:REACH]
-    if said_by_others(sentence, rest):
+    if said_by_others(sentence, near):
         return "others"
     if held_once(sentence, rest, following) or said_of_another_case(sentence, rest, near):
         return "case"
