@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cinorms.answers.reading.mentions import Mention, find_mentions
-from cinorms.answers.reading.normalise import after_thinking, normalise, own_turn, without_prompt, without_struck
+from cinorms.answers.reading.normalise import (
+    after_thinking,
+    normalise,
+    own_turn,
+    without_prompt,
+    without_struck,
+)
 from cinorms.answers.reading.words import Token, mark_unclear, tokens
 from cinorms.core.scales import Scale
 

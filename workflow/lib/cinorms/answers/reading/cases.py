@@ -18,7 +18,8 @@ _NEGATED_CONDITION = (
 _WITHOUT = (
     r"without (?:(?:the|any|such|proper|explicit|clear|prior|informed|further|some|that|this|their|his|her|its|a|an"
     r"|\w+'s)\s+"
-    r"){0,3}(?:consent|permission|knowledge|notice|notification|authori[sz]ation|approval|agreement|safeguards?|warrant"
+    r"){0,3}(?:consent|permission|knowledge|notice|notification|authori[sz]ation|approval|agreement|safeguards?"
+    r"|warrant"
     r"|encryption|anonymi[sz]ation|anonymity|protections?|condition|it|asking|telling|informing|being)\b"
 )
 _NO_CASE = any_of(
@@ -32,13 +33,16 @@ _MODAL = r"(?:would|will|might|may|could|can|'d|'ll)"
 #: A time that has not come: "once they have published an audit, I will say X".
 _LATER = (
     r"(?:once (?!upon|more|again|(?:i|you|we|one) (?:consider|take|weigh|look|think|add|account))|as soon as"
-    r"|(?:the )?(?:day|moment|minute|second|instant) (?=an?|the|they|it|he|she|that|this|\w+s\b)|when(?:ever)? there\b"
+    r"|(?:the )?(?:day|moment|minute|second|instant) (?=an?|the|they|it|he|she|that|this|\w+s\b)"
+    r"|when(?:ever)? there\b"
     r"|some ?day|one day|in (?:the )?future|(?:\w+ ){1,3}from now|in (?:an?|\d+|ten|a few) (?:years?|decades?)|until"
-    r"|after (?:which|that)|only if)"
+    r"|after (?:which|that|(?:an?|the|they|he|she|it) (?!\w+ing))|next (?:\w+)|whenever|only (?:with|under|in"
+    r"|where|when|after|by|if))"
 )
 #: Circumstances that are not those of the flow: "in a hospital", "under stricter rules".
 _ELSEWHERE_THAN_HERE = (
-    r"(?:(?:in|under|with|at|by|on) (?:an?|another|other|different|some|any|\w+er)\b(?! (?:situation|case|scenario|word"
+    r"(?:outside\b|(?:in|under|with|at|by|on) (?:an?|another|other|different|some|any|\w+er)\b(?! (?:situation"
+    r"|case|scenario|word"
     r"|sense|way|nutshell|scale|whole)\b)|by the standards? of)"
 )
 _OTHER_CASE_AFTER = re.compile(
@@ -48,29 +52,36 @@ _OTHER_CASE_AFTER = re.compile(
 _COUNTERFACTUAL = re.compile(
     any_of(
         rf"\b{_NEGATED_CONDITION}[^;\n]*,[^;,\n]*(?:\b(?:would|might|could|may)|'d)\b[^;,\n]*$",
-        r"(?:^|[.!?;\n]\s*)\W*(?:had|were) (?:the|it|they|he|she|there|this|that|consent|no|you|an?)\b[^;\n]*$",
+        r"(?:^|[.!?;\n]\s*)\W*(?:had|were) (?:the|it|i|they|he|she|there|this|that|consent|no|you|an?)\b[^;\n]*$",
         r"(?:^|[.!?;\n,]\s*)\W*(?:otherwise|unless|if not,|should (?:the|it|they|he|she|this|that|any"
         r"|someone))\b[^;\n]*$",
         rf"(?:^|[.!?;\n]\s*)\W*(?:{_WITHOUT}|in the absence of|absent\b|even if\b|suppose\b|imagine\b"
         r"|in (?:an)?other (?:cases?|situations?))[^;\n]*(?:\b(?:would|might|could|may)|'d)\b[^;\n]*$",
-        r"\b(?:if|had|were)\b[^;\n]*\b(?:(?:were|had)(?! to\b| asked| forced)|wasn't|weren't|not|never)\b[^;,\n]*[:,]\W*$",
-        r"\bif (?:they|it|he|she|there|(?:the|its|his|her|their) \w+) \w+ed\b[^;\n]*(?:\b(?:would|might|could)\b|'d\b)"
+        r"\b(?:if|had|were)\b[^;\n]*\b(?:(?:were|had)(?! to\b| asked| forced)|wasn't|weren't|not"
+        r"|never)\b[^;,\n]*[:,]\W*$",
+        r"\bif (?:they|it|he|she|there|(?:the|its|his|her|their) \w+) \w+ed\b[^;\n]*(?:\b(?:would|might"
+        r"|could)\b|'d\b)"
         r"[^;\n]*$",
         r"\b(?:would|might|could|may|must)(?:n't| not)? have (?:\w+ )?been\b[^;,\n]*$",
         rf"(?:^|[.!?;:\n,]\s*|\band )\W*(?:but |and |though )?{_LATER}\b[^;\n]*\b{_MODAL}\b[^;\n]*$",
         rf"(?:^|[.!?;\n]\s*)\W*{_ELSEWHERE_THAN_HERE} (?:(?!\b(?:i|i'd|i'll|my)\b)[^;\n])*\b{_MODAL}\b[^;\n]*$",
+        r"(?:^|[.!?;\n]\s*)\W*(?:if|provided|assuming|as long as)\b[^;\n]*(?:\b(?:will|could|might|may)\b"
+        r"|'ll\b)[^;\n]*$",
         # An imperative that changes the flow: "add an advertiser and you'd get X"
         r"(?:^|[.!?;:\n,]\s*)\W*(?:let|give|add|take|put|make|change|swap|remove|replace|show|hand|sell|tell)\b"
-        rf"[^.;!?\n]{{0,100}}?\band (?:you|i|we|it|this|that|they|he|she)(?:\b| ){_MODAL}\b[^;\n]*$",
+        rf"[^.;!?\n]{{0,100}}?\band (?:you|i|we|it|this|that|they|he|she)(?:'s| is|\b ?{_MODAL})\b[^;\n]*$",
         # A supposition before a colon: "assuming a lodger: X", "with a warrant: X"
         r"(?:^|[.!?;\n]\s*)\W*(?:suppos\w+|imagin\w+|assum\w+|lacking|were|with (?:an?|\w+'s))\b[^;\n]*:\W*$",
         r"\b(?:would|could|might|may|will|'d) (?:\w+ )?(?:become|turn|change|drop|rise|move)(?: \w+){0,3}\W*$",
         r"\bwould've been\b[^;,\n]*$|(?:\bwould|'d) have (?:said|chosen|rated|called|gone|picked|answered)\b[^;\n]*$",
     )
 )
+#: What holds in another case too: "even if she had agreed, I'd still call it X".
+_EVEN_SO = re.compile(r"\beven (?:if|with|when|where|though)\b[^.;\n]*\bstill\b")
 _OTHER_CASE_BEFORE = re.compile(
     any_of(
-        r"\b(?:for example|for instance|e\.g\.?|by comparison|in contrast|by contrast|in comparison|compare)\b[^;\n]*$",
+        r"\b(?:for example|for instance|e\.g\.?|by comparison|in contrast|by contrast|in comparison"
+        r"|compare)\b[^;\n]*$",
         r"\b(?:another|a different|other|similar) (?:flows?|cases?|situations?|scenarios?|questions?|examples?"
         r"|conditions?)\b"
         r"[^;\n]*$",
@@ -91,7 +102,7 @@ _ADVICE_GOES_ON = re.compile(r"[^.;!?\n]{0,12}\b(?:if|when|only|unless|where|whe
 _DEFINES = re.compile(
     r"[\"'*_)\]]{0,4},? (?:means?|denotes?|refers? to|stands? for|to mean|indicates?|signif(?:y|ies)|implies"
     r"|is defined|would mean"
-    r"|is (?:meant|used|reserved|intended) for|describes)\b"
+    r"|is (?:meant|used|reserved|intended) for|describes(?! (?:it|this|the flow|that)\b))\b"
 )
 _DEFINED = re.compile(r"\b(?:by|the (?:term|word|option|label|phrase|level|category))\W*$")
 _ELSEWHERE = re.compile(
@@ -126,7 +137,7 @@ def said_of_another_case(sentence: str, rest: str, near: str) -> bool:
         return True
     if _OTHER_CASE_AFTER.match(rest) or _DEFINES.match(rest) or _DEFINED.search(sentence):
         return True
-    if _COUNTERFACTUAL.search(last_part(sentence)):
+    if _COUNTERFACTUAL.search(last_part(sentence)) and not _EVEN_SO.search(sentence):
         return True
     if _ADVICE.search(sentence) and _ADVICE_GOES_ON.match(rest):
         return True

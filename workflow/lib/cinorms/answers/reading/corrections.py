@@ -14,22 +14,26 @@ _AGAIN = any_of(
     r"(?:scratch|strike|cross out|forget|ignore|delete) (?:that|this|it)|cross (?:that|it|this) out",
     r"(?:no|nope|nah|wait|hold on|hang on|oops|whoops|sorry|pardon|er|erm|uh|ahem)",
     r"(?:on )?second thoughts?|on reflection|thinking about it(?: again)?|having thought about it",
-    r"i mean|i meant(?: to (?:say|write|put|pick|choose))?|i misread (?:that|it|this)|i should have (?:said|written|put)",
+    r"i mean|i meant(?: to (?:say|write|put|pick|choose))?|i misread (?:that|it|this)|i should have (?:said"
+    r"|written|put)",
     r"or (?:rather|better)|better (?:put|said)|rather|correction|instead",
     r"make (?:that|it|this)|(?:it|that|this) should (?:have been|be|read|say)|that is to say",
 )
 #: What stands right before an option that replaces another: "scratch that: X", "hold on. It's X", "i mean X".
 _REPLACES = re.compile(
-    rf"(?:(?:^|[.!?;,\n(…-])\W*|\b(?:but|and|oh|hm+) ){_AGAIN}(?:[\W_]+(?:no|it(?:'s| is)|this is|that(?:'s| is)|that(?: with)?|and|so|put|read|just|make it|as"
+    rf"(?:(?:^|[.!?;,\n(…-])\W*|\b(?:but|and|oh|hm+|actually),? ){_AGAIN}(?:[\W_]+(?:no|it(?:'s| is)|this is"
+    rf"|that(?:'s| is)|that(?: with)?|and|so|put|read|just|make it|as"
     rf"|{_AGAIN}))*[\W_]*$"
 )
 #: "Change that to X", "I've revised it to X", "replace this with X".
 _REPLACED_BY = re.compile(
-    rf"\b{_CHANGE} (?:it|that|this|mine|my (?:\w+ )?\w+|the (?:\w+ )?\w+)(?: \w+)? (?:to|with|by|into)[\W_]*(?:an? )?[\W_]*$"
+    rf"\b{_CHANGE} (?:it|that|this|mine|my (?:\w+ )?\w+|the (?:\w+ )?\w+)(?: \w+)? (?:to|with|by"
+    rf"|into)[\W_]*(?:an? )?[\W_]*$"
 )
 #: "From X to Y", after a verb of change that the model says of itself or asks for.
 _FROM = re.compile(
-    rf"(?:\b(?:i|i'm|i've|i'd)\b[^.;!?\n]{{0,40}}\b|(?:^|[.!?:\n]\s*)\W*(?:please |now )?)(?:{_CHANGE}|went|going|go)\b"
+    rf"(?:\b(?:i|i'm|i've|i'd)\b[^.;!?\n]{{0,40}}\b|(?:^|[.!?:\n]\s*)\W*(?:please |now )?)(?:{_CHANGE}|went"
+    rf"|going|go)\b"
     r"(?: (?!it\b|that\b|this\b)[^.;!?\n]{0,40})?$"
 )
 _WOULD = re.compile(r"\b(?:would|could|might|may|can|should|if|'d)\b|\bhow\b")
@@ -42,7 +46,9 @@ def replaces(before: str) -> bool:
 
 
 #: Between two answers, a second thought: "My answer is X. Wait. There are guests. My answer is Y."
-_SECOND_THOUGHT = re.compile(r"(?:^|[.!?…\n])\W*(?:wait|hold on|hm+|oops|on reflection|on second thoughts?)\b")
+_SECOND_THOUGHT = re.compile(
+    r"(?:^|[.!?…\n])\W*(?:wait|hold on|hm+|oops|on reflection|on second thoughts?)\b"
+)
 
 
 def reconsiders(between: str) -> bool:
@@ -52,4 +58,6 @@ def reconsiders(between: str) -> bool:
 
 def changed(before: str, between: str) -> bool:
     """Whether one option is changed to the next: "my rating from X to Y"; ``before`` X, and ``between`` the two."""
-    return _TO.fullmatch(between) is not None and _FROM.search(before) is not None and not _WOULD.search(before)
+    return (
+        _TO.fullmatch(between) is not None and _FROM.search(before) is not None and not _WOULD.search(before)
+    )

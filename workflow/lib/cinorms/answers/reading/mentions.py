@@ -9,23 +9,16 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from cinorms.answers.reading.context import (
-    WINDOW,
-    cue_after,
-    cue_before,
-    is_ruled_out,
-    is_open_between,
-    is_running_text,
-    is_topic,
-    only_numbering,
-    rules_out_all,
-)
 from cinorms.answers.reading.corrections import changed, reconsiders, replaces
+from cinorms.answers.reading.cues import cue_after, cue_before, is_running_text, is_topic, only_numbering
 from cinorms.answers.reading.frames import frame
+from cinorms.answers.reading.ruled_out import is_open_between, is_ruled_out, rules_out_all
 from cinorms.answers.reading.voice import where_said
 from cinorms.answers.reading.words import UNCLEAR, WORD, Token, heads_and_tails, option_words
 from cinorms.core.scales import Scale
 
+#: How far around an option its context is read, in characters.
+WINDOW = 240
 #: What may stand between the words of one option: "**somewhat** acceptable", "somewhat-acceptable".
 _WITHIN = re.compile(r"(?!\s*\n\s*\n)[\s\-_*'\"~\\]{0,6}")
 #: Words that make another option of the one they stand before: "very strongly acceptable" is not on the scale.
@@ -76,7 +69,9 @@ class Mention(NamedTuple):
     @property
     def candidate(self) -> bool:
         """Whether this can be the answer."""
-        return self.counts and not self.listed and not self.ruled_out and not self.elsewhere and not self.topic
+        return (
+            self.counts and not self.listed and not self.ruled_out and not self.elsewhere and not self.topic
+        )
 
 
 @lru_cache(maxsize=16)
@@ -281,9 +276,7 @@ def _is_list_gap(gap: str) -> bool:
 _LINKS = re.compile(r"\b(?:or|and|but|maybe|perhaps|possibly|also|even|then|well|no|hm+)\b")
 
 
-def _in_context(
-    m: Mention, previous: int, text: str, ends: list[int], scale: Scale, only: bool
-) -> Mention:
+def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Scale, only: bool) -> Mention:
     """Return ``m`` with what its context says of it.
 
     ``previous`` is where the mention before it ends; ``only`` says that no other option is named.

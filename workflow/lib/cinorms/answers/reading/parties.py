@@ -7,13 +7,16 @@ import re
 from cinorms.answers.reading.words import any_of
 
 _PEOPLE = any_of(
-    r"people|persons?|individuals?|users?|customers?|consumers?|owners?|patients?|parents?|children|employees?|workers?",
+    r"people|persons?|individuals?|users?|customers?|consumers?|owners?|patients?|parents?|children|employees?"
+    r"|workers?",
     r"citizens?|residents?|tenants?|guests?|lodgers?|\w+owners?|experts?|critics?|activists?|advocates?|campaigners?",
     r"regulators?|lawyers?|s[ck]eptics?|purists?|optimists?|pessimists?|ethicists?|philosophers?|observers?",
     r"researchers?|scholars?|academics?|scientists?|politicians?|journalists?|(?:grand)?(?:mother|father|ma|pa)s?",
-    r"moms?|dads?|sisters?|brothers?|uncles?|aunts?|cousins?|wi(?:fe|ves)|husbands?|boss(?:es)?|teachers?|therapists?",
+    r"moms?|dads?|sisters?|brothers?|uncles?|aunts?|cousins?|wi(?:fe|ves)|husbands?|boss(?:es)?|teachers?"
+    r"|therapists?",
     r"reviewers?|colleagues?|friends?|neighbou?rs?|developers?|engineers?|doctors?|nurses?|physicians?|respondents?",
-    r"participants?|society|public|communit(?:y|ies)|cultures?|countries|famil(?:y|ies)|folks?|teenagers?|burglars?",
+    r"participants?|society|public|communit(?:y|ies)|cultures?|countries|famil(?:y|ies)|folks?|teenagers?"
+    r"|burglars?|officers?|inspectors?|auditors?",
     r"shareholders?|stakeholders?|\w{3,}(?:ists|ians|men|women)|sales(?:man|woman)|person [a-e]|(?:wo)?man",
 )
 _BODIES = any_of(
@@ -25,13 +28,16 @@ _BODIES = any_of(
 )
 _TEXTS = any_of(
     r"laws?|gdpr|hipaa|ccpa|regulations?|legislation|statutes?|courts?|polic(?:y|ies)|terms(?: of (?:service|use))?",
-    r"guidelines?|standards?|surveys?|studies|study|polls?|research|literature|newspapers?|articles?|norms|brochures?",
+    r"guidelines?|standards?|surveys?|studies|study|polls?|research|literature|newspapers?|articles?|norms"
+    r"|brochures?",
     r"columns?|transcripts?|log|faq|press|headlines?|textbooks?|advertisements?",
 )
 _SOMEBODY = (
     r"others?|someone|somebody|anyone|anybody|everyone|everybody|nobody|whoever|those|he|she|they"
-    r"|(?<!the )(?:some|many|most|several|few|plenty|half|a third)(?= (?:would|might|may|could|will|can|do|of|also|even"
-    r"|still|\w+ly|see|say|consider|view|call|find|think|believe|argue|regard|rate|feel|label|deem|judge|describe|hold"
+    r"|(?<!the )(?:some|many|most|several|few|plenty|half|a third)(?= (?:would|might|may|could|will|can|do|of"
+    r"|also|even"
+    r"|still|\w+ly|see|say|consider|view|call|find|think|believe|argue|regard|rate|feel|label|deem|judge"
+    r"|describe|hold"
     r"|treat|shout|whisper|vote)\b)"
 )
 _OTHERS = any_of(_PEOPLE, _BODIES, _TEXTS, _SOMEBODY, r"(?:one|you|we)(?= (?:could|might|may|would|can)\b)")
@@ -41,15 +47,17 @@ _OPINE = any_of(
     r"judge[sd]?|holds?|held|treat(?:s|ed)?|classif(?:y|ies|ied)|insist(?:s|ed)?|suggest(?:s|ed)?|maintain(?:s|ed)?",
     r"feels?|felt|assert(?:s|ed)?|tells?|told|wrote|writes?|written|perceive[sd]?|answer(?:s|ed)?|respond(?:s|ed)?",
     r"reply|replies|replied|choose|chooses|chose|pick(?:s|ed)?|vote[sd]?|prefer(?:s|red)?|put(?:s)?|state[sd]?",
-    r"declare[sd]?|conclude[sd]?|object(?:s|ed)?|agree[sd]?|expect(?:s|ed)?|accept(?:s|ed)?|tolerate[sd]?|allow(?:s|ed)?",
-    r"mark(?:s|ed)?|define[sd]?|list(?:s|ed)?|(?:come|came) down|(?:go|goes|went|is|are|tend|lean)s? (?:with|for|at|towards?)",
+    r"declare[sd]?|conclude[sd]?|object(?:s|ed)?|agree[sd]?|expect(?:s|ed)?|accept(?:s|ed)?|tolerate[sd]?"
+    r"|allow(?:s|ed)?",
+    r"mark(?:s|ed)?|define[sd]?|list(?:s|ed)?|(?:come|came) down|(?:go|goes|went|is|are|tend|lean)s? (?:with"
+    r"|for|at|towards?)",
     r"settle[sd]?|ticks?|ticked|speaks?|spoke|fil(?:e|es|ed|ing)|cr(?:y|ies|ied)|shouts?|whispers?|calling",
-    r"praise[sd]?|condemn(?:s|ed)?|would be|land(?:s|ed)? (?:on|at)|prais\w+|swears?",
+    r"makes? (?:the|a) case|praise[sd]?|condemn(?:s|ed)?|would be|land(?:s|ed)? (?:on|at)|prais\w+|swears?",
 )
 #: What others say, as a noun: "such is the verdict of the council".
 _OPINION = (
     r"(?:verdict|reply|answer|reaction|view|opinion|response|position|word|label|stance|judge?ment|rating|vote|line"
-    r"|argument|feeling|consensus|slogan|take|term|choice)"
+    r"|argument|feeling|assessment|evaluation|consensus|slogan|take|term|choice)"
 )
 FIRST_PERSON = re.compile(
     r"\b(?:i|i'd|i'm|i'll|i've|myself)\b|\bmy (?:own )?(?:view|opinion|answer|rating|verdict|judge?ment|eyes|choice"
@@ -57,7 +65,8 @@ FIRST_PERSON = re.compile(
 )
 #: Where a clause of its own begins: what stands before it is not said of the option.
 _CLAUSE = re.compile(
-    r"[;\n]|[.!?](?=\s)|,\s*(?:so|but|yet|and|however|therefore|thus|hence|while|whereas|which)\b|\bbut\b|\btherefore\b"
+    r"[;\n]|[.!?](?=\s)|,\s*(?:so|but|yet|and|however|therefore|thus|hence|while|whereas|which)\b|\bbut\b"
+    r"|\btherefore\b"
     r"|\s-+\s|,\s*(?=(?:this|it|that|the (?:flow|scenario|practice|answer|option|rating))\b)"
 )
 _SAID_BY_OTHERS = re.compile(rf"\b{_OTHERS}\b[^;:\n]{{0,90}}?\b{_OPINE}\b[^;\n]*$")
@@ -82,6 +91,8 @@ _OF_OTHERS = re.compile(
         rf"(?:^|[.!?,]\s+)\W*(?:to|for) (?:an?|any|every) (?:\w+ )?{any_of(_PEOPLE, _BODIES)}\b",
         rf"\b{_PEOPLE} (?:may|might|could|would)(?: \w+){{1,4}}\W*$",
         r"\bthere are (?:people|those|some|many)\b|\bword on the street\b|\bgeneral (?:feeling|view|opinion)\b",
+        r"(?:^|[.!?]\s+)\W*in (?:the|an?|our|my|many|most|some) (?:\w+ )?(?:communit|societ|cultur|industr"
+        r"|countr|famil)\w+\b",
         r"\b(?:would|will) (?:like|want|love|prefer) me to\b",
     )
     + r"[^;\n]*$"
@@ -91,7 +102,8 @@ _NOT_I = r"(?:(?!\b(?:i|i'd|i'm|i'll|i've|me|my|mine)\b)[^.!?;\n]){0,70}?"
 _OTHERS_AFTER = re.compile(
     r"[\"'*_)\]\s,]{0,6}"
     + any_of(
-        r"!?[\"']?\s?\b(?:wrote|said|says|writes|claims?|claimed|argued|argues|warned|shouted|replied|answered|cried|muttered"
+        r"!?[\"']?\s?\b(?:wrote|said|says?(?! i\b)|writes|claims?|claimed|argued|argues|warned|shouted|replied"
+        r"|answered|cried|muttered"
         r"|responded|exclaimed|according to (?!me\b|my\b))",
         r"\b(?:by|for|to|among|with) (?:the )?(?:many|most|some|several|few|other|certain)\b",
         rf"\b(?:by|among) (?:the |a |an )?{any_of(_PEOPLE, _BODIES)}\b",
@@ -99,13 +111,28 @@ _OTHERS_AFTER = re.compile(
         rf"\bin [^.;,\n]{{0,30}}{any_of(_PEOPLE, _BODIES)}'s? (?:eyes|view|opinion)",
         r"[\s(:.-]{0,4}\b(?:if (?:we|you|one) (?:believe|ask (?!me\b)|trust|listen)|source\b)",
         # "X, my aunt would tell you", "X! So goes the chorus"
-        rf"[!?]?[\"']?,?\s+(?:the|a|an|my|his|her|their|our|your|most|some|many|all)? ?(?:[\w-]+ ){{0,2}}?{_OTHERS}"
-        r" (?:(?:will|would|might|may|could|must|can|has|have|'d) (?:\w+ )?(?:say|tell|answer|call|reply|argue|claim|insist"
-        r"|think|object|me)|says?|shouts?|cr(?:y|ies)|thinks?|argues?|claims?|insists?|tells?|answers?|swears?|whispers?)\b",
-        r"[!.]?[\"']?\s+so (?:goes|says|say|runs|go)\b",
+        rf"[!?]?[\"']?,?\s+(?!whatever|no matter|regardless|despite|(?:al)?though|even|while|unlike|because"
+        rf"|since|as)(?:the|a|an|my|his|her|their|our|your|most|some|many|all)? ?(?:[\w-]+ ){{0,2}}?{_OTHERS}"
+        r" (?:(?:will|would|might|may|could|must|can|has|have|'d) (?:\w+ )?(?:say|tell|answer|call|reply|argue"
+        r"|claim|insist"
+        r"|think|object|me)|says?|shouts?|cr(?:y|ies)|thinks?|argues?|claims?|insists?|tells?|answers?|swears?"
+        r"|whispers?)\b",
+        rf"[,!.?]?[\"']+,?\s+(?:the|an?|my|his|her|their|our|your) (?:[\w-]+ )?{_OTHERS}\b",
+        r"[!.,]?[\"']?[\s-]+(?:so (?:goes|says?|runs|go)|or so (?!i\b))\b",
+        # "X - the department's words", "X: these are your words"
+        r"[!.:;-]?[\"']*[\s-]{1,3}(?:(?:these|those|this|that)(?:'s| is| are| was| were) |in "
+        r"|to use )?(?:the )?(?!my\b)"
+        rf"(?:your|their|his|her|(?:\w+ ){{0,2}}(?!that|it|this|here|what|there)\w+'s) (?:\w+ )?(?:words?"
+        rf"|phrase|idea|claim|{_OPINION})\b",
+        # "X is the most common rating among participants"
+        rf" (?:is|was|would be|seems|has been|may be|might be)\b(?! (?:my|mine)\b){_NOT_I}\b{_OPINION} (?:of"
+        rf"|among|from|by|in)"
+        rf" {_NOT_I}\b{_OTHERS}\b",
         # "X: that is how the lawyers describe it", "X: such is the verdict of the council"
-        rf"[.!?:;(-]?[\"'*]{{0,3}}[\s-]{{1,3}}(?:that|this|such|so|it)(?:'s| is| was| would be| will be| seems| has been)\b"
-        rf"(?! (?:my|mine)\b){_NOT_I}\b(?:(?:how|what|where|the way)\b{_NOT_I}\b{_OTHERS}\b|{_OPINION} (?:of|among|from|in|that)"
+        rf"[.!?:;(-]?[\"'*]{{0,3}}[\s-]{{1,3}}(?:that|this|such|so|it)(?:'s| is| was| would be| will be| seems"
+        rf"| has been)\b"
+        rf"(?! (?:my|mine)\b){_NOT_I}\b(?:(?:how|what|where|the way)\b{_NOT_I}\b{_OTHERS}\b|{_OPINION} (?:of"
+        rf"|among|from|in|that)"
         rf" {_NOT_I}\b{_OTHERS}\b)",
     )
 )
@@ -119,14 +146,22 @@ _QUOTED = re.compile(
 
 #: A line or sentence that a party's name begins: "Landlord: X", "| Owner | X".
 _PARTY_LABEL = re.compile(
-    rf"(?:^|[.;!?\n|])[^\w.;!?\n]*(?:the |my |an? |from the )?(?:[\w-]+ )?{any_of(_PEOPLE, _BODIES)}(?:'s (?:view|rating))?"
+    rf"(?:^|[.;!?\n|])[^\w.;!?\n]*(?:the |my |an? "
+    rf"|from the )?(?:[\w-]+ )?{any_of(_PEOPLE, _BODIES)}(?:(?:'s)? (?:view|rating|sentiment|opinion"
+    rf"|perspective|side))?"
     r"[\"'*_)]*\s*(?::|\||\s-+\s)[^:|\n]{0,30}$"
 )
 
 
+#: "They claim my answer was X", "it says here that I answered X".
+_SAID_OF_ME = re.compile(
+    r"\b(?:says?|reads?|claims?|shows?|insists?|pretends?|alleges?|records?)\b[^.;\n]{0,15}"
+    r"\b(?:i (?:said|answered|wrote|chose|picked|rated)|my (?:answer|rating|reply) (?:was|is))\b[^.;\n]*$"
+)
 #: "What would the vendor say? X".
 _ASKED_OF_OTHERS = re.compile(
-    rf"\b(?:would|will|do|does|might|could|did) (?:the |an? |my |your )?(?:\w+ )?{_OTHERS} (?:\w+ )?{_OPINE}\b[^.!?\n]*\?\W*$"
+    rf"\b(?:would|will|do|does|might|could|did) (?:the |an? |my "
+    rf"|your )?(?:\w+ )?{_OTHERS} (?:\w+ )?{_OPINE}\b[^.!?\n]*\?\W*$"
 )
 #: "As far as the law is concerned, it is X", "according to critics, this is X".
 _FRONTED_PARTY = re.compile(
@@ -139,7 +174,9 @@ def said_by_others(sentence: str, near: str) -> bool:
     """Whether an option is said by others; ``sentence`` stands before it there, ``near`` follows it."""
     if _QUOTED.search(sentence) and '"' in near:
         return True
-    if any(p.search(sentence) for p in (_PARTY_LABEL, _FRONTED_PARTY, _ASKED_OF_OTHERS)) or _OTHERS_AFTER.match(near):
+    if any(
+        p.search(sentence) for p in (_PARTY_LABEL, _FRONTED_PARTY, _ASKED_OF_OTHERS, _SAID_OF_ME)
+    ) or _OTHERS_AFTER.match(near):
         return True
     clause = _CLAUSE.split(sentence)[-1]
     for pattern in (_SAID_BY_OTHERS, _OF_OTHERS):

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
-from cinorms.answers.reading.context import has_denial_mark
 from cinorms.answers.reading.mentions import Mention, decorated
 from cinorms.answers.reading.off_scale import half_option, wrong_scale_word
 from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
+from cinorms.answers.reading.ruled_out import has_denial_mark
 from cinorms.answers.reading.symbols import chosen_symbols, shown_option
 from cinorms.core.scales import LEVELS
 
@@ -213,10 +213,18 @@ def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> b
         m
         for m in asked.mentions
         if (m.elsewhere == "back" and m.start > answer.start)
-        or (m.elsewhere and m.sentence == answer.sentence and not firm and m.elsewhere != "back" and not answer.opens)
+        or (
+            m.elsewhere
+            and m.sentence == answer.sentence
+            and not firm
+            and m.elsewhere != "back"
+            and not answer.opens
+        )
     ]
     others = [m for m in (*rivals, *beside) if m.option != answer.option]
-    denied = any(m.ruled_out and m.option == answer.option for m in asked.mentions)
+    denied = any(
+        m.ruled_out and m.option == answer.option and m.elsewhere != "question" for m in asked.mentions
+    )
     taken_back = bool(others) and _CORRECTION.search(asked.body) is not None
     return denied or taken_back or any(_rivals(m, answer) for m in others)
 
@@ -317,7 +325,7 @@ def several_options(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where two or more options are given, or one is given and denied."""
     last = asked.candidates[-1].start if asked.candidates else -1
     chosen = {m.option for m in asked.mentions if m.candidate or (m.elsewhere == "back" and m.start > last)}
-    denied = {m.option for m in asked.mentions if m.ruled_out and m.counts}
+    denied = {m.option for m in asked.mentions if m.ruled_out and m.counts and m.elsewhere != "question"}
     listed = {m.option for m in asked.mentions if m.listed and not m.ruled_out}
     part_of_scale = 0 < len(listed) < len(asked.scale.options) or None in listed
     return ("ambiguous", None) if len(chosen) > 1 or part_of_scale or chosen & denied else None

@@ -7,12 +7,15 @@ import re
 from cinorms.answers.reading.cases import last_part
 from cinorms.answers.reading.words import any_of
 
-_ANSWER = r"(?:answer|rating|view|position|opinion|vote|choice|verdict|response|reaction|judge?ment|grade|stance)"
+_ANSWER = (
+    r"(?:answer|rating|view|position|opinion|vote|choice|verdict|response|reaction|judge?ment|grade|stance)"
+)
 #: A first thought; "but" says that it was not the last.
 _FIRST_SIGHT = re.compile(
     r"\b(?:started (?:out |off )?(?:with|at)|i (?:originally |first )?(?:said|wrote|replied|was going to|was about to"
     r"|moved up)|at first (?:glance|sight|look)?|on (?:the surface|its face|paper)|initially|superficially"
-    r"|first (?:instinct|impression|impulse|thought|guess|reading)|in theory|might have said|was tempted|last time"
+    r"|first (?:instinct|impression|impulse|thought|guess|reading)|in theory|might have said|was tempted"
+    r"|last time|originally"
     rf"|(?:first|initial|original|old|earlier|previous|former) {_ANSWER})\b"
 )
 _BUT = re.compile(
@@ -22,40 +25,50 @@ _BUT = re.compile(
 #: What was held once; it takes clearer words to say that it no longer is.
 _HELD = re.compile(
     any_of(
-        rf"\b(?:was|were|has been|had been|used to be) (?:my|mine)\b|\bmy (?:\w+ )?{_ANSWER} (?:was|used to be|had been)\b",
-        r"\b(?:i|i've|i'd)(?: have| had| once| always)* (?:thought|held|believed|typed|clicked|gave|given|ticked|voted"
+        rf"\b(?:was|were|has been|had been|used to be) (?:my|mine)\b|\bmy (?:\w+ )?{_ANSWER} (?:was|used to be"
+        rf"|had been)\b",
+        r"\b(?:i|i've|i'd)(?: have| had| once| always)* (?:thought|held|believed|typed|clicked|gave|given"
+        r"|ticked|voted"
         r"|rated|answered|chose|chosen|called|told|used to)\b|\bonce upon a time\b",
     )
 )
 _GIVEN_UP = re.compile(
-    r"\b(?:no longer|any ?more|nowadays|these days|regrets?|stopped|deleted|until|before (?:i|you|your)|used to|without an?"
+    r"\b(?:no longer|any ?more|nowadays|these days|regrets?|stopped|deleted|until|before (?:i|you|your)|used to"
+    r"|without an?"
     r" answer|in its place)\b"
 )
 _SURELY = (
     r"(?:(?:really|actually|in fact|clearly|simply|definitely|just|plainly|certainly|of course|also|either"
     r"|quite) ){0,3}"
 )
-_NOT = r"(?:cannot|can't|can not|could not|couldn't|won't|will not|do not|don't|dont|did not|didn't|haven't|not|never|no longer)"
+_NOT = r"(?:cannot|\w+n't|dont|not|never|no longer)"
 #: No verdict is what is left: "I can't commit to that", "I haven't made up my mind", "I reserve judgement".
 _NO_VERDICT = any_of(
     rf"\b{_NOT}\b(?: (?!to\b)\w+){{0,2}} (?:commit\b|decide\b|ma[dk]e up my mind|hold it\b|have one\b|say anything\b"
     r"|(?:tell|know|say|see)(?: you)? (?:what|which|any ?more)\b|(?:sure|certain)(?: \w+)? (?:what|which|any ?more)\b"
     r"|make (?:any )?sense)",
-    r"\b(?:reserve|suspend|withhold) (?:my )?judge?ment\b|\b(?:give|gave|giving) up\b|\bkeep (?:\w+ ){0,3}to myself\b",
-    r"\bleave (?:it|that|this|mine) (?:blank|empty|out)\b|\bthe less i\b|(?:^|[.!?]\s+)i? ?pass\W*(?:[.!?\n]|$)",
-    r"\b(?:somewhere|anywhere) (?:in the middle|in between|between)\b|\b(?:i'd|had|i had|would) (?:better|rather) not\b",
+    r"\b(?:reserve|suspend|withhold) (?:my )?judge?ment\b|\b(?:give|gave|giving) up\b"
+    r"|\bkeep (?:\w+ ){0,3}to myself\b",
+    r"\bleave (?:it|that|this|mine) (?:blank|empty|out)\b|\bthe less i\b|\bat a loss\b"
+    r"|\bjust as (?:well|easily)\b|\bor at least (?:it|that|this) was\b|\bno memory\b|(?:^"
+    r"|[.!?]\s+)i? ?pass\W*(?:[.!?\n]|$)",
+    r"\b(?:somewhere|anywhere) (?:in the middle|in between|between)\b|\b(?:i'd|had|i had|would) (?:better"
+    r"|rather) not\b",
 )
 #: The words are not the model's: "I never said it", "those words aren't mine", "that's a quotation".
 _NOT_MINE = any_of(
-    r"\b(?:not|n't|never)\b[^.;!?\n]{0,25}\b(?:mine|by me|(?:said|wrote) (?:it|that|this|so)|what i (?:said|wrote)|my words?)\b",
+    r"\b(?:not|n't|never)\b[^.;!?\n]{0,25}\b(?:mine|by me|(?:said|wrote) (?:it|that|this|so)|what i (?:said"
+    r"|wrote)|my words?)\b",
     r"\bwho (?:said|wrote) (?:that|this|it)\b|\bnot (?:i|me)\b\W*(?:[.!?\n]|$)|\bmisquot\w+|\bas (?:though|if) i\b",
-    rf"\b(?:that|this|it)(?:'s| is) (?:just |only )?an? (?:quot\w+|citation|joke|placeholder)\b|\bnot an? {_ANSWER}\b",
+    rf"\b(?:that|this|it)(?:'s| is) (?:just |only )?an? (?:quot\w+|citation|joke|placeholder)\b"
+    rf"|\bnot an? {_ANSWER}\b",
 )
 _TAKEN_BACK = re.compile(
     any_of(
         _NO_VERDICT,
         _NOT_MINE,
-        r"\b(?:or|wait|hm+|but),? (?:is|was|am|do|does) (?:it|this|that|i)\b[^.!?\n]*\?|[.!?]\W*(?:hm+\W+)?not really\W",
+        r"\b(?:or|wait|hm+|but),? (?:is|was|am|do|does) (?:it|this|that|i)\b[^.!?\n]*\?"
+        r"|[.!?]\W*(?:hm+\W+)?not really\W",
         r"\bno,? (?:don't|do not|not (?:that|really))\b",
         rf"\b(?:but|yet|however|though|and|no)\b[,:]? (?:it|that|this|i|they)(?:'s|'re| is| was| are)? {_SURELY}"
         r"(?:not|isn't|wasn't|wrong|incorrect|untrue|false|mistaken|misleading|a mistake|an error)"
@@ -74,14 +87,16 @@ _TAKEN_BACK = re.compile(
         r"\b(?:was|were) my (?:first|initial|earlier|previous)\b",
         r"\bbut (?:i (?:cannot|can't|won't|will not|must not|do not|don't)|that would be) (?:say|claim|call|go"
         r"|wrong|dishonest)\b",
-        r"\b(?:scratch|strike|forget|ignore|disregard|delete) (?:that|this|it|my|the (?:above|previous|last)|what i)\b",
+        r"\b(?:scratch|strike|forget|ignore|disregard|delete) (?:that|this|it|my|the (?:above|previous|last)"
+        r"|what i)\b",
         r"\bi (?:do not|don't|cannot|can't) (?:really |actually )?(?:have|take|hold|give|offer|share|stand by"
         r"|endorse|mean)"
         r" (?:a |an |any |that |this |it\b|one\b|with )?(?:rating|position|answer|view|opinion|stance|side|sides"
         r"|judge?ment)?",
         r"\b(?:cannot|can't|can not|unable to|not able to|won't|will not|would rather not|'d rather not) (?:\w+ )?"
         r"(?:(?:provide|give|offer|determine)(?: you)?(?: an?| any| the| my)? (?:\w+ )?(?:rating|answer|verdict)s?"
-        r"|(?:rate|determine|judge|assess|evaluate|tell|decide) (?:an?|the|this|that|it)|say anything)\b|\bneither will i\b",
+        r"|(?:rate|determine|judge|assess|evaluate|tell|decide) (?:an?|the|this|that|it)|say anything)\b"
+        r"|\bneither will i\b",
         r"\b(?:disregard|ignore|forget|delete) (?:the|my) (?:\w+ )?(?:answer|rating|line|reply)\b",
         r"\bi (?:do not|don't|dont|really don't) know(?: (?:what|which|how|then)\b|\W*(?:[.!?\n]|$))",
         r"\b(?:removing|withdrawing|retracting|deleting|taking back) (?:my|that|this)\b|(?:^|[.!?\n])\s*no answer\b",
@@ -97,7 +112,8 @@ _TAKEN_BACK = re.compile(
         r"|\bwhich was a mistake\b",
         r"\blet me (?:correct|revise|rephrase|fix|change|reconsider|take)\b|\bon (?:second thoughts?|reflection)\b"
         r"|\bcorrection\b",
-        r"\bi(?:'m| am) (?:not (?:sure|certain|saying|convinced|able to)|undecided|torn)\b",
+        r"\bi(?:'m| am)(?: \w+)? (?:(?:not|no longer)(?: \w+)? (?:sure|certain|saying|convinced|able to)"
+        r"|undecided|torn)\b",
         r"\b(?:have|has|had|hold|give|offer|express|with|take) no (?:own |real |personal |clear )?(?:rating|opinion"
         r"|view|answer"
         r"|position|verdict)",
