@@ -9,18 +9,15 @@ from cinorms.answers.reading.words import any_of
 
 _NEGATED_CONDITION = (
     r"(?:if|where|when|whenever|in case|assuming|provided)\b(?! not\b| i had to\b| you (?:ask|want"
-    r"|insist)\b)[^.;!?\n]{0,90}?"
-    r"(?:\b(?:had|hadn't|(?:was|is) only|were|weren't|didn't|wasn't|isn't|aren't|hasn't|haven't|never|instead"
-    r"|no longer|no|without"
-    r"|refused"
-    r"|otherwise|lacked|withdrew|withdrawn)\b|\bnot\b(?! (?:being )?(?:stored|kept|retained|saved)))"
+    r"|insist)\b)[^.;!?\n]{0,90}?(?:\b(?:had|hadn't|(?:was|is) only|were|weren't|didn't|wasn't|isn't|aren't"
+    r"|hasn't|haven't|never|instead|no longer|no|without|refused|otherwise|lacked|withdrew|withdrawn)\b"
+    r"|\bnot\b(?! (?:being )?(?:stored|kept|retained|saved)))"
 )
 _WITHOUT = (
-    r"without (?:(?:the|any|such|proper|explicit|clear|prior|informed|further|some|that|this|their|his|her|its|a|an"
-    r"|\w+'s)\s+"
-    r"){0,3}(?:consent|permission|knowledge|notice|notification|authori[sz]ation|approval|agreement|safeguards?"
-    r"|warrant"
-    r"|encryption|anonymi[sz]ation|anonymity|protections?|condition|it|asking|telling|informing|being)\b"
+    r"without (?:(?:the|any|such|proper|explicit|clear|prior|informed|further|some|that|this|their|his|her|its|a"
+    r"|an|\w+'s)\s+){0,3}(?:consent|permission|knowledge|notice|notification|authori[sz]ation|approval|agreement"
+    r"|safeguards?|warrant|encryption|anonymi[sz]ation|anonymity|protections?|condition|it|asking|telling"
+    r"|informing|being)\b"
 )
 _NO_CASE = any_of(
     *(_NEGATED_CONDITION, _WITHOUT, r"in the absence of", r"absent (?:the|any|such)", r"unless"),
@@ -34,16 +31,15 @@ _MODAL = r"(?:would|will|might|may|could|can|'d|'ll)"
 _LATER = (
     r"(?:once (?!upon|more|again|(?:i|you|we|one) (?:consider|take|weigh|look|think|add|account))|as soon as"
     r"|(?:the )?(?:day|moment|minute|second|instant) (?=an?|the|they|it|he|she|that|this|\w+s\b)"
-    r"|when(?:ever)? there\b"
-    r"|some ?day|one day|in (?:the )?future|(?:\w+ ){1,3}from now|in (?:an?|\d+|ten|a few) (?:years?|decades?)|until"
-    r"|after (?:which|that|(?:an?|the|they|he|she|it) (?!\w+ing))|next (?:\w+)|whenever|only (?:with|under|in"
-    r"|where|when|after|by|if))"
+    r"|when(?:ever)? there\b|some ?day|one day|in (?:the )?future|(?:\w+ ){1,3}from now|in (?:an?|\d+|ten"
+    r"|a few) (?:years?|decades?)|until|after (?:which|that|(?:an?|the|they|he|she|it) (?!\w+ing))|next (?:\w+)"
+    r"|whenever|only (?:with|under|in|where|when|after|by|if))"
 )
 #: Circumstances that are not those of the flow: "in a hospital", "under stricter rules".
 _ELSEWHERE_THAN_HERE = (
-    r"(?:outside\b|(?:in|under|with|at|by|on) (?:an?|another|other|different|some|any|\w+er)\b(?! (?:situation"
-    r"|case|scenario|word"
-    r"|sense|way|nutshell|scale|whole)\b)|by the standards? of)"
+    r"(?:outside\b|(?:in|under|with|at|by|on) (?:an?|another|other|different|some|any|\w+er|the (?:new|old|next"
+    r"|coming|proposed|former))\b(?! (?:situation|case|scenario|word|sense|way|nutshell|scale|whole)\b)"
+    r"|by the standards? of)"
 )
 _OTHER_CASE_AFTER = re.compile(
     rf"(?:(?!,\s*(?:which|but|and|though|although|while|whereas)\b)[^.;!?\n]){{0,60}}?\b{_NO_CASE}"
@@ -59,9 +55,8 @@ _COUNTERFACTUAL = re.compile(
         r"|in (?:an)?other (?:cases?|situations?))[^;\n]*(?:\b(?:would|might|could|may)|'d)\b[^;\n]*$",
         r"\b(?:if|had|were)\b[^;\n]*\b(?:(?:were|had)(?! to\b| asked| forced)|wasn't|weren't|not"
         r"|never)\b[^;,\n]*[:,]\W*$",
-        r"\bif (?:they|it|he|she|there|(?:the|its|his|her|their) \w+) \w+ed\b[^;\n]*(?:\b(?:would|might"
-        r"|could)\b|'d\b)"
-        r"[^;\n]*$",
+        r"\bif (?:they|it|he|she|there|(?:the|its|his|her|their) \w+) \w+ed\b[^;\n]*(?:\b(?:would|might|could)\b"
+        r"|'d\b)[^;\n]*$",
         r"\b(?:would|might|could|may|must)(?:n't| not)? have (?:\w+ )?been\b[^;,\n]*$",
         rf"(?:^|[.!?;:\n,]\s*|\band )\W*(?:but |and |though )?{_LATER}\b[^;\n]*\b{_MODAL}\b[^;\n]*$",
         rf"(?:^|[.!?;\n]\s*)\W*{_ELSEWHERE_THAN_HERE} (?:(?!\b(?:i|i'd|i'll|my)\b)[^;\n])*\b{_MODAL}\b[^;\n]*$",
@@ -83,8 +78,9 @@ _OTHER_CASE_BEFORE = re.compile(
         r"\b(?:for example|for instance|e\.g\.?|by comparison|in contrast|by contrast|in comparison"
         r"|compare)\b[^;\n]*$",
         r"\b(?:another|a different|other|similar) (?:flows?|cases?|situations?|scenarios?|questions?|examples?"
-        r"|conditions?)\b"
-        r"[^;\n]*$",
+        r"|conditions?)\b[^;\n]*$",
+        r"\bthe same \w+ (?:sent|shared|in|with|for|by|from|under|without|given)\b[^;\n]*$",
+        r"(?:^|[.!?;\n]\s*)\W*then (?:it|this|that)\b[^;\n]{0,20}\b(?:might|could|would|will|may)\b[^;\n]*$",
         r"\b(?:would|could|might) (?:then )?(?:make|turn|render) (?:it|this|that)\b[^;,\n]*$",
         r"\bwould (?:then )?(?:fall|drop|change|rise|move|shift|go) (?:\w+ ){0,5}to\b[^;\n]*$"
         r"|'d drop (?:\w+ ){0,5}to\b[^;\n]*$",
@@ -101,8 +97,7 @@ _ADVICE_GOES_ON = re.compile(r"[^.;!?\n]{0,12}\b(?:if|when|only|unless|where|whe
 #: What an option means is not what the flow is.
 _DEFINES = re.compile(
     r"[\"'*_)\]]{0,4},? (?:means?|denotes?|refers? to|stands? for|to mean|indicates?|signif(?:y|ies)|implies"
-    r"|is defined|would mean"
-    r"|is (?:meant|used|reserved|intended) for|describes(?! (?:it|this|the flow|that)\b))\b"
+    r"|is defined|would mean|is (?:meant|used|reserved|intended) for|describes(?! (?:it|this|the flow|that)\b))\b"
 )
 _DEFINED = re.compile(r"\b(?:by|the (?:term|word|option|label|phrase|level|category))\W*$")
 _ELSEWHERE = re.compile(
@@ -123,11 +118,10 @@ _ELSEWHERE = re.compile(
 
 #: "I'm programmed to be neutral": said of the model.
 _OF_THE_MODEL = re.compile(
-    r"\b(?:technology|itself|science|tools?|(?:wording|tone|language|phrasing|description)(?: of (?:\w+ )?\w+)?)"
-    r"(?: itself)? (?:is|are)\W*$|\b(?:(?:programmed|designed|trained|built"
-    r"|made|supposed|meant|instructed|required|obliged|expected"
-    r"|try(?:ing)?|aim|strive)(?: to)? (?:be|remain|stay|act|sound|appear)|stay(?:ing)?|remain(?:ing)?|keep)"
-    r"(?: (?:as|\w+ly|completely|an?))*\W*$"
+    r"\b(?:technology|itself|science|tools?|(?:wording|tone|language|phrasing"
+    r"|description)(?: of (?:\w+ )?\w+)?)(?: itself)? (?:is|are)\W*$|\b(?:(?:programmed|designed|trained|built"
+    r"|made|supposed|meant|instructed|required|obliged|expected|try(?:ing)?|aim|strive)(?: to)? (?:be|remain|stay"
+    r"|act|sound|appear)|stay(?:ing)?|remain(?:ing)?|keep)(?: (?:as|\w+ly|completely|an?))*\W*$"
 )
 
 

@@ -7,8 +7,8 @@ import re
 from cinorms.answers.reading.words import any_of
 
 _CHANGE = (
-    r"(?:chang|mov|revis|replac|amend|correct|switch|updat|swap|upgrad|downgrad|rais|lower|edit|adjust|alter|shift)"
-    r"(?:e|es|ed|ing|s)?"
+    r"(?:chang|mov|revis|replac|amend|correct|switch|updat|swap|upgrad|downgrad|rais|lower|edit|adjust|alter"
+    r"|shift)(?:e|es|ed|ing|s)?"
 )
 _AGAIN = any_of(
     r"(?:scratch|strike|cross out|forget|ignore|delete) (?:that|this|it)|cross (?:that|it|this) out",
@@ -17,13 +17,14 @@ _AGAIN = any_of(
     r"i mean|i meant(?: to (?:say|write|put|pick|choose))?|i misread (?:that|it|this)|i should have (?:said"
     r"|written|put)",
     r"or (?:rather|better)|better (?:put|said)|rather|correction|instead",
-    r"make (?:that|it|this)|(?:it|that|this) should (?:have been|be|read|say)|that is to say",
+    r"let me (?:correct|revise|fix|rephrase|change)(?: \w+)?|make (?:that|it|this)",
+    r"(?:it|that|this) should (?:have been|be|read|say)|that is to say",
 )
 #: What stands right before an option that replaces another: "scratch that: X", "hold on. It's X", "i mean X".
 _REPLACES = re.compile(
-    rf"(?:(?:^|[.!?;,\n(…-])\W*|\b(?:but|and|oh|hm+|actually),? ){_AGAIN}(?:[\W_]+(?:no|it(?:'s| is)|this is"
-    rf"|that(?:'s| is)|that(?: with)?|and|so|put|read|just|make it|as"
-    rf"|{_AGAIN}))*[\W_]*$"
+    rf"(?:(?:^|[.!;,\n(…-])[^\w?]*|\?\W*(?!no\b|nope\b|nah\b)|\b(?:but|and|oh|hm+"
+    rf"|actually),? ){_AGAIN}(?:[\W_]+(?:no|it(?:'s| is)|this is|that(?:'s| is)|that(?: with)?|and|so|put|read"
+    rf"|just|make it|as|{_AGAIN}))*[\W_]*$"
 )
 #: "Change that to X", "I've revised it to X", "replace this with X".
 _REPLACED_BY = re.compile(
@@ -32,11 +33,11 @@ _REPLACED_BY = re.compile(
 )
 #: "From X to Y", after a verb of change that the model says of itself or asks for.
 _FROM = re.compile(
-    rf"(?:\b(?:i|i'm|i've|i'd)\b[^.;!?\n]{{0,40}}\b|(?:^|[.!?:\n]\s*)\W*(?:please |now )?)(?:{_CHANGE}|went"
-    rf"|going|go)\b"
+    rf"(?:\b(?:i|i'm|i've|i'd)\b[^.;!?\n]{{0,40}}\b|(?:^|[.!?:\n]\s*)\W*(?:please |now )?)(?:{_CHANGE}|went|going"
+    rf"|go)\b"
     r"(?: (?!it\b|that\b|this\b)[^.;!?\n]{0,40})?$"
 )
-_WOULD = re.compile(r"\b(?:would|could|might|may|can|should|if|'d)\b|\bhow\b")
+_WOULD = re.compile(r"\b(?:would|could|might|may|can|should|if|'d)\b|\bhow\b|\bke(?:ep|eps|pt)\b")
 _TO = re.compile(r"[\W_]*(?:to|with|by|into|->|=>|→)[\W_]*(?:an? )?[\W_]*")
 
 

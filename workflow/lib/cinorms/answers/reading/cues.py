@@ -9,8 +9,7 @@ from cinorms.answers.reading.ruled_out import negated_near
 from cinorms.answers.reading.words import WORD, any_of
 
 _NOUN = any_of(
-    r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection"
-    r"|output",
+    r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection|output",
     r"result|boxed|acceptability|agreement|classification|opinion|stance|level|score|category",
 )
 _LINK = (
@@ -21,22 +20,17 @@ _LINK = (
     )
     + r")*[\W_]*$"
 )
-_SPAN = (
-    r"(?: (?:to|for|of|on|in|here|that|i|would|choose|give|best|most|describes?|fits?|\d|[a-e])\b"
-    r"[^.:;,\n]{0,80}?)?"
-)
+_SPAN = r"(?: (?:to|for|of|on|in|here|that|i|would|choose|give|best|most|describes?|fits?|\d|[a-e])\b[^.:;,\n]{0,80}?)?"
 _STRONG = re.compile(rf"\b{_NOUN}[\"'*_)\]]{{0,4}}{_SPAN}{_LINK}")
 _FINAL = re.compile(
     rf"\b(?:(?:final|ultimate|overall|revised|corrected|updated"
-    rf"|amended)[\s_]+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed"
-    rf"|verdict)[\W_]*(?:is)?[\W_]*$|(?:overall|in total|bottom line|in sum(?:mary)?|all in all"
-    rf"|to sum up)[*_]*:[\W_]*$)"
+    rf"|amended)[\s_]+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed|verdict)[\W_]*(?:is)?[\W_]*$|(?:overall"
+    rf"|in total|bottom line|in sum(?:mary)?|all in all|to sum up)[*_]*:[\W_]*$)"
 )
 _VERB = re.compile(
     r"\bi,?(?: (?:however|personally|therefore|myself|for one|for my part|hereby|gladly|still|do|then|thus"
-    r"|accordingly|honestly),?)*"
-    r"(?:'d|'ll|'m|'ve| have| am| now| would| will| have to| must| can only|'m inclined to"
-    r"| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
+    r"|accordingly|honestly),?)*(?:'d|'ll|'m|'ve| have| am| now| would| will| have to| must| can only"
+    r"|'m inclined to| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
     + any_of(
         r"rate|choose|select|pick|say|consider|classify|deem|find|judge|assess|evaluate|go with|go for|answer"
         r"|respond",
@@ -44,11 +38,10 @@ _VERB = re.compile(
         r"land on|end(?:ed)? up (?:at|on|with)|come (?:down )?(?:on|to)|opt for|tick|mark|put|arrive at|favou?r",
         r"going (?:with|for)|take|choosing|picking|changing (?:this|that|it) to|inclined (?:to|towards)|suppose"
         r"|guess|file",
-        r"answered|rated|selected|gave|settled (?:on|for)|changed my \w+ to|landed on|chose|picked"
-        r"|decided (?:on|for)|concluded",
+        r"answered|rated|selected|gave|settled (?:on|for)|changed my \w+ to|landed on|chose|picked|decided (?:on"
+        r"|for)|concluded",
         r"replace (?:it|that|this) with|amended my \w+ to|change my \w+ to|revise (?:this|it|that|my \w+) to"
-        r"|stick with|stay with|stand by"
-        r"|assign|award|end (?:at|with|on)|give|see|conclude|have no hesitation in \w+",
+        r"|stick with|stay with|stand by|assign|award|end (?:at|with|on)|give|see|conclude|have no hesitation in \w+",
     )
     + r"\b[^.;\n]{0,90}$"
 )
@@ -56,8 +49,7 @@ _WEAK = re.compile(
     any_of(
         r"\b(?:is|are|am|be|being|as|seems?|appears?|considered|deemed|rated|judged|would|'s|'m|'re)",
         r"(?:'s|'m|'re)",
-        r"\b(?:find|consider|call|deem|rate|regard|judge)s? (?:this|it|that|such|the \w+)(?: \w+)?(?: as"
-        r"| to be)?",
+        r"\b(?:find|consider|call|deem|rate|regard|judge)s? (?:this|it|that|such|the \w+)(?: \w+)?(?: as| to be)?",
         r"\b(?:but|so|therefore|thus|hence|instead),?|\b(?:thats|its)",
         r"\b(?:probably|likely|definitely|certainly|clearly|honestly|overall|people would|they'd|would)",
     )
@@ -70,28 +62,23 @@ _MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)
 #: "This deserves X", "it falls under X", "my assessment comes out as X".
 _EARNS = re.compile(
     r"\b(?:deserves?|merits?|earns?|warrants?|falls? (?:\w+ )?(?:under|into|in)|lands? (?:in|at|on|under)"
-    r"|counts? as|ranks? as"
-    r"|amounts? to|qualif(?:y|ies) as|comes? out (?:as|at)|stops? at|has to be|hits|gets|receives|is worth"
-    r"|belongs (?:in|to|under|with)|settles (?:on|at)|comes? to rest (?:on|at)"
+    r"|counts? as|ranks? as|amounts? to|qualif(?:y|ies) as|comes? out (?:as|at)|stops? at|has to be|hits|gets"
+    r"|receives|is worth|belongs (?:in|to|under|with)|scores|screams|settles (?:on|at)|comes? to rest (?:on|at)"
     r"|points? (?:to|at)|(?:tips?|tilts?) (?:to|towards?)|(?:boils|comes) down to|adds up to|leaves (?:us |me "
-    r"|it )?(?:with |at )?"
-    r"|(?:(?<!what )makes|(?<!to )(?<!would )(?<!could )(?<!might )(?<!may )(?<!can )make) (?:it|this|that"
+    r"|it )?(?:with |at )?|(?:(?<!what )makes"
+    r"|(?<!to )(?<!would )(?<!could )(?<!might )(?<!may )(?<!can )make) (?:it|this|that"
     r"|the \w+))(?: \w+ly)?(?: an?| the)?[\W_]*$"
     # "File this under X", "chalk it up as X"
-    r"|(?:^|[.!?;:,\n]\s*|\b(?:and|so|please|just|then|i'm|i am|i) )\W*(?:fil|park|plac|put|mark|stamp|chalk"
-    r"|slot|scor|peg|tag|colou?r"
-    r"|award|rank|writ|book|count)(?:e|t?ing|d)? (?:it|this|that|mine|me)(?: (?:one|flow|up|down|in|under|as|at"
-    r"|with|for|an?|the))*"
-    r"[\W_]*$"
+    r"|(?:^|[.!?;:,\n]\s*|\b(?:and|so|please|just|then|i'm|i am|i) )\W*(?:fil|park|plac|put|mark|stamp|chalk|slot"
+    r"|scor|peg|tag|colou?r|award|rank|writ|book|count)(?:e|t?ing|d)? (?:it|this|that|mine|me)(?: (?:one|flow|up"
+    r"|down|in|under|as|at|with|for|an?|the))*[\W_]*$"
 )
 #: "Me: X", "as for myself, X", "where do I stand? X", "my vote goes to X".
 _OWN = re.compile(
     any_of(
         r"(?:^|[.!?;:,\n|]\s*|\b(?:and|but|so|while) )\W*(?:as for |for |speaking for |to )?(?:me|myself|mine"
-        r"|my part|i myself"
-        r"|personally|my (?:own |personal |honest )*(?:take|view|opinion|vote|pick|call|position|stance|grade"
-        r"|two cents))"
-        r"[\"'*_)]*\s*(?:is|would be|[:|=,-])[\W_]*$",
+        r"|my part|i myself|personally|my (?:own |personal |honest )*(?:take|view|opinion|vote|pick|call|position"
+        r"|stance|grade|two cents))[\"'*_)]*\s*(?:is|would be|[:|=,-])[\W_]*$",
         r"\b(?:what|where|how)\b[^.?!\n]{0,40}\bi\b[^.?!\n]{0,30}\?\W*(?:(?:at|on|with|it's|it is|as) )?[\W_]*$",
         r"\b(?:personally|for my part|as for me|myself)\b[^.;\n]{0,20}(?:'m| am)(?: at)?[\W_]*$",
         r"\bmy (?:vote|tick|cross|money|pick|needle)\b[^.;\n]{0,40}\b(?:to|on|in|at|for|is)(?: the)?[\W_]*$",
@@ -101,11 +88,9 @@ _OWN = re.compile(
 _LEANING = re.compile(
     r"\b(?:and|but|so) now (?:choose|say|rate|go with|answer)\b[^.;\n]{0,30}$|\blead(?:s)? me to(?: \w+)?[\W_]*$"
     r"|\b(?:no|not|isn't|n't)\b[^.;!?\n]*,\s*(?:but |it's |is )?(?:merely|just|simply|sino|sondern|only)[\W_]*$"
-    r"|\bi\b[^.;!?\n]{0,150}\b(?:and|then|but)(?: then| finally| eventually)? (?:settled? (?:on|for)|choose"
-    r"|chose|picked"
-    r"|landed (?:on|at)|went (?:with|for)|came down (?:on|at))[\W_]*$|(?:^"
-    r"|[.!?;:\n,]\s+)(?:leaning(?: towards?)?|going (?:with|for)|put me down (?:as|for)|make (?:it|that|mine)"
-    r"|call it)[\W_]*$"
+    r"|(?:^|,) *(?:and|then|but)(?: then| finally| eventually)? (?:settled? (?:on|for)|choose|chose|picked"
+    r"|landed (?:on|at)|went (?:with|for)|came down (?:on|at))[\W_]*$|(?:^|[.!?;:\n,]\s+)(?:leaning(?: towards?)?"
+    r"|going (?:with|for)|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$"
 )
 #: An English option in a sentence of another language.
 _OTHER_LANGUAGE = re.compile(
@@ -133,18 +118,16 @@ _CALLED_AFTER = re.compile(
         r"(?:is|would be) (?:my|the) (?:pick|vote|call|take|view|position|judge?ment|ranking)\b|my (?:pick|choice"
         r"|verdict|vote|answer)\b",
         r"is (?:what|where|how) (?:(?:this|it|that|the \w+) \w+ )?(?:i(?:'d|'ll)?|me)\b|i(?:'d| would| will"
-        r"|'ll)? (?:say|think|guess|suppose|believe|answer"
-        r"|conclude|call it|go)\b",
+        r"|'ll)? (?:say|think|guess|suppose|believe|answer|conclude|call it|go)\b",
         r"(?:is|seems|feels|would be) (?:(?:the|a|an|about|just|quite) )?(?:right|correct|best|fair(?:est)?"
-        r"|only \w+|appropriate|most \w+"
-        r"|honest)\b",
+        r"|only \w+|appropriate|most \w+|honest)\b",
         r"(?:describes|captures|hits|suits|sums) (?:it|this|that|the)\b|would be (?:fair|right|apt|appropriate"
         r"|fitting)\b",
         r"best (?:fits|describes|captures|matches|applies)\b|fits (?:best|better|here)\b|from me\b|(?:gets|has"
-        r"|wins|receives) my\b|does(?=\W*(?:[.!\n]|$))|for me\b"
-        r"|(?:shall|will|must|has to) be (?:my|it)\b|(?:goes|belongs) (?:to|for|on|in|here)\b|(?:remains|is left)\b"
-        r"|as the only\b|(?:box|drawer|camp|pile|category|bucket|column)\W{1,3}(?:it goes|goes|with (?:it|this))\b"
-        r"|in my (?:view|opinion|eyes|book|judge?ment)|to me\b|if you ask me",
+        r"|wins|receives) my\b|does(?=\W*(?:[.!\n]|$))|for me\b|(?:shall|will|must|has to) be (?:my|it)\b|(?:goes"
+        r"|belongs) (?:to|for|on|in|here)\b|(?:remains|is left)\b|as the only\b|(?:box|drawer|camp|pile|category"
+        r"|bucket|column)\W{1,3}(?:it goes|goes|with (?:it|this))\b|in my (?:view|opinion|eyes|book|judge?ment)"
+        r"|to me\b|if you ask me",
     )
 )
 
@@ -153,10 +136,10 @@ _CALLED_AFTER = re.compile(
 _PREDICATE = re.compile(
     r"[\"'*_)\]]{0,4} (?:\w+ly |also |just |at least |by now |never |once )?"
     + any_of(
-        r"is|was|were|has|had|seems?|sounds?|looks?|feels?|would|will|may|might|could|can|cannot|can't|must|should"
-        r"|did|does|do|used to|isn't|wasn't|doesn't|won't|wouldn't",
-        r"(?!as |unless |across |regardless |thus |besides |towards |perhaps |always |this |minus |plus |yes )"
-        r"[a-z]{2,}[a-rt-z]s (?:an?|the|both|all|it|that|my|your|their|its|neither|no)",
+        r"is|was|were|has|had|seems?|sounds?|looks?|feels?|would|will|may|might|could|can|cannot|can't|must"
+        r"|should|did|does|do|used to|isn't|wasn't|doesn't|won't|wouldn't",
+        r"(?!as |unless |across |regardless |thus |besides |towards |perhaps |always |this |minus |plus "
+        r"|yes )[a-z]{2,}[a-rt-z]s (?:an?|the|both|all|it|that|my|your|their|its|neither|no)",
     )
     + r"\b"
 )
@@ -193,11 +176,10 @@ def cue_before(before: str, right_free: bool) -> str:
 
 #: What may follow a one-word option that is an answer, and not an adjective in running text.
 _AFTER_WORD = re.compile(
-    r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n"
-    r"|\s+(?:because|as|since|due|in|on|for|with|regarding|about|towards?|given|when|if|i guess|i think"
-    r"|tbh|or so|under|to me|too|also|imo|imho|myself|then|please|for now"
-    r"|camp|box|drawer|pile|bucket|column|after|next to"
-    r"|overall|here|and not|rather than|instead of|it is|would be (?:my|the)|is (?:my|the|what|where|how))\b"
+    r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n|\s+(?:because|as|since|due|in|on|for"
+    r"|with|regarding|about|towards?|given|when|if|i guess|i think|tbh|or so|under|to me|too|also|imo|imho|myself"
+    r"|then|please|for now|camp|box|drawer|pile|bucket|column|after|next to|overall|here|and not|rather than"
+    r"|instead of|it is|would be (?:my|the)|is (?:my|the|what|where|how))\b"
 )
 
 

@@ -9,30 +9,27 @@ from cinorms.core.scales import Scale
 
 #: Where the reach of a negation ends.
 _SCOPE_END = re.compile(
-    r"[.!?](?=\s)|[;:\n]|(?<!thing )(?<!all )(?<!options )\bbut\b|\bdisagree[,:]? and\b"
-    r"|,\s*(?:and )?(?:so|yet|therefore|thus|hence|instead(?! of)|which|merely|just|only|simply|rather(?! than)"
-    r"|sino|sondern|as[ií] que|donc|quindi|portanto|dus|daher|deshalb)"
-    r"\b(?!\s*,)|,\s*and (?:that|this|it|what)\b"
+    r"[.!?](?=\s)|[;:\n]|(?<!thing )(?<!all )(?<!options )\bbut\b|\bdisagree[,:]? and\b|,\s*(?:and )?(?:so|yet"
+    r"|therefore|thus|hence|instead(?! of)|which|merely|just|only|simply|rather(?! than)|sino|sondern|as[ií] que"
+    r"|donc|quindi|portanto|dus|daher|deshalb)\b(?!\s*,)|,\s*and (?:that|this|it|what)\b"
 )
 #: A condition of the flow is no judgement: "if the information is not stored, it is .."
 _CONDITION = re.compile(r"\b(?:if|when|because|since|although|though|while|as|given)\b[^,]*,")
 #: A new statement after a comma: ", it is X", ", I would rate this as X".
 _NEW_STATEMENT = re.compile(
-    r",\s*(?:(?:it is|it's|this is)\s*"
-    r"|(?:(?:and|then|so|but|therefore) )*i(?:'d| would|'ll| will)?(?: \w+ly)? (?:rate|choose|select|pick|classify"
-    r"|consider|say|judge|find|deem|think|feel|regard"
-    r"|answer|assign|settle|call|go|do say|opt|land|mean|meant)\b[^,]*"
-    r"|(?:and |then |but )(?:then |finally |eventually )?(?:settled?|chose|choose|picked|landed|went"
-    r"|came down)\b[^,]*"
-    r"|(?:and |then )?(?:my|the|therefore the) (?:answer|rating|response)\b[^,]*)$"
+    r",\s*(?:(?:it is|it's|this is)\s*|(?:(?:and|then|so|but|therefore) )*i(?:'d| would|'ll"
+    r"| will)?(?: \w+ly)? (?:rate|choose|select|pick|classify|consider|say|judge|find|deem|think|feel|regard"
+    r"|answer|assign|settle|call|go|do say|opt|land|mean|meant)\b[^,]*|(?:and |then |but )(?:then |finally "
+    r"|eventually )?(?:settled?|chose|choose|picked|landed|went|came down)\b[^,]*|(?:and |then )?(?:my|the"
+    r"|therefore the) (?:answer|rating|response)\b[^,]*)$"
 )
 _NEGATION = re.compile(
     r"\b"
     + any_of(
         r"not|no(?!,| wait)|never|neither|nor|cannot|hardly|barely|scarcely|few|nobody|nothing|none|unlikely"
         r"|impossible",
-        r"whether|doubt\w*|than|between|instead of|opposed to|versus|vs|compared (?:to|with)|unlike"
-        r"|except|apart from",
+        r"whether|doubt\w*|than|between|instead of|opposed to|versus|vs|compared (?:to|with)|unlike|except"
+        r"|apart from",
         r"other than|\w+thing but|all (?:\w+ )?but|far from|short of|fails?|wrong|incorrect|false|untrue"
         r"|inappropriate",
         r"mistaken?|avoid|exclud\w+|rul(?:e|ed|ing) out|opposite|reverse|difficult to|hard to|hesitat\w+",
@@ -45,10 +42,8 @@ _NEGATION = re.compile(
 _NEGATION_NEAR = re.compile(
     any_of(
         r"n't\b(?!\s*:)|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
-        r"|close(?:r)? to|near|beyond"
-        r"|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best|worst)|non|un"
-        r"|in(?! (?:an?|the)\b)"
-        r"|anti|less|more|no(?!\s*[,:.;]))",
+        r"|close(?:r)? to|near|beyond|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best"
+        r"|worst)|non|un|in(?! (?:an?|the)\b)|anti|less|more|no(?!\s*[,:.;]))",
     )
     + r"[^\w.!?\n]*(?:being |quite |even |a |an |the |really |exactly )?[^\w.!?\n]*$"
 )
@@ -56,36 +51,32 @@ _NEGATION_NEAR = re.compile(
 _NEITHER = re.compile(r"(?:\b(?:neither|not|never|nor|between|rather than|instead of)|n't)\b[^.;:!?\n]*$")
 #: An option given as an example or as one on offer.
 _ON_OFFER = re.compile(
-    r"\b(?:examples?|e\.g|for instance|such as|one of the following|the following|one of|answers"
-    r"|choose (?:from|between)"
-    r"|choices|options"
-    r"|available|be (?:chosen|selected)|answer with|reply with|respond with)\b[^\w,]*(?:is|are|of)?[\W_]*$"
+    r"\b(?:examples?|e\.g|for instance|such as|one of the following|the following|one of|answers|choose (?:from"
+    r"|between)|choices|options|available|be (?:chosen|selected)|answer with|reply with"
+    r"|respond with)\b[^\w,]*(?:is|are|of)?[\W_]*$"
 )
 _DENIAL_MARK = re.compile("!=|<>|[≠¬❌✗✘🚫👎\u0335-\u0338]|(?<!~)~~(?!~)")
 #: What a model also puts next to its verdict that something is unacceptable.
 _DISAPPROVAL = re.compile("[❌✗✘🚫👎]")
 _VERBS = (
-    r"(?:(?:is|was|are|would|does|do|did|may|might|should|can|could|must|will|seems|be|being|option"
-    r"|rating|answer|here"
-    r"|clearly|obviously|definitely|itself|an?)\s+)"
+    r"(?:(?:is|was|are|would|does|do|did|may|might|should|can|could|must|will|seems|be|being|option|rating|answer"
+    r"|here|clearly|obviously|definitely|itself|an?)\s+)"
 )
 _RULED_AFTER = re.compile(
     rf"[\s\"'*_)\]]{{0,4}}(?:{_VERBS}{{1,4}}"
     + any_of(
-        r"not|never|wrong|incorrect|false|untrue|too (?:strong|weak|much|harsh|mild)|going too far"
-        r"|exaggerat\w+|out of|overdoing|overlook|undersell|understate|overstate|an overreaction|naive|excessive"
-        r"|overkill",
+        r"not|never|wrong|incorrect|false|untrue|too (?:strong|weak|much|harsh|mild)|going too far|exaggerat\w+"
+        r"|out of|overdoing|overlook|undersell|understate|overstate|an overreaction|naive|excessive|overkill",
         r"excluded|ruled out|inappropriate|unlikely|inaccurate|unsuitable",
     )
-    + r"\b|cannot\b|\w+n't\b)"
-    r"|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)"
-    r"|\s*\?|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b(?![ \t]+\w)"
+    + r"\b|cannot\b|\w+n't\b|(?:it|this|that) (?:isn't|is not|ain't)\b)"
+    r"|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)|\s*\?"
+    r"|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b(?![ \t]+\w)"
 )
 #: The statement holds only under a condition, so it does not say what the flow is.
 _CONDITIONAL = re.compile(
     r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had(?! to (?:choose|pick|answer|say"
-    r"|decide|give|rate))|were)|said no ?one|sarcas\w+"
-    r"|(?:just )?(?:kidding|joking)|laughable|absurd)|(?<!\w)/s\b"
+    r"|decide|give|rate))|were)|said no ?one|sarcas\w+|(?:just )?(?:kidding|joking)|laughable|absurd)|(?<!\w)/s\b"
 )
 #: A purpose at the beginning of a clause: "to be strongly acceptable, it must ..".
 _PURPOSE = re.compile(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(?:come)?\W*$")
@@ -94,6 +85,17 @@ _PURPOSE = re.compile(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(
 def has_denial_mark(text: str) -> bool:
     """Whether a sign such as a cross or a struck-out line denies what stands here."""
     return _DENIAL_MARK.search(text) is not None
+
+
+#: "Is it X? Yes": a question that the model asks and affirms.
+_AFFIRMED = re.compile(
+    r"[\"'*_)\]]*\?[\"'*_)\]]*\s*(?:yes|yep|yeah|indeed|exactly|absolutely|definitely)\b(?!,? (?:and|but|or|if|for)\b)"
+)
+
+
+def is_affirmed(after: str) -> bool:
+    """Whether an option ends a question that is answered with yes."""
+    return _AFFIRMED.match(after) is not None
 
 
 def negated_near(before: str) -> bool:

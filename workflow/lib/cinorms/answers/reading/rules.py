@@ -139,7 +139,7 @@ def repeated(asked: AskedText) -> Verdict | None:
 # --- answers inside a text --------------------------------------------------------------------------------
 
 _CORRECTION = re.compile(
-    r"\b(?:wait|actually|on second thoughts?|scratch that|i meant?|correction|revised?|edit|changed? my mind"
+    r"\b(?:wait|actually|on second thoughts?|scratch that|i meant?|correction|revised?|edit|changed my mind"
     r"|on reflection|let me re\w+|sorry,? i|no[,:])(?!\w)"
 )
 #: Cases set side by side: "If this is for care, .. . If it is for advertising, .."
