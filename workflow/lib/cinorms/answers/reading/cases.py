@@ -25,6 +25,12 @@ _NO_CASE = any_of(
     r"once (?!i\b)|as soon as|in the case of (?:an?|another)\b|(?:were|should) (?:the|it|they|he|she|that|an?)\b",
     r"the (?:day|moment|minute|second|instant) (?:an?|the|they|it|he|she|that|this|\w+s)\b",
 )
+#: "It would be X if the sensor belonged to ..": the past tense of what is not so.
+_WOULD = re.compile(r"(?:\b(?:would|could|might)|'d)\b")
+_IF_IT_DID = re.compile(
+    r"[^.;!?\n]{0,40}\bif (?:they|it|he|she|i|(?:the|its|his|her|their|an?) \w+) (?:(?:were|was|had)(?! to\b| asked"
+    r"| forced| pressed)|did|(?!asked|forced|pressed)\w+ed)\b"
+)
 #: What a condition leads to.
 _MODAL = r"(?:would|will|might|may|could|can|'d|'ll)"
 #: A time that has not come: "once they have published an audit, I will say X".
@@ -60,26 +66,29 @@ _COUNTERFACTUAL = re.compile(
         r"\b(?:would|might|could|may|must)(?:n't| not)? have (?:\w+ )?been\b[^;,\n]*$",
         rf"(?:^|[.!?;:\n,]\s*|\band )\W*(?:but |and |though )?{_LATER}\b[^;\n]*\b{_MODAL}\b[^;\n]*$",
         rf"(?:^|[.!?;\n]\s*)\W*{_ELSEWHERE_THAN_HERE} (?:(?!\b(?:i|i'd|i'll|my)\b)[^;\n])*\b{_MODAL}\b[^;\n]*$",
-        r"(?:^|[.!?;\n]\s*)\W*(?:if|provided|assuming|as long as)\b[^;\n]*(?:\b(?:will|could|might|may)\b"
+        r"(?:^|[.!?;\n]\s*)\W*(?:if|provided|assuming|as long as|given (?!that|the|this|these|how|its|all|what"
+        r"|your))\b[^;\n]*(?:\b(?:will|could|might|may)\b"
         r"|'ll\b)[^;\n]*$",
         # An imperative that changes the flow: "add an advertiser and you'd get X"
         r"(?:^|[.!?;:\n,]\s*)\W*(?:let|give|add|take|put|make|change|swap|remove|replace|show|hand|sell|tell)\b"
         rf"[^.;!?\n]{{0,100}}?\band (?:you|i|we|it|this|that|they|he|she)(?:'s| is|\b ?{_MODAL})\b[^;\n]*$",
-        # A supposition before a colon: "assuming a lodger: X", "with a warrant: X"
-        r"(?:^|[.!?;\n]\s*)\W*(?:suppos\w+|imagin\w+|assum\w+|lacking|were|with (?:an?|\w+'s))\b[^;\n]*:\W*$",
+        # A supposition: "assuming a lodger: X", "with a warrant: X", "if it was video, X"
+        r"(?:^|[.!?;\n]\s*)\W*(?:suppos\w+|imagin\w+|assum\w+|lacking|were)\b[^;\n]*[:,]\W*$",
+        r"(?:^|[.!?;\n]\s*)\W*with (?:an?|\w+'s)\b[^;\n]*:\W*$",
+        r"\bif (?:it|this|that|they|he|she) (?:was|were)\b(?! (?:up to|for) me)[^;\n]*$",
         r"\b(?:would|could|might|may|will|'d) (?:\w+ )?(?:become|turn|change|drop|rise|move)(?: \w+){0,3}\W*$",
         r"\bwould've been\b[^;,\n]*$|(?:\bwould|'d) have (?:said|chosen|rated|called|gone|picked|answered)\b[^;\n]*$",
     )
 )
 #: What holds in another case too: "even if she had agreed, I'd still call it X".
-_EVEN_SO = re.compile(r"\beven (?:if|with|when|where|though)\b[^.;\n]*\bstill\b")
+_EVEN_SO = re.compile(r"\beven (?:if|with|when|where|though)\b[^.;\n]*(?:\bstill\b|, i\b)")
 _OTHER_CASE_BEFORE = re.compile(
     any_of(
         r"\b(?:for example|for instance|e\.g\.?|by comparison|in contrast|by contrast|in comparison"
         r"|compare)\b[^;\n]*$",
         r"\b(?:another|a different|other|similar) (?:flows?|cases?|situations?|scenarios?|questions?|examples?"
         r"|conditions?)\b[^;\n]*$",
-        r"\bthe same \w+ (?:sent|shared|in|with|for|by|from|under|without|given)\b[^;\n]*$",
+        r"\bthe same \w+ (?:sent|shared|in|with|to|for|by|from|under|without|given)\b[^;\n]*$",
         r"(?:^|[.!?;\n]\s*)\W*then (?:it|this|that)\b[^;\n]{0,20}\b(?:might|could|would|will|may)\b[^;\n]*$",
         r"\b(?:would|could|might) (?:then )?(?:make|turn|render) (?:it|this|that)\b[^;,\n]*$",
         r"\bwould (?:then )?(?:fall|drop|change|rise|move|shift|go) (?:\w+ ){0,5}to\b[^;\n]*$"
@@ -128,6 +137,8 @@ _OF_THE_MODEL = re.compile(
 def said_of_another_case(sentence: str, rest: str, near: str) -> bool:
     """Whether an option is said of another case; ``near`` is what follows it as far as a denial can reach."""
     if _OF_THE_MODEL.search(sentence):
+        return True
+    if _WOULD.search(last_part(sentence)) and _IF_IT_DID.match(rest):
         return True
     if _OTHER_CASE_AFTER.match(rest) or _DEFINES.match(rest) or _DEFINED.search(sentence):
         return True

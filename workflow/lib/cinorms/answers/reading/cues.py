@@ -41,7 +41,8 @@ _VERB = re.compile(
         r"answered|rated|selected|gave|settled (?:on|for)|changed my \w+ to|landed on|chose|picked|decided (?:on"
         r"|for)|concluded",
         r"replace (?:it|that|this) with|amended my \w+ to|change my \w+ to|revise (?:this|it|that|my \w+) to"
-        r"|stick with|stay with|stand by|assign|award|end (?:at|with|on)|give|see|conclude|have no hesitation in \w+",
+        r"|stick with|stay with|stand by|assign|award|end (?:at|with|on)|landing on|(?:remain|stay) at|give|see"
+        r"|conclude|have no hesitation in \w+",
     )
     + r"\b[^.;\n]{0,90}$"
 )
@@ -124,7 +125,8 @@ _CALLED_AFTER = re.compile(
         r"(?:describes|captures|hits|suits|sums) (?:it|this|that|the)\b|would be (?:fair|right|apt|appropriate"
         r"|fitting)\b",
         r"best (?:fits|describes|captures|matches|applies)\b|fits (?:best|better|here)\b|from me\b|(?:gets|has"
-        r"|wins|receives) my\b|does(?=\W*(?:[.!\n]|$))|for me\b|(?:shall|will|must|has to) be (?:my|it)\b|(?:goes"
+        r"|wins|receives) my\b|does(?=\W*(?:[.!\n]|$))|for me\b|from where i\b|(?:shall|will|must"
+        r"|has to) be (?:my|it)\b|(?:goes"
         r"|belongs) (?:to|for|on|in|here)\b|(?:remains|is left)\b|as the only\b|(?:box|drawer|camp|pile|category"
         r"|bucket|column)\W{1,3}(?:it goes|goes|with (?:it|this))\b|in my (?:view|opinion|eyes|book|judge?ment)"
         r"|to me\b|if you ask me",
@@ -178,7 +180,7 @@ def cue_before(before: str, right_free: bool) -> str:
 _AFTER_WORD = re.compile(
     r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n|\s+(?:because|as|since|due|in|on|for"
     r"|with|regarding|about|towards?|given|when|if|i guess|i think|tbh|or so|under|to me|too|also|imo|imho|myself"
-    r"|then|please|for now|camp|box|drawer|pile|bucket|column|after|next to|overall|here|and not|rather than"
+    r"|then|please|for now|camp|box|drawer|pile|bucket|column|after|from|next to|overall|here|and not|rather than"
     r"|instead of|it is|would be (?:my|the)|is (?:my|the|what|where|how))\b"
 )
 

@@ -185,7 +185,10 @@ def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) 
 
 
 def _voiced(found: list[Mention], text: str, ends: list[int]) -> list[Mention]:
-    """Mark the options that are said by others, of another case, or taken back; the last first."""
+    """Mark the options that are said by others, of another case, or taken back; the last first.
+
+    What stands in a row with one that others say, or that is said of another case, is no answer either.
+    """
     marked: list[Mention] = []
     aside: set[str] = set()
     later: Mention | None = None  # the next option that nothing sets aside
@@ -198,12 +201,12 @@ def _voiced(found: list[Mention], text: str, ends: list[int]) -> list[Mention]:
             before = text[max(begin, mention.start - WINDOW) : mention.start]
             until = later.start if later else len(text)
             rest, following = text[mention.end : min(stop, until)], text[mention.end : until]
-            said = where_said(before, rest[:WINDOW], following[: 2 * WINDOW])
+            voice = where_said(before, rest[:WINDOW], following[: 2 * WINDOW])
             replaced = later is not None and (
                 replaces(following[-WINDOW:])
                 or ((later.standing or later.cue == "strong") and reconsiders(following[: 2 * WINDOW]))
             )
-            mention = mention._replace(elsewhere=said or ("back" if replaced else ""))
+            mention = mention._replace(elsewhere=voice or ("back" if replaced else ""))
             later = later if mention.elsewhere else mention
             aside |= {mention.frame} if mention.elsewhere in ("others", "case") else set()
         marked.append(mention)

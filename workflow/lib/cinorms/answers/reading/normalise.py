@@ -117,6 +117,7 @@ def without_prompt(text: str, prompt_words: frozenset[str]) -> str:
     return text.strip()
 
 
+#: "~~X~~"
 _STRUCK = re.compile(r"(?<!~)~~(?!~)[^~\n]+(?<!~)~~(?!~)")
 
 

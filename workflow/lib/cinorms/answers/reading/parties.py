@@ -100,8 +100,9 @@ _NOT_I = r"(?:(?!\b(?:i|i'd|i'm|i'll|i've|me|my|mine)\b)[^.!?;\n]){0,70}?"
 _OTHERS_AFTER = re.compile(
     r"[\"'*_)\]\s,]{0,6}"
     + any_of(
-        r"!?[\"']?\s?\b(?:wrote|said|says?(?! i\b)|writes|claims?|claimed|argued|argues|warned|shouted|replied"
-        r"|answered|cried|muttered|responded|exclaimed|according to (?!me\b|my\b))",
+        r"!?[\"']?\s?\b(?:wrote|said|says?(?! i\b)|writes|claims?|argues?|(?:claim|argu|warn|shout|repli|answer"
+        r"|cri|mutter"
+        r"|respond|exclaim)ed|(?:warn|shout|replie|answer|crie|mutter|respond|exclaim)s|according to (?!me\b|my\b))",
         r"\b(?:by|for|to|among|with) (?:the )?(?:many|most|some|several|few|other|certain)\b",
         rf"\b(?:by|among) (?:the |a |an )?{any_of(_PEOPLE, _BODIES)}\b",
         r"[\s(:.-]{0,4}(?:at least )?\bin (?!my\b)[^.;,\n]{0,30}(?:eyes|view|opinion|point of view|words) of\b",
@@ -120,12 +121,16 @@ _OTHERS_AFTER = re.compile(
         r"|to use )?(?:the )?(?!my\b)"
         rf"(?:your|their|his|her|(?:\w+ ){{0,2}}(?!that|it|this|here|what|there)\w+'s) (?:\w+ )?(?:words?|phrase"
         rf"|idea|claim|{_OPINION})\b",
+        rf",? as (?:the |an? |my |some |many )?(?:[\w']+ ){{0,2}}?{_OTHERS} (?:\w+ )?(?:puts?|calls?|says?"
+        rf"|describes?|likes?)\b",
         r"[:,]? ?-? (?:an?|the) (?:quote|quotation|headline|slogan|title|line|phrase|term)\b",
         # "X is the most common rating among participants"
-        rf" (?:is|was|would be|seems|has been|may be|might be)\b(?! (?:my|mine)\b){_NOT_I}\b{_OPINION} (?:of"
+        rf"(?: (?:is|was|would be|seems|has been|may be|might be)\b|[:,]| -)(?! (?:my"
+        rf"|mine)\b){_NOT_I}\b{_OPINION} (?:of"
         rf"|among|from|by|in) {_NOT_I}\b{_OTHERS}\b",
         # "X: that is how the lawyers describe it", "X: such is the verdict of the council"
-        rf"[.!?:;(-]{{0,4}}[\"'*]{{0,3}}[\s-]{{1,3}}(?:that|this|such|so|it)(?:'s| is| was| would be| will be"
+        rf"[.!?:;(-]{{0,4}}[\"'*]{{0,3}}[\s-]{{1,3}}(?:at least |well,? |or so )?(?:that|this|such|so|it)(?:'s"
+        rf"| is| was| would be| will be"
         rf"| seems| has been)\b(?! (?:my|mine)\b){_NOT_I}\b(?:(?:how|what|where|the way)\b{_NOT_I}\b{_OTHERS}\b"
         rf"|{_OPINION} (?:of|among|from|in|that) {_NOT_I}\b{_OTHERS}\b)",
     )
@@ -174,13 +179,26 @@ _FRONTED_PARTY = re.compile(
 )
 
 
+#: "'It is X' is a sentence that ..": a quoted sentence, and what is said of it.
+_QUOTED_TOPIC = re.compile(r"\"\s*(?:it|it's|this|that|that's|they|we)\b[^\"]*$")
+_OF_A_QUOTE = re.compile(
+    r"[^\"\n]{0,40}\"\s+(?:is|was|isn't|wasn't|has|would|may|sounds|seems)\b(?! (?:my|what i|how i)\b)"
+)
+#: What others say and the model too: "that's the consensus, and I share it".
+_I_TOO = re.compile(
+    r"\bi (?:fully |completely )?(?:agree|concur|share (?:it|that|this)|second (?:it|that|this))\b"
+)
+
+
 def said_by_others(sentence: str, near: str) -> bool:
     """Whether an option is said by others; ``sentence`` stands before it there, ``near`` follows it."""
     if _QUOTED.search(sentence) and '"' in near:
         return True
-    if any(
-        p.search(sentence) for p in (_PARTY_LABEL, _FRONTED_PARTY, _ASKED_OF_OTHERS, _SAID_OF_ME)
-    ) or _OTHERS_AFTER.match(near):
+    if _QUOTED_TOPIC.search(sentence) and _OF_A_QUOTE.match(near):
+        return True
+    if any(p.search(sentence) for p in (_PARTY_LABEL, _FRONTED_PARTY, _ASKED_OF_OTHERS, _SAID_OF_ME)):
+        return True
+    if _OTHERS_AFTER.match(near) and not _I_TOO.search(near):
         return True
     clause = _CLAUSE.split(sentence)[-1]
     if _JUDGES.search(clause) and not re.search(r"\b(?:i|i'd|i'm|i'll|i've)\b", clause):

@@ -132,7 +132,7 @@ def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = Fals
     line = after.partition("\n")[0]
     if has_denial_mark(before.rpartition("\n")[2][-40:] + " " + line[:8]):
         return True
-    if _CONDITIONAL.search(re.split(r"[.!?]\s", line)[0]):
+    if _CONDITIONAL.search(re.split(r"[.!?]\s|;", line)[0]):
         return True
     clause = _SCOPE_END.split(before)[-1]
     statement = _NEW_STATEMENT.search(clause)

@@ -181,7 +181,7 @@ def leading_answer(asked: AskedText) -> Verdict | None:
         return None
     first = asked.candidates[0]
     before = plain(asked.body[: first.start]).split()
-    in_list = any(m.listed and not m.ruled_out and m.sentence == first.sentence for m in asked.mentions)
+    in_list = any(m.listed and m.sentence == first.sentence for m in asked.mentions)
     if len(before) > 8 or not introduces(before) or first.cut or in_list:
         return None
     return None if _contradicted(asked, first, asked.candidates) else _level(first.option)
@@ -326,7 +326,7 @@ def several_options(asked: AskedText) -> Verdict | None:
     last = asked.candidates[-1].start if asked.candidates else -1
     chosen = {m.option for m in asked.mentions if m.candidate or (m.elsewhere == "back" and m.start > last)}
     denied = {m.option for m in asked.mentions if m.ruled_out and m.counts and m.elsewhere != "question"}
-    listed = {m.option for m in asked.mentions if m.listed and not m.ruled_out}
+    listed = {m.option for m in asked.mentions if m.listed}
     part_of_scale = 0 < len(listed) < len(asked.scale.options) or None in listed
     return ("ambiguous", None) if len(chosen) > 1 or part_of_scale or chosen & denied else None
 

@@ -54,7 +54,8 @@ _NO_VERDICT = any_of(
 )
 #: The words are not the model's: "I never said it", "those words aren't mine", "that's a quotation".
 _NOT_MINE = any_of(
-    r"(?:not|(?:are|is|was|were|did|do)n't|never)\b[^.;!?\n]{0,25}\b(?:mine|by me|(?:said|wrote) (?:it|that|this|so)|what i (?:said"
+    r"(?:not|(?:are|is|was|were|did|do)n't|never)\b[^.;!?\n]{0,25}\b(?:mine|by me|(?:said|wrote) (?:it|that"
+    r"|this|so)|what i (?:said"
     r"|wrote)|my words?)\b",
     r"who (?:said|wrote) (?:that|this|it)\b|not (?:i|me)\b\W*(?:[.!?\n]|$)|misquot\w+|as (?:though|if) i\b",
     rf"(?:that|this|it)(?:'s| is) (?:just |only )?an? (?:quot\w+|citation|joke|placeholder)\b"
@@ -94,7 +95,7 @@ _TAKEN_BACK = re.compile(
         r"|decide) (?:an?|the|this|that|it)|say anything)\b|neither will i\b",
         r"(?:disregard|ignore|forget|delete) (?:the|my) (?:\w+ )?(?:answer|rating|line|reply)\b",
         r"i (?:do not|don't|dont|really don't) know(?: (?:what|which|how|then)\b|\W*(?:[.!?\n]|$))",
-        r"(?:removing|withdrawing|retracting|deleting|taking back) (?:my|that|this)\b",
+        r"(?:remov|withdraw|retract|delet|tak)(?:ing|ed|n|en)(?: back)? (?:my|that|this)\b",
         r"hmm,?(?: but)? no\b|that can(?:no|')t be (?:it|right)\b|(?:don't|do not) count\b",
         r"(?:cannot|can't|unable to) (?:fulfil|fulfill|comply with|complete|answer) (?:this|the|your|that)\b",
         r"not (?:an |my |the )?(?:answer|rating|verdict)(?: \w+)? (?:from|of) (?:me|mine)\b",
@@ -130,9 +131,9 @@ _MAY_OR_NOT = re.compile(r"\b(?:may|might|could) or (?:may|might|could) not(?: b
 
 def held_once(sentence: str, rest: str, following: str) -> bool:
     """Whether an option is a first thought or an earlier position, and the text then moves on."""
-    said = last_part(sentence) + rest
-    first = _FIRST_SIGHT.search(said) is not None and _BUT.search(following) is not None
-    return first or (_HELD.search(said) is not None and _GIVEN_UP.search(following) is not None)
+    words = last_part(sentence) + rest
+    first = _FIRST_SIGHT.search(words) is not None and _BUT.search(following) is not None
+    return first or (_HELD.search(words) is not None and _GIVEN_UP.search(following) is not None)
 
 
 #: "I take back my X", "disregard the X above".
