@@ -15,7 +15,7 @@ from cinorms.answers.reading.mentions import Mention, decorated
 from cinorms.answers.reading.off_scale import half_option, wrong_scale_word
 from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
 from cinorms.answers.reading.ruled_out import has_denial_mark
-from cinorms.answers.reading.symbols import chosen_symbols, shown_option
+from cinorms.answers.reading.symbols import chosen_symbols, shown_option, ticked_options
 from cinorms.core.scales import LEVELS
 
 
@@ -146,19 +146,9 @@ _CORRECTION = re.compile(
 _CASES = re.compile(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
 
 
-_TICK_BEFORE = re.compile(r"(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅☒🗹🔘◉])[^\w\n\[(☐]*$")
-_TICK_AFTER = re.compile(r"[^\w\n]*?(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅✓✔🗹]|<-+(?=\W*$|\n))")
-
-
 def ticked(asked: AskedText) -> Verdict | None:
     """Take the only option of a list that is ticked: "[x] neutral", "| neutral | ✅ |"."""
-    boxes = [m for m in asked.mentions if not m.cut and not m.elsewhere]
-    chosen = {
-        m.option
-        for m in boxes
-        if _TICK_BEFORE.search(asked.body[max(0, m.start - 12) : m.start])
-        or _TICK_AFTER.match(asked.body[m.end : m.end + 12])
-    }
+    chosen = ticked_options(asked)
     if len(chosen) != 1:
         return ("ambiguous", None) if chosen else None
     stated = {m.option for m in asked.candidates if m.cue in ("final", "strong")}
