@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cinorms.answers.reading.mentions import Mention, find_mentions
-from cinorms.answers.reading.normalise import after_thinking, normalise, own_turn, without_prompt
+from cinorms.answers.reading.normalise import (
+    after_thinking,
+    normalise,
+    own_turn,
+    without_prompt,
+    without_struck,
+)
 from cinorms.answers.reading.words import Token, mark_unclear, tokens
 from cinorms.core.scales import Scale
 
@@ -153,7 +159,7 @@ class AskedText:
     @cached_property
     def body(self) -> str:
         """The part that counts: what was said without the words of the prompt."""
-        return mark_unclear(without_prompt(self.turn, self.prompt_words), self.scale)
+        return mark_unclear(without_struck(without_prompt(self.turn, self.prompt_words)), self.scale)
 
     @cached_property
     def words(self) -> list[Token]:

@@ -9,18 +9,16 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from cinorms.answers.reading.context import (
-    WINDOW,
-    cue_after,
-    cue_before,
-    is_ruled_out,
-    is_running_text,
-    only_numbering,
-)
+from cinorms.answers.reading.corrections import changed, reconsiders, replaces
+from cinorms.answers.reading.cues import cue_after, cue_before, is_running_text, is_topic, only_numbering
+from cinorms.answers.reading.frames import frame
+from cinorms.answers.reading.ruled_out import is_affirmed, is_open_between, is_ruled_out, rules_out_all
 from cinorms.answers.reading.voice import where_said
 from cinorms.answers.reading.words import UNCLEAR, WORD, Token, heads_and_tails, option_words
 from cinorms.core.scales import Scale
 
+#: How far around an option its context is read, in characters.
+WINDOW = 240
 #: What may stand between the words of one option: "**somewhat** acceptable", "somewhat-acceptable".
 _WITHIN = re.compile(r"(?!\s*\n\s*\n)[\s\-_*'\"~\\]{0,6}")
 #: Words that make another option of the one they stand before: "very strongly acceptable" is not on the scale.
@@ -65,11 +63,15 @@ class Mention(NamedTuple):
     cue: str = ""  # final, strong (the answer is ..), weak (it is ..), maybe (it would be ..) or none
     sentence: int = 0
     opens: bool = False  # the first words of its sentence
+    frame: str = ""  # the form of its statement, where it may be one of a row: ":" or a preposition
+    topic: bool = False  # what a statement is about, and nothing calls it the answer
 
     @property
     def candidate(self) -> bool:
         """Whether this can be the answer."""
-        return self.counts and not self.listed and not self.ruled_out and not self.elsewhere
+        return (
+            self.counts and not self.listed and not self.ruled_out and not self.elsewhere and not self.topic
+        )
 
 
 @lru_cache(maxsize=16)
@@ -174,27 +176,44 @@ def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) 
     if not found:
         return []
     ends = [m.end() for m in _SENTENCE_END.finditer(text)]
+    only = len({m.option for m in found}) == 1
     in_context = [
-        _in_context(m, found[i - 1].end if i else 0, text, ends, scale)
+        _in_context(m, found[i - 1].end if i else 0, text, ends, scale, only)
         for i, m in enumerate(_mark_lists(found, text, scale))
     ]
     return _voiced(in_context, text, ends)
 
 
 def _voiced(found: list[Mention], text: str, ends: list[int]) -> list[Mention]:
-    """Mark the options that are said by others, of another case, or taken back; the last first."""
+    """Mark the options that are said by others, of another case, or taken back; the last first.
+
+    What stands in a row with one that others say, or that is said of another case, is no answer either.
+    """
     marked: list[Mention] = []
-    until = len(text)
+    aside: set[str] = set()
+    later: Mention | None = None  # the next option that nothing sets aside
     for mention in reversed(found):
         if mention.candidate:
             begin = ends[mention.sentence - 1] if mention.sentence else 0
             stop = ends[mention.sentence] if mention.sentence < len(ends) else len(text)
+            if mention.opens and text[begin - 1 : begin] == "?":  # the question that it answers
+                begin = ends[mention.sentence - 2] if mention.sentence > 1 else 0
             before = text[max(begin, mention.start - WINDOW) : mention.start]
+            until = later.start if later else len(text)
             rest, following = text[mention.end : min(stop, until)], text[mention.end : until]
-            mention = mention._replace(elsewhere=where_said(before, rest[:WINDOW], following[: 2 * WINDOW]))
-            until = until if mention.elsewhere else mention.start
+            voice = where_said(before, rest[:WINDOW], following[: 2 * WINDOW])
+            replaced = later is not None and (
+                replaces(following[-WINDOW:])
+                or ((later.standing or later.cue == "strong") and reconsiders(following[: 2 * WINDOW]))
+            )
+            mention = mention._replace(elsewhere=voice or ("back" if replaced else ""))
+            later = later if mention.elsewhere else mention
+            aside |= {mention.frame} if mention.elsewhere in ("others", "case") else set()
         marked.append(mention)
-    return marked[::-1]
+    return [
+        m._replace(elsewhere="others") if m.candidate and m.frame and m.frame in aside else m
+        for m in marked[::-1]
+    ]
 
 
 #: The last cell of a row of a table.
@@ -215,6 +234,8 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
     kind = ""
     for i, mention in enumerate(found):
         gap = text[found[i - 1].end : mention.start] if i else "x x"
+        if re.fullmatch(r"[\W_]*-[\W_]*", gap) and is_topic(text[mention.end : mention.end + 40]):
+            gap = "x x"  # "neutral - somewhat acceptable overlooks the guests"
         now = (
             "paragraph" if gap.count("\n") > 1 else "line" if "\n" in gap else "]" if "]" in gap else "inline"
         )
@@ -229,9 +250,20 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
             kind = now
     marked = list(found)
     for run in runs:
-        if len({found[i].option for i in run}) > 1:
+        if len({found[i].option for i in run}) == 1:
+            continue
+        before = text[max(0, found[run[0]].start - WINDOW) : found[run[0]].start]
+        if len(run) == 2 and changed(before, text[found[run[0]].end : found[run[1]].start]):
+            marked[run[0]] = found[run[0]]._replace(elsewhere="back")
+            marked[run[1]] = found[run[1]]._replace(cue="strong")
+            continue
+        if not rules_out_all(before):
             for i in run:
                 marked[i] = found[i]._replace(listed=True)
+        elif not re.search("[;:]", text[found[run[0]].end : found[run[-1]].start]):
+            # "Neither X nor Y": none of them; "between X and Y": none of them so far. But "not X; Y is my choice".
+            for i in run:
+                marked[i] = found[i]._replace(elsewhere="case", ruled_out=not is_open_between(before))
     return marked
 
 
@@ -243,10 +275,17 @@ def _is_list_gap(gap: str) -> bool:
     return all(w.group() in _LIST_WORDS or only_numbering(w.group()) for w in WORD.finditer(marks))
 
 
-def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Scale) -> Mention:
-    """Return ``m`` with what its context says of it; ``previous`` is where the mention before it ends."""
+#: What links a sentence to the one before, and says nothing by itself.
+_LINKS = re.compile(r"\b(?:or|and|but|maybe|perhaps|possibly|also|even|then|well|no|hm+)\b")
+
+
+def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Scale, only: bool) -> Mention:
+    """Return ``m`` with what its context says of it.
+
+    ``previous`` is where the mention before it ends; ``only`` says that no other option is named.
+    """
     sentence = bisect.bisect_right(ends, m.start)
-    if m.listed:  # never an answer, whatever is said of it
+    if m.listed or (m.elsewhere and not m.cue):  # never an answer, whatever is said of it
         return m._replace(sentence=sentence)
     begin = ends[sentence - 1] if sentence else 0
     stop = ends[sentence] if sentence < len(ends) else len(text)
@@ -255,16 +294,23 @@ def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Sc
     before, after = text[floor : m.start], text[m.end : m.end + 80]
     right_free = only_numbering(text[m.end : min(stop, m.end + 60)])
     cue = cue_before(before, right_free)
-    cue = cue if cue in ("final", "strong") else cue_after(after) or cue
+    cue = m.cue or (cue if cue in ("final", "strong") else cue_after(after) or cue)
+    disapproves = only and m.option is not None and 2 * m.option < len(scale.options) - 1
     one_word = m.option is not None and not m.cut and len(option_words(scale)[m.option]) == 1
     wide = text[max(0, m.start - WINDOW) : m.start]
+    affirmed = is_affirmed(after)
+    if affirmed:
+        after = ""
+        cue = "strong"
     return m._replace(
-        ruled_out=is_ruled_out(wide, after, scale),
-        elsewhere="question" if text[stop - 1 : stop] == "?" else "",
+        ruled_out=is_ruled_out(wide, after, scale, disapproves),
+        elsewhere=m.elsewhere or ("question" if text[stop - 1 : stop] == "?" and not affirmed else ""),
         counts=not one_word or not is_running_text(wide, text[m.end : m.end + 60], cue),
         standing=_is_cell(text, m)
         or (first_in_sentence and only_numbering(text[begin : m.start].rpartition(":")[2]) and right_free),
         cue=cue,
         sentence=sentence,
-        opens=first_in_sentence and only_numbering(text[begin : m.start]),
+        frame=frame(text[max(begin, previous) : m.start]),
+        opens=first_in_sentence and only_numbering(_LINKS.sub(" ", text[begin : m.start])),
+        topic=not cue and is_topic(after),
     )

@@ -22,6 +22,9 @@ _TURN_END = re.compile(
     r"|<end_of_turn>|\[inst\]|#{2,4} ?(?:instruction|human|user|input|question)\b:?"
     r"|\n[ \t]{0,8}(?:user|human|question|q) ?:"
 )
+_OWN_QUESTION = re.compile(r"\W*(?:user|human|question|q) ?:")
+#: No answer, or none yet, after the last question.
+_UNANSWERED = re.compile(r"^[^\n]*(?:\n[ \t]*(?:a|answer|assistant|model) ?:\s*)?$")
 #: Marks of a chat template with the role they announce.
 _DEBRIS = re.compile(
     r"<\|(?:im_start|start_header_id|start|assistant)\|>\s{0,3}(?:(?:assistant|model)\b)?"
@@ -79,7 +82,10 @@ def own_turn(text: str) -> str:
     """Return the first turn that holds anything, without the marks of a chat template and of markup."""
     if _ANY_MARK.search(text) is None:
         return text.strip()
-    for piece in _TURN_END.split(text):
+    pieces = _TURN_END.split(text)
+    if len(pieces) > 1 and _OWN_QUESTION.match(text) and _UNANSWERED.search(pieces[-1]):
+        pieces = pieces[-1:]  # a transcript of other questions, which ends before the answer to the one asked
+    for piece in pieces:
         piece = _DEBRIS.sub("\n", piece)
         piece = _MARKUP.sub(" ", _ANSWER_TAG.sub(" answer: ", piece)).replace("\\n", "\n")
         piece = re.sub(r"^\s*(?:assistant|model)\s*\n", "", piece).strip()
@@ -109,6 +115,16 @@ def without_prompt(text: str, prompt_words: frozenset[str]) -> str:
         if wording in flat:
             text = re.sub(r"\s+".join(map(re.escape, wording.split())), "\n", text)
     return text.strip()
+
+
+#: "~~X~~"
+_STRUCK = re.compile(r"(?<!~)~~(?!~)[^~\n]+(?<!~)~~(?!~)")
+
+
+def without_struck(text: str) -> str:
+    """Return ``text`` without what it strikes through ("~~X~~ Y"), unless nothing else is left."""
+    left = _STRUCK.sub(" ", text) if "~~" in text else text
+    return left.strip() if re.search(r"[^\W_]", left) else text
 
 
 def fixed_wording(template: str) -> frozenset[str]:

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
-from cinorms.answers.reading.context import has_denial_mark
 from cinorms.answers.reading.mentions import Mention, decorated
 from cinorms.answers.reading.off_scale import half_option, wrong_scale_word
 from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
-from cinorms.answers.reading.symbols import chosen_symbols, shown_option
+from cinorms.answers.reading.ruled_out import has_denial_mark
+from cinorms.answers.reading.symbols import chosen_symbols, shown_option, ticked_options
 from cinorms.core.scales import LEVELS
 
 
@@ -139,26 +139,16 @@ def repeated(asked: AskedText) -> Verdict | None:
 # --- answers inside a text --------------------------------------------------------------------------------
 
 _CORRECTION = re.compile(
-    r"\b(?:wait|actually|on second thoughts?|scratch that|i meant?|correction|revised?|edit|changed? my mind"
+    r"\b(?:wait|actually|on second thoughts?|scratch that|i meant?|correction|revised?|edit|changed my mind"
     r"|on reflection|let me re\w+|sorry,? i|no[,:])(?!\w)"
 )
 #: Cases set side by side: "If this is for care, .. . If it is for advertising, .."
 _CASES = re.compile(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
 
 
-_TICK_BEFORE = re.compile(r"(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅☒🗹🔘◉])[^\w\n\[(☐]*$")
-_TICK_AFTER = re.compile(r"[^\w\n]*?(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅✓✔🗹]|<-+(?=\W*$|\n))")
-
-
 def ticked(asked: AskedText) -> Verdict | None:
     """Take the only option of a list that is ticked: "[x] neutral", "| neutral | ✅ |"."""
-    boxes = [m for m in asked.mentions if not m.cut and not m.elsewhere]
-    chosen = {
-        m.option
-        for m in boxes
-        if _TICK_BEFORE.search(asked.body[max(0, m.start - 12) : m.start])
-        or _TICK_AFTER.match(asked.body[m.end : m.end + 12])
-    }
+    chosen = ticked_options(asked)
     if len(chosen) != 1:
         return ("ambiguous", None) if chosen else None
     stated = {m.option for m in asked.candidates if m.cue in ("final", "strong")}
@@ -213,19 +203,34 @@ def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> b
         m
         for m in asked.mentions
         if (m.elsewhere == "back" and m.start > answer.start)
-        or (m.elsewhere and m.sentence == answer.sentence and not firm and m.elsewhere != "back")
+        or (
+            m.elsewhere
+            and m.sentence == answer.sentence
+            and not firm
+            and m.elsewhere != "back"
+            and not answer.opens
+        )
     ]
     others = [m for m in (*rivals, *beside) if m.option != answer.option]
-    denied = any(m.ruled_out and m.option == answer.option for m in asked.mentions)
+    denied = any(
+        m.ruled_out and m.option == answer.option and m.elsewhere != "question" for m in asked.mentions
+    )
     taken_back = bool(others) and _CORRECTION.search(asked.body) is not None
     return denied or taken_back or any(_rivals(m, answer) for m in others)
 
 
 def _rivals(other: Mention, answer: Mention) -> bool:
     """Whether ``other`` is an answer too; "it would be X" before "but I choose Y" speaks of another case."""
-    if other.cue == "maybe" and other.start < answer.start and answer.cue in ("final", "strong"):
+    firm = answer.cue in ("final", "strong")
+    if other.cue == "maybe" and other.start < answer.start and firm:
         return False
-    return other.sentence == answer.sentence or other.opens or other.cue != "maybe"
+    if other.sentence == answer.sentence or other.opens or other.standing or other.option is None:
+        return True
+    if other.frame and not other.cue:
+        return True  # "X for the doctor; for the insurer Y"
+    # Reasons that only name an option ("the step to X would be small") say nothing against a plain answer.
+    plainly = firm or answer.standing or answer.opens
+    return other.cue not in (("", "maybe") if plainly else ("maybe",))
 
 
 # --- texts that decline or ask ----------------------------------------------------------------------------
@@ -274,7 +279,7 @@ def whole_scale(asked: AskedText) -> Verdict | None:
     return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
 
 
-_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*=)[\s\"'*_]*$")
+_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*[=-]|\s+means)[\s\"'*_]*$")
 _CHOSEN_SYMBOL = re.compile(
     r"\b(?:answer|option|choice|rating|choose|picked?|select)(?: is)?\W{1,4}([a-e]"
     r"|[1-5])(?![\w'])(?!\W{1,3}(?:somewhat|strongly|neutral))"
@@ -290,7 +295,7 @@ def own_symbols(asked: AskedText) -> Verdict | None:
         return None
     options: dict[str, set[int | None]] = {}
     for mention in asked.mentions:
-        found = _ITS_SYMBOL.search(asked.body[max(0, mention.start - 8) : mention.start])
+        found = _ITS_SYMBOL.search(asked.body[max(0, mention.start - 12) : mention.start])
         if found:
             options.setdefault(found.group(1), set()).add(mention.option)
     if any(len(of) > 1 for of in options.values()):
@@ -308,10 +313,10 @@ def own_symbols(asked: AskedText) -> Verdict | None:
 
 def several_options(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where two or more options are given, or one is given and denied."""
-    listed = {m.option for m in asked.mentions if m.listed}
     last = asked.candidates[-1].start if asked.candidates else -1
     chosen = {m.option for m in asked.mentions if m.candidate or (m.elsewhere == "back" and m.start > last)}
-    denied = {m.option for m in asked.mentions if m.ruled_out and m.counts}
+    denied = {m.option for m in asked.mentions if m.ruled_out and m.counts and m.elsewhere != "question"}
+    listed = {m.option for m in asked.mentions if m.listed}
     part_of_scale = 0 < len(listed) < len(asked.scale.options) or None in listed
     return ("ambiguous", None) if len(chosen) > 1 or part_of_scale or chosen & denied else None
 

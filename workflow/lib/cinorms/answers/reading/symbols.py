@@ -1,4 +1,4 @@
-"""Letters and numbers as answers: which ones a text chooses, and which option each stands for."""
+"""Letters, numbers and ticks as answers: which ones a text chooses, and which option each stands for."""
 
 from __future__ import annotations
 
@@ -47,3 +47,21 @@ def shown_option(symbol: str, asked: AskedText) -> int | None:
     else:
         place = int(symbol) - 1 if symbol.isdecimal() and len(symbol) < 4 else -1
     return int(asked.order[place]) if 0 <= place < len(asked.order) else None
+
+
+_TICK_BEFORE = re.compile(r"(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅☒🗹🔘◉])[^\w\n\[(☐]*$")
+_TICK_AFTER = re.compile(r"[^\w\n]*?(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅✓✔🗹]|<-+(?=\W*$|\n))")
+
+
+def ticked_options(asked: AskedText) -> set[int | None]:
+    """Return the options with a tick before or after them."""
+    return {
+        m.option
+        for m in asked.mentions
+        if not m.cut and not m.elsewhere and _has_tick(asked.body, m.start, m.end)
+    }
+
+
+def _has_tick(body: str, start: int, end: int) -> bool:
+    before, after = body[max(0, start - 12) : start], body[end : end + 12]
+    return _TICK_BEFORE.search(before) is not None or _TICK_AFTER.match(after) is not None

@@ -1,0 +1,201 @@
+"""What the words around an option say of it: how firmly they call it the answer, or that it is only a topic."""
+
+from __future__ import annotations
+
+import re
+
+from cinorms.answers.reading.corrections import replaces
+from cinorms.answers.reading.ruled_out import negated_near
+from cinorms.answers.reading.words import WORD, any_of
+
+_NOUN = any_of(
+    r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection|output",
+    r"result|boxed|acceptability|agreement|classification|opinion|stance|level|score|category",
+)
+_LINK = (
+    r"(?:\s*(?:is|would be|will be|should be|stays(?: at)?|remains|:|=|as)|'s)(?:[\s:]+"
+    + any_of(
+        r"therefore|thus|then|as follows|best (?:described|rated|considered) as|considered|likely|probably",
+        r"most likely|simply|that (?:it|this) is|as|to be",
+    )
+    + r")*[\W_]*$"
+)
+_SPAN = r"(?: (?:to|for|of|on|in|here|that|i|would|choose|give|best|most|describes?|fits?|\d|[a-e])\b[^.:;,\n]{0,80}?)?"
+_STRONG = re.compile(rf"\b{_NOUN}[\"'*_)\]]{{0,4}}{_SPAN}{_LINK}")
+_FINAL = re.compile(
+    rf"\b(?:(?:final|ultimate|overall|revised|corrected|updated"
+    rf"|amended)[\s_]+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed|verdict)[\W_]*(?:is)?[\W_]*$|(?:overall"
+    rf"|in total|bottom line|in sum(?:mary)?|all in all|to sum up)[*_]*:[\W_]*$)"
+)
+_VERB = re.compile(
+    r"\bi,?(?: (?:however|personally|therefore|myself|for one|for my part|hereby|gladly|still|do|then|thus"
+    r"|accordingly|honestly),?)*(?:'d|'ll|'m|'ve| have| am| now| would| will| have to| must| can only"
+    r"|'m inclined to| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
+    + any_of(
+        r"rate|choose|select|pick|say|consider|classify|deem|find|judge|assess|evaluate|go with|go for|answer"
+        r"|respond",
+        r"lean(?:ing)?(?: towards?)?|describe|categori[sz]e|label|think|believe|vote|call|feel|settle (?:on|for)",
+        r"land on|end(?:ed)? up (?:at|on|with)|come (?:down )?(?:on|to)|opt for|tick|mark|put|arrive at|favou?r",
+        r"going (?:with|for)|take|choosing|picking|changing (?:this|that|it) to|inclined (?:to|towards)|suppose"
+        r"|guess|file",
+        r"answered|rated|selected|gave|settled (?:on|for)|changed my \w+ to|landed on|chose|picked|decided (?:on"
+        r"|for)|concluded",
+        r"replace (?:it|that|this) with|amended my \w+ to|change my \w+ to|revise (?:this|it|that|my \w+) to"
+        r"|stick with|stay with|stand by|assign|award|end (?:at|with|on)|landing on|(?:remain|stay) at|give|see"
+        r"|conclude|have no hesitation in \w+",
+    )
+    + r"\b[^.;\n]{0,90}$"
+)
+_WEAK = re.compile(
+    any_of(
+        r"\b(?:is|are|am|be|being|as|seems?|appears?|considered|deemed|rated|judged|would|'s|'m|'re)",
+        r"(?:'s|'m|'re)",
+        r"\b(?:find|consider|call|deem|rate|regard|judge)s? (?:this|it|that|such|the \w+)(?: \w+)?(?: as| to be)?",
+        r"\b(?:but|so|therefore|thus|hence|instead),?|\b(?:thats|its)",
+        r"\b(?:probably|likely|definitely|certainly|clearly|honestly|overall|people would|they'd|would)",
+    )
+    + r"(?: (?:\w+ly|to be|being|also|just|still|even|now|then|both))?(?: (?:an?|the))?[\W_]*$"
+)
+#: Said of another case: it supports a reading, but does not contradict another answer.
+_MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)(?: \w+)?[^\w.!?]*_*$")
+
+
+#: "This deserves X", "it falls under X", "my assessment comes out as X".
+_EARNS = re.compile(
+    r"\b(?:deserves?|merits?|earns?|warrants?|falls? (?:\w+ )?(?:under|into|in)|lands? (?:in|at|on|under)"
+    r"|counts? as|ranks? as|amounts? to|qualif(?:y|ies) as|comes? out (?:as|at)|stops? at|has to be|hits|gets"
+    r"|receives|is worth|belongs (?:in|to|under|with)|scores|screams|settles (?:on|at)|comes? to rest (?:on|at)"
+    r"|points? (?:to|at)|(?:tips?|tilts?) (?:to|towards?)|(?:boils|comes) down to|adds up to|leaves (?:us |me "
+    r"|it )?(?:with |at )?|(?:(?<!what )makes"
+    r"|(?<!to )(?<!would )(?<!could )(?<!might )(?<!may )(?<!can )make) (?:it|this|that"
+    r"|the \w+))(?: \w+ly)?(?: an?| the)?[\W_]*$"
+    # "File this under X", "chalk it up as X"
+    r"|(?:^|[.!?;:,\n]\s*|\b(?:and|so|please|just|then|i'm|i am|i) )\W*(?:fil|park|plac|put|mark|stamp|chalk|slot"
+    r"|scor|peg|tag|colou?r|award|rank|writ|book|count)(?:e|t?ing|d)? (?:it|this|that|mine|me)(?: (?:one|flow|up"
+    r"|down|in|under|as|at|with|for|an?|the))*[\W_]*$"
+)
+#: "Me: X", "as for myself, X", "where do I stand? X", "my vote goes to X".
+_OWN = re.compile(
+    any_of(
+        r"(?:^|[.!?;:,\n|]\s*|\b(?:and|but|so|while) )\W*(?:as for |for |speaking for |to )?(?:me|myself|mine"
+        r"|my part|i myself|personally|my (?:own |personal |honest )*(?:take|view|opinion|vote|pick|call|position"
+        r"|stance|grade|two cents))[\"'*_)]*\s*(?:is|would be|[:|=,-])[\W_]*$",
+        r"\b(?:what|where|how)\b[^.?!\n]{0,40}\bi\b[^.?!\n]{0,30}\?\W*(?:(?:at|on|with|it's|it is|as) )?[\W_]*$",
+        r"\b(?:personally|for my part|as for me|myself)\b[^.;\n]{0,20}(?:'m| am)(?: at)?[\W_]*$",
+        r"\bmy (?:vote|tick|cross|money|pick|needle)\b[^.;\n]{0,40}\b(?:to|on|in|at|for|is)(?: the)?[\W_]*$",
+    )
+)
+#: A sentence that begins so says where the model comes down: "Leaning neutral."
+_LEANING = re.compile(
+    r"\b(?:and|but|so) now (?:choose|say|rate|go with|answer)\b[^.;\n]{0,30}$|\blead(?:s)? me to(?: \w+)?[\W_]*$"
+    r"|\b(?:no|not|isn't|n't)\b[^.;!?\n]*,\s*(?:but |it's |is )?(?:merely|just|simply|sino|sondern|only)[\W_]*$"
+    r"|(?:^|,) *(?:and|then|but)(?: then| finally| eventually)? (?:settled? (?:on|for)|choose|chose|picked"
+    r"|landed (?:on|at)|went (?:with|for)|came down (?:on|at))[\W_]*$|(?:^|[.!?;:\n,]\s+)(?:leaning(?: towards?)?"
+    r"|going (?:with|for)|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$"
+)
+#: An English option in a sentence of another language.
+_OTHER_LANGUAGE = re.compile(
+    any_of(
+        r"\b(?:antwort|bewertung|urteil|meinung|wertung)(?: \w+)? (?:ist|lautet|ware|wäre)|\bich (?:wahle|wähle"
+        r"|sage|finde|nehme)",
+        r"\baus meiner sicht|\bm(?:a|on) (?:reponse|réponse|avis|choix)(?: \w+)? (?:est|serait)|\bje (?:choisis"
+        r"|dirais|prends)",
+        r"\b(?:mi|la) (?:respuesta|opcion|opción|eleccion|elección)(?: \w+)? (?:es|seria|sería)|\b(?:elijo|escojo"
+        r"|digo)",
+        r"\b(?:a )?minha (?:resposta|escolha)(?: \w+)? (?:e|é|seria)|\bescolho|\b(?:la )?mia (?:risposta"
+        r"|scelta)(?: \w+)? (?:e|è)|\bscelgo",
+        r"\bik (?:kies|vind|zeg)(?: voor)?|\b(?:mijn )?antwoord(?: \w+)? (?:is|luidt)",
+    )
+    + r"\b(?![^.;,\n]*\b(?:geen|niet|nicht|kein\w*|pas|no|non|nao|não|nunca|nie|jamais|mai)\b)[^.;,\n]{0,25}$"
+    r"|(?:\b(?:resposta|risposta)(?: \w+)? (?:é|è|e))[^\w.;\n]*$"
+)
+#: What follows an option that is the answer: "X it is", "X is my pick", "a X from me", "X would be my answer".
+_CALLED_AFTER = re.compile(
+    r"(?:[^\w.,;:!?\n]{0,6},?|,) ?"
+    + any_of(
+        r"it is\b(?! (?:not|n't|a|an|the)\b)(?=\W|$)",
+        rf"(?:is|would be|will be|remains|becomes|seems|as|for) (?:my|the) (?:own |final |clear |honest "
+        rf"|overall )*{_NOUN}\b",
+        r"(?:is|would be) (?:my|the) (?:pick|vote|call|take|view|position|judge?ment|ranking)\b|my (?:pick|choice"
+        r"|verdict|vote|answer)\b",
+        r"is (?:what|where|how) (?:(?:this|it|that|the \w+) \w+ )?(?:i(?:'d|'ll)?|me)\b|i(?:'d| would| will"
+        r"|'ll)? (?:say|think|guess|suppose|believe|answer|conclude|call it|go)\b",
+        r"(?:is|seems|feels|would be) (?:(?:the|a|an|about|just|quite) )?(?:right|correct|best|fair(?:est)?"
+        r"|only \w+|appropriate|most \w+|honest)\b",
+        r"(?:describes|captures|hits|suits|sums) (?:it|this|that|the)\b|would be (?:fair|right|apt|appropriate"
+        r"|fitting)\b",
+        r"best (?:fits|describes|captures|matches|applies)\b|fits (?:best|better|here)\b|from me\b|(?:gets|has"
+        r"|wins|receives) my\b|does(?=\W*(?:[.!\n]|$))|for me\b|from where i\b|(?:shall|will|must"
+        r"|has to) be (?:my|it)\b|(?:goes"
+        r"|belongs) (?:to|for|on|in|here)\b|(?:remains|is left)\b|as the only\b|(?:box|drawer|camp|pile|category"
+        r"|bucket|column)\W{1,3}(?:it goes|goes|with (?:it|this))\b|in my (?:view|opinion|eyes|book|judge?ment)"
+        r"|to me\b|if you ask me",
+    )
+)
+
+
+#: An option that is the subject of a sentence is its topic, and an answer only where the predicate calls it one.
+_PREDICATE = re.compile(
+    r"[\"'*_)\]]{0,4} (?:\w+ly |also |just |at least |by now |never |once )?"
+    + any_of(
+        r"is|was|were|has|had|seems?|sounds?|looks?|feels?|would|will|may|might|could|can|cannot|can't|must"
+        r"|should|did|does|do|used to|isn't|wasn't|doesn't|won't|wouldn't",
+        r"(?!as |unless |across |regardless |thus |besides |towards |perhaps |always |this |minus |plus "
+        r"|yes )[a-z]{2,}[a-rt-z]s (?:an?|the|both|all|it|that|my|your|their|its|neither|no)",
+    )
+    + r"\b"
+)
+
+
+def is_topic(after: str) -> bool:
+    """Whether an option is what a statement is about: "X would be too harsh", "X overlooks the guests"."""
+    return _PREDICATE.match(after) is not None
+
+
+def cue_after(after: str) -> str:
+    """Return ``strong`` where what follows an option calls it the answer, or ""."""
+    return "strong" if _CALLED_AFTER.match(after) else ""
+
+
+#: The letter or number of an option, between it and what calls it the answer: "the answer is (e) X".
+_LETTERED = re.compile(r"[\s(\[]*(?<![\w'])[a-e1-5][)\].:]{1,2}\s*$")
+
+
+def cue_before(before: str, right_free: bool) -> str:
+    """Return how firmly the words before an option call it the answer: final, strong, weak, maybe, or ""."""
+    before = _LETTERED.sub("", before)
+    if _FINAL.search(before):
+        return "final"
+    if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _EARNS, _OWN, _OTHER_LANGUAGE)):
+        return "strong"
+    if replaces(before):
+        return "strong"
+    if _MAYBE.search(before):
+        return "maybe"
+    after_comma = right_free and before.rstrip(" \"'*").endswith((",", ":", "]", ")"))
+    return "weak" if after_comma or _WEAK.search(before) else ""
+
+
+#: What may follow a one-word option that is an answer, and not an adjective in running text.
+_AFTER_WORD = re.compile(
+    r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n|\s+(?:because|as|since|due|in|on|for"
+    r"|with|regarding|about|towards?|given|when|if|i guess|i think|tbh|or so|under|to me|too|also|imo|imho|myself"
+    r"|then|please|for now|camp|box|drawer|pile|bucket|column|after|from|next to|overall|here|and not|rather than"
+    r"|instead of|it is|would be (?:my|the)|is (?:my|the|what|where|how))\b"
+)
+
+
+def is_running_text(before: str, after: str, cue: str) -> bool:
+    """Whether a one-word option is an everyday word here ("remain neutral on this") and no answer."""
+    left = before.rstrip(" ")[-1:]
+    apart = left == "" or not (left.isalnum() or before.endswith("-"))
+    denied = negated_near(before[-30:])
+    return not ((apart or cue or denied) and _AFTER_WORD.match(after))
+
+
+_NUMBERING = re.compile(r"\d{1,3}|[a-f]|i{1,3}|iv|v")
+
+
+def only_numbering(text: str) -> bool:
+    """Whether ``text`` holds no word but a list number."""
+    return all(_NUMBERING.fullmatch(w.group()) for w in WORD.finditer(text))

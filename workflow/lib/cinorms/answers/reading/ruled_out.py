@@ -1,0 +1,141 @@
+"""Whether an option is ruled out: negated, compared, struck through, one of the options on offer."""
+
+from __future__ import annotations
+
+import re
+
+from cinorms.answers.reading.words import any_of, vocabulary
+from cinorms.core.scales import Scale
+
+#: Where the reach of a negation ends.
+_SCOPE_END = re.compile(
+    r"[.!?](?=\s)|[;:\n]|(?<!thing )(?<!all )(?<!options )\bbut\b|\bdisagree[,:]? and\b|,\s*(?:and )?(?:so|yet"
+    r"|therefore|thus|hence|instead(?! of)|which|merely|just|only|simply|rather(?! than)|sino|sondern|as[ií] que"
+    r"|donc|quindi|portanto|dus|daher|deshalb)\b(?!\s*,)|,\s*and (?:that|this|it|what)\b"
+)
+#: A condition of the flow is no judgement: "if the information is not stored, it is .."
+_CONDITION = re.compile(r"\b(?:if|when|because|since|although|though|while|as|given)\b[^,]*,")
+#: A new statement after a comma: ", it is X", ", I would rate this as X".
+_NEW_STATEMENT = re.compile(
+    r",\s*(?:(?:it is|it's|this is)\s*|(?:(?:and|then|so|but|therefore) )*i(?:'d| would|'ll"
+    r"| will)?(?: \w+ly)? (?:rate|choose|select|pick|classify|consider|say|judge|find|deem|think|feel|regard"
+    r"|answer|assign|settle|call|go|do say|opt|land|mean|meant)\b[^,]*|(?:and |then |but )(?:then |finally "
+    r"|eventually )?(?:settled?|chose|choose|picked|landed|went|came down)\b[^,]*|(?:and |then )?(?:my|the"
+    r"|therefore the) (?:answer|rating|response)\b[^,]*)$"
+)
+_NEGATION = re.compile(
+    r"\b"
+    + any_of(
+        r"not|no(?!,| wait)|never|neither|nor|cannot|hardly|barely|scarcely|few|nobody|nothing|none|unlikely"
+        r"|impossible",
+        r"whether|doubt\w*|than|between|instead of|opposed to|versus|vs|compared (?:to|with)|unlike|except"
+        r"|apart from",
+        r"other than|\w+thing but|all (?:\w+ )?but|far from|short of|fails?|wrong|incorrect|false|untrue"
+        r"|inappropriate",
+        r"mistaken?|avoid|exclud\w+|rul(?:e|ed|ing) out|opposite|reverse|difficult to|hard to|hesitat\w+",
+        r"disagree\w*|somewhat agree|reject\w*|isnt|dont|doesnt|wouldnt|cant|wasnt|arent|aint",
+        r"some (?:people|users|individuals|may|might|would|could)|others|used to|(?:would|could|might) have",
+        r"unless|only if|lying|as if|were to|pretend\w*|(?<!i )suppose|supposing",
+    )
+    + r"\b|n't\b"
+)
+_NEGATION_NEAR = re.compile(
+    any_of(
+        r"n't\b(?!\s*:)|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
+        r"|close(?:r)? to|near|beyond|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best"
+        r"|worst)|non|un|in(?! (?:an?|the)\b)|anti|less|more|no(?!\s*[,:.;]))",
+    )
+    + r"[^\w.!?\n]*(?:being |quite |even |a |an |the |really |exactly )?[^\w.!?\n]*$"
+)
+#: Before a row of options that are all ruled out: "neither X nor Y", "not X or Y".
+_NEITHER = re.compile(r"(?:\b(?:neither|not|never|nor|between|rather than|instead of)|n't)\b[^.;:!?\n]*$")
+#: An option given as an example or as one on offer.
+_ON_OFFER = re.compile(
+    r"\b(?:examples?|e\.g|for instance|such as|one of the following|the following|one of|answers|choose (?:from"
+    r"|between)|choices|options|available|be (?:chosen|selected)|answer with|reply with"
+    r"|respond with)\b[^\w,]*(?:is|are|of)?[\W_]*$"
+)
+_DENIAL_MARK = re.compile("!=|<>|[≠¬❌✗✘🚫👎\u0335-\u0338]|(?<!~)~~(?!~)")
+#: What a model also puts next to its verdict that something is unacceptable.
+_DISAPPROVAL = re.compile("[❌✗✘🚫👎]")
+_VERBS = (
+    r"(?:(?:is|was|are|would|does|do|did|may|might|should|can|could|must|will|seems|be|being|option|rating|answer"
+    r"|here|clearly|obviously|definitely|itself|an?)\s+)"
+)
+_RULED_AFTER = re.compile(
+    rf"[\s\"'*_)\]]{{0,4}}(?:{_VERBS}{{1,4}}"
+    + any_of(
+        r"not|never|wrong|incorrect|false|untrue|too (?:strong|weak|much|harsh|mild)|going too far|exaggerat\w+"
+        r"|out of|overdoing|overlook|undersell|understate|overstate|an overreaction|naive|excessive|overkill",
+        r"excluded|ruled out|inappropriate|unlikely|inaccurate|unsuitable",
+    )
+    + r"\b|cannot\b|\w+n't\b|(?:it|this|that) (?:isn't|is not|ain't)\b)"
+    r"|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)|\s*\?"
+    r"|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b(?![ \t]+\w)"
+)
+#: The statement holds only under a condition, so it does not say what the flow is.
+_CONDITIONAL = re.compile(
+    r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had(?! to (?:choose|pick|answer|say"
+    r"|decide|give|rate))|were)|said no ?one|sarcas\w+|(?:just )?(?:kidding|joking)|laughable|absurd)|(?<!\w)/s\b"
+)
+#: A purpose at the beginning of a clause: "to be strongly acceptable, it must ..".
+_PURPOSE = re.compile(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(?:come)?\W*$")
+
+
+def has_denial_mark(text: str) -> bool:
+    """Whether a sign such as a cross or a struck-out line denies what stands here."""
+    return _DENIAL_MARK.search(text) is not None
+
+
+#: "Is it X? Yes": a question that the model asks and affirms.
+_AFFIRMED = re.compile(
+    r"[\"'*_)\]]*\?[\"'*_)\]]*\s*(?:yes|yep|yeah|indeed|exactly|absolutely|definitely)\b(?!,? (?:and|but|or|if|for)\b)"
+)
+
+
+def is_affirmed(after: str) -> bool:
+    """Whether an option ends a question that is answered with yes."""
+    return _AFFIRMED.match(after) is not None
+
+
+def negated_near(before: str) -> bool:
+    """Whether a negation stands right before an option."""
+    return _NEGATION_NEAR.search(before) is not None
+
+
+def rules_out_all(before: str) -> bool:
+    """Whether the words before a row of options rule out each of them."""
+    return _NEITHER.search(before) is not None
+
+
+def is_open_between(before: str) -> bool:
+    """Whether a row of options is one to choose from: "I hesitated between X and Y"."""
+    return re.search(r"\bbetween\W*(?:\w+ )?$", before) is not None
+
+
+def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = False) -> bool:
+    """Whether an option is negated, compared, offered as an example, or otherwise not what is said.
+
+    ``before`` and ``after`` are the characters around the option. In doubt an option counts as ruled out:
+    that costs a valid answer, the other mistake would invent one. With ``disapproves`` a cross or a thumb down
+    agrees with the option.
+    """
+    if disapproves:
+        before, after = _DISAPPROVAL.sub(" ", before), _DISAPPROVAL.sub(" ", after)
+    if (
+        _NEGATION_NEAR.search(before)
+        or _ON_OFFER.search(before)
+        or _PURPOSE.search(before)
+        or _RULED_AFTER.match(after)
+    ):
+        return True
+    line = after.partition("\n")[0]
+    if has_denial_mark(before.rpartition("\n")[2][-40:] + " " + line[:8]):
+        return True
+    if _CONDITIONAL.search(re.split(r"[.!?]\s|;", line)[0]):
+        return True
+    clause = _SCOPE_END.split(before)[-1]
+    statement = _NEW_STATEMENT.search(clause)
+    clause = _CONDITION.sub(" ", clause[statement.start() + 1 :] if statement else clause)
+    words = vocabulary(scale)
+    return any(m.group() not in words for m in _NEGATION.finditer(clause))

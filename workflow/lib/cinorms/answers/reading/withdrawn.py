@@ -1,0 +1,150 @@
+"""Whether an option is taken back: denied, corrected, or a position that was held once."""
+
+from __future__ import annotations
+
+import re
+
+from cinorms.answers.reading.cases import last_part
+from cinorms.answers.reading.words import any_of
+
+_ANSWER = (
+    r"(?:answer|rating|view|position|opinion|vote|choice|verdict|response|reaction|judge?ment|grade|stance)"
+)
+#: A first thought; "but" says that it was not the last.
+_FIRST_SIGHT = re.compile(
+    r"\b(?:started (?:out |off )?(?:with|at)|i (?:originally |first )?(?:said|wrote|replied|was going to"
+    r"|was about to|moved up)|at first (?:glance|sight|look)?|on (?:the surface|its face|paper)|initially"
+    r"|superficially|first (?:instinct|impression|impulse|thought|guess|reading)|in theory|might have said"
+    r"|was tempted|last time|originally"
+    rf"|(?:first|initial|original|old|earlier|previous|former) {_ANSWER})\b"
+)
+_BUT = re.compile(
+    r"\b(?:but|yet|second thoughts?|reflection|again|change|changed|changing|amended|now|finally|revised?|however"
+    r"|though|although|until|in practice|on closer|then|only|this one|(?:final|last|new|latest) \w+|i end)\b"
+)
+#: What was held once; it takes clearer words to say that it no longer is.
+_HELD = re.compile(
+    any_of(
+        rf"\b(?:was|were|has been|had been|used to be) (?:my|mine)\b|\b(?:it|this|that) was\b"
+        rf"|\bmy (?:\w+ )?{_ANSWER} (?:was|used to be|had been)\b",
+        r"\b(?:i|i've|i'd)(?: have| had| once| always)* (?:thought|held|believed|typed|clicked|gave|given|ticked"
+        r"|voted|rated|answered|chose|chosen|called|told|used to)\b|\bonce upon a time\b",
+    )
+)
+_GIVEN_UP = re.compile(
+    r"\b(?:no longer|any ?more|nowadays|these days|regrets?|stopped|deleted|until|before (?:i|you|your)|used to"
+    r"|without an? answer|in its place|(?:not|(?:would|do|wo|ca)n't) (?:repeat|say (?:so|that)|think so)"
+    r"|i was about to)\b"
+)
+_SURELY = (
+    r"(?:(?:really|actually|in fact|clearly|simply|definitely|just|plainly|certainly|of course|also|either"
+    r"|quite) ){0,3}"
+)
+_NOT = r"(?:cannot|(?:ca|wo|do|did|could|would|have|had|is)n't|dont|not|never|no longer)"
+#: No verdict is what is left: "I can't commit to that", "I haven't made up my mind", "I reserve judgement".
+_NO_VERDICT = any_of(
+    rf"{_NOT}\b(?: (?!to\b)\w+){{0,2}} (?:commit\b|decide\b|ma[dk]e up my mind|hold it\b|have one\b"
+    rf"|say anything\b|(?:tell|know|say|see)(?: you)? (?:what|which|any ?more|about)\b|(?:sure"
+    rf"|certain)(?: \w+)? (?:what|which|any ?more)\b|make (?:any )?sense)",
+    r"(?:reserve|suspend|withhold) (?:my )?judge?ment\b|(?:give|gave|giving) up\b|keep (?:\w+ ){0,3}to myself\b",
+    r"leave (?:it|that|this|mine) (?:blank|empty|out)\b|the less i\b|at a loss\b|just as (?:well|easily)\b"
+    r"|or at least (?:it|that|this) was\b|no memory\b",
+    r"(?:somewhere|anywhere) (?:in the middle|in between|between)\b|(?:i'd|had|i had|would) (?:better"
+    r"|rather) not\b",
+)
+#: The words are not the model's: "I never said it", "those words aren't mine", "that's a quotation".
+_NOT_MINE = any_of(
+    r"(?:not|(?:are|is|was|were|did|do)n't|never)\b[^.;!?\n]{0,25}\b(?:mine|by me|(?:said|wrote) (?:it|that"
+    r"|this|so)|what i (?:said"
+    r"|wrote)|my words?)\b",
+    r"who (?:said|wrote) (?:that|this|it)\b|not (?:i|me)\b\W*(?:[.!?\n]|$)|misquot\w+|as (?:though|if) i\b",
+    rf"(?:that|this|it)(?:'s| is) (?:just |only )?an? (?:quot\w+|citation|joke|placeholder)\b"
+    rf"|not an? {_ANSWER}\b|is what i (?:was|would have|had|used to)\b",
+)
+#: One "\b" before all of them is five times as fast as one before each.
+_TAKEN_BACK = re.compile(
+    r"\b"
+    + any_of(
+        _NO_VERDICT,
+        _NOT_MINE,
+        r"(?:or|wait|hm+|but),? (?:is|was|am|do|does) (?:it|this|that|i)\b[^.!?\n]*\?",
+        r"no\b,? too \w+|no,? (?:don't|do not|not (?:that|really))\b",
+        rf"(?:but|yet|however|though|and|no)\b[,:]? (?:it|that|this|i|they)(?:'s|'re| is| was"
+        rf"| are)? {_SURELY}(?:not|isn't|wasn't|wrong|incorrect|untrue|false|mistaken|misleading|a mistake"
+        rf"|an error)(?: (?:so|correct|right|true|accurate|the case|it|at all|my (?:answer|view|position)"
+        rf"|\w+ at all))?\W*(?:[.!?\n;]|$)",
+        rf"(?:that|this|it|which)(?:'s| is| was| would be) {_SURELY}(?:wrong|incorrect|untrue|false|a mistake"
+        rf"|an error|an exaggeration|mistaken|too (?:strong|harsh|weak|mild))\b",
+        rf"(?:that|this|it|which)(?:'s| is| was)(?: not|n't) {_SURELY}(?:correct|right|true|accurate|so|it"
+        rf"|the case|my (?:answer|view|position|rating|own)|how i|what i (?:think|mean))\b",
+        r"(?:that|this|it)(?: really| actually| certainly)? (?:isn't|wasn't|is not)(?: really)?\W*(?:[.!?\n]|$)",
+        r"i (?:strongly |respectfully |would |must |do )?(?:disagree|differ|beg to differ|object)\b",
+        r"i (?:take (?:that|it|this)(?: \w+)? back|withdraw|retract|was wrong|am wrong|misspoke|made a mistake)\b",
+        r"(?:misread|misunderstood|mistyped|(?<!what )i meant?)\b|(?:i|i've)(?: have)?(?: since)? (?:abandoned"
+        r"|dropped|rejected|discarded)\b",
+        r"(?:was|were) my (?:first|initial|earlier|previous)\b",
+        r"but (?:i (?:cannot|can't|won't|will not|must not|do not|don't)|that would be) (?:say|claim|call|go"
+        r"|wrong|dishonest)\b",
+        r"(?:scratch|strike|forget|ignore|disregard|delete) (?:that|this|it|my|the (?:above|previous|last)|what i)\b",
+        r"i (?:do not|don't|cannot|can't) (?:really |actually )?(?:have|take|hold|give|offer|share|stand by"
+        r"|endorse|mean)(?! to\b) (?:a |an |any |that |this |it\b|one\b|with )?(?:rating|position|answer|view"
+        r"|opinion|stance|side|sides|judge?ment)?",
+        r"(?:cannot|can't|can not|unable to|not able to|won't|will not|would rather not"
+        r"|'d rather not) (?:\w+ )?(?:(?:provide|give|offer|determine)(?: you)?(?: an?| any| the"
+        r"| my)? (?:\w+ )?(?:rating|answer|verdict)s?|(?:rate|determine|judge|assess|evaluate|tell"
+        r"|decide) (?:an?|the|this|that|it)|say anything)\b|neither will i\b",
+        r"(?:disregard|ignore|forget|delete) (?:the|my) (?:\w+ )?(?:answer|rating|line|reply)\b",
+        r"i (?:do not|don't|dont|really don't) know(?: (?:what|which|how|then)\b|\W*(?:[.!?\n]|$))",
+        r"(?:remov|withdraw|retract|delet|tak)(?:ing|ed|n|en)(?: back)? (?:my|that|this)\b",
+        r"hmm,?(?: but)? no\b|that can(?:no|')t be (?:it|right)\b|(?:don't|do not) count\b",
+        r"(?:cannot|can't|unable to) (?:fulfil|fulfill|comply with|complete|answer) (?:this|the|your|that)\b",
+        r"not (?:an |my |the )?(?:answer|rating|verdict)(?: \w+)? (?:from|of) (?:me|mine)\b",
+        r"(?:i|i'll|i will) (?:refrain|abstain)\b|i(?:'ll)? leave (?:that|it|this|the \w+) to\b",
+        r"which (?:of (?:these|those|the)|row|case|one)\b[^.?!\n]*\b(?:not clear|unclear|unknown)\b",
+        r"(?:leave|leaving) (?:the question|it|this|that) (?:open|undecided)\b",
+        r"whether (?:they|that|this|he|she|it) (?:is|are|was|were) (?:right|correct|true)\b",
+        r"(?:no single|not a single|no clear|no one) (?:answer|rating|option|verdict)\b",
+        r"(?:no,? wait|wait,? no|hmm,? no|hold on)\b|i(?:'ve| have)? changed? my (?:mind|answer)\b"
+        r"|which was a mistake\b",
+        r"let me (?:correct|revise|rephrase|fix|change|reconsider|take)\b|on (?:second thoughts?|reflection)\b"
+        r"|correction\b",
+        r"i(?:'m| am)(?: \w+)? (?:(?:not|no longer)(?: \w+)? (?:sure|certain|saying|convinced|able to)"
+        r"|undecided|torn)\b",
+        r"(?:have|has|had|hold|give|offer|express|with|take) no (?:own |real |personal |clear )?(?:rating"
+        r"|opinion|view|answer|position|verdict)",
+        r"i (?:refuse|decline|only (?:pass|quote|report|repeat))\b|(?:sarcas\w+|ironically|irony)\b",
+        r"(?:just )?(?:kidding|joking)\b|not my (?:own )?(?:view|opinion|position|answer|rating)\b",
+    )
+    + "|"
+    + any_of(
+        r"(?:^|[.!?]\s+)i? ?pass\W*(?:[.!?\n]|$)",
+        r"[.!?]\W*(?:hm+\W+)?not really\W",
+        r"(?:^|[.!?\n])\s*no answer\b",
+    )
+)
+_EITHER = re.compile(
+    r"[^.!?;\n]{0,20}\bor\b,? (?:(?:it|this|that) )?(?:(?:might|may|could|would)(?: just as well)? not|not\b"
+    r"|perhaps not)"
+)
+_MAY_OR_NOT = re.compile(r"\b(?:may|might|could) or (?:may|might|could) not(?: be)?\W*$")
+
+
+def held_once(sentence: str, rest: str, following: str) -> bool:
+    """Whether an option is a first thought or an earlier position, and the text then moves on."""
+    words = last_part(sentence) + rest
+    first = _FIRST_SIGHT.search(words) is not None and _BUT.search(following) is not None
+    return first or (_HELD.search(words) is not None and _GIVEN_UP.search(following) is not None)
+
+
+#: "I take back my X", "disregard the X above".
+_TAKES_BACK = re.compile(
+    r"\b(?:tak(?:e|ing) back|withdraw(?:ing)?|retract(?:ing)?|revoke|cancel|delete|remove|disregard|ignore|forget"
+    r"|drop) (?:my|the|that|this|me)(?: \w+){0,3}[\W_]*$"
+)
+
+
+def taken_back(sentence: str, rest: str, near: str) -> bool:
+    """Whether an option is taken back in what follows it as far as a denial can reach."""
+    if _TAKES_BACK.search(sentence) or _EITHER.match(rest) or _MAY_OR_NOT.search(sentence):
+        return True
+    return _TAKEN_BACK.search(near) is not None
