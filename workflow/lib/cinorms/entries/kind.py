@@ -35,8 +35,8 @@ class Column(NamedTuple):
 class Kind:
     """One kind. ``function`` is called with the selected tables, the entry, and by name what ``also`` lists.
 
-    ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns, and
-    ``shown`` those that the LaTeX table and the page show (all where empty). ``report_section``: where the page
+    ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns (of a
+    figure: of its data), ``key`` those that tell its rows apart, and ``shown`` those that the LaTeX table and the page show (all where empty). ``report_section``: where the page
     shows it (``report.sections``).
     """
 
@@ -48,6 +48,7 @@ class Kind:
     also: tuple[Also, ...] = ()
     report_section: str = ""
     columns: tuple[Column, ...] = ()
+    key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import MODEL
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import chosen_each
 from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS
@@ -102,8 +102,15 @@ def draw(
         if len(panels) > 1
         else f"{flows.iloc[0]:,}"
     )
+    data = frame.rename(columns={"panel": "arm", "segment": "outcome"})
+    data = data[["arm", "model", "outcome", "flows", "of", "share"]]
     return finish(
-        plot, entry, size, f"n = {each} flows per model. {thresholds_said(entry)}", selection_said(entry)
+        plot,
+        entry,
+        data,
+        size,
+        f"n = {each} flows per model. {thresholds_said(entry)}",
+        selection_said(entry),
     )
 
 
@@ -153,11 +160,11 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="answers",
+        key=("arm", "model", "outcome"),
         columns=(
-            Column("panel", "Name of the arm."),
-            MODEL,
-            Column("segment", "The words of the level, or why there is no norm."),
-            Column("flows", "Flows of the segment."),
+            *WHO,
+            Column("outcome", "The words of the level, or why there is no norm."),
+            Column("flows", "Flows with this outcome."),
             Column("of", "All flows of the model in the arm."),
             Column("share", "flows / of."),
         ),
