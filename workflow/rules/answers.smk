@@ -2,7 +2,8 @@
 
 Inputs: responses (all shards of a model in an arm), vignettes, prompts, and the study's overrides.csv where it names one
 Outputs: results/{study}/answers/{arm}/{model}.parquet,
-         results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first)
+         results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first),
+         results/{study}/answers/overrides.csv (how many responses each override settles; none is an error)
 """
 
 
@@ -11,7 +12,7 @@ rule read_answers:
         responses=get_responses,
         vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
-        overrides=get_overrides,
+        overrides=OVERRIDES,
     output:
         answers="results/{study}/answers/{arm}/{model}.parquet",
         review="results/{study}/answers/{arm}/{model}.review.csv",
@@ -32,3 +33,22 @@ rule read_answers:
         code=code_of("read_answers"),
     script:
         "../scripts/read_answers.py"
+
+
+rule check_overrides:
+    input:
+        responses=get_all_responses(),
+        overrides=OVERRIDES,
+    output:
+        settled="results/{study}/answers/overrides.csv",
+    log:
+        "logs/{study}/check_overrides.log",
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=code_of("check_overrides"),
+    script:
+        "../scripts/check_overrides.py"

@@ -86,6 +86,8 @@ PLANTED = [
     for ask in STUDY.asked()
     if STUDY.registry_entry(ask["model"]).kind.planted
 ]
+# The file of manually coded answers, where the study names one.
+OVERRIDES = [STUDY.settings.overrides] if STUDY.settings.overrides else []
 FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.figures]
 ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
 if STUDY.settings.mirror:

@@ -146,9 +146,14 @@ def get_responses(wildcards):
     return get_shards(wildcards.arm, wildcards.model)
 
 
-def get_overrides(wildcards):
-    """Return the file of answers that a person has read, where the study names one."""
-    return [STUDY.settings.overrides] if STUDY.settings.overrides else []
+def get_all_responses():
+    """Return the files of responses of every model in every arm whose answers are read here."""
+    return [
+        path
+        for arm in STUDY.arms_from("model", "raw_csv")
+        for model in STUDY.models(arm)
+        for path in get_shards(arm, model)
+    ]
 
 
 def make_wanted_entry(wildcards):

@@ -36,8 +36,8 @@ class Kind:
     """One kind. ``function`` is called with the selected tables, the entry, and by name what ``also`` lists.
 
     ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns (of a
-    figure: of its data), ``key`` those that tell its rows apart, and ``shown`` those that the LaTeX table and the page show (all where empty). ``report_section``: where the page
-    shows it (``report.sections``).
+    figure: of its data), ``key`` those that tell its rows apart, and ``shown`` those that the LaTeX table and the page
+    show (all where empty). ``report_section``: where the page shows it (``report.sections``).
     """
 
     name: str

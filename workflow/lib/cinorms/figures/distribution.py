@@ -25,7 +25,6 @@ from cinorms.figures.theme import (
     note,
 )
 
-
 #: Columns of the data beside the figure.
 COLUMNS = (*ANSWER_COUNTS, Column("segment", "What the bar's segment is called in the legend."))
 
