@@ -24,7 +24,7 @@ from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.planted.norms import load_planted
 from cinorms.published.releases import SEPARATOR
-from cinorms.study.entries import make_entry
+from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
 from cinorms.study.load import load_study
@@ -77,6 +77,7 @@ RESULTS = f"results/{STUDY.name}"
 RESPONSES = f"{RESULTS}/responses"
 # Read before any job runs: a prompt set that has been frozen is a file like any other, and no rule makes it.
 AWAITED = STUDY.awaited()
+NORMS = f"{RESULTS}/norms.csv"
 REPORT = f"{RESULTS}/report/index.html"
 PROVENANCE = f"{RESULTS}/provenance.json"
 TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings.analyses]

@@ -167,6 +167,16 @@ def get_entry(wildcards):
     return make_wanted_entry(wildcards).plain()
 
 
+def get_norms_entry(wildcards):
+    """Return everything of the study that the table of all norms depends on, as one value."""
+    return norms_entry(STUDY).plain()
+
+
+def get_norms_inputs(wildcards):
+    """Return what the table of all norms is made from, by name."""
+    return inputs_of(norms_entry(STUDY), RESULTS)
+
+
 def get_entry_code(wildcards):
     """Return the digest of the code that makes an analysis, figure or printed table."""
     entry = make_wanted_entry(wildcards)

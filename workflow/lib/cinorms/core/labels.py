@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 #: What every table, figure and page says that rests on planted respondents.
 PLANTED_MARK = "Planted respondents: no model gave their answers."
@@ -11,6 +11,11 @@ POOLED = "pooled"
 #: A flow on which the model holds no norm, and why.
 NO_NORM = "no norm"
 NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
 
 
 def model_labels(pairs: Iterable[tuple[str, str]], form: str = "{model}, {arm}") -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from cinorms.core.labels import listed
 from cinorms.entries.options import Options
 
 #: What a kind is made from. ``answers``, ``norms``: a table per selected model and arm; ``table``, ``tables``: of the
@@ -50,6 +51,11 @@ class Kind:
     columns: tuple[Column, ...] = ()
     key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What its table, or the data of its figure, holds, and what a row is."""
+        return f"{self.about} One row per {listed(self.key)}."
 
     @property
     def module(self) -> str:

@@ -26,9 +26,9 @@ def data_of(drawn: Drawn, kind: Kind) -> pd.DataFrame:
         named = [name for name in names if not name.startswith("<")]
         blank = pd.DataFrame({name: pd.array([None], dtype="str") for name in named})
         return blank.assign(figure_status="empty", figure_reason=drawn.nothing)
-    further = [name for name in drawn.data if name not in names]
+    further = [str(name) for name in drawn.data if name not in names]
     order = [each for name in names for each in (further if name.startswith("<") else [name])]
-    if sorted(order) != sorted(drawn.data.columns):
+    if sorted(order) != sorted(map(str, drawn.data.columns)):
         raise DataError(
             f"figure of kind {kind.name}: columns {list(drawn.data.columns)}, declared are {names}"
         )
