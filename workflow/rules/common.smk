@@ -78,6 +78,7 @@ RESPONSES = f"{RESULTS}/responses"
 # Read before any job runs: a prompt set that has been frozen is a file like any other, and no rule makes it.
 AWAITED = STUDY.awaited()
 NORMS = f"{RESULTS}/norms.csv"
+DICTIONARY = f"{RESULTS}/dictionary.csv"
 REPORT = f"{RESULTS}/report/index.html"
 PROVENANCE = f"{RESULTS}/provenance.json"
 TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings.analyses]

@@ -1,8 +1,7 @@
 """Count the responses that each override settles; fail where one settles none."""
 
 from cinorms.answers.overrides import load_overrides, settled
-from cinorms.core import tables
-from cinorms.core.csv_files import write_csv
+from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 
 if __name__ == "__main__":
@@ -12,5 +11,5 @@ if __name__ == "__main__":
         tables.read(shard, tables.RESPONSES, ["text", "finish_reason"]) for shard in snakemake.input.responses
     )
     counts = settled(shards, load_overrides(path), path)
-    write_csv(counts, snakemake.output.settled)
+    csv_tables.write(counts, snakemake.output.settled, csv_tables.OVERRIDES)
     print(f"{len(counts)} overrides settle {counts['n_responses'].sum():,} responses")

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from cinorms.core.csv_files import write_csv
+from cinorms.core import csv_tables
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.tables import read_tidy
@@ -19,7 +19,7 @@ if __name__ == "__main__":
     release = load_release(snakemake.input.release)
     computed = {Path(path).stem: read_tidy(path) for path in snakemake.input.tables}
     comparison = compare(read_numbers(release), computed, release.reaches)
-    write_csv(comparison, snakemake.output.comparison)
+    csv_tables.write(comparison, snakemake.output.comparison, csv_tables.COMPARISON)
     page = render(release, comparison, snakemake.params.models)
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
     print(summary_text(comparison))

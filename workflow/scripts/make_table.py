@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core import tables
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.logs import start_logging
@@ -17,6 +18,6 @@ if __name__ == "__main__":
     notes = [PLANTED_MARK] if entry.planted else []
     latex = to_latex(analysis_table(table, entry.declared.shown, notes))
     Path(snakemake.output.latex).write_text(latex, encoding="utf-8")
-    table.insert(len(table.columns), "any_planted", entry.planted)
+    table.insert(len(table.columns), ANY_PLANTED.name, entry.planted)
     tables.write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{entry.name}: {len(table)} rows")

@@ -72,6 +72,11 @@ def read_csv(path: str | Path, as_text: bool = False) -> pd.DataFrame:
     return frame.rename(columns=_restored)
 
 
+def read_header(path: str | Path) -> list[str]:
+    """Return the names of the columns of what `write_csv` wrote."""
+    return [undo_defusing(str(name)) for name in pd.read_csv(path, nrows=0, dtype=str).columns]
+
+
 def _texts_of(frame: pd.DataFrame) -> list[int]:
     """Return the places of the columns that can hold texts."""
     kinds = [frame.iloc[:, place].dtype for place in range(frame.shape[1])]

@@ -102,16 +102,20 @@ def draw(
         if len(panels) > 1
         else f"{flows.iloc[0]:,}"
     )
-    data = frame.rename(columns={"panel": "arm", "segment": "outcome"})
-    data = data[["arm", "model", "outcome", "flows", "of", "share"]]
     return finish(
         plot,
         entry,
-        data,
+        _data(frame),
         size,
         f"n = {each} flows per model. {thresholds_said(entry)}",
         selection_said(entry),
     )
+
+
+def _data(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the bars under the names that their readers know."""
+    named = frame.rename(columns={"panel": "arm", "segment": "outcome"})
+    return named[["arm", "model", "outcome", "flows", "of", "share"]]
 
 
 def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:
