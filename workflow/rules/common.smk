@@ -24,6 +24,7 @@ from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.planted.norms import load_planted
 from cinorms.published.releases import SEPARATOR
+from cinorms.report.closing import closing_words
 from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
@@ -110,8 +111,14 @@ wildcard_constraints:
 
 
 def get_closing_words():
-    """Say where the results are; nothing where this run was not meant to make them."""
-    if not Path(REPORT).exists():
-        return ""
-    mark = f"\n  {PLANTED_MARK}" if STUDY.is_planted() else ""
-    return f"\n  Report   {REPORT}\n  Tables   {RESULTS}/tables/\n  Figures  {RESULTS}/figures/{mark}\n"
+    """Say where the results are that this run made or found up to date."""
+    made = {str(file) for job in workflow.dag.jobs for file in job.output}
+    places = {
+        "Comparison": [f"{RESULTS}/index.html"],
+        "Report": [REPORT],
+        "Norms": [NORMS],
+        "Tables": TABLES,
+        "As printed": PRINTED,
+        "Figures": FIGURES,
+    }
+    return closing_words(places, made, PLANTED_MARK if STUDY.is_planted() else "")

@@ -1,6 +1,5 @@
 """Put a paper's printed numbers beside this study's tables, as a CSV file and a page."""
 
-import sys
 from pathlib import Path
 
 from cinorms.core import csv_tables
@@ -12,7 +11,6 @@ from cinorms.replication.comparison import compare, summary_text
 from cinorms.replication.page import render
 
 if __name__ == "__main__":
-    terminal = sys.stdout
     start_logging(snakemake.log[0])
     if not snakemake.input.release:
         raise ConfigError("compare: null was given; the target 'replicate' needs the name of a release")
@@ -23,4 +21,3 @@ if __name__ == "__main__":
     page = render(release, comparison, snakemake.params.models)
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
     print(summary_text(comparison))
-    print(f"\n  Printed numbers beside computed ones: {snakemake.output.page}\n", file=terminal, flush=True)
