@@ -55,7 +55,7 @@ class Kind:
     @property
     def sentence(self) -> str:
         """What its table, or the data of its figure, holds, and what a row is."""
-        return f"{self.about} One row per {listed(self.key)}."
+        return f"{self.about} One row per {listed(self.key)}." if self.key else self.about
 
     @property
     def module(self) -> str:
