@@ -81,10 +81,10 @@ def test_a_partial_run_names_what_it_made_and_no_old_report(ran: tuple[Project, 
 
 def test_every_failure_is_shown_once_at_the_end(project: Project) -> None:
     project.write("tiny.yaml", {**SMALL, **ENTRIES, "overrides": "mine.csv"})
-    (project.folder / "mine.csv").write_text("text,levle\nx,1\n", encoding="utf-8")
+    (project.folder / "mine.csv").write_text("text,rating\nx,1\n", encoding="utf-8")
     code, printed = short(project)
     assert code != 0
-    message = "mine.csv, line 1: columns ['text', 'levle']"
+    message = "mine.csv, line 1: columns ['text', 'rating']"
     assert printed.count(message) == 1
     at = printed.index("jobs failed")
     assert printed.index(message) > at > printed.rindex("] ")
