@@ -22,7 +22,11 @@ endif
 # One model on a GPU at a time: here nobody shares GPUs out, as a cluster does.
 # Snakemake reads the file first and may answer with a traceback.
 READ = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.readable
-SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(BIN)/snakemake --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
+# Downloads the published files of a study, or lists those that are missing in one message.
+DATA = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.data
+# A line per job, and every failure once, at the end (workflow/lib/snakemake_logger_plugin_cinorms).
+RUN = PYTHONPATH=workflow/lib $(BIN)/snakemake --logger cinorms --cores $(CORES)
+SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(RUN) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
 
 .PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference lock clean
 
@@ -30,7 +34,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
 
 demo: $(VENV)/run.done ## run the default study on planted respondents (SIZE=small for a subset)
-	@$(SNAKEMAKE) --quiet rules reason host
+	@$(SNAKEMAKE)
 
 run: $(VENV)/run.done ## run the study CONFIG
 	@$(SNAKEMAKE)
@@ -42,10 +46,10 @@ tables: $(VENV)/run.done ## make the tables of CONFIG
 	@$(SNAKEMAKE) tables
 
 plan: $(VENV)/run.done ## say what CONFIG will ask and cost, asking nothing
-	@$(SNAKEMAKE) --quiet host reason rules --forcerun plan -- plan
+	@$(SNAKEMAKE) --forcerun plan -- plan
 
 replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, beside the printed ones
-	@$(BIN)/snakemake --cores $(CORES) --configfile config/replication.yaml --quiet rules reason host \
+	@$(DATA) config/replication.yaml && $(RUN) --configfile config/replication.yaml \
 	  --prioritize results/replication/comparison.csv -- replicate
 
 test: $(VENV)/dev.done ## the fast tests
@@ -71,11 +75,11 @@ test-browser: $(VENV)/dev.done ## the report in a real browser (Debian's package
 	@$(BIN)/pytest tests/browser $(ARGS)
 
 control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it by vLLM, compare with what was planted
-	@$(BIN)/snakemake --cores $(CORES) --resources gpu=1 --configfile config/control.yaml $(ARGS) -- control
+	@$(RUN) --resources gpu=1 --configfile config/control.yaml $(ARGS) -- control
 
 real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on PyPI (CONFIG=config/real-pair.yaml for two)
 	@$(READ) $(or $(STUDY),config/real.yaml) && \
-	  $(BIN)/snakemake --cores $(CORES) --resources gpu=1 --configfile $(or $(STUDY),config/real.yaml) --quiet rules reason host $(ARGS)
+	  $(RUN) --resources gpu=1 --configfile $(or $(STUDY),config/real.yaml) $(ARGS)
 
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and note their commits (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch

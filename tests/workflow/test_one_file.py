@@ -53,6 +53,7 @@ KINDS = (
         function=loudest,
         reads="norms",
         report_section="answers",
+        key=("arm", "model", "flow"),
         columns=(*WHO, Column("flow", "Number of the flow."), Column("share", "Share of the most frequent level.")),
     ),
 )
@@ -66,8 +67,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from cinorms.analyses.columns import MODEL
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Kind
+from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms
 from cinorms.figures.options import FigureOptions
 from cinorms.figures.theme import Drawn
@@ -83,7 +85,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SharesOptions]) -> Drawn:
 
     frame = pd.concat([one.frame.assign(model=one.model) for one in selected])
     plot = p9.ggplot(frame, p9.aes("share")) + p9.geom_histogram(bins=10) + p9.facet_wrap("model")
-    return Drawn(plot, 5.0, 3.0, "How far the variants agree.")
+    return Drawn(plot, 5.0, 3.0, "How far the variants agree.", frame[["model", "flow", "share"]])
 
 
 KINDS = (
@@ -94,6 +96,8 @@ KINDS = (
         function=draw,
         reads="norms",
         report_section="answers",
+        key=("model", "flow"),
+        columns=(MODEL, Column("flow", "Number of the flow."), Column("share", "How far the variants agree.")),
     ),
 )
 '''

@@ -33,7 +33,7 @@ STUDY: dict[str, Any] = {
     "printed": {"models": {"kind": "models"}},
 }
 FILES = {
-    "read.csv": "sha256,level\n" + "0" * 64 + ",-2\n",
+    "read.csv": "text,level\nneutral,-2\n",
     "law.csv": "recipient,expected\nthe local police,-2\n",
     "resources/vignettes/doors.csv": "text,who,whom\nA door tells a shop,door,shop\nA lock tells a shop,lock,shop\n",
 }
@@ -126,7 +126,10 @@ def value(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
 
 
 #: What is made from norms, under thresholds.
-JUDGED = {"make_table": 1, "draw_figure": 1, "write_card": 1, "write_report": 1}
+JUDGED = {
+    **dict.fromkeys(("make_table", "draw_figure", "list_norms"), 1),
+    **dict.fromkeys(("describe_study", "write_card", "write_report"), 1),
+}
 #: What is made from the answers of each of the two arms, or of one.
 ASSESSED = {"assess_norms": 2, **JUDGED}
 #: The same and what is made from answers alone.
@@ -138,18 +141,21 @@ ONE_ARM = {
     "preview_prompts": 1,
     "gather_provenance": 1,
     "read_answers": 1,
+    "check_overrides": 1,
     "assess_norms": 1,
+    "list_norms": 1,
+    "describe_study": 1,
     "write_card": 1,
     "write_report": 1,
 }
 STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
     "a figure's title": (
         value("figures", "held", "title", to="Norms held"),
-        {"draw_figure": 1, "write_report": 1},
+        {"draw_figure": 1, "describe_study": 1, "write_report": 1},
     ),
     "a figure's own t_val": (
         value("figures", "held", "t_val", to=1),
-        {"draw_figure": 1, "write_report": 1},
+        {"draw_figure": 1, "describe_study": 1, "write_report": 1},
     ),
     "t_maj": (value("norms", "t_maj", to=0.67), JUDGED),
     "t_val": (value("norms", "t_val", to=2), JUDGED),
@@ -161,7 +167,10 @@ STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
             "describe_planted": 2,
             "gather_provenance": 1,
             "read_answers": 2,
+            "check_overrides": 1,
             "assess_norms": 2,
+            "list_norms": 1,
+            "describe_study": 1,
             "make_table": 2,
             "draw_figure": 2,
             "print_table": 1,
@@ -214,19 +223,27 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         to("templates:\n", "templates:\n- 'So: {scenario}? {options}'\n"),
         {"list_variants": 1, **ONE_ARM},
     ),
-    "answers that a person read": ("read.csv", to("-2", "-1"), {"read_answers": 2, **ANSWERED}),
-    "expected values": ("law.csv", to("-2", "-1"), {"make_table": 1, "write_report": 1}),
+    "answers that a person read": (
+        "read.csv",
+        to("-2", "-1"),
+        {"read_answers": 2, "check_overrides": 1, **ANSWERED},
+    ),
+    "expected values": (
+        "law.csv",
+        to("-2", "-1"),
+        {"make_table": 1, "describe_study": 1, "write_report": 1},
+    ),
     "the module of the norms": (f"{MODULES}/norms/assessment.py", EDIT, ANSWERED),
     # The figure `distribution` draws the counts that the analysis `answer_counts` makes.
     "the module of an analysis": (
         f"{MODULES}/{module_of('analyses', 'answer_counts')}",
         EDIT,
-        {"make_table": 1, "draw_figure": 1, "write_report": 1},
+        {"make_table": 1, "draw_figure": 1, "describe_study": 1, "write_report": 1},
     ),
     "the module of a figure": (
         f"{MODULES}/{module_of('figures', 'norm_distribution')}",
         EDIT,
-        {"draw_figure": 1, "write_report": 1},
+        {"draw_figure": 1, "describe_study": 1, "write_report": 1},
     ),
     "a module of the report": (f"{MODULES}/report/words.py", EDIT, {"write_card": 1, "write_report": 1}),
 }

@@ -170,6 +170,14 @@ def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(pro
     assert after.loc[settled, "level"].eq(-2).all()
     assert after.loc[~settled, "level"].equals(before.loc[~settled, "level"])
 
+    checked = "results/tiny/answers/overrides.csv"
+    project.run(*TINY, "--", checked)
+    assert pd.read_csv(project.folder / checked)["n_responses"].tolist() == [row["count"]]
+    lines = f"sha256,text,level\n{row['sha256']},,-2\n,nobody said this,1\n"
+    (project.folder / "mine.csv").write_text(lines, encoding="utf-8")
+    printed = project.run(*TINY, "--", checked, ok=False)
+    assert "mine.csv, line 3: no response of this study has the text 'nobody said this'" in printed
+
     tables = project.folder / "results/tiny/tables"
     bias = pd.read_csv(tables / "law.csv")
     stated = bias[bias["recipient"] == "the local police"]

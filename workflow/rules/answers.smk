@@ -3,7 +3,8 @@
 Inputs: responses (all shards of a model in an arm), vignettes, prompts, the study's overrides.csv where it names one, and the
         codes of replies that no rule can read where it has a coder
 Outputs: results/{study}/answers/{arm}/{model}.parquet,
-         results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first)
+         results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first),
+         results/{study}/answers/overrides.csv (how many responses each override settles; none is an error)
 """
 
 
@@ -12,7 +13,7 @@ rule read_answers:
         responses=get_responses,
         vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
-        overrides=get_overrides,
+        overrides=OVERRIDES,
         codes=CODES,
     output:
         answers="results/{study}/answers/{arm}/{model}.parquet",
@@ -35,3 +36,23 @@ rule read_answers:
         code=code_of("read_answers"),
     script:
         "../scripts/read_answers.py"
+
+
+rule check_overrides:
+    input:
+        responses=get_all_responses(),
+        overrides=OVERRIDES,
+    output:
+        settled="results/{study}/answers/overrides.csv",
+    log:
+        "logs/{study}/check_overrides.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=code_of("check_overrides"),
+    script:
+        "../scripts/check_overrides.py"

@@ -13,7 +13,7 @@ job again. Only a study with `answers: {coder: ...}` has these files.
 rule list_unread:
     input:
         get_coded_inputs,
-        overrides=get_overrides,
+        overrides=OVERRIDES,
     output:
         unread="results/{study}/coding/{scale}/unread.parquet",
         prompts="results/{study}/coding/{scale}/prompts.parquet",
@@ -65,7 +65,7 @@ rule judge_coder:
         unread=collect(f"{CODING}/{{scale}}/unread.parquet", scale=CODED_SCALES),
         prompts=collect(f"{CODING}/{{scale}}/prompts.parquet", scale=CODED_SCALES),
         replies=CODER_REPLIES,
-        coded=[STUDY.settings.answers.coded] if STUDY.settings.answers.coded else [],
+        coded=CODED,
     output:
         codes="results/{study}/coding/codes.parquet",
         agreement="results/{study}/coding/agreement.csv",

@@ -11,7 +11,8 @@ from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.planted.norms import load_planted
 from cinorms.published.releases import SEPARATOR
-from cinorms.study.entries import make_entry
+from cinorms.report.closing import closing_words
+from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.spec import (
     journals_folder,
     make_spec,
@@ -44,6 +45,8 @@ RESULTS = f"results/{STUDY.name}"
 RESPONSES = f"{RESULTS}/responses"
 # Read before any job runs: a prompt set that has been frozen is a file like any other, and no rule makes it.
 AWAITED = STUDY.awaited()
+NORMS = f"{RESULTS}/norms.csv"
+DICTIONARY = f"{RESULTS}/dictionary.csv"
 REPORT = f"{RESULTS}/report/index.html"
 PROVENANCE = f"{RESULTS}/provenance.json"
 TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings.analyses]
@@ -53,6 +56,10 @@ PLANTED = [
     for ask in STUDY.asked()
     if ask["model"] in STUDY.planted()
 ]
+# The file of manually coded answers, where the study names one.
+OVERRIDES = [local(STUDY.settings.overrides)] if STUDY.settings.overrides else []
+# The sheet that a person filled in for the coder, where the study names one.
+CODED = [local(STUDY.settings.answers.coded)] if STUDY.settings.answers.coded else []
 FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.figures]
 ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
 if STUDY.settings.mirror:
@@ -72,9 +79,14 @@ wildcard_constraints:
 
 
 def get_closing_words():
-    """Say where the results are; nothing where this run was not meant to make them."""
-    if not Path(REPORT).exists():
-        return ""
-    mark = STUDY.mark(STUDY.all_models())
-    mark = mark and f"\n  {mark}"
-    return f"\n  Report   {REPORT}\n  Tables   {RESULTS}/tables/\n  Figures  {RESULTS}/figures/{mark}\n"
+    """Say where the results are that this run made or found up to date."""
+    made = {str(file) for job in workflow.dag.jobs for file in job.output}
+    places = {
+        "Comparison": [f"{RESULTS}/index.html"],
+        "Report": [REPORT],
+        "Norms": [NORMS],
+        "Tables": TABLES,
+        "As printed": PRINTED,
+        "Figures": FIGURES,
+    }
+    return closing_words(places, made, STUDY.mark(STUDY.all_models()))

@@ -145,9 +145,14 @@ def get_responses(wildcards):
     return get_shards(wildcards.arm, wildcards.model)
 
 
-def get_overrides(wildcards):
-    """Return the file of answers that a person has read, where the study names one."""
-    return [local(STUDY.settings.overrides)] if STUDY.settings.overrides else []
+def get_all_responses():
+    """Return the files of responses of every model in every arm whose answers are read here."""
+    return [
+        path
+        for arm in STUDY.arms_from("model", "raw_csv")
+        for model in STUDY.models(arm)
+        for path in get_shards(arm, model)
+    ]
 
 
 def make_wanted_entry(wildcards):
@@ -159,6 +164,16 @@ def make_wanted_entry(wildcards):
 def get_entry(wildcards):
     """Return everything of the study that an analysis, figure or printed table depends on, as one value."""
     return make_wanted_entry(wildcards).plain()
+
+
+def get_norms_entry(wildcards):
+    """Return everything of the study that the table of all norms depends on, as one value."""
+    return norms_entry(STUDY).plain()
+
+
+def get_norms_inputs(wildcards):
+    """Return what the table of all norms is made from, by name."""
+    return inputs_of(norms_entry(STUDY), RESULTS)
 
 
 def get_entry_code(wildcards):

@@ -1,7 +1,8 @@
 """Report: one page for people who will not run Python, a card per model; and the plan, before anything is spent.
 
 Inputs: norms, answers, vignettes and prompts of the whole study, its figures, tables and cards; for the plan: vignettes and prompts
-Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,json}, results/{study}/plan.csv
+Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,json}, results/{study}/plan.csv,
+         results/{study}/study.json (what the study is, for programs), results/{study}/dictionary.csv (every column)
 """
 
 
@@ -61,6 +62,27 @@ rule write_report:
         code=code_of("write_report"),
     script:
         "../scripts/write_report.py"
+
+
+rule describe_study:
+    input:
+        files=get_described_files,
+    output:
+        study="results/{study}/study.json",
+        dictionary="results/{study}/dictionary.csv",
+    log:
+        "logs/{study}/describe_study.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        study=get_described,
+        code=code_of("describe_study"),
+    script:
+        "../scripts/describe_study.py"
 
 
 rule plan:

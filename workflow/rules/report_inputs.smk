@@ -2,6 +2,7 @@
 import shlex
 
 from cinorms.report.description import describe, describe_for_card
+from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
 
 REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"
@@ -15,6 +16,11 @@ def get_described(wildcards):
 def get_described_for_card(wildcards):
     """Return everything that a model's card says of the study beside its results."""
     return describe_for_card(STUDY, wildcards.model)
+
+
+def get_described_files(wildcards):
+    """Return the tables and figures whose columns the study's dictionary describes."""
+    return [f"{RESULTS}/{name}" for name in described_files(describe(STUDY))]
 
 
 def get_command(wildcards, output):

@@ -17,5 +17,7 @@ if __name__ == "__main__":
     print(summary)
     missed = mismatches(comparison)
     if len(missed):
-        raise DataError(f"{len(missed)} printed numbers do not match:\n{mismatch_text(comparison)}")
+        raise DataError(
+            f"{len(missed)} printed numbers do not match ({snakemake.input.page} has all):\n{mismatch_text(comparison)}"
+        )
     Path(snakemake.output.summary).write_text(summary, encoding="utf-8")

@@ -5,8 +5,7 @@ import sys
 import pandas as pd
 
 from cinorms.control.compare import check_agreement, compare, summary
-from cinorms.core import tables
-from cinorms.core.csv_files import write_csv
+from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.norms.thresholds import Thresholds
 
@@ -32,4 +31,4 @@ if __name__ == "__main__":
     for stream in (sys.stdout, terminal):
         print(f"\n{summary(table)}\n", file=stream)
     check_agreement(table)
-    write_csv(table, snakemake.output.table)
+    csv_tables.write(table, snakemake.output.table, csv_tables.CONTROL)

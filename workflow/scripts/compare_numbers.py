@@ -1,9 +1,8 @@
 """Put a paper's printed numbers beside this study's tables, as a CSV file and a page."""
 
-import sys
 from pathlib import Path
 
-from cinorms.core.csv_files import write_csv
+from cinorms.core import csv_tables
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.tables import read_tidy
@@ -12,15 +11,13 @@ from cinorms.replication.comparison import compare, summary_text
 from cinorms.replication.page import render
 
 if __name__ == "__main__":
-    terminal = sys.stdout
     start_logging(snakemake.log[0])
     if not snakemake.input.release:
         raise ConfigError("compare: null was given; the target 'replicate' needs the name of a release")
     release = load_release(snakemake.input.release)
     computed = {Path(path).stem: read_tidy(path) for path in snakemake.input.tables}
     comparison = compare(read_numbers(release), computed, release.reaches)
-    write_csv(comparison, snakemake.output.comparison)
+    csv_tables.write(comparison, snakemake.output.comparison, csv_tables.COMPARISON)
     page = render(release, comparison, snakemake.params.models)
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
     print(summary_text(comparison))
-    print(f"\n  Printed numbers beside computed ones: {snakemake.output.page}\n", file=terminal, flush=True)

@@ -7,8 +7,7 @@ import pandas as pd
 from cinorms.coding.agreement import compare
 from cinorms.coding.codes import codes_that_count, read_replies
 from cinorms.coding.sample import as_levels, draw_sample, load_codes, make_sheet, write_sheet
-from cinorms.core import tables
-from cinorms.core.csv_files import write_csv
+from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import SCALES
 from cinorms.inference.completeness import check_complete
@@ -31,7 +30,7 @@ if __name__ == "__main__":
     sample = draw_sample(coded, asked.sample, asked.seed)
     agreement = compare(coded, sample, by_hand, asked.needed)
     write_sheet(make_sheet(sample, items, written), Path(asked.sheet))
-    write_csv(agreement, snakemake.output.agreement)
+    csv_tables.write(agreement, snakemake.output.agreement, csv_tables.AGREEMENT)
     codes = codes_that_count(coded, by_hand, agreement, asked.coder)
     tables.write(codes, snakemake.output.codes, tables.CODES)
     print(agreement.to_string(index=False))

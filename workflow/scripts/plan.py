@@ -2,8 +2,7 @@
 
 import sys
 
-from cinorms.core import tables
-from cinorms.core.csv_files import write_csv
+from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.study.plan import add_precision, as_text, estimate
 
@@ -21,5 +20,5 @@ if __name__ == "__main__":
             for pair, (answers, prompts) in snakemake.params.pilot
         }
         plan = add_precision(plan, pilot, snakemake.params.target_se)
-    write_csv(plan, snakemake.output.plan)
+    csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
     print(as_text(plan), file=terminal)

@@ -1,7 +1,6 @@
 """Write a sample of rendered prompts for people."""
 
-from cinorms.core import tables
-from cinorms.core.csv_files import write_csv
+from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.prompts.variants import preview
 
@@ -14,5 +13,5 @@ if __name__ == "__main__":
         scale=snakemake.params.scale,
         seed=snakemake.params.seed,
     )
-    write_csv(sample, snakemake.output.preview)
+    csv_tables.write(sample, snakemake.output.preview, csv_tables.PREVIEW)
     print(f"{len(sample)} prompts shown")

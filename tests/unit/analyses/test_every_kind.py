@@ -26,6 +26,8 @@ FURTHER: dict[str, dict[str, Any]] = {
     "agreement_pairs": {"factor": "capacity"},
     "delta": {"by": ["sender"]},
 }
+#: Columns that only other datasets bring; the tests of the kind have them.
+ELSEWHERE = {"flow_norms": {"vignette"}}
 
 
 def fitting(kind: str, table: pd.DataFrame) -> set[str]:
@@ -48,14 +50,28 @@ def test_every_kind_gives_rows_and_the_columns_that_it_declares(kind: str) -> No
     one = {"small": ANSWERS["small"]}
     others = [run(kind, **FURTHER.get(kind, {})), run(kind, one), run(kind, REFUSED)]
     found = set.union(*(fitting(kind, each) for each in (table, *others)))
-    assert found == {column.name for column in KINDS[kind].columns}
+    assert found | ELSEWHERE.get(kind, set()) == {column.name for column in KINDS[kind].columns}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_says_what_a_row_is_and_the_key_tells_rows_apart(kind: str) -> None:
+    declared = KINDS[kind]
+    assert declared.key
+    assert set(declared.key) <= {column.name for column in declared.columns}
+    assert declared.sentence.startswith(declared.about)
+    for options in ({}, FURTHER.get(kind, {})):
+        table = run(kind, **options)
+        named = {column.name for column in declared.columns}
+        further = [name for name in table if name not in named]
+        key = [each for name in declared.key for each in (further if name.startswith("<") else [name])]
+        assert not table.duplicated([name for name in key if name in table]).any(), key
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind: str) -> None:
     table = run(kind, REFUSED)
     assert len(table)
-    if kind in COUNTS | {"discarded", "lost", "reliability", "norm_intervals"}:
+    if kind in COUNTS | {"discarded", "lost", "reliability", "norm_intervals", "flow_norms"}:
         return  # these count or list: zeros and shares of valid answers are right here
     if kind == "calibration_coefficients":
         table = table[table["source"] == "recovered"]  # what was planted is there without any answer
@@ -77,6 +93,7 @@ def test_a_selection_without_flows_gives_no_number_and_no_crash(kind: str) -> No
     table = run(kind, select={"sender": ["nobody"]})
     if kind not in {
         "discarded_levels",
+        "flow_norms",
         "norm_intervals",
         "privacy_bias",
     }:  # a row for each level, or flow, there is

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.distinct import text_hash
-from cinorms.answers.overrides import load_overrides, match_overrides
+from cinorms.answers.overrides import load_overrides, match_overrides, settled
 from cinorms.answers.read import read_responses
 from cinorms.core.errors import DataError
 
@@ -27,11 +27,27 @@ def test_overrides_settle_texts_and_say_how_many(tmp_path):
     overrides = load_overrides(path)
     table = responses([*TEXTS, "s", "s"], ["stop"] * len(TEXTS) + ["stop", "error"])
     answers = read_responses(table, ACCEPT, overrides=overrides)
-    settled = answers[answers["rule"] == "override"]
-    assert settled["level"].tolist() == [pd.NA, 1, pd.NA]
-    assert settled["status"].tolist() == ["refusal", "ok", "refusal"]
+    decided = answers[answers["rule"] == "override"]
+    assert decided["level"].tolist() == [pd.NA, 1, pd.NA]
+    assert decided["status"].tolist() == ["refusal", "ok", "refusal"]
     assert answers["status"].tolist()[-1] == "error"
     assert match_overrides(table, overrides)["n_responses"].tolist() == [1, 2, 0]
+
+
+def test_an_override_that_settles_nothing_in_the_whole_study_is_an_error(tmp_path):
+    path = write_csv(
+        tmp_path / "mine.csv", "text,level", "not neutral,1", "s,0", "never said,0", "nor this,1"
+    )
+    overrides = load_overrides(path)
+    one, two = responses(["not neutral"], ["stop"]), responses(["s", "s"], ["stop", "stop"])
+    assert settled([one, two], overrides[:2], path)["n_responses"].tolist() == [1, 2]
+    with pytest.raises(
+        DataError, match=r"mine.csv, line 4: no response .* the text 'never said' \(and 1 further"
+    ):
+        settled([one, two], overrides, path)
+    # A reply that failed is settled by nobody.
+    with pytest.raises(DataError, match="line 2: no response"):
+        settled([responses(["not neutral"], ["error"]), two], overrides[:2], path)
 
 
 @pytest.mark.parametrize(

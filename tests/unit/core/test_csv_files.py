@@ -56,6 +56,28 @@ def test_no_cell_and_no_heading_is_a_formula_and_every_text_comes_back(kind: str
         assert back["text"].tolist() == HOSTILE
 
 
+def test_true_and_false_are_logical_values_for_r_and_pandas(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "plain": [True, False, True],
+            "missing": pd.array([True, None, False], dtype="boolean"),
+            "objects": pd.Series([True, None, np.False_], dtype=object),
+            "text": ["True", "no", "x"],
+        }
+    )
+    path = tmp_path / "x.csv"
+    write_csv(frame, path)
+    assert cells(path)[1:] == [
+        ["TRUE", "TRUE", "TRUE", "True"],
+        ["FALSE", "", "", "no"],
+        ["TRUE", "FALSE", "FALSE", "x"],
+    ]
+    back = read_csv(path)
+    assert back["plain"].dtype == bool
+    assert back["missing"].tolist()[::2] == [True, False]
+    assert back["text"].tolist() == ["True", "no", "x"]
+
+
 def test_numbers_stay_numbers(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {
@@ -69,8 +91,8 @@ def test_numbers_stay_numbers(tmp_path: Path) -> None:
     )
     write_csv(frame, tmp_path / "x.csv")
     assert cells(tmp_path / "x.csv")[1:] == [
-        ["-1.5", "-2", "-0.5", "True", "-0.50", "-6.3e-7***"],
-        ["", "", "", "False", "--", "+1"],
+        ["-1.5", "-2", "-0.5", "TRUE", "-0.50", "-6.3e-7***"],
+        ["", "", "", "FALSE", "--", "+1"],
     ]
     back = read_csv(tmp_path / "x.csv")
     assert back["level"].tolist()[0] == -2

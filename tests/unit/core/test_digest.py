@@ -117,7 +117,8 @@ def test_only_kinds_and_engines_are_imported_by_a_name_that_is_put_together() ->
         for path in MODULES
         if re.search(r"\b(import_module|__import__)\(", path.read_text(encoding="utf-8"))
     ]
-    assert found == ["cinorms.entries.registry", "cinorms.inference.engine_kind"]
+    # The face of the package (`open_results`) is for notebooks: no rule reads results through it.
+    assert found == ["cinorms", "cinorms.entries.registry", "cinorms.inference.engine_kind"]
 
 
 def test_a_package_with_code_is_imported_by_its_own_name(graph: grimp.ImportGraph) -> None:

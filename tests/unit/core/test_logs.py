@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cinorms.core.logs import WithoutSecrets, redact
+from cinorms.core.logs import FAILURES_AT_THE_END, WithoutSecrets, redact
 
 
 def run(folder: Path, body: str, **settings: str) -> tuple[int, str, str, str]:
@@ -35,7 +35,17 @@ def test_a_users_mistake_is_one_message_on_the_terminal_and_in_the_log(tmp_path:
     assert code == 1
     assert out == ""
     assert err == f"\nname a model\n(log: {tmp_path}/logs/deep/job.log)\n\n"
-    assert log == "before\nname a model\n"
+    assert log == "before\n-- why this job failed --\nname a model\n"
+
+
+def test_a_run_that_says_at_its_end_why_jobs_failed_gets_nothing_before(tmp_path: Path) -> None:
+    body = (
+        f"import os\nos.environ[{FAILURES_AT_THE_END!r}] = '1'\n"
+        "from cinorms.core.errors import ConfigError\nraise ConfigError('name a model')"
+    )
+    code, out, err, log = run(tmp_path, body)
+    assert (code, out, err) == (1, "", "")
+    assert log.endswith("name a model\n")
 
 
 def test_anything_else_shows_its_traceback_in_both_places(tmp_path: Path) -> None:

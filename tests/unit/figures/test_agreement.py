@@ -14,11 +14,11 @@ NONE = [[None, None]] * 24
 def test_the_matrix_is_symmetric_and_leaves_the_diagonal_free(norms_of, figure_entry) -> None:
     table = matrix([norms_of("a", A), norms_of("b", B)], figure_entry("agreement", ["a", "b"]))
     assert len(table) == 4
-    same = table[table["panel"] == PANELS["agreement"]]
+    same = table[table["measure"] == PANELS["agreement"]]
     assert same["value"].tolist() == [0.75, 0.75]
     assert same["label"].tolist() == ["75%", "75%"]
     assert same["count"].tolist() == ["24", "24"]
-    assert table.loc[table["panel"] == PANELS["kappa_quadratic"], "value"].tolist() == pytest.approx(
+    assert table.loc[table["measure"] == PANELS["kappa_quadratic"], "value"].tolist() == pytest.approx(
         [0.5, 0.5]
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 from docutils.core import publish_parts
 from jinja2 import Environment
@@ -57,7 +58,7 @@ def drawn_caption(tmp_path) -> Path:
     from plotnine import ggplot
 
     paths = [tmp_path / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
-    save(Drawn(ggplot(), 2.0, 2.0, SAID), *paths)
+    save(Drawn(ggplot(), 2.0, 2.0, SAID, pd.DataFrame()), *paths)
     return paths[-1]
 
 

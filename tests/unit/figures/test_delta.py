@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from cinorms.figures.delta import OVERALL, deltas, draw
-from cinorms.figures.theme import data_of
 
 LEVELS = [[2, 2], [None, None], *[[1, 1]] * 22]
 
@@ -126,7 +125,8 @@ def test_numbers_stated_for_the_levels_are_the_unit(norms_of, entry, expecting) 
 
 def test_the_data_beside_the_figure_are_its_boxes(norms_of, entry, expecting) -> None:
     drawn = draw([norms_of("a", LEVELS)], entry(["a"], by="sender", shape="violin"), expecting, None)
-    table = data_of(drawn)
-    assert table["panel"].tolist() == [OVERALL, "a tracker", "a camera"]
+    table = drawn.data
+    assert table["factor"].tolist() == [OVERALL, "sender", "sender"]
+    assert table["level"].tolist() == [OVERALL, "a tracker", "a camera"]
     assert table["n"].tolist() == [22, 11, 11]
     assert table["mean"].iloc[0] == pytest.approx(50 / 22)

@@ -12,11 +12,13 @@ import pytest
 
 from cinorms.entries.entry import Selected
 from cinorms.entries.registry import kinds
-from cinorms.figures.theme import Drawn, data_of, save
+from cinorms.figures.data import ENDING, data_of
+from cinorms.figures.theme import Drawn, save
 
 MODELS = ["b", "a"]
 #: Flows with norms, some with a minority of answers, one without valid answers.
 LEVELS = [[2, 2, 2, -2], [None] * 4, *[[1, 1, 1, 0]] * 22]
+FACTORS = ["subject", "sender", "information_type", "recipient", "transmission_principle"]
 #: Options without which a kind cannot be made.
 NEEDED = {"coefficients": {"table": "regression"}}
 
@@ -73,11 +75,50 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
 def test_the_data_beside_a_figure_have_the_columns_declared(drawn, name: str) -> None:
     figure = drawn(name)
     assert "Nothing to show" not in figure.caption
-    table = data_of(figure)
+    kind = kinds("figures")[name]
+    table = data_of(figure, kind)
     assert len(table) > 0
-    declared = [column.name for column in kinds("figures")[name].columns]
+    declared = [column.name for column in (*kind.columns, *ENDING)]
     assert len(declared) == len(set(declared))
-    assert sorted(table.columns) == sorted(declared)
+    further = [column for column in table if column not in declared]
+    assert further == (FACTORS if "<factor>" in declared else [])
+    assert [column for column in table if column not in further] == [c for c in declared if c != "<factor>"]
+    assert table["figure_status"].eq("ok").all()
+    assert not table.duplicated(list(kind.key)).any(), "the key tells the rows apart"
+
+
+#: Kinds that show something whatever was answered.
+ALWAYS = {"distribution", "profile"}
+
+
+@pytest.mark.parametrize("name", [name for name in kinds("figures") if name not in ALWAYS])
+def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, name: str) -> None:
+    nothing = {"coefficients": {"factors": ["nobody"]}, "sensitivity": {"select": {"sender": ["nobody"]}}}
+    kind = kinds("figures")[name]
+    figure = drawn(name, **nothing.get(name, {"select": {"sender": ["nobody"]}}))
+    table = data_of(figure, kind)
+    named = [column.name for column in (*kind.columns, *ENDING) if not column.name.startswith("<")]
+    assert list(table) == named
+    assert table["figure_status"].tolist() == ["empty"]
+    assert table["figure_reason"].iloc[0] in figure.caption
+    assert table[named[:-2]].isna().all(axis=None)
+
+
+def test_the_heatmaps_data_have_the_factors_in_words_and_the_norm_of_each_flow(
+    drawn, small_vignettes
+) -> None:
+    table = data_of(drawn("norms"), kinds("figures")["norms"])
+    assert len(table) == 24 * len(MODELS)
+    first = table[table["model"] == MODELS[0]].reset_index(drop=True)
+    for factor in FACTORS:
+        assert first[factor].tolist() == small_vignettes[factor].astype(str).tolist()
+    assert first["shown"].astype(str).tolist()[:3] == [
+        "strongly acceptable",
+        "no norm",
+        "somewhat acceptable",
+    ]
+    assert first["reason"].fillna("").tolist()[:3] == ["", "too few valid answers", ""]
+    assert first["level"].isna().tolist()[:3] == [False, True, False]
 
 
 def texts_of(svg: Path) -> list[str]:

@@ -264,13 +264,19 @@ def test_models_are_told_by_what_was_done_to_them() -> None:
         "both": {**facts, "capacity": 13.5, "alignment": "dpo", "quantisation": "awq", "origin": "elsewhere"},
         "api": {**facts, "capacity": None, "alignment": "rlhf", "quantisation": "none", "origin": "OpenAI"},
     }
+    known["half"] = {**known["base"], "quantisation": None}
     table = models([], make_entry("printed", "models", {}, registry=known))
     assert cells(table)[1:] == [
         ["base", "f", "7B", "Base", "Hugging Face: o/n"],
         ["both", "f", "13.5B", "DPO + AWQ", "elsewhere"],
         ["api", "f", "NA", "RLHF", "OpenAI"],
+        ["half", "f", "7B", "unknown", "Hugging Face: o/n"],
     ]
-    assert optimisation(None, None) == "Base"
+    assert optimisation("none", "none") == "Base"
+    assert optimisation(None, "awq") == "AWQ"
+    silent = {**facts, "family": None, "capacity": None, "alignment": None, "quantisation": None}
+    row = cells(models([], make_entry("printed", "models", {}, registry={"x": silent})))[1]
+    assert row == ["x", "unknown", "NA", "unknown", "Hugging Face: o/n"]
     assert PLANTED_MARK not in table.notes
     planted = models([], make_entry("printed", "models", {}, registry=known, mark=PLANTED_MARK))
     assert planted.notes[-1] == PLANTED_MARK

@@ -1,3 +1,23 @@
-"""cinorms: the privacy norms that language models encode, measured."""
+"""cinorms: the privacy norms that language models encode, measured.
+
+``cinorms.open_results("results/demo")`` gives the results of a study as data frames.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "open_results"]
+
+
+def open_results(folder: str | Path) -> Any:
+    """Return the results of a study, e.g. those in ``results/demo``, as `cinorms.results.Results`.
+
+    ``norms``, ``answers()``, ``tables[NAME]``, ``figures[NAME]`` and ``dictionary`` are data frames.
+    """
+    # Named by a text and imported when it is called: to import the package costs nothing, no rule depends on how
+    # results are read, and modules that import the version import nothing above themselves.
+    return import_module("cinorms.results").open_results(folder)

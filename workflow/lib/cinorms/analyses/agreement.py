@@ -90,6 +90,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="agreement",
+        key=PAIR_NAMES,
         columns=(
             *PAIR,
             *_AGREEMENT,
@@ -104,6 +105,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="agreement",
+        key=("arm", "set"),
         columns=(
             ARM,
             Column("set", "Name of the set; all without sets."),

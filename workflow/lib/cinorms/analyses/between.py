@@ -268,6 +268,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="models",
+        key=("arm", "compared"),
         columns=_TESTS,
         shown=("arm", "compared", "test", "n", "statistic", "df", "p", "effect", "effect_size", "status"),
     ),
@@ -279,6 +280,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="models",
+        key=PAIR_NAMES,
         columns=_PAIRS,
         shown=(
             *PAIR_NAMES,
@@ -293,6 +295,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="models",
+        key=("arm", "model_a", "model_b"),
         columns=_NORMALITY,
     ),
     Kind(
@@ -304,6 +307,7 @@ KINDS = (
         reads="answers",
         also=("vignettes", "prompts"),
         report_section="models",
+        key=PAIR_NAMES,
         columns=_CONTRASTS,
         shown=(
             *PAIR_NAMES,

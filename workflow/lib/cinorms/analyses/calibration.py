@@ -168,6 +168,7 @@ KINDS = (
         reads="norms",
         also=("vignettes", "planted", "coefficients"),
         report_section="calibration",
+        key=("arm", "model"),
         columns=(
             *WHO,
             Column("flows", "Flows that the respondent answered."),
@@ -196,6 +197,7 @@ KINDS = (
         reads="norms",
         also=("vignettes", "planted", "coefficients"),
         report_section="calibration",
+        key=("arm", "model", "source", "factor", "level"),
         columns=(*WHO, *_COEFFICIENTS),
     ),
 )

@@ -23,6 +23,11 @@ P = Column("p", "p-value; where it is below 2.2e-308, the smallest number with f
 LOG10_P = Column("log10_p", "Logarithm of the p-value to base 10, exact however small it is.")
 P_TEXT = Column("p_text", "The p-value as text.")
 
+#: The last column of every table of an analysis.
+ANY_PLANTED = Column(
+    "any_planted", "Whether any respondent of the table is planted (simulated, with known norms)."
+)
+
 WHO = (ARM, MODEL)
 #: The two sides of a comparison, and the level in which they differ where the analysis names a ``factor``.
 PAIR = (

@@ -88,6 +88,7 @@ KINDS = (
         function=answer_counts,
         reads="answers",
         report_section="answers",
+        key=("arm", "model", "outcome"),
         columns=ANSWER_COUNTS,
     ),
     Kind(
@@ -97,6 +98,7 @@ KINDS = (
         function=norm_counts,
         reads="norms",
         report_section="answers",
+        key=("arm", "model", "t_val", "t_maj", "status"),
         columns=(
             *WHO,
             T_VAL,

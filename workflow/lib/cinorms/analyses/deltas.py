@@ -157,6 +157,7 @@ KINDS = (
         reads="norms",
         also=("vignettes", "expected"),
         report_section="answers",
+        key=("arm", "model", "flow"),
         columns=(
             *WHO,
             Column("flow", "Number of the flow."),
@@ -182,6 +183,7 @@ KINDS = (
         reads="norms",
         also=("vignettes", "expected"),
         report_section="delta",
+        key=("arm", "model", "<factor>", "metric"),
         columns=(
             *WHO,
             _SLICE,
@@ -202,6 +204,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="delta",
+        key=("arm", "model"),
         columns=(
             *WHO,
             Column("mean_signed", "Mean delta: mean answer less expected value, in the dataset's units."),

@@ -50,6 +50,7 @@ KINDS = (
         reads="answers",
         also=("vignettes", "prompts"),
         report_section="reliability",
+        key=("arm", "model"),
         columns=(
             *WHO,
             Column("flows", "Flows that were asked."),

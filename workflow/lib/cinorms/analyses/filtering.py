@@ -141,6 +141,7 @@ KINDS = (
         function=discarded,
         reads="norms",
         report_section="sensitivity",
+        key=("arm", "model", "t_val", "t_maj"),
         columns=(
             *WHO,
             T_VAL,
@@ -163,6 +164,7 @@ KINDS = (
         function=lost,
         reads="norms",
         report_section="sensitivity",
+        key=("arm", "model", "t_val", "from", "to"),
         columns=(
             *WHO,
             T_VAL,
@@ -187,6 +189,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="sensitivity",
+        key=("arm", "model", "factor", "level"),
         columns=(*WHO, FACTOR, LEVEL, _FLOWS, _KEPT, _DISCARDED, _SHARE, T_VAL, T_MAJ),
         shown=names(*WHO, FACTOR, LEVEL, _FLOWS, _KEPT, _DISCARDED, _SHARE),
     ),
@@ -198,6 +201,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="sensitivity",
+        key=("arm", "model", "factor"),
         columns=(
             *(*WHO, FACTOR, STATISTIC, _DEGREES, P, LOG10_P, P_TEXT, *CORRECTED),
             *(_CRAMERS_V, _FLOWS, _ASSOCIATED, T_VAL, T_MAJ),
@@ -216,6 +220,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="sensitivity",
+        key=("arm", "model", "measure"),
         columns=(
             *WHO,
             Column(

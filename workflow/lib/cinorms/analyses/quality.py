@@ -81,6 +81,7 @@ KINDS = (
         reads="answers",
         also=("norms", "prompts"),
         report_section="reliability",
+        key=("arm", "model", "measure"),
         columns=(
             *WHO,
             Column(
@@ -100,6 +101,7 @@ KINDS = (
         function=position_effects,
         reads="answers",
         report_section="sensitivity",
+        key=("arm", "model", "position"),
         columns=(
             *WHO,
             Column("position", "Position at which an option was shown; 1 is the first."),
@@ -123,6 +125,7 @@ KINDS = (
         reads="answers",
         also=("prompts",),
         report_section="answers",
+        key=("arm", "model", "by", "level"),
         columns=(
             *WHO,
             Column("by", "What the answers are divided by: status, template_no, order_no or variant."),
@@ -140,6 +143,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="answers",
+        key=("arm", "model", "factor", "level"),
         columns=(
             *WHO,
             FACTOR._replace(

@@ -300,6 +300,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="factors",
+        key=("arm", "model", "term", "level"),
         columns=_COLUMNS,
         shown=_SHOWN,
     ),
@@ -311,6 +312,7 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="factors",
+        key=("arm", "model", "term", "level"),
         columns=(
             *WHO,
             Column("n", "Norms that were used."),
@@ -331,6 +333,7 @@ KINDS = (
         reads="answers",
         also=("vignettes", "prompts"),
         report_section="factors",
+        key=("arm", "model", "term", "level"),
         columns=_COLUMNS,
         shown=_SHOWN,
     ),

@@ -146,6 +146,7 @@ KINDS = (
         reads="answers",
         also=("norms", "vignettes", "prompts"),
         report_section="sensitivity",
+        key=("arm", "model", "flow"),
         columns=(
             *WHO,
             Column("flow", "Number of the flow."),
@@ -170,6 +171,7 @@ KINDS = (
         reads="answers",
         also=("norms", "vignettes", "prompts"),
         report_section="sensitivity",
+        key=("arm", "model"),
         columns=(
             *WHO,
             Column("flows", "Flows that were asked."),
@@ -194,6 +196,7 @@ KINDS = (
         reads="answers",
         also=("prompts",),
         report_section="reliability",
+        key=("arm", "model", "k"),
         columns=(
             *WHO,
             Column("k", "Number of templates drawn at random, each with all of its orders."),
@@ -221,6 +224,7 @@ KINDS = (
         reads="answers",
         also=("prompts",),
         report_section="reliability",
+        key=("arm", "model", "target_se", "orders", "flows"),
         columns=(
             *WHO,
             Column("target_se", "Standard error of a flow's mean to reach, in levels."),
@@ -245,6 +249,7 @@ KINDS = (
         reads="answers",
         also=("prompts",),
         report_section="reliability",
+        key=("arm", "model", "templates", "orders"),
         columns=(
             *WHO,
             Column("templates", "Number of templates."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -101,3 +102,32 @@ def match_overrides(responses: pd.DataFrame, overrides: pd.DataFrame) -> pd.Data
     counts = np.bincount(counted[counted >= 0], minlength=len(text.categories))
     by_hash = {text_hash(t): int(n) for t, n in zip(text.categories, counts, strict=True)}
     return overrides.assign(n_responses=[by_hash.get(h, 0) for h in overrides["sha256"]])
+
+
+def settled(responses: Iterable[pd.DataFrame], overrides: pd.DataFrame, path: str | Path) -> pd.DataFrame:
+    """Return ``overrides`` with ``n_responses`` over all responses of a study.
+
+    Raises ``DataError`` for the lines of the file at ``path`` that match no response: a person's verdict that has no
+    effect is a mistake in the file.
+    """
+    total = np.zeros(len(overrides), dtype=np.intp)
+    for frame in responses:
+        total += match_overrides(frame, overrides)["n_responses"].to_numpy()
+    found = overrides.assign(n_responses=total)
+    idle = found[found["n_responses"] == 0]
+    if len(idle):
+        first = idle.iloc[0]
+        given = repr(first["text"][:60]) if first["text"] else f"sha256 {first['sha256'][:12]}..."
+        more = (
+            f" (and {len(idle) - 1} further lines: {_lines(idle['line'].iloc[1:])})" if len(idle) > 1 else ""
+        )
+        raise DataError(
+            f"{path}, line {first['line']}: no response of this study has the text {given}{more}; copy sha256 "
+            "or text from a list of texts to review (answers/*/*.review.csv in the results), or delete the line"
+        )
+    return found
+
+
+def _lines(numbers: pd.Series[int]) -> str:
+    shown = ", ".join(map(str, numbers.head(10)))
+    return f"{shown}, ..." if len(numbers) > 10 else shown

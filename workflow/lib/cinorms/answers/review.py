@@ -11,10 +11,11 @@ import pandas as pd
 from cinorms.answers.distinct import NO_LEVEL, categories, text_hash
 from cinorms.answers.reading.reader import EXACT_RULES
 from cinorms.core.csv_files import defuse
+from cinorms.core.csv_tables import REVIEW
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 
-REVIEW_COLUMNS = ["sha256", "text", "count", "level", "status", "rule"]
+REVIEW_COLUMNS = list(REVIEW.about)
 
 
 def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:

@@ -11,11 +11,11 @@ import pandas as pd
 from cinorms.coding.prompt import NO_OPTION
 from cinorms.core.csv_files import csv_text, read_csv, write_csv
 from cinorms.core.csv_header import check_header
+from cinorms.core.csv_tables import TO_CODE
 from cinorms.core.errors import DataError, listing
 from cinorms.core.scales import LEVELS, SCALES
 
-#: Columns of the sheet; a person fills in the last one.
-SHEET = ("item", "options", "flow", "reply", "cut", "code")
+SHEET = tuple(TO_CODE.about)
 
 
 def draw_sample(coded: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from cinorms.core.files import replacing
 
@@ -16,6 +17,8 @@ from cinorms.core.files import replacing
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 #: A number as it is printed, with its stars, the dash where there is none, and two levels as "-2|-1": no formula.
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?\**|--|[+-]?[0-9]+\|[+-]?[0-9]+")
+
+_LOGICAL = {True: "TRUE", False: "FALSE"}
 
 
 def defuse(text: str) -> str:
@@ -33,10 +36,16 @@ def undo_defusing(text: str) -> str:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """Return ``frame`` as CSV, its texts and headings defused; numbers stay numbers."""
+    """Return ``frame`` as CSV, its texts and headings defused; numbers stay numbers, true and false are TRUE and FALSE.
+
+    R, pandas and spreadsheets read those two as logical values; R takes Python's True for a text.
+    """
     safe = frame.set_axis(pd.Index([_defused(name) for name in frame.columns], dtype=object), axis="columns")
     texts = [*map(str, frame.columns)]
-    for place in _texts_of(frame):
+    logicals = _logicals_of(frame)
+    for place in logicals:
+        safe.isetitem(place, frame.iloc[:, place].astype(object).map(_LOGICAL, na_action="ignore").array)
+    for place in set(_texts_of(frame)).difference(logicals):
         cells = list(frame.iloc[:, place])
         texts += map(str, cells)
         safe.isetitem(
@@ -63,10 +72,27 @@ def read_csv(path: str | Path, as_text: bool = False) -> pd.DataFrame:
     return frame.rename(columns=_restored)
 
 
+def read_header(path: str | Path) -> list[str]:
+    """Return the names of the columns of what `write_csv` wrote."""
+    return [undo_defusing(str(name)) for name in pd.read_csv(path, nrows=0, dtype=str).columns]
+
+
 def _texts_of(frame: pd.DataFrame) -> list[int]:
     """Return the places of the columns that can hold texts."""
     kinds = [frame.iloc[:, place].dtype for place in range(frame.shape[1])]
     return [at for at, kind in enumerate(kinds) if not is_numeric_dtype(kind)]
+
+
+def _logicals_of(frame: pd.DataFrame) -> list[int]:
+    """Return the places of the columns that hold true and false, and nothing else that is not missing."""
+    return [at for at in range(frame.shape[1]) if _is_logical(frame.iloc[:, at])]
+
+
+def _is_logical(column: pd.Series[Any]) -> bool:
+    if is_bool_dtype(column.dtype):
+        return True
+    there = column.dropna() if column.dtype == object else ()
+    return len(there) > 0 and all(isinstance(cell, bool | np.bool_) for cell in there)
 
 
 def _defused(cell: Any) -> Any:

@@ -30,17 +30,32 @@ def fetch(
     """
     if "://" not in url:
         return _checked(_existing(Path(url)), sha256, "correct the path or the sha256 in the dataset's file")
-    name = url.rstrip("/").rpartition("/")[2]
+    found = local_copy(url, sha256, cache_dir, mirror, mirror_paths)
+    if found is not None:
+        return found
+    cached = _cached(url, sha256, cache_dir)
+    _download(url, sha256, cached, _how_to_mirror(mirror, mirror_paths))
+    return cached
+
+
+def local_copy(
+    url: str, sha256: str, cache_dir: str | Path, mirror: str | Path | None, mirror_paths: Sequence[str]
+) -> Path | None:
+    """Return the copy of a file that the mirror or the cache has; None where it would have to be downloaded.
+
+    Raises ``DataError`` where the mirror has another file under its name.
+    """
     if mirror is not None:
         for candidate in (Path(mirror) / path for path in mirror_paths):
             if candidate.is_file():
                 return _checked(candidate, sha256, f"replace it in the mirror by the file of {url}")
+    cached = _cached(url, sha256, cache_dir)
+    return cached if cached.is_file() and digest(cached) == sha256 else None
+
+
+def _cached(url: str, sha256: str, cache_dir: str | Path) -> Path:
     # The digest in the name: a changed declaration never finds the file of the old one.
-    cached = Path(cache_dir) / f"{sha256[:12]}-{name}"
-    if cached.is_file() and digest(cached) == sha256:
-        return cached
-    _download(url, sha256, cached, _how_to_mirror(mirror, mirror_paths))
-    return cached
+    return Path(cache_dir) / f"{sha256[:12]}-{url.rstrip('/').rpartition('/')[2]}"
 
 
 def digest(path: Path) -> str:

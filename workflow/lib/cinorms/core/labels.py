@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 #: What every table, figure and page states that shows planted respondents alone; `planted_mark` for others.
 PLANTED_MARK = "Planted respondents: no model gave their answers."
@@ -22,6 +22,11 @@ def planted_mark(planted: Iterable[str], shown: Iterable[str]) -> str:
     if not names or set(shown) <= set(names):
         return PLANTED_MARK if names else ""
     return f"Planted respondents (simulated; no model gave their answers): {', '.join(names)}. The others are models."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
 
 
 def model_labels(pairs: Iterable[tuple[str, str]], form: str = "{model}, {arm}") -> list[str]:

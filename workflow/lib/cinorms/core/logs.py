@@ -1,8 +1,9 @@
-"""Logs: what a job prints goes to its log file; why it failed goes there and to the terminal."""
+"""Logs: what a job prints goes to its log file; why it failed goes there, and to the terminal now or at the end."""
 
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,13 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from cinorms.core.errors import CinormsError
+
+#: Environment variable that a run sets which says at its end why jobs failed.
+FAILURES_AT_THE_END = "CINORMS_FAILURES_AT_THE_END"
+#: What stands in a log above the reason of a failure.
+_MARK = "-- why this job failed --"
+#: Lines of a log that are shown where it states no reason.
+_LAST_LINES = 5
 
 
 class WithoutSecrets:
@@ -40,7 +48,8 @@ def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:
     """Send what is printed from now on to the file ``path``, and any failure to the terminal as well.
 
     A user's mistake (``CinormsError``) is shown as its one message, everything else with its traceback.
-    ``secrets`` appear in neither.
+    ``secrets`` appear in neither. Where a run says at its end why jobs failed (`FAILURES_AT_THE_END`), the terminal
+    gets nothing here.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,10 +61,28 @@ def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:
 
     def report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         message = _without_traceback(error) or "".join(traceback.format_exception(kind, error, trace))
-        log.write(f"{message}\n")
-        terminal.write(f"\n{message}\n(log: {path})\n\n")
+        log.write(f"{_MARK}\n{message}\n")
+        if not os.environ.get(FAILURES_AT_THE_END):
+            terminal.write(f"\n{message}\n(log: {path})\n\n")
 
     sys.excepthook = report
+
+
+def failure_in(path: str | Path) -> str:
+    """Return why the job with this log failed, in few lines; empty where its log does not say.
+
+    Of an unexpected error the last line of its traceback is returned; a log without a failure of this library (a job
+    that was killed, or another program's) gives its last lines.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    _, marked, message = text.rpartition(f"{_MARK}\n")
+    lines = [line.rstrip() for line in (message if marked else text).splitlines() if line.strip()]
+    if marked and lines and lines[0].startswith("Traceback"):
+        return f"{lines[-1]}\nThis is unexpected; the log has the traceback."
+    return "\n".join(lines if marked else lines[-_LAST_LINES:])
 
 
 def _without_traceback(error: BaseException) -> str | None:

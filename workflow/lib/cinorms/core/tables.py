@@ -50,8 +50,8 @@ class Contract:
 
     ``extra`` is the type of further columns (factors of a dataset);
     ``None`` forbids them. ``nullable`` names the columns in which a missing value has a meaning.
-    ``file`` is where a study has the table, and ``about`` has one sentence per column. ``remedy`` says what to do
-    with a file that cannot be read.
+    ``file`` is where a study has the table, ``holds`` says what is in it, and ``about`` has one sentence per column.
+    ``remedy`` says what to do with a file that cannot be read.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Contract:
     nullable: frozenset[str] = field(default_factory=frozenset)
     extra: pa.DataType | None = None
     file: str = ""
+    holds: str = ""
     about: dict[str, str] = field(default_factory=dict)
     remedy: str = REMEDY
 
@@ -90,6 +91,7 @@ VIGNETTES = Contract(
     nullable=frozenset({"expected"}),
     extra=CATEGORY,
     file="results/{study}/vignettes/{dataset}.parquet",
+    holds="The flows of a dataset, as levels of its factors and as text.",
     about={
         "flow": "Number of the flow in its dataset, from 0.",
         "vignette": "The flow as text, as models are asked about it.",
@@ -108,6 +110,7 @@ PROMPTS = Contract(
         "order_no": pa.int16(),
     },
     file="results/{study}/prompts/{arm}.parquet",
+    holds="The variants of an arm: its templates, each in every order of the answer options.",
     about={
         "variant": "Name of the variant, {template_no}_{order_no}.",
         "template": "Text of the template.",
@@ -132,6 +135,7 @@ RESPONSES = Contract(
     },
     nullable=frozenset({"text", "n_prompt_tokens", "n_output_tokens", "p_options"}),
     file="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+    holds="What a model wrote, never altered.",
     about={
         "flow": "The flow that was asked about.",
         "variant": "The variant of the prompt.",
@@ -159,6 +163,7 @@ ANSWERS = Contract(
     },
     nullable=frozenset({"order", "level", "p_options"}),
     file="results/{study}/answers/{arm}/{model}.parquet",
+    holds="The level that was read out of each response, or why there is none.",
     about={
         "flow": "The flow that was asked about.",
         "variant": "The variant of the prompt.",
@@ -176,6 +181,7 @@ CODES = Contract(
     {"item": TEXT, "level": pa.int8(), "status": CATEGORY, "rule": CATEGORY},
     nullable=frozenset({"level"}),
     file="results/{study}/coding/codes.parquet",
+    holds="What a coder and a person read in replies in which no rule finds a level; only codes that count.",
     about={
         "item": "A distinct reply to a flow that the rules could not read; its name in to_code.csv.",
         "level": "The level that the reply gives, -2 to 2; missing unless the status is ok.",
@@ -205,6 +211,7 @@ NORMS = Contract(
     },
     nullable=frozenset({"value", "share", "mean", "variance", "entropy"}),
     file="results/{study}/norms/{arm}/{model}.parquet",
+    holds="How the answers to each flow are spread over the levels. Whether that is a norm depends on the thresholds.",
     about={
         "flow": "The flow that was asked about.",
         "n_asked": "Answers, valid or not.",
@@ -229,6 +236,7 @@ PLANTED = Contract(
     {"flow": pa.int32(), "level": pa.int8(), "linear": pa.float64(), "residual": pa.float64()},
     nullable=frozenset({"level"}),
     file="results/{study}/planted/{arm}/{model}.parquet",
+    holds="What was planted in a simulated respondent.",
     about={
         "flow": "The flow that was asked about.",
         "level": "The planted norm, -2 to 2; missing for a respondent without norms.",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from cinorms.core.labels import listed
 from cinorms.entries.options import Options
 
 #: What a kind is made from. ``answers``, ``norms``: a table per selected model and arm; ``table``, ``tables``: of the
@@ -35,9 +36,9 @@ class Column(NamedTuple):
 class Kind:
     """One kind. ``function`` is called with the selected tables, the entry, and by name what ``also`` lists.
 
-    ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns, and
-    ``shown`` those that the LaTeX table and the page show (all where empty). ``report_section``: where the page
-    shows it (``report.sections``).
+    ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns (of a
+    figure: of its data), ``key`` those that tell its rows apart, and ``shown`` those that the LaTeX table and the page
+    show (all where empty). ``report_section``: where the page shows it (``report.sections``).
     """
 
     name: str
@@ -48,7 +49,13 @@ class Kind:
     also: tuple[Also, ...] = ()
     report_section: str = ""
     columns: tuple[Column, ...] = ()
+    key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What its table, or the data of its figure, holds, and what a row is."""
+        return f"{self.about} One row per {listed(self.key)}." if self.key else self.about
 
     @property
     def module(self) -> str:

@@ -69,11 +69,11 @@ def draw(
         return empty(entry, "no two models hold a norm for the same flow.")
     labels = [wrap(name, LABELS, TEXT_SIZE) for name in names]
     plot = (
-        ggplot(frame, aes("model_b", "model_a"))
-        + geom_tile(aes(fill="value"), color="white", size=1)
+        ggplot(frame, aes("column", "row"))
+        + geom_tile(aes(fill="fill"), color="white", size=1)
         + geom_text(aes(label="label", color="ink"), size=TEXT_SIZE, nudge_y=0.13)
         + geom_text(aes(label="count", color="ink"), size=TEXT_SIZE - 3, nudge_y=-0.22)
-        + facet_wrap("panel", nrow=1)
+        + facet_wrap("measure", nrow=1)
         + scale_color_identity()
         + scale_fill_gradientn(colors=list(SHARE_COLOURS), limits=(0, 1), na_value="#e0e0e0", guide=None)
         + scale_x_discrete(limits=names, labels=labels)
@@ -89,6 +89,7 @@ def draw(
     return finish(
         plot,
         entry,
+        frame[["measure", "arm_a", "model_a", "arm_b", "model_b", "n_flows", "value"]],
         size,
         "Small numbers: n, the flows for which both models hold a norm.",
         "Cohen's kappa corrects agreement for chance, a distance of two levels weighing four times "
@@ -99,7 +100,7 @@ def draw(
 
 
 def matrix(selected: Sequence[Selected], entry: Entry[AgreementOptions]) -> pd.DataFrame:
-    """Return one row per panel and ordered pair of models; the diagonal has none: a model agrees with itself."""
+    """Return one row per measure and ordered pair of models; the diagonal has none: a model agrees with itself."""
     names = model_labels((one.arm, one.model) for one in selected)
     columns = [
         held(one.frame, entry, one.model).set_index("flow")["value"].astype("Float64") for one in selected
@@ -109,19 +110,24 @@ def matrix(selected: Sequence[Selected], entry: Entry[AgreementOptions]) -> pd.D
     mirrored = found.rename(columns={"model_a": "model_b", "model_b": "model_a"})
     parts = [
         pd.concat([found, mirrored])[["model_a", "model_b", "n_flows", column]]
-        .rename(columns={column: "value"})
-        .assign(panel=title)
+        .rename(columns={column: "value", "model_a": "row", "model_b": "column"})
+        .assign(measure=title)
         for column, title in PANELS.items()
     ]
     frame = pd.concat(parts, ignore_index=True)
-    share = frame["panel"] == PANELS["agreement"]
+    share = frame["measure"] == PANELS["agreement"]
     texts = [f"{v:.0%}" if s else f"{v:.2f}" for v, s in zip(frame["value"].fillna(0), share, strict=True)]
+    who = {name: (one.arm, one.model) for name, one in zip(names, selected, strict=True)}
     return frame.assign(
+        **{f"{what}_a": [who[name][i] for name in frame["row"]] for i, what in enumerate(("arm", "model"))},
+        **{
+            f"{what}_b": [who[name][i] for name in frame["column"]] for i, what in enumerate(("arm", "model"))
+        },
         label=np.where(frame["value"].isna(), "-", texts),
         count=[f"{n:,}" for n in frame["n_flows"]],
         ink=inks_on_shares(frame["value"]),
-        panel=pd.Categorical(frame["panel"], categories=list(PANELS.values()), ordered=True),
-        value=frame["value"].clip(0, 1),
+        measure=pd.Categorical(frame["measure"], categories=list(PANELS.values()), ordered=True),
+        fill=frame["value"].clip(0, 1),
     )
 
 
@@ -134,13 +140,15 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="agreement",
+        key=("measure", "arm_a", "model_a", "arm_b", "model_b"),
         columns=(
-            Column("model_a", "Model of the row, with its arm where there are several."),
-            Column("model_b", "Model of the column, with its arm where there are several."),
+            Column("measure", "Which of the two matrices: the share of equal norms, or kappa."),
+            Column("arm_a", "Arm of the row."),
+            Column("model_a", "Model of the row."),
+            Column("arm_b", "Arm of the column."),
+            Column("model_b", "Model of the column."),
             Column("n_flows", "Flows for which both models hold a norm."),
-            Column("value", "What the panel shows, none below 0 (missing where it is not defined)."),
-            Column("panel", "Which of the two matrices."),
-            Column("count", "The number of flows as text."),
+            Column("value", "The share or the kappa; missing where it is not defined."),
         ),
     ),
 )

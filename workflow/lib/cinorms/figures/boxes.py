@@ -15,10 +15,8 @@ from cinorms.figures.theme import GROUP_COLOURS, INK, TEXT_SIZE
 
 #: The percentiles that a box shows, in the order of its columns.
 PERCENTILES = {"low": 5, "lower": 25, "median": 50, "upper": 75, "high": 95}
-#: Columns of a box, as `place` and `summary` name them.
+#: The numbers of a box, as `summary` names them.
 COLUMNS = (
-    Column("row", "Name of the model."),
-    Column("group", "What is compared: the arm, or its condition."),
     Column("n", "Numbers in the box."),
     Column("low", "5th percentile."),
     Column("lower", "Lower quartile."),

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import chosen_each, held
 from cinorms.core.labels import NO_NORM, model_labels
 from cinorms.core.scales import LEVELS, SCALES
@@ -98,6 +99,7 @@ def draw(
     return finish(
         plot,
         entry,
+        frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
         size,
         f"Of the flows planted at a level, the share recovered at each. {_same(frame)}",
         "Outlined: the planted norm is the recovered one. - where no flow was planted at a level.",
@@ -135,9 +137,9 @@ def recovered(
         across, down = np.meshgrid(options, [NO_NORM, *options])
         in_all = np.broadcast_to(counts.sum(axis=0), counts.shape)
         parts.append(
-            pd.DataFrame({"panel": name, "planted": across.ravel(), "recovered": down.ravel()}).assign(
-                flows=counts.ravel(), of=in_all.ravel()
-            )
+            pd.DataFrame(
+                {"panel": name, "arm": one.arm, "model": one.model, "planted": across.ravel()}
+            ).assign(recovered=down.ravel(), flows=counts.ravel(), of=in_all.ravel())
         )
     if not parts:
         return pd.DataFrame()
@@ -170,8 +172,9 @@ KINDS = (
         reads="norms",
         also=("vignettes", "planted"),
         report_section="calibration",
+        key=("arm", "model", "planted", "recovered"),
         columns=(
-            Column("panel", "Name of the respondent, with its arm where there are several."),
+            *WHO,
             Column("planted", "Level that was planted."),
             Column("recovered", "Level of the norm that was recovered, or no norm."),
             Column("flows", "Flows planted at the one level and recovered at the other."),

@@ -10,7 +10,17 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import BASELINE, CONF_HIGH, CONF_LOW, ESTIMATE, LEVEL, STATUS
+from cinorms.analyses.columns import (
+    ARM,
+    BASELINE,
+    CONF_HIGH,
+    CONF_LOW,
+    ESTIMATE,
+    FACTOR,
+    LEVEL,
+    MODEL,
+    STATUS,
+)
 from cinorms.core.labels import POOLED, model_labels
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
@@ -122,7 +132,8 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> Dra
         + theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=element_blank())
     )
     size = (6.3 + widest(levels["label"], TEXT_SIZE), 1.8 + 0.2 * -(-len(fits) // across) - lines["y"].min())
-    return finish(plot, entry, size, _counted(frame), *_more(frame, entry))
+    data = frame.drop(columns="fit").rename(columns={"term": "factor"})
+    return finish(plot, entry, data, size, _counted(frame), *_more(frame, entry))
 
 
 def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
@@ -169,7 +180,19 @@ def terms(table: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> pd.DataFram
     if entry.options.factors:
         frame = frame[frame["term"].isin(entry.options.factors)]
     fits = model_labels(zip(frame["arm"], frame["model"], strict=True))
-    known = ["term", "level", "baseline", "estimate", "conf_low", "conf_high", "planted", "n", "status"]
+    known = [
+        "arm",
+        "model",
+        "term",
+        "level",
+        "baseline",
+        "estimate",
+        "conf_low",
+        "conf_high",
+        "planted",
+        "n",
+        "status",
+    ]
     frame = frame.reindex(columns=known).assign(
         fit=pd.Categorical(fits, categories=list(dict.fromkeys(fits)))
     )
@@ -230,8 +253,11 @@ KINDS = (
         function=draw,
         reads="table",
         report_section="factors",
+        key=("arm", "model", "factor", "level"),
         columns=(
-            Column("term", "Factor of the regression."),
+            ARM._replace(about="Name of the arm, or pooled for a regression of several."),
+            MODEL._replace(about="Name of the model, or pooled for a regression of several."),
+            FACTOR,
             LEVEL,
             BASELINE,
             ESTIMATE,
@@ -240,7 +266,6 @@ KINDS = (
             Column("planted", "The coefficient that was planted (missing where the table has none)."),
             Column("n", "Norms or answers fitted."),
             STATUS,
-            Column("fit", "Model of the regression, with its arm where there are several, or pooled."),
         ),
     ),
 )

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.deltas import bias_of_flows
 from cinorms.analyses.factors import add_factors
 from cinorms.analyses.options import Expects
@@ -78,6 +79,7 @@ def draw(
     rows = list(dict.fromkeys(one.model for one in selected))
     groups = list(dict.fromkeys(one.arm for one in selected))
     frame = frame.rename(columns={"model": "row", "arm": "group", "delta": "value"})
+    data = _shown(_boxes(frame, rows, groups), entry)
     panels = list(frame["panel"].cat.categories)
     titles = {panel: wrap(str(panel), 4.0, TEXT_SIZE, bold=True) for panel in panels}
     frame = frame.assign(panel=frame["panel"].cat.rename_categories(titles))
@@ -97,7 +99,16 @@ def draw(
         plot += facet_wrap("panel", ncol=2)
     down = -(-len(panels) // 2) if len(panels) > 1 else 1
     size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (boxes.height(len(rows), len(groups)) + 0.35))
-    return finish(plot, entry, size, _said(placed, entry, len(groups) > 1), *_more(entry, unit))
+    return finish(plot, entry, data, size, _said(placed, entry, len(groups) > 1), *_more(entry, unit))
+
+
+def _shown(found: pd.DataFrame, entry: Entry[DeltaOptions]) -> pd.DataFrame:
+    """Return the boxes under the names that their readers know."""
+    level = found["panel"].astype(str)
+    factor = np.where(level == OVERALL, OVERALL, entry.options.by or OVERALL)
+    named = found.rename(columns={"row": "model", "group": "arm", "panel": "level"})
+    names = ["arm", "model", "factor", "level", *(column.name for column in boxes.COLUMNS)]
+    return named.assign(factor=factor, level=level)[names]
 
 
 def _range(entry: Entry[DeltaOptions]) -> tuple[float, float] | None:
@@ -193,8 +204,11 @@ KINDS = (
         reads="norms",
         also=("vignettes", "expected"),
         report_section="delta",
+        key=("arm", "model", "factor", "level"),
         columns=(
-            Column("panel", "all flows, or the level of the factor that ``by`` names."),
+            *WHO,
+            Column("factor", "The factor that ``by`` names, or all flows."),
+            Column("level", "Level of the factor, or all flows."),
             *boxes.COLUMNS,
         ),
     ),

@@ -25,6 +25,9 @@ from cinorms.figures.theme import (
     note,
 )
 
+#: Columns of the data beside the figure.
+COLUMNS = (*ANSWER_COUNTS, Column("segment", "What the bar's segment is called in the legend."))
+
 
 class DistributionOptions(FigureOptions, OfArms):
     """Options of the stacked bars."""
@@ -87,7 +90,8 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> Dra
     if len(arms) > 1:
         plot += facet_wrap("arm", ncol=1)
     width, height = _size(entry.options, len(models), len(arms))
-    return Drawn(plot, width, height, caption)
+    names = [column.name for column in COLUMNS]
+    return Drawn(plot, width, height, caption, counts[names])
 
 
 def segments(counts: pd.DataFrame) -> pd.DataFrame:
@@ -158,6 +162,7 @@ KINDS = (
         function=draw,
         reads="answers",
         report_section="answers",
-        columns=(*ANSWER_COUNTS, Column("segment", "What the bar's segment is called in the legend.")),
+        key=("arm", "model", "outcome"),
+        columns=COLUMNS,
     ),
 )

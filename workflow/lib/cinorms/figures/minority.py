@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from pydantic import Field
 
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import chosen_each
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -54,6 +55,9 @@ def draw(
     return finish(
         plot + theme(panel_spacing_x=0.04),
         entry,
+        frame.rename(columns={"row": "model", "group": "arm", "panel": "measure"}).replace(
+            {"measure": PANELS}
+        ),
         size,
         f"n = flows with a norm that have a minority: {counts}. {boxes.EXPLAINED}",
         "A minority answer is a valid answer that is not the flow's norm. Only flows with a norm are "
@@ -84,10 +88,12 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="sensitivity",
+        key=("arm", "model", "measure"),
         columns=(
-            *boxes.COLUMNS,
-            Column("panel", "Which of the two numbers."),
+            *WHO,
+            Column("measure", "Which of the two numbers."),
             Column("kept", "Flows with a norm."),
+            *boxes.COLUMNS,
         ),
     ),
 )

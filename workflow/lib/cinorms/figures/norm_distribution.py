@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import MODEL
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import chosen_each
 from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS
@@ -103,8 +103,19 @@ def draw(
         else f"{flows.iloc[0]:,}"
     )
     return finish(
-        plot, entry, size, f"n = {each} flows per model. {thresholds_said(entry)}", selection_said(entry)
+        plot,
+        entry,
+        _data(frame),
+        size,
+        f"n = {each} flows per model. {thresholds_said(entry)}",
+        selection_said(entry),
     )
+
+
+def _data(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the bars under the names that their readers know."""
+    named = frame.rename(columns={"panel": "arm", "segment": "outcome"})
+    return named[["arm", "model", "outcome", "flows", "of", "share"]]
 
 
 def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:
@@ -153,11 +164,11 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="answers",
+        key=("arm", "model", "outcome"),
         columns=(
-            Column("panel", "Name of the arm."),
-            MODEL,
-            Column("segment", "The words of the level, or why there is no norm."),
-            Column("flows", "Flows of the segment."),
+            *WHO,
+            Column("outcome", "The words of the level, or why there is no norm."),
+            Column("flows", "Flows with this outcome."),
             Column("of", "All flows of the model in the arm."),
             Column("share", "flows / of."),
         ),

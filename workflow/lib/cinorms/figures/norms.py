@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.factors import add_factors
 from cinorms.analyses.shared import chosen
 from cinorms.core.errors import ConfigError
@@ -106,15 +107,29 @@ def draw(
         thresholds_said(entry),
         selection_said(entry),
     )
-    drawn = []
+    data, drawn = _data(frame, entry, vignettes), []
     for level, part in pages:
         title = ": ".join(words for words in (entry.options.title, level) if words)
         titled = replace(entry, options=entry.options.model_copy(update={"title": title}))
         page = _page(part, layout, at, key, scale, len(selected))
-        drawn.append(finish(page, titled, size, f"{_where(at)} {_counts(part, names)}", *more))
-    return Drawn(
-        drawn[0].plot, drawn[0].width, drawn[0].height, drawn[0].caption, tuple(d.plot for d in drawn[1:])
-    )
+        drawn.append(finish(page, titled, data, size, f"{_where(at)} {_counts(part, names)}", *more))
+    return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
+
+
+def _data(
+    frame: pd.DataFrame, entry: Entry[NormsOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return what is in each part of each cell, with all factors of the dataset in words."""
+    rows = []
+    for arm, part in frame.groupby("arm", sort=False):
+        factors = entry.factors_of[str(arm)].factors
+        who = part[["arm", "model", "flow"]]
+        words = add_factors(who, vignettes[str(arm)], factors)
+        rows.append(words.astype(dict.fromkeys(factors, "str")))
+    reasons = frame["status"].map(NORM_LABELS)
+    names = ["value", "status", "tie", "shown"]
+    shown = pd.concat([pd.concat(rows).loc[frame.index], frame[names]], axis=1)
+    return shown.rename(columns={"value": "level"}).assign(reason=reasons)
 
 
 def _shown(value: pd.Series[Any], scale: Scale) -> pd.Categorical[Any]:
@@ -356,9 +371,16 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="answers",
+        key=("arm", "model", "flow"),
         columns=(
-            Column("group", "Number of the part of a cell, a row for each of its corners."),
-            Column("shown", "What the part shows: the words of the level, or no norm."),
+            *WHO,
+            Column("flow", "Number of the flow in its dataset."),
+            Column("<factor>", "Level of each factor of the dataset, in words."),
+            Column("shown", "What the cell shows: the words of the level, or no norm."),
+            Column("level", "Level of the norm, -2 to 2; missing where there is none."),
+            Column("status", "kept, or why there is no norm."),
+            Column("reason", "The status in words; missing where a norm is kept."),
+            Column("tie", "Whether several levels are the most frequent; the cell has a cross."),
         ),
     ),
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.dependence import DependenceOptions, flow_dependence
 from cinorms.analyses.shared import chosen_each
 from cinorms.core.labels import model_labels
@@ -54,6 +55,8 @@ def draw(
 
     table = flow_dependence(selected, entry, vignettes, prompts)
     frame = measures(table, chosen_each(selected, entry, vignettes))
+    data = frame[["arm", "model", "panel", "value", "reference"]].rename(columns={"panel": "measure"})
+    data["measure"] = data["measure"].map({name: " ".join(words.split()) for name, words in PANELS.items()})
     order = list(dict.fromkeys(frame["who"]))[::-1]
     frame["who"] = pd.Categorical(frame["who"], categories=order)
     frame["panel"] = pd.Categorical(frame["panel"].map(PANELS), categories=list(PANELS.values()))
@@ -82,6 +85,7 @@ def draw(
     return finish(
         plot,
         entry,
+        data,
         (9.5, 1.9 + 0.42 * len(order)),
         "Upright strokes: the same if the answers had nothing to do with the flow, or with the order of the options.",
         f"By a permutation test with {entry.options.draws} draws: {said}.",
@@ -106,7 +110,17 @@ def measures(table: pd.DataFrame, selected: Sequence[Selected]) -> pd.DataFrame:
         for panel, (value, reference) in values.items():
             known = value is not None and pd.notna(value)
             text = f"{value:.0%}".replace("-0%", "0%") if known else "none"
-            rows.append({"who": who, "panel": panel, "value": value, "reference": reference, "text": text})
+            rows.append(
+                {
+                    "who": who,
+                    "arm": one.arm,
+                    "model": one.model,
+                    "panel": panel,
+                    "value": value,
+                    "reference": reference,
+                    "text": text,
+                }
+            )
     return pd.DataFrame(rows).astype({"value": float, "reference": float})
 
 
@@ -119,14 +133,14 @@ KINDS = (
         reads="answers",
         also=("vignettes", "prompts"),
         report_section="answers",
+        key=("arm", "model", "measure"),
         columns=(
-            Column("who", "The model, with its arm where there are several."),
-            Column("panel", "Which of the four shares."),
+            *WHO,
+            Column("measure", "Which of the four shares."),
             Column(
                 "value", "The share; of variance beyond what exchanged answers give, so it can be below 0."
             ),
             Column("reference", "The share if answers had nothing to do with the flow, or with the order."),
-            Column("text", "The share as text."),
         ),
     ),
 )

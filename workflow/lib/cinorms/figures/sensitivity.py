@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from pydantic import Field
 
+from cinorms.analyses.columns import T_MAJ, T_VAL, WHO
 from cinorms.analyses.shared import chosen_each
 from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
@@ -82,6 +83,7 @@ def draw(
     return finish(
         plot,
         entry,
+        frame[["arm", "model", "t_val", "t_maj", "flows", "kept", "share"]],
         size,
         f"n = {each} flows per model. Line: valid answers that a flow needs (t_val).",
         "A t_val above the number of variants that a model was asked is left out. Nothing else was filtered.",
@@ -98,7 +100,7 @@ def kept_shares(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) 
             continue
         asked = int(one.frame["n_asked"].max())
         table = survivorship.discarded(one.frame, [under for under in entry.grid if under.t_val <= asked])
-        parts.append(table.assign(panel=name))
+        parts.append(table.assign(panel=name, arm=one.arm, model=one.model))
     if not parts:
         return pd.DataFrame()
     frame = pd.concat(parts, ignore_index=True)
@@ -107,6 +109,8 @@ def kept_shares(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) 
     lines = {t: f"at least {t}" for t in sorted(set(frame["t_val"]))}
     return pd.DataFrame(
         {
+            **{name: frame[name] for name in ("arm", "model", "t_val")},
+            "t_maj": frame["t_maj"].astype(str),
             "panel": pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
             "line": pd.Categorical(frame["t_val"].map(lines), categories=list(lines.values()), ordered=True),
             "majority": pd.Categorical(
@@ -137,10 +141,11 @@ KINDS = (
         reads="norms",
         also=("vignettes",),
         report_section="sensitivity",
+        key=("arm", "model", "t_val", "t_maj"),
         columns=(
-            Column("panel", "Name of the model, with its arm where there are several."),
-            Column("line", "Valid answers that a flow needs for a norm."),
-            Column("majority", "Share of the valid answers that must agree, or plurality."),
+            *WHO,
+            T_VAL,
+            T_MAJ,
             Column("flows", "Flows that were asked."),
             Column("kept", "Flows that keep a norm."),
             Column("share", "kept / flows."),

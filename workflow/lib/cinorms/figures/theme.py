@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -63,12 +63,17 @@ TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, its size in inches, the sentences that go under it; ``further`` are pages after the first."""
+    """A figure, its size in inches, the sentences that go under it; ``further`` are pages after the first.
+
+    ``data`` are the values that it shows, under the columns that its kind declares; ``nothing`` says why it shows none.
+    """
 
     plot: ggplot
     width: float
     height: float
     caption: str
+    data: pd.DataFrame
+    nothing: str = ""
     further: tuple[ggplot, ...] = ()
 
     @property
@@ -105,11 +110,16 @@ def note(mark: str, *parts: str) -> str:
 
 
 def finish(
-    plot: ggplot, entry: Entry[FigureOptions], size: tuple[float, float], under: str, *more: str
+    plot: ggplot,
+    entry: Entry[FigureOptions],
+    data: pd.DataFrame,
+    size: tuple[float, float],
+    under: str,
+    *more: str,
 ) -> Drawn:
     """Return the figure with theme, title and note; ``under`` appears under it, ``more`` in the caption only.
 
-    ``size`` in inches is used where the entry states no ``width`` or ``height``.
+    ``data`` are the values that it shows. ``size`` in inches is used where the entry states no ``width`` or ``height``.
     """
     from plotnine import labs, theme
 
@@ -118,7 +128,7 @@ def finish(
     title = wrap(entry.options.title, inside, TITLE_SIZE, bold=True)
     caption = wrap(note(entry.mark, under), inside, NOTE_SIZE)
     plot += [labs(title=title, caption=caption), theme(figure_size=(width, height))]
-    return Drawn(plot, width, height, note(entry.mark, under, *more))
+    return Drawn(plot, width, height, note(entry.mark, under, *more), data)
 
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
@@ -130,7 +140,8 @@ def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     plot = ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), aes("x", "y", label="label"))
     plot += [geom_text(size=11, color=INK), labs(x="", y=""), base_theme()]
     plot += theme(axis_text=element_blank(), panel_grid_major=element_blank())
-    return finish(plot, entry, (6.0, 2.5), "n = 0.", f"Nothing to show: {reason}")
+    drawn = finish(plot, entry, pd.DataFrame(), (6.0, 2.5), "n = 0.", f"Nothing to show: {reason}")
+    return replace(drawn, nothing=reason)
 
 
 def thresholds_said(entry: Entry[Any]) -> str:
@@ -175,17 +186,6 @@ def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
 def inks_on_shares(shares: pd.Series[float]) -> npt.NDArray[np.str_]:
     """Return the colour of text on each of ``shares`` as `SHARE_COLOURS` show them."""
     return np.where(shares.fillna(0) > LIGHT_SHARES, "white", INK)
-
-
-#: Columns that say where and in which colour something is drawn, not what.
-_LOOKS = ("colour", "ink", "label", "middle", "bottom", "top", "start", "end", "x", "y")
-
-
-def data_of(drawn: Drawn) -> pd.DataFrame:
-    """Return the rows that a figure draws, for its readers; those of the first layer where its layers share none."""
-    shared = drawn.plot.data
-    frame = shared if isinstance(shared, pd.DataFrame) else drawn.plot.layers[0]._data
-    return frame.drop(columns=[name for name in _LOOKS if name in frame])
 
 
 def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, caption: str | Path) -> None:

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import chosen_each
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Kind
+from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.figures import boxes
 from cinorms.figures.options import FigureOptions
@@ -74,6 +75,7 @@ def draw(
     return finish(
         plot,
         entry,
+        frame.rename(columns={"row": "model"}),
         size,
         under,
         f"{SAID[over][0].upper()}{SAID[over][1:]}, divided by their number. Invalid answers have none.",
@@ -110,6 +112,7 @@ def spreads(
     over = entry.options.over
     rows = [
         {
+            "arm": one.arm,
             "row": one.model,
             "group": groups[one.arm],
             **boxes.summary(variances(one.frame, prompts[one.arm], over)),
@@ -160,6 +163,11 @@ KINDS = (
         reads="answers",
         also=("vignettes", "prompts"),
         report_section="sensitivity",
-        columns=boxes.COLUMNS,
+        key=("arm", "model"),
+        columns=(
+            *WHO,
+            Column("group", "What the box is called in the legend: the arm, or its condition."),
+            *boxes.COLUMNS,
+        ),
     ),
 )

@@ -13,7 +13,8 @@ from cinorms.entries.options import Names
 from cinorms.printed.cells import Cell, Group, Printed, heading, marked
 from cinorms.printed.options import PrintedOptions
 
-_NOT_KNOWN = "NA"
+_NOT_PUBLISHED, _NOT_STATED = "NA", "unknown"
+NOTE = "Capacity: parameters in billions; NA: not published. unknown: config/models.yaml does not state it."
 
 
 class ModelsOptions(PrintedOptions):
@@ -29,26 +30,29 @@ def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed
     rows = tuple(
         (
             Cell(name),
-            Cell(str(of["family"])),
-            Cell(_NOT_KNOWN if of["capacity"] is None else f"{of['capacity']:g}B"),
-            Cell(optimisation(of["alignment"], of["quantisation"])),
-            Cell(of["origin"]),
+            Cell(stated["family"] or _NOT_STATED),
+            Cell(_NOT_PUBLISHED if stated["capacity"] is None else f"{stated['capacity']:g}B"),
+            Cell(optimisation(stated["alignment"], stated["quantisation"])),
+            Cell(stated["origin"]),
         )
-        for name, of in entry.registry.items()
+        for name, stated in entry.registry.items()
     )
     return Printed(
         title=entry.options.title,
         header=(heading("Model", "Family", "Capacity", "Optimisation", "Source"),),
         groups=(Group("", rows),),
-        notes=("Capacity: parameters in billions; NA: not published.", *marked(entry)),
+        notes=(NOTE, *marked(entry)),
         texts=range(5),
     )
 
 
 def optimisation(alignment: str | None, quantisation: str | None) -> str:
-    """Return what was done to a base model: "DPO", "AWQ", "DPO + AWQ"; "Base" for nothing."""
-    done = [part for part in (alignment, quantisation) if part not in (None, "none")]
-    return " + ".join(str(part).upper() for part in done) or "Base"
+    """Return what was done to a base model: "DPO", "AWQ", "DPO + AWQ"; "Base" only where both are stated as none."""
+    stated = [part for part in (alignment, quantisation) if part is not None]
+    done = [part.upper() for part in stated if part != "none"]
+    if done:
+        return " + ".join(done)
+    return "Base" if len(stated) == 2 else _NOT_STATED
 
 
 KINDS = (

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cinorms.core.csv_tables import PREVIEW
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.scales import SCALES
 from cinorms.prompts.orders import options_shown, order_codes
@@ -147,4 +148,4 @@ def preview(
             chat = messages(variant["template"], flow["vignette"], int(code), scale, layout, arm["system"])
             words = {message["role"]: message["content"] for message in chat}
             lines.append((flow["flow"], variant["variant"], layout, words.get("system", ""), words["user"]))
-    return pd.DataFrame(lines, columns=["flow", "variant", "layout", "system_message", "user_message"])
+    return pd.DataFrame(lines, columns=list(PREVIEW.about))

@@ -7,17 +7,21 @@ its keys and its columns, and the JSON schemas of both files for editors.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from cinorms.analyses.columns import ANY_PLANTED
+from cinorms.core.csv_tables import CSV_TABLES
+from cinorms.core.labels import listed
 from cinorms.core.schema import schema_of
 from cinorms.core.tables import CATEGORY, STAGES
 from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.figures.data import ENDING
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import EntrySettings
@@ -25,13 +29,21 @@ from cinorms.reference.keys import key_rows
 from cinorms.reference.markdown import table
 from cinorms.study.settings import StudySettings
 
+
+def _lower(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
+
+
 TITLES = {"analyses": "Analyses", "figures": "Figures", "printed": "Printed tables"}
 INTRODUCTIONS = {
     "analyses": "Each entry of a study's `analyses` makes one table, `results/{study}/tables/{name}.csv` (and "
-    "`.parquet`, `.tex`). Every table ends with the column `any_planted`: whether any of its respondents is planted "
-    "(simulated, with known norms).",
+    "`.parquet`, `.tex`). Every table ends with the column `any_planted`: "
+    f"{_lower(ANY_PLANTED.about)} Every study also has a table of kind `flow_norms` of all its arms and models, "
+    "`results/{study}/norms.csv` (and `.parquet`).",
     "figures": "Each entry of a study's `figures` makes one figure, `results/{study}/figures/{name}.pdf` (and `.png`, "
-    "`.svg`), its caption (`.txt`) and the numbers it shows (`.csv`).",
+    "`.svg`), its caption (`.txt`) and the values it shows (`.csv`). Every such CSV file ends with the columns "
+    + " and ".join(f"`{column.name}`: {_lower(column.about).removesuffix('.')}" for column in ENDING)
+    + ".",
     "printed": "Each entry of a study's `printed` sets tables of `analyses` out as the papers print them: "
     "`results/{study}/printed/{name}.csv`, `.tex`, `.html`.",
 }
@@ -70,22 +82,37 @@ def models_page() -> str:
 
 
 def tables_page() -> str:
-    """Return the page of the tables that the stages of a study make, and of their columns."""
+    """Return the page of the tables that every study has: those of its stages, and CSV files for people."""
     about = (
-        "The Parquet table that each stage makes, in the order of the stages. The tables of analyses are in "
-        "[analyses](analyses.md)."
+        "The Parquet table that each stage makes, in the order of the stages, and the CSV files for people. The tables "
+        "of analyses are in [analyses](analyses.md), the data of figures in [figures](figures.md). Each study has the "
+        "same for its own tables in `results/{study}/dictionary.csv`."
     )
-    parts = ["# Tables of the stages", _NOTE, about]
+    parts = ["# Tables of every study", _NOTE, about, "## Tables of the stages"]
     for contract in STAGES:
-        key = ", ".join(f"`{name}`" for name in contract.key)
         rows = [
             (f"`{name}`", _type_name(kind), contract.about[name]) for name, kind in contract.columns.items()
         ]
         if contract.extra is not None:
             rows.append(("`<factor>`", _type_name(contract.extra), "Level of each factor of the dataset."))
         columns = table(("column", "type", "what it holds"), rows)
-        parts += [f"## {contract.name}", f"`{contract.file}`, one row per {key}.", columns]
+        parts += [
+            f"### {contract.name}",
+            f"`{contract.file}`: {contract.holds} {_per(contract.key)}",
+            columns,
+        ]
+    parts.append("## CSV files for people")
+    for file in CSV_TABLES:
+        columns = table(
+            ("column", "what it holds"), ((f"`{name}`", said) for name, said in file.about.items())
+        )
+        holds = f"`results/{{study}}/{file.file}`: {file.holds} {_per(file.key)}"
+        parts += [f"### {file.name}", holds, columns]
     return "\n\n".join(parts) + "\n"
+
+
+def _per(key: Sequence[str]) -> str:
+    return f"One row per {listed([f'`{name}`' for name in key])}."
 
 
 def _type_name(kind: pa.DataType) -> str:
@@ -98,6 +125,7 @@ def page(section: str) -> str:
     for kind in kinds(section).values():
         parts += [f"## {kind.name}", kind.about, _keys(kind.schema)]
         if kind.columns:
+            parts.append(f"{'Its data have one' if section == 'figures' else 'One'} {_per(kind.key)[4:]}")
             parts.append(table(("column", "what it holds"), ((f"`{c.name}`", c.about) for c in kind.columns)))
     return "\n\n".join(parts) + "\n"
 

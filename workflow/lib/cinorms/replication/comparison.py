@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cinorms.core.csv_tables import COMPARISON
 from cinorms.core.errors import DataError, listing, nearest
 from cinorms.core.rounding import rounded, scientific
 from cinorms.stats import pvalues
@@ -72,8 +73,7 @@ def compare(
             match = _match(value, row["printed"], row["shown"], by) if shown else "no"
         names = {name: row[name] for name in ("paper", "item", "cell", "printed")}
         rows.append(names | {"computed": shown, "computed_full": full, "match": match})
-    columns = ["paper", "item", "cell", "printed", "computed", "computed_full", "match"]
-    return pd.DataFrame(rows, columns=columns, dtype="str")
+    return pd.DataFrame(rows, columns=list(COMPARISON.about), dtype="str")
 
 
 def summary(comparison: pd.DataFrame) -> pd.DataFrame:

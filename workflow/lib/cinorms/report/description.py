@@ -136,6 +136,8 @@ def _entry(study: Study, section: str, name: str) -> dict[str, Any]:
         "kind": kind.name,
         "title": getattr(entry.options, "title", ""),
         "about": kind.about,
+        "sentence": kind.sentence,
+        "meanings": {column.name: column.about for column in kind.columns},
         "section": kind.report_section,
         "arms": list(entry.arms),
         "models": list(dict.fromkeys(model for _, model in entry.selected)),

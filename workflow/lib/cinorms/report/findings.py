@@ -13,10 +13,10 @@ import pandas as pd
 
 from cinorms.core import scales, tables
 from cinorms.core.csv_files import read_csv
-from cinorms.core.labels import NORM_LABELS
+from cinorms.core.labels import NORM_LABELS, listed
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import Results, dependence_table
-from cinorms.report.words import STATUSES, count, link, listed, plain, share
+from cinorms.report.words import STATUSES, count, link, plain, share
 from cinorms.stats.flow_dependence import DEPENDS, SIGNIFICANT, VERDICTS
 from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
 

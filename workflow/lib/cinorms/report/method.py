@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
+from cinorms.core.labels import listed
 from cinorms.report.results import Results
-from cinorms.report.words import count, listed, share, thresholds
+from cinorms.report.words import count, share, thresholds
 
 #: What stands for an engine where none was asked.
 ENGINES = {"model": "not recorded", "published": "published answers", "raw_csv": "file of responses"}

@@ -144,7 +144,8 @@ def _table(path: Path, name: str, entry: Mapping[str, Any], command: str) -> dic
     shown = frame[columns].head(SHOWN_ROWS)
     return {
         "name": name,
-        "about": entry["about"],
+        "about": entry["sentence"],
+        "meanings": [(column, _meaning(column, entry["meanings"])) for column in columns],
         "columns": [plain(column) for column in columns],
         "rows": [[_cell(cell) for cell in row] for row in shown.to_numpy().tolist()],
         "of": len(frame),
@@ -152,6 +153,12 @@ def _table(path: Path, name: str, entry: Mapping[str, Any], command: str) -> dic
         "data": _data(path, f"../tables/{name}.csv"),
         "command": f"{command} {path.as_posix()}",
     }
+
+
+def _meaning(column: str, meanings: Mapping[str, str]) -> str:
+    """Return what a column holds; one that is named by the data is described under a name in angle brackets."""
+    named = next((about for name, about in meanings.items() if name.startswith("<")), "")
+    return meanings.get(column, named)
 
 
 def _cell(text: str) -> dict[str, Any]:

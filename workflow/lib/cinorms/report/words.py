@@ -62,11 +62,6 @@ def number(value: Any) -> str:
     return short if len(short) < len(text) else text
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return ``a, b and c``."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
-
-
 def thresholds(t_val: int, t_maj: float | str) -> str:
     """Return in words what a norm needs."""
     agree = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cinorms.entries.entry import Entry, Pair
@@ -15,7 +15,16 @@ from cinorms.study.study import Study
 
 def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
     """Return an analysis, a figure or a printed table of a study."""
-    stated = study.settings.entries(section)[name]
+    return read_entry(study, section, name, study.settings.entries(section)[name])
+
+
+def norms_entry(study: Study) -> Entry[Any]:
+    """Return the entry of the table that every study has: each flow of every arm with the norm of every model."""
+    return read_entry(study, "analyses", "norms", {"kind": "flow_norms", "arms": list(study.arms)})
+
+
+def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any]) -> Entry[Any]:
+    """Return the entry that a study file would state so."""
     kind = kinds(section)[stated["kind"]]
     options = kind.read(stated)
     base = {"section": section, "name": name, "kind": kind.name, "options": options}

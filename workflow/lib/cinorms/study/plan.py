@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from cinorms.core.csv_tables import PLAN
 from cinorms.core.scales import SCALES
 from cinorms.inference.cost import Work
 from cinorms.inference.engine_kind import engine_kind
@@ -25,18 +26,7 @@ WRAPPER_TOKENS = 10
 #: Tokens of an answer: an option of the scale takes three to five.
 ANSWER_TOKENS = 5
 
-COLUMNS = [
-    "arm",
-    "model",
-    "engine",
-    "flows",
-    "templates",
-    "orders",
-    "prompts",
-    "input_tokens",
-    "output_tokens",
-]
-COLUMNS += ["gpus", "gpu_minutes", "usd"]
+COLUMNS = [name for name in PLAN.about if name not in PLAN.only]
 
 
 def estimate(

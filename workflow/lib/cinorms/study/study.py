@@ -14,12 +14,13 @@ from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
 from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
-from cinorms.published.releases import Release, load_release, raw_file
+from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
 from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.study.root import Root
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
+from cinorms.vignettes.source_files import SourceFile
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,12 @@ class Study:
         """Return every model of the arms whose answers were published."""
         named = {m for arm in self.arms_from("published") for m in self.models(arm)}
         return [model for model in self.all_models() if model in named]
+
+    def published_file(self, arm: str) -> SourceFile:
+        """Return the file with the answers of an arm that were published."""
+        name, _, frame = str(self.arms[arm].frame).partition(SEPARATOR)
+        release = self.release(name)
+        return release.files[release.frames[frame].file]
 
     def raw_file(self, arm: str, model: str) -> str:
         """Return the raw CSV file with the responses of ``model`` in ``arm``."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cinorms.core import fetch
 from cinorms.core.errors import ConfigError
-from cinorms.core.fetch import fetch
 
 
 @dataclass(frozen=True)
@@ -65,4 +65,12 @@ def get(file: SourceFile, cache_dir: str | Path, mirror: str | Path | None) -> P
     """
     if file.sha256 is None:  # only one's own file has none
         return Path(file.url)
-    return fetch(file.url, file.sha256, cache_dir, mirror, file.mirror)
+    return fetch.fetch(file.url, file.sha256, cache_dir, mirror, file.mirror)
+
+
+def local_copy(file: SourceFile, cache_dir: str | Path, mirror: str | Path | None) -> Path | None:
+    """Return where a file is without fetching it; None where it would have to be fetched."""
+    if file.path is not None:
+        return file.path
+    assert file.sha256 is not None, "a file with an address has one"
+    return fetch.local_copy(file.url, file.sha256, cache_dir, mirror, file.mirror)

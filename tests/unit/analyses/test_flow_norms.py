@@ -1,0 +1,102 @@
+"""The table of all norms: factors in words, the norm or why there is none, and the interval of the mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from cinorms.analyses.flow_norms import flow_norms
+from cinorms.core.labels import NORM_LABELS
+from cinorms.core.scales import LEVELS, SCALES
+from cinorms.entries.entry import Selected
+from cinorms.norms import assessment
+from cinorms.vignettes.factors import DatasetFactors
+
+from ...entries import make_entry
+from .made import ANSWERS, PROMPTS, REFUSED, USUAL, VIGNETTES, entry_for, norms_of, run
+from .made import LEVELS as FACTORS
+
+
+def test_a_row_per_model_and_flow_with_every_factor_in_words() -> None:
+    table = run("flow_norms")
+    assert len(table) == len(ANSWERS) * len(VIGNETTES)
+    assert table.groupby("model", sort=False).size().index.tolist() == list(ANSWERS)
+    first = table[table["model"] == "small"].reset_index(drop=True)
+    for factor in FACTORS:
+        assert first[factor].tolist() == VIGNETTES[factor].astype(str).tolist()
+    assert table["dataset"].eq("d").all()
+    assert table["planted"].eq(True).all()
+    assert "vignette" not in table
+
+
+def test_the_norm_is_that_of_the_assessment_in_words_and_as_a_level() -> None:
+    table = run("flow_norms").set_index(["model", "flow"])
+    words = dict(zip(LEVELS, SCALES["acceptability"].options, strict=True))
+    for model, answers in ANSWERS.items():
+        norms = norms_of(answers).set_index("flow")
+        mine = table.loc[model]
+        status = assessment.status(norms.reset_index(), USUAL).astype(str).to_numpy()
+        assert mine["status"].tolist() == status.tolist()
+        kept = status == "kept"
+        assert kept.any()
+        assert not kept.all()
+        assert mine["level"][kept].tolist() == norms["value"][kept].tolist()
+        assert mine["norm"][kept].tolist() == [words[level] for level in norms["value"][kept]]
+        assert mine.loc[~kept, ["level", "norm"]].isna().all(axis=None)
+        assert mine["reason"][~kept].tolist() == [NORM_LABELS[each] for each in status[~kept]]
+        assert mine["reason"][kept].isna().all()
+        np.testing.assert_allclose(mine["mean"], norms["mean"])
+        np.testing.assert_allclose(mine["share"], norms["share"])
+
+
+def test_the_interval_is_that_of_the_kind_norm_intervals() -> None:
+    table, intervals = run("flow_norms"), run("norm_intervals")
+    for ours, theirs in (("conf_low", "conf_low"), ("conf_high", "conf_high"), ("interval_status", "status")):
+        pd.testing.assert_series_equal(table[ours], intervals[theirs], check_names=False)
+
+
+def test_without_valid_answers_there_are_rows_that_say_so() -> None:
+    table = run("flow_norms", REFUSED)
+    assert table["status"].eq("below_t_val").all()
+    assert table["reason"].eq("too few valid answers").all()
+    assert table["interval_status"].eq("no_answers").all()
+    assert table[["norm", "level", "mean", "share", "conf_low", "conf_high"]].isna().all(axis=None)
+
+
+def make(vignettes: dict[str, pd.DataFrame], factors: dict[str, tuple[str, ...]]) -> pd.DataFrame:
+    """Return the table of one model in arms with these vignettes."""
+    pairs = [(arm, "small") for arm in vignettes]
+    datasets = {arm: DatasetFactors(f"of {arm}", names) for arm, names in factors.items()}
+    entry = make_entry(
+        "analyses", "flow_norms", {}, pairs, t_val=3, factors_of=datasets, respondents=pairs[:1]
+    )
+    answers = [Selected(arm, "small", ANSWERS["small"]) for arm in vignettes]
+    norms = [one._replace(frame=norms_of(one.frame)) for one in answers]
+    return flow_norms(norms, entry, answers, vignettes, dict.fromkeys(vignettes, PROMPTS))
+
+
+def test_arms_of_several_datasets_have_the_columns_of_all() -> None:
+    plain = VIGNETTES[["flow", "vignette", "expected"]]
+    table = make({"main": VIGNETTES, "list": plain}, {"main": tuple(FACTORS), "list": ()})
+    listed, designed = table[table["arm"] == "list"], table[table["arm"] == "main"]
+    assert listed["vignette"].eq("text").all()
+    assert listed[list(FACTORS)].isna().all(axis=None)
+    assert designed["vignette"].isna().all()
+    assert designed[list(FACTORS)].notna().all(axis=None)
+    assert designed["planted"].all()
+    assert not listed["planted"].any()
+    assert table["dataset"].unique().tolist() == ["of main", "of list"]
+
+
+def test_a_factor_that_is_called_like_a_column_keeps_both() -> None:
+    clash = VIGNETTES.rename(columns={"sender": "status"})
+    names = ("status", *list(FACTORS)[1:])
+    table = make({"main": clash}, {"main": names})
+    assert table["factor_status"].tolist() == clash["status"].astype(str).tolist()
+    assert set(table["status"]) <= {"kept", *NORM_LABELS}
+
+
+def test_a_selection_keeps_its_flows_only() -> None:
+    table = run("flow_norms", select={"sender": ["doll"]})
+    assert set(table["sender"]) == {"doll"}
+    assert entry_for("flow_norms", ["small"]).declared.key == ("arm", "model", "flow")

@@ -1,0 +1,66 @@
+"""The page of questions names kinds, files and columns that there are, and leaves no kind out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cinorms.core.validation import load_yaml
+from cinorms.entries.registry import kinds
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs/questions.md").read_text(encoding="utf-8")
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.splitlines()
+    if line.startswith("|") and "reference/" in line
+]
+#: Where each column of the page points to.
+PLACES = {"analyses": (1, "tables", "csv"), "figures": (2, "figures", "png")}
+
+
+def named(section: str, cell: str) -> list[str]:
+    return re.findall(rf"\[(\w+)\]\(reference/{section}\.md#\1\)", cell)
+
+
+def test_there_are_rows() -> None:
+    assert len(ROWS) > 30
+    assert all(len(row) == 4 for row in ROWS)
+    assert all(row[0].endswith("?") for row in ROWS)
+
+
+@pytest.mark.parametrize("section", PLACES)
+def test_every_kind_answers_a_question_and_every_name_is_a_kind(section: str) -> None:
+    at = PLACES[section][0]
+    found = [kind for row in ROWS for kind in named(section, row[at])]
+    assert set(found) == set(kinds(section))
+    assert all(len(named(section, row[at])) == (0 if row[at] == "-" else 1) for row in ROWS)
+
+
+@pytest.mark.parametrize("section", PLACES)
+def test_every_file_is_one_that_the_default_study_makes_with_that_kind(section: str) -> None:
+    at, folder, ending = PLACES[section]
+    entries = load_yaml(ROOT / "config/config.yaml")[section]
+    files = [
+        (named(section, row[at]), row[at].partition("`")[2].rstrip("`")) for row in ROWS if "`" in row[at]
+    ]
+    assert len(files) >= 8
+    for (kind,), file in files:
+        if file == "norms.csv":
+            assert kind == "flow_norms", "every study has it"
+            continue
+        name = re.fullmatch(rf"{folder}/([\w-]+)\.{ending}", file)
+        assert name, file
+        assert entries[name[1]]["kind"] == kind
+    shown = {kind for (kind,), _ in files}
+    assert {entry["kind"] for entry in entries.values()} <= shown, "the default study's entries are all here"
+
+
+def test_every_column_to_read_is_one_of_the_table() -> None:
+    for row in ROWS:
+        (kind,) = named("analyses", row[1])
+        columns = {column.name for column in kinds("analyses")[kind].columns}
+        for name in re.findall(r"`(\w+)`", row[3]):
+            assert name in columns, f"{kind} has no column {name}"

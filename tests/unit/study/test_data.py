@@ -1,0 +1,102 @@
+"""The published files of a study: one list of what is missing, and nothing is tried twice."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from cinorms.core import fetch
+from cinorms.core.errors import DataError
+from cinorms.study.data import main, obtain, sources
+from cinorms.vignettes.source_files import SourceFile
+
+from ...studies import Build
+
+CONTENTS = {"a.csv": b"a", "b.csv": b"b", "c.csv": b"c"}
+
+
+@pytest.fixture
+def files() -> list[SourceFile]:
+    """Return three files with addresses that nobody answers."""
+    return [
+        SourceFile(f"https://nowhere.invalid/{name}", hashlib.sha256(data).hexdigest(), (f"there/{name}",))
+        for name, data in CONTENTS.items()
+    ]
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the addresses that were tried; none of them answers."""
+    asked: list[str] = []
+
+    def refuse(url: str, *_: object) -> None:
+        asked.append(url)
+        raise DataError(f"{url}: cannot be fetched (no network); put it somewhere")
+
+    monkeypatch.setattr(fetch, "_download", refuse)
+    return asked
+
+
+def test_all_that_is_missing_is_listed_once_with_its_digest(files, tried, tmp_path: Path) -> None:
+    mirror = tmp_path / "mirror"
+    (mirror / "there").mkdir(parents=True)
+    (mirror / "there/b.csv").write_bytes(CONTENTS["b.csv"])
+    with pytest.raises(DataError) as caught:
+        obtain(files, tmp_path / "cache", str(mirror))
+    message = str(caught.value)
+    assert message.startswith(
+        "2 published files are missing. https://nowhere.invalid/a.csv: cannot be fetched"
+    )
+    for file in (files[0], files[2]):
+        assert f"sha256 {file.sha256}" in message
+        assert file.mirror[0] in message
+        assert file.url in message
+    assert "b.csv" not in message
+    assert "put it somewhere" not in message
+    assert tried == [files[0].url]
+
+
+def test_what_is_here_is_not_fetched(files, tried, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for file, (name, data) in zip(files, CONTENTS.items(), strict=True):
+        (cache / f"{str(file.sha256)[:12]}-{name}").write_bytes(data)
+    obtain(files, cache, None)
+    assert tried == []
+
+
+def test_a_wrong_file_in_the_mirror_is_named(files, tried, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/a.csv").write_bytes(b"other")
+    with pytest.raises(DataError, match="its SHA-256 is"):
+        obtain(files, tmp_path / "cache", str(tmp_path))
+
+
+def test_the_replication_needs_six_files_and_the_default_study_none(build_study: Build, folder: Path) -> None:
+    assert sources(build_study()) == []
+    arms = {
+        "main": {"dataset": "iot", "prompts": "chatgpt", "source": "published", "frame": "pets2026/regular"}
+    }
+    (one,) = sources(build_study({"arms": arms, "models": ["tulu-2-7b"]}))
+    assert "regular_run" in one.url
+
+
+def test_main_gives_one_message(
+    folder: Path, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CINORMS_MIRROR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert main([str(folder / "config/config.yaml")]) == 0
+
+    def refuse(url: str, *_: object) -> None:
+        raise DataError(f"{url}: cannot be fetched (no network); x")
+
+    monkeypatch.setattr(fetch, "_download", refuse)
+    assert main([str(folder / "config/replication.yaml")]) == 1
+    printed = capsys.readouterr().err
+    assert "6 published files are missing" in printed
+    assert printed.count("sha256 ") == 6
+    assert main([str(tmp_path / "nosuch.yaml")]) == 1
+    assert "nosuch.yaml: cannot be read (No such file or directory)" in capsys.readouterr().err

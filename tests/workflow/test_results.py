@@ -1,0 +1,193 @@
+"""The results of a study as its users read them: norms.csv, the dictionary, the Python face, the notebook."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import cinorms
+from cinorms.core.csv_files import read_header
+from cinorms.core.errors import DataError
+from cinorms.core.labels import NORM_LABELS
+from cinorms.core.scales import SCALES
+from cinorms.results import Results
+
+from .conftest import ROOT, SMALL, Project
+
+NOTEBOOK = ROOT / "docs/notebooks/read-results.ipynb"
+STUDY = {
+    **SMALL,
+    "study": "demo",
+    "analyses": {
+        **SMALL["analyses"],  # type: ignore[dict-item]
+        "marginal-means": {"kind": "marginal_means", "arms": ["main"]},
+        "distance": {"kind": "delta", "arms": ["main"], "of": "means", "by": ["recipient"]},
+    },
+    "figures": {
+        "norms-held": {"kind": "norm_distribution", "arms": ["main"]},
+        "norms": {"kind": "norms", "arms": ["main"], "first": 1},
+        "orders": {"kind": "variance", "arms": ["main"], "over": "orders"},  # one order: nothing to show
+    },
+    "printed": {"models": {"kind": "models"}},
+}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a project in which a study called demo has been run."""
+    project = Project(tmp_path_factory.mktemp("demo") / "project")
+    project.write("demo.yaml", STUDY)
+    project.run("--configfile", "demo.yaml")
+    return project.folder
+
+
+@pytest.fixture
+def results(demo: Path) -> Results:
+    """Return its results."""
+    opened: Results = cinorms.open_results(demo / "results/demo")
+    return opened
+
+
+def test_norms_csv_and_the_parquet_file_say_the_same(demo: Path, results: Results) -> None:
+    ours = pd.read_csv(demo / "results/demo/norms.csv")
+    assert len(ours) == 2 * 9 * 2 * 12
+    pd.testing.assert_frame_equal(ours, results.norms, check_dtype=False)
+    for column in ("planted", "tie"):
+        assert ours[column].dtype == bool
+    text = (demo / "results/demo/norms.csv").read_text(encoding="utf-8")
+    assert ",TRUE," in text
+    assert ",True," not in text
+
+
+def test_the_norms_are_those_that_the_page_and_the_tables_count(demo: Path, results: Results) -> None:
+    norms, figure = results.norms, results.figures["norms-held"]
+    words = SCALES["acceptability"].options
+    for model, part in norms.groupby("model"):
+        shown = figure[figure["model"] == model].set_index("outcome")["flows"]
+        assert (
+            part["norm"].value_counts().reindex(words, fill_value=0).tolist() == shown[list(words)].tolist()
+        )
+        reasons = list(NORM_LABELS.values())
+        assert (
+            part["reason"].value_counts().reindex(reasons, fill_value=0).tolist() == shown[reasons].tolist()
+        )
+        assert shown.sum() == len(part)
+    card = json.loads((demo / "results/demo/cards/planted-gpt-4o-mini.json").read_text(encoding="utf-8"))
+    first = norms[norms["model"] == "planted-gpt-4o-mini"]
+    assert first["status"].value_counts().to_dict() == card["arms"][0]["norms"]
+
+
+def test_the_dictionary_has_every_column_of_every_file(demo: Path, results: Results) -> None:
+    folder, dictionary = demo / "results/demo", results.dictionary
+    assert dictionary.columns.tolist() == ["file", "holds", "column", "description"]
+    described = dictionary.groupby("file")["column"].apply(list)
+    made = [
+        path
+        for path in folder.rglob("*")
+        if path.suffix in (".csv", ".parquet") and ".journal" not in str(path)
+    ]
+    assert len(made) > 20
+    for path in made:
+        place = path.relative_to(folder)
+        columns = read_header(path) if path.suffix == ".csv" else pq.read_schema(path).names
+        if place.parts[0] == "printed":
+            assert pd.isna(described[str(place)][0])
+            continue
+        names = described[file_of(place, set(described.index))]
+        missing = [column for column in columns if column.lstrip("\ufeff") not in names]
+        assert not missing or "<factor>" in names, f"{place}: {missing}"
+    assert dictionary["holds"].str.contains("One row per|in print").all()
+
+
+def file_of(place: Path, known: set[str]) -> str:
+    """Return the file of the dictionary that stands for one of the results."""
+    name = str(place)
+    if name not in known and place.with_suffix(".csv").parts[0] in ("tables", "norms.csv"):
+        name = str(place.with_suffix(".csv"))
+    patterns = {
+        "vignettes": "vignettes/{dataset}.parquet",
+        "responses": "responses/{arm}/{model}/{shard}.parquet",
+        "answers": "answers/{arm}/{model}"
+        + "".join(place.suffixes[-2:] if ".review" in name else [".parquet"]),
+        "prompts": "prompts/{arm}" + (".preview.csv" if name.endswith(".csv") else ".parquet"),
+        "norms": "norms/{arm}/{model}.parquet",
+        "planted": "planted/{arm}/{model}.parquet",
+    }
+    return name if name in known else patterns[place.parts[0]]
+
+
+def test_an_empty_figure_has_a_header_and_a_reason(results: Results) -> None:
+    orders = results.figures["orders"]
+    assert orders["figure_status"].tolist() == ["empty"]
+    assert "no flow has two" in orders["figure_reason"].iloc[0]
+    assert "mean" in orders
+    assert results.figures["norms"]["figure_status"].eq("ok").all()
+
+
+def test_answers_have_factors_and_levels_in_words(demo: Path, results: Results) -> None:
+    whole = results.answers()
+    assert len(whole) == 2 * 9 * 2 * 12 * 5
+    one = results.answers("main", "planted-gpt-4o-mini")
+    assert set(one["model"]) == {"planted-gpt-4o-mini"}
+    assert set(one["recipient"]) == {"its manufacturer", "the local police"}
+    valid = one["status"] == "ok"
+    assert one.loc[valid, "answer"].notna().all()
+    assert one.loc[~valid, "answer"].isna().all()
+    assert set(one.loc[one["level"] == -2, "answer"]) == {"strongly unacceptable"}
+    stored = pd.read_parquet(demo / "results/demo/answers/main/planted-gpt-4o-mini.parquet")
+    assert one["level"].tolist() == stored["level"].astype("Int8").tolist()
+    mean = one[valid].groupby("flow")["level"].mean()
+    norms = results.norms[results.norms["model"] == "planted-gpt-4o-mini"].set_index("flow")["mean"].dropna()
+    assert mean.astype(float).tolist() == pytest.approx(norms.tolist())
+
+
+def test_tables_are_those_of_the_study_and_nobody_changes_them_for_others(results: Results) -> None:
+    table = results.tables["answers"]
+    table["count"] = 0
+    assert results.tables["answers"]["count"].sum() > 0
+    assert list(results.tables) == list(STUDY["analyses"])  # type: ignore[call-overload]
+    assert len(results.figures) == 3
+    assert "planted-gpt-4o-mini" in repr(results)
+    described = results.describe("tables/distance")
+    assert "recipient" in described.index
+    assert described.attrs["holds"].endswith("One row per arm, model, <factor> and metric.")
+
+
+def test_what_is_not_there_is_named(demo: Path, results: Results, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no table 'answer'; .* did you mean 'answers'"):
+        results.tables["answer"]
+    with pytest.raises(DataError, match="no model 'gpt' in this study"):
+        results.answers(model="gpt")
+    with pytest.raises(DataError, match="there is no file 'tables/x'"):
+        results.describe("tables/x")
+    with pytest.raises(DataError, match="no such folder; run the study first"):
+        cinorms.open_results(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"has no study.json; .* run it again"):
+        cinorms.open_results(tmp_path)  # as the results of earlier versions
+
+
+def test_importing_the_package_needs_no_other() -> None:
+    code = "import sys; before = set(sys.modules); import cinorms; print(*sorted(set(sys.modules) - before))"
+    path = {"PYTHONPATH": str(ROOT / "workflow/lib")}
+    done = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True)
+    assert not {"pandas", "numpy", "pyarrow", "pydantic", "yaml"} & set(done.stdout.split())
+
+
+def test_the_notebook_runs(demo: Path) -> None:
+    """Its cells are executed in order, in one namespace, in the folder that has the results."""
+    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert len(sources) >= 8
+    script = demo / "notebook.py"
+    script.write_text("\n\n".join(sources), encoding="utf-8")
+    path = {**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib")}
+    done = subprocess.run([sys.executable, script], cwd=demo, env=path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "One row per arm, model and flow." in done.stdout

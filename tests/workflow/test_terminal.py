@@ -1,0 +1,107 @@
+"""The terminal: a line per job, every failure once at the end, and where the results are."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from .conftest import SMALL, Project
+
+ENTRIES = {"analyses": {"answers": SMALL["analyses"]["answers"]}, "printed": {}}  # type: ignore[index]
+
+
+def short(project: Project, *arguments: str) -> tuple[int, str]:
+    """Run as `make run` does, and return the exit code and all that is printed."""
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--logger",
+        "cinorms",
+        "--cores",
+        "2",
+        "--configfile",
+        "tiny.yaml",
+    ]
+    done = subprocess.run(
+        [*command, *arguments],
+        cwd=project.folder,
+        env={**os.environ, "PYTHONPATH": str(project.folder / "workflow/lib")},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
+    """Return a project whose study has been run, and what was printed."""
+    project = Project(tmp_path_factory.mktemp("ran") / "project")
+    project.write("tiny.yaml", {**SMALL, **ENTRIES})
+    code, printed = short(project)
+    assert code == 0, printed
+    return project, printed
+
+
+def test_a_line_per_job_and_no_long_one(ran: tuple[Project, str]) -> None:
+    project, printed = ran
+    jobs = re.findall(r"^\[ *\d+/\d+\] (\w+)", printed, flags=re.MULTILINE)
+    total = int(re.findall(r"^(\d+) jobs to run$", printed, flags=re.MULTILINE)[0])
+    assert len(jobs) == total - 1  # the target is no line
+    assert {"read_answers", "list_norms", "write_report"} <= set(jobs)
+    assert max(map(len, printed.splitlines())) < 120
+    assert str(project.folder) not in printed
+    assert "reason" not in printed
+
+
+def test_the_closing_words_name_the_files(ran: tuple[Project, str]) -> None:
+    project, printed = ran
+    for file in ("report/index.html", "norms.csv", "tables/answers.csv", "figures/distribution.png"):
+        assert f"results/tiny/{file}" in printed.rpartition("Report")[1] + printed.rpartition("Report")[2]
+        assert (project.folder / "results/tiny" / file).is_file()
+    assert "Comparison" not in printed
+
+
+def test_a_partial_run_names_what_it_made_and_no_old_report(ran: tuple[Project, str]) -> None:
+    project, _ = ran
+    (project.folder / "results/tiny/figures/distribution.png").unlink()
+    code, printed = short(project, "--", "figures")
+    assert code == 0
+    assert "results/tiny/figures/distribution.png" in printed
+    assert "report/index.html" not in printed
+    assert "tables/" not in printed
+    _, again = short(project, "--", "figures")
+    assert "Nothing to be done" in again
+
+
+def test_every_failure_is_shown_once_at_the_end(project: Project) -> None:
+    project.write("tiny.yaml", {**SMALL, **ENTRIES, "overrides": "mine.csv"})
+    (project.folder / "mine.csv").write_text("text,rating\nx,1\n", encoding="utf-8")
+    code, printed = short(project)
+    assert code != 0
+    message = "mine.csv, line 1: columns ['text', 'rating']"
+    assert printed.count(message) == 1
+    at = printed.index("jobs failed")
+    assert printed.index(message) > at > printed.rindex("] ")
+    assert "read_answers main planted-gpt-4o-mini" in printed[at:]
+    assert "Traceback" not in printed
+    assert "CalledProcessError" not in printed
+    assert "WorkflowError" not in printed
+
+
+def test_what_is_wrong_before_any_job_is_shown(project: Project) -> None:
+    code, printed = short(project, "--", "results/tiny/nosuch.csv")
+    assert code != 0
+    assert "MissingRuleException" in printed
+    assert "nosuch.csv" in printed
+
+
+def test_a_dry_run_shows_the_jobs(project: Project) -> None:
+    code, printed = short(project, "-n", "--", "figures")
+    assert code == 0
+    assert re.search(r"^draw_figure +1$", printed, flags=re.MULTILINE)

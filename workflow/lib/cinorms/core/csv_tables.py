@@ -1,0 +1,181 @@
+"""The one declared contract of every CSV file that is made for people, other than those of analyses and figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from cinorms.core.csv_files import write_csv
+from cinorms.core.errors import DataError
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """A file of a study: what it holds, the columns that tell its rows apart, and one sentence per column.
+
+    ``only`` names the columns that not every study has.
+    """
+
+    name: str
+    file: str
+    holds: str
+    key: tuple[str, ...]
+    about: dict[str, str]
+    only: frozenset[str] = frozenset()
+
+    def check(self, names: list[str]) -> None:
+        """Raise ``DataError`` unless ``names`` are the declared columns, in their order."""
+        expected = [name for name in self.about if name in names or name not in self.only]
+        if names != expected:
+            raise DataError(f"table {self.name}: has the columns {names}, declared are {list(self.about)}")
+
+
+PLAN = CsvTable(
+    "plan",
+    "plan.csv",
+    "What the study asks of each model in each arm, and what that is estimated to cost.",
+    ("arm", "model"),
+    {
+        "arm": "Name of the arm.",
+        "model": "Name of the model.",
+        "engine": "How the model is reached.",
+        "flows": "Flows that are asked about.",
+        "templates": "Templates in which each flow is asked.",
+        "orders": "Answer orders in which each template is asked.",
+        "prompts": "Prompts that are sent: flows x templates x orders.",
+        "input_tokens": "Estimated tokens of all prompts.",
+        "output_tokens": "Estimated tokens of all answers.",
+        "gpus": "GPUs of a job.",
+        "gpu_minutes": "Estimated GPU-minutes; missing where the registry states no rate.",
+        "usd": "Estimated dollars; missing where the registry states no price.",
+        "se": "Predicted standard error of a flow's mean, in levels (only with a pilot).",
+        "templates_needed": "Templates needed for plan.target_se (only with a pilot).",
+    },
+    frozenset({"se", "templates_needed"}),
+)
+PREVIEW = CsvTable(
+    "preview",
+    "prompts/{arm}.preview.csv",
+    "A sample of the prompts of an arm, as they are sent.",
+    ("flow", "variant", "layout"),
+    {
+        "flow": "The flow that is asked about.",
+        "variant": "The variant of the prompt.",
+        "layout": "How the prompt is divided into messages.",
+        "system_message": "The system message; missing where there is none.",
+        "user_message": "The user message.",
+    },
+)
+REVIEW = CsvTable(
+    "review",
+    "answers/{arm}/{model}.review.csv",
+    "Texts that no exact rule read, the most frequent first, for a person to read.",
+    ("text", "level", "status", "rule"),
+    {
+        "sha256": "SHA-256 of the text, by which a file of overrides can name it.",
+        "text": "What the model wrote.",
+        "count": "Responses with this text.",
+        "level": "The level that was read, -2 to 2; missing unless the status is ok.",
+        "status": "ok, or why the answer has no level.",
+        "rule": "The rule by which the answer was read.",
+    },
+)
+OVERRIDES = CsvTable(
+    "overrides",
+    "answers/overrides.csv",
+    "The manually coded answers of the study's file of overrides, and how many responses each settles.",
+    ("sha256",),
+    {
+        "line": "Line of the file of overrides.",
+        "sha256": "SHA-256 of the text.",
+        "text": "The text, where the file states it.",
+        "level": "The level that the person gave it; missing for a status.",
+        "status": "ok for a level, else the status that the person gave it.",
+        "note": "The person's note.",
+        "n_responses": "Responses of the study with this text.",
+    },
+)
+TO_CODE = CsvTable(
+    "to_code",
+    "coding/to_code.csv",
+    "The sample of the coder's replies that a person codes too.",
+    ("item",),
+    {
+        "item": "Name of a distinct reply to a flow.",
+        "options": "The options of the scale, lowest first.",
+        "flow": "The flow as text, as the model was asked about it.",
+        "reply": "What the model replied.",
+        "cut": "yes where the length limit cut the reply.",
+        "code": "What the person writes: an option, or why the reply gives none.",
+    },
+)
+AGREEMENT = CsvTable(
+    "agreement",
+    "coding/agreement.csv",
+    "How well the coder agrees with a person.",
+    ("kind",),
+    {
+        "kind": "Codes with a level, or codes without one.",
+        "codes": "Codes of this kind that the coder gave.",
+        "sample": "How many of them are in the sample.",
+        "coded_by_hand": "How many of the sample a person has coded.",
+        "agreed": "How many of those the person confirms: the same level, or no level either.",
+        "share": "agreed divided by coded_by_hand; missing without any.",
+        "low": "Lower end of Wilson's 95% interval of the share, over replies.",
+        "high": "Its upper end.",
+        "needed": "The setting answers.agreement: what the lower end must reach.",
+        "status": "counts, or why the codes of this kind do not count: sample_incomplete, agreement_too_low, no_codes.",
+    },
+)
+COMPARISON = CsvTable(
+    "comparison",
+    "comparison.csv",
+    "The numbers that a paper prints, next to those computed here.",
+    ("item", "cell"),
+    {
+        "paper": "The paper.",
+        "item": "Table or passage of the paper.",
+        "cell": "Which number of it.",
+        "printed": "The number as it is printed.",
+        "computed": "The number computed here, rounded as the printed one.",
+        "computed_full": "The number computed here, unrounded.",
+        "match": "yes, no, within reach (its last digit depends on the machine) or not counted.",
+    },
+)
+CONTROL = CsvTable(
+    "control",
+    "control.csv",
+    "Norms recovered from the control model, next to those planted in it.",
+    ("arm", "flows"),
+    {
+        "arm": "Name of the arm.",
+        "flows": "Which flows: all, those shown in training, or those held out.",
+        "n_flows": "Number of these flows.",
+        "n_kept": "Flows for which a norm is held.",
+        "agreement": "Share of all these flows whose norm is held and is the planted one.",
+        "p_off_by": "Mean distance of the options' probabilities from the planted ones; missing for texts.",
+        "outside": "Mean probability outside the options; missing for texts.",
+    },
+)
+DICTIONARY = CsvTable(
+    "dictionary",
+    "dictionary.csv",
+    "What every table of the study holds, and each of its columns.",
+    ("file", "column"),
+    {
+        "file": "The file, below the folder of the study; a name in braces stands for each arm, model or dataset.",
+        "holds": "What the file holds, and what a row of it is.",
+        "column": "Name of the column; missing where the headings are those of a printed table.",
+        "description": "What the column holds.",
+    },
+)
+#: These files, in the order in which a study makes them.
+CSV_TABLES = (PLAN, PREVIEW, REVIEW, OVERRIDES, TO_CODE, AGREEMENT, CONTROL, COMPARISON, DICTIONARY)
+
+
+def write(frame: pd.DataFrame, path: str | Path, table: CsvTable) -> None:
+    """Write ``frame`` as ``table`` declares it; raise ``DataError`` where it has other columns."""
+    table.check([str(name) for name in frame.columns])
+    write_csv(frame, path)

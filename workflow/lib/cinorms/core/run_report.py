@@ -1,0 +1,92 @@
+"""What the terminal shows of a run: a line per finished job, and at the end every failure once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cinorms.core.logs import failure_in
+
+#: Jobs that are named where several failed for the same reason.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job: its rule, what it is of, its logs, and whether it makes anything."""
+
+    rule: str
+    wildcards: Mapping[str, str]
+    logs: Sequence[str]
+    makes: bool = True
+
+    def __str__(self) -> str:
+        """Return the job as one line names it; the study is known."""
+        named = (value for name, value in self.wildcards.items() if name != "study")
+        return " ".join(filter(None, [self.rule, *named]))
+
+
+class RunReport:
+    """Collects what happens to the jobs of a run, and says it in few words."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[Any, Job] = {}
+        self._done: list[Job] = []
+        self._failed: dict[Any, Job] = {}
+
+    def planned(self, stats: Mapping[str, Any]) -> str:
+        """Return how many jobs there are to run."""
+        total = int(stats["total"])
+        return f"{total:,} {'job' if total == 1 else 'jobs'} to run"
+
+    def started(
+        self, jobid: Any, rule: str, wildcards: Mapping[str, str], logs: Sequence[str], makes: bool
+    ) -> None:
+        """Note what a job is."""
+        self._jobs[jobid] = Job(rule, wildcards, logs, makes)
+
+    def finished(self, jobid: Any) -> None:
+        """Note that a job ended well, if not at once."""
+        self._failed.pop(jobid, None)
+        if jobid in self._jobs:
+            self._done.append(self._jobs[jobid])
+
+    def failed(
+        self, jobid: Any, rule: str, wildcards: Mapping[str, str], logs: Sequence[str], makes: bool
+    ) -> None:
+        """Note that a job failed; it may be tried again."""
+        known = self._jobs.get(jobid)
+        self._failed[jobid] = known if known is not None else Job(rule, wildcards, logs, makes)
+
+    def progress(self, done: int, total: int) -> str:
+        """Return a line for each job that ended since the last one."""
+        ended, self._done = self._done, []
+        width = len(str(total))
+        return "\n".join(f"[{done:>{width}}/{total}] {job}" for job in ended if job.makes)
+
+    def failures(self) -> str:
+        """Return why jobs failed: each reason once, with the jobs and one log; empty where none did."""
+        if not self._failed:
+            return ""
+        jobs_of: dict[str, list[Job]] = {}
+        for job in self._failed.values():
+            jobs_of.setdefault(_reason(job), []).append(job)
+        n = len(self._failed)
+        lines = ["", f"{n} {'job' if n == 1 else 'jobs'} failed; everything else that was made is kept:"]
+        for reason, jobs in jobs_of.items():
+            lines += ["", f"  {_names(jobs)}", *(f"    {line}" for line in reason.splitlines())]
+            lines += [f"    (log: {jobs[0].logs[0]})"] if jobs[0].logs else []
+        return "\n".join([*lines, ""])
+
+
+def _reason(job: Job) -> str:
+    found = [reason for log in job.logs if (reason := failure_in(log))]
+    return (
+        found[0] if found else "The job ended without a message: it was killed, or ran out of memory or time."
+    )
+
+
+def _names(jobs: Sequence[Job]) -> str:
+    named = ", ".join(str(job) for job in jobs[:NAMED])
+    return f"{named} and {len(jobs) - NAMED} more" if len(jobs) > NAMED else named

@@ -1,0 +1,172 @@
+"""The results of a study as data frames, for notebooks: ``cinorms.open_results("results/demo")``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cinorms.core import tables
+from cinorms.core.csv_files import read_csv
+from cinorms.core.errors import DataError, listing
+from cinorms.core.scales import LEVELS
+
+#: Columns of the vignettes that are no factor.
+_NO_FACTORS = ("flow", "vignette", "expected")
+
+
+def open_results(folder: str | Path) -> Results:
+    """Return the results in ``folder``, e.g. ``results/demo``. A table is read when it is used.
+
+    Raises ``DataError`` where there are no results, or where they are those of an earlier version.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError(f"{folder}: there is no such folder; run the study first (make run CONFIG=...)")
+    path = folder / "study.json"
+    if not path.is_file():
+        raise DataError(
+            f"{folder}: has no study.json; the study has not run to its end with this version: run it again"
+        )
+    return Results(folder, json.loads(path.read_text(encoding="utf-8")))
+
+
+class Frames(Mapping[str, pd.DataFrame]):
+    """Tables by name, each read when it is first used."""
+
+    def __init__(self, what: str, names: list[str], read: Callable[[str], pd.DataFrame]) -> None:
+        self._what, self._names, self._read = what, names, read
+        self._found: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self._names:
+            raise DataError(f"there is no {self._what} {name!r}; {listing(name, self._names)}")
+        if name not in self._found:
+            self._found[name] = self._read(name)
+        return self._found[name].copy()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        """Return the names of the tables."""
+        return f"{self._what}s: {', '.join(self._names)}"
+
+
+class Results:
+    """The results of one study.
+
+    Attributes
+    ----------
+    folder
+        Where they are.
+    study
+        What the study is: arms, models, datasets, thresholds, entries, settings.
+    tables
+        The table of each analysis, by its name in the study.
+    figures
+        The values that each figure shows, by its name in the study.
+
+    """
+
+    def __init__(self, folder: Path, study: Mapping[str, Any]) -> None:
+        self.folder, self.study = folder, study
+        self.tables = Frames("table", list(study["analyses"]), self._table)
+        self.figures = Frames("figure", list(study["figures"]), self._figure)
+
+    def __repr__(self) -> str:
+        """Return the name of the study and what it has."""
+        models, arms = ", ".join(self.study["models"]), ", ".join(self.study["arms"])
+        lines = [
+            f"Results of study {self.study['name']} ({self.folder})",
+            f"arms: {arms}",
+            f"models: {models}",
+        ]
+        return "\n".join([*lines, repr(self.tables), repr(self.figures)])
+
+    @cached_property
+    def norms(self) -> pd.DataFrame:
+        """One row per arm, model and flow: factors in words, the norm or why there is none, share, mean, interval."""
+        return tables.read_tidy(self._file("norms.parquet"))
+
+    @cached_property
+    def dictionary(self) -> pd.DataFrame:
+        """What every table of the study holds, and each of its columns."""
+        return read_csv(self._file("dictionary.csv"))
+
+    def describe(self, name: str) -> pd.DataFrame:
+        """Return what each column of a file holds, e.g. of ``norms``, ``tables/regression`` or ``figures/norms``.
+
+        What a row of the file is stands in ``attrs["holds"]`` of the frame.
+        """
+        known = list(dict.fromkeys(self.dictionary["file"]))
+        file = next((file for file in known if file in (name, f"{name}.csv", f"{name}.parquet")), None)
+        if file is None:
+            raise DataError(f"there is no file {name!r}; {listing(name, known)}")
+        rows = self.dictionary[self.dictionary["file"] == file]
+        described: pd.DataFrame = rows.set_index("column")[["description"]]
+        described.attrs["holds"] = rows["holds"].iloc[0]
+        return described
+
+    def answers(self, arm: str | None = None, model: str | None = None) -> pd.DataFrame:
+        """Return one row per flow and variant: its factors in words, and the answer. Of all arms and models by default.
+
+        Columns: arm, model, flow, the factors, variant, template_no, order_no, order, level, answer (the level in
+        words), status, rule.
+        """
+        pairs = [
+            (name, who)
+            for name in self._named("arm", arm, self.study["arms"])
+            for who in self._named("model", model, self.study["models"])
+            if who in self.study["arms"][name]["models"]
+        ]
+        if not pairs:
+            raise DataError(f"model {model!r} was not asked in arm {arm!r}")
+        return pd.concat([self._answers(*pair) for pair in pairs], ignore_index=True)
+
+    def flows(self, dataset: str) -> pd.DataFrame:
+        """Return the flows of a dataset: factors in words, the vignette, and what the dataset expects."""
+        (name,) = self._named("dataset", dataset, self.study["datasets"])
+        frame = tables.read(self._file(f"vignettes/{name}.parquet"), tables.VIGNETTES)
+        factors = [column for column in frame if column not in _NO_FACTORS]
+        return frame.astype(dict.fromkeys(factors, "str"))[["flow", *factors, "vignette", "expected"]]
+
+    def _answers(self, arm: str, model: str) -> pd.DataFrame:
+        told = self.study["arms"][arm]
+        frame = tables.read(self._file(f"answers/{arm}/{model}.parquet"), tables.ANSWERS)
+        variants = tables.read(self._file(f"prompts/{arm}.parquet"), tables.PROMPTS)
+        texts = frame.astype(dict.fromkeys(("variant", "order", "status", "rule"), "str"))
+        numbered = texts.merge(variants[["variant", "template_no", "order_no"]], on="variant", validate="m:1")
+        flows = self.flows(told["dataset"]).drop(columns=["vignette", "expected"])
+        whole = numbered.merge(flows, on="flow", validate="m:1").assign(arm=arm, model=model)
+        words = dict(zip(LEVELS, told["options"], strict=True))
+        whole["answer"] = whole["level"].map(words, na_action="ignore").astype("str")
+        asked = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
+        return whole[["arm", "model", *flows.columns, *asked]]
+
+    def _table(self, name: str) -> pd.DataFrame:
+        return tables.read_tidy(self._file(f"tables/{name}.parquet"))
+
+    def _figure(self, name: str) -> pd.DataFrame:
+        return read_csv(self._file(f"figures/{name}.csv"))
+
+    def _file(self, name: str) -> Path:
+        path = self.folder / name
+        if not path.is_file():
+            raise DataError(f"{path}: there is no such file; run the study to its end")
+        return path
+
+    @staticmethod
+    def _named(what: str, name: str | None, known: Mapping[str, Any]) -> list[str]:
+        if name is None:
+            return list(known)
+        if name not in known:
+            raise DataError(f"there is no {what} {name!r} in this study; {listing(name, known)}")
+        return [name]

@@ -1,0 +1,76 @@
+"""``python -m cinorms.study.data FILE``: get the published files of a study, or list those that are missing.
+
+A job that misses a file names that file only. `make` runs this first, so that a machine without internet is told once
+what it needs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cinorms.core.errors import CinormsError, DataError
+from cinorms.core.validation import load_yaml
+from cinorms.study.layers import Layer
+from cinorms.study.load import load_study
+from cinorms.study.root import Root
+from cinorms.study.study import Study
+from cinorms.vignettes.source_files import SourceFile, get, local_copy
+
+CACHE = Path(".cache/data")
+
+
+def sources(study: Study) -> list[SourceFile]:
+    """Return the files with an address that the datasets and published answers of a study need, each once."""
+    found = [file for name in study.datasets() for file in (study.dataset(name).files or {}).values()]
+    found += [study.published_file(arm) for arm in study.arms_from("published")]
+    return list(dict.fromkeys(file for file in found if file.path is None))
+
+
+def obtain(files: Sequence[SourceFile], cache_dir: Path, mirror: str | None) -> None:
+    """Fetch what is neither in the mirror nor in the cache.
+
+    Raises ``DataError`` with one list of all that is missing where one of them cannot be fetched: after that, no
+    other is tried.
+    """
+    missing = [file for file in files if local_copy(file, cache_dir, mirror) is None]
+    while missing:
+        try:
+            get(missing[0], cache_dir, mirror)
+        except DataError as error:
+            raise DataError(_listed(missing, str(error).partition("; ")[0], mirror)) from None
+        missing.pop(0)
+
+
+def _listed(missing: Sequence[SourceFile], reason: str, mirror: str | None) -> str:
+    where = f"the mirror {mirror}" if mirror else "a folder, and name it with the variable CINORMS_MIRROR"
+    n = len(missing)
+    lines = [
+        f"{n} published {'file is' if n == 1 else 'files are'} missing. {reason}",
+        f"Put them into {where}:",
+    ]
+    for file in missing:
+        name = file.mirror[0] if file.mirror else file.url.rpartition("/")[2]
+        lines.append(f"  {name}\n    sha256 {file.sha256}\n    from   {file.url}")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Get the files of each study; print one message and return 1 where that is not possible."""
+    root = Root(Path(__file__).parents[4])
+    default = root.folder / "config" / "config.yaml"
+    try:
+        for name in arguments:
+            layers = [Layer(str(path), load_yaml(path)) for path in (default, Path(name))]
+            study = load_study(layers, root)
+            obtain(sources(study), CACHE, os.environ.get("CINORMS_MIRROR") or study.settings.mirror)
+    except CinormsError as error:
+        print(f"\nThe study cannot run.\n{error}\n", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

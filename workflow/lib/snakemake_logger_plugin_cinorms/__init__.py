@@ -1,0 +1,113 @@
+"""Short terminal output for Snakemake: ``snakemake --logger cinorms`` (this folder's parent on ``PYTHONPATH``).
+
+A line per finished job, warnings, and at the end every failure once. What Snakemake would print of a job is still in
+its own log below .snakemake/log. A dry run prints what it always does.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from cinorms.core.logs import FAILURES_AT_THE_END
+from cinorms.core.run_report import RunReport
+
+#: Messages without an event that a user needs although nothing is wrong.
+_SAID = ("Nothing to be done", "Terminating processes on user request", "Trying to restart job", "Unlocking")
+#: What is said again once the failed jobs are known.
+_REPEATED = (
+    "RuleException",
+    "CalledProcessError",
+    "Exiting because a job execution failed",
+    "At least one job did",
+)
+
+
+class LogHandler(LogHandlerBase):
+    """Passes what happens to a `RunReport`, and prints what that makes of it."""
+
+    def __post_init__(self) -> None:
+        """Start an empty report, and leave it to the end to say why a job failed."""
+        self.report = RunReport()
+        self.repeated: list[str] = []
+        if not self.common_settings.dryrun:
+            os.environ[FAILURES_AT_THE_END] = "1"
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print what a user needs of ``record``."""
+        if self.common_settings.dryrun:
+            self._print(self.format(record))
+            return
+        event, facts = getattr(record, "event", None), vars(record)
+        if event == LogEvent.RUN_INFO:
+            self._print(self.report.planned(facts["stats"]))
+        elif event == LogEvent.JOB_INFO:
+            self.report.started(facts["jobid"], *_named(facts))
+        elif event == LogEvent.JOB_FINISHED:
+            self.report.finished(facts["job_id"])
+        elif event == LogEvent.PROGRESS:
+            self._print(self.report.progress(facts["done"], facts["total"]))
+        elif event == LogEvent.JOB_ERROR:
+            self.report.failed(facts["jobid"], *_named(facts))
+        elif event in (None, LogEvent.ERROR):
+            self._say(record)
+
+    def close(self) -> None:
+        """Print the failures, once."""
+        failures, self.report = self.report.failures(), RunReport()
+        self._print(failures or "\n".join(self.repeated))
+        self.repeated = []
+        super().close()
+
+    def _say(self, record: logging.LogRecord) -> None:
+        text = str(record.msg or "")
+        repeated = text.startswith(_REPEATED) or "\nAt least one job did" in text
+        if record.levelno >= logging.ERROR and repeated:
+            self.repeated.append(text)
+        elif record.levelno >= logging.WARNING or getattr(record, "closing", False) or text.startswith(_SAID):
+            self._print(text)
+
+    @staticmethod
+    def _print(text: str) -> None:
+        if text:
+            print(text, file=sys.stderr, flush=True)
+
+    @property
+    def writes_to_stream(self) -> bool:
+        """Whether it writes to the terminal, in place of Snakemake's own handler."""
+        return True
+
+    @property
+    def writes_to_file(self) -> bool:
+        """Whether it writes to a file."""
+        return False
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether it decides itself what is shown."""
+        return not self.common_settings.dryrun
+
+    @property
+    def has_formatter(self) -> bool:
+        """Whether it writes its own lines."""
+        return not self.common_settings.dryrun
+
+    @property
+    def needs_rulegraph(self) -> bool:
+        """Whether it needs the graph of rules."""
+        return False
+
+
+def _named(facts: dict[str, Any]) -> tuple[str, dict[str, str], list[str], bool]:
+    """Return a job's rule, wildcards and logs, and whether it makes anything (targets do not)."""
+    return (
+        str(facts["rule_name"]),
+        {str(name): str(value) for name, value in dict(facts.get("wildcards") or {}).items()},
+        [str(log) for log in facts.get("log") or []],
+        bool(facts.get("output")),
+    )
