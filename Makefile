@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 CONFIG ?=
 SIZE ?= full
 CORES ?= all
+PROFILE ?=
+YES ?=
 
 # Hundreds of jobs import the same libraries: to compile them anew in each would take longer than the work.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,12 +21,20 @@ STUDY := $(CONFIG)
 else
 $(error SIZE=$(SIZE) is not known; allowed: full, small)
 endif
-# One model on a GPU at a time: here nobody shares GPUs out, as a cluster does.
+# With PROFILE=profiles/slurm jobs go to a cluster. Here, where nobody shares GPUs out: one model on a GPU at a time.
 # Snakemake reads the file first and may answer with a traceback.
 READ = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.readable
-SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(BIN)/snakemake --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
+SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(BIN)/snakemake $(if $(PROFILE),--profile $(PROFILE),--cores $(CORES) --resources gpu=1) \
+  $(if $(STUDY),--configfile $(STUDY))
+# What is called around a run, in the words of Snakemake's options.
+AROUND = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.run
+ABOUT = $(if $(STUDY),--configfile $(STUDY)) $(ARGS)
+# YES=1: paraphrases are accepted unread.
+ifneq ($(YES),)
+export CINORMS_YES := $(YES)
+endif
 
-.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference lock clean
+.PHONY: help demo run check status confirm figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -32,8 +42,17 @@ help: ## list the targets
 demo: $(VENV)/run.done ## run the default study on planted respondents (SIZE=small for a subset)
 	@$(SNAKEMAKE) --quiet rules reason host
 
-run: $(VENV)/run.done ## run the study CONFIG
-	@$(SNAKEMAKE)
+run: $(VENV)/run.done ## run the study CONFIG, after the checks (PROFILE=profiles/slurm: on a cluster)
+	@$(SNAKEMAKE) $(ARGS)
+
+check: $(VENV)/run.done ## can CONFIG be run here? One line per check, seconds, spends nothing (PROFILE=... as for run)
+	@$(AROUND).check $(ABOUT) $(if $(PROFILE),--profile $(PROFILE))
+
+status: $(VENV)/run.done ## what of CONFIG is done, running and missing, and what it cost
+	@$(AROUND).status $(ABOUT)
+
+confirm: $(VENV)/run.done ## show the paraphrases of CONFIG that wait for a reader, and confirm them (YES=1: unread)
+	@$(AROUND).confirm $(ABOUT)
 
 figures: $(VENV)/run.done ## draw the figures of CONFIG
 	@$(SNAKEMAKE) figures

@@ -28,6 +28,7 @@ from cinorms.study.entries import make_entry
 from cinorms.study.layers import Layer
 from cinorms.study.root import Root
 from cinorms.study.load import load_study
+from cinorms.study.norm_room import norm_room
 from cinorms.study.spec import (
     journals_folder,
     make_spec,

@@ -23,3 +23,5 @@ if __name__ == "__main__":
         plan = add_precision(plan, pilot, snakemake.params.target_se)
     write_csv(plan, snakemake.output.plan)
     print(as_text(plan), file=terminal)
+    for warning in snakemake.params.norms:
+        print(f"warning: {warning}", file=terminal)

@@ -17,7 +17,7 @@ import pandas as pd
 from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.core.scales import SCALES
-from cinorms.inference import checkpoints
+from cinorms.inference import checkpoints, job_state
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, PromptTalk, TextTalk
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
@@ -201,6 +201,7 @@ class VllmEngine:
         if on_cpu:
             # Three processes and a compiler take longer than a tiny model's whole study.
             os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+        job_state.current().doing("loading the checkpoint")
         llm = LLM(
             model=str(folder), **llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu)
         )

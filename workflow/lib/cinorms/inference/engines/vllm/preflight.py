@@ -1,0 +1,69 @@
+"""Whether vLLM is here, and the GPUs that a model needs: looked up in files, without starting anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from cinorms.inference.engines.vllm.engine import VIRTUAL_ENVIRONMENT
+from cinorms.inference.preflight import Asked, Finding, ModelCheck, Surroundings, error, warning
+
+#: Variables that hide GPUs from a program.
+HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+
+
+def look_at_machine(entries: Sequence[Asked], surroundings: Surroundings) -> Iterator[Finding]:
+    """Look for vLLM and, where jobs run on this machine, for as many GPUs as a model needs."""
+    names = ", ".join(entry.name for entry in entries)
+    versions = {} if surroundings.conda else _installed(surroundings.folder)
+    if not surroundings.conda and "vllm" not in versions:
+        text = (
+            f"{names}: vLLM is not installed; without GPU `make {VIRTUAL_ENVIRONMENT}/done`, with one see "
+            "config/README.md (On a cluster), or run with --sdm conda"
+        )
+        yield warning(f"{text}, or load it as a module") if surroundings.cluster else error(text)
+        return
+    on_cpu = any("cpu" in versions.get(name, "") for name in ("vllm", "torch"))
+    if surroundings.cluster or on_cpu:
+        return
+    here = count_gpus(surroundings.environment)
+    for entry in entries:
+        needed = max(1, entry.gpus)
+        if needed > here:
+            yield error(
+                f"{entry.name}: needs {needed} GPU{'s'[: needed > 1]}, this machine shows {here or 'none'}; run on a "
+                "cluster (PROFILE=profiles/slurm), or a small model with vLLM's build for CPUs"
+            )
+
+
+def count_gpus(environment: Mapping[str, str], devices: Path = Path("/dev")) -> int:
+    """Return how many GPUs a program started here would see."""
+    found = len(list(devices.glob("nvidia[0-9]*")))
+    if not found and (devices / "kfd").exists():  # AMD
+        found = len(list((devices / "dri").glob("renderD*")))
+    for name in HIDING:
+        if name in environment:
+            shown = [
+                part for part in environment[name].split(",") if part.strip() not in ("", "-1", "NoDevFiles")
+            ]
+            found = min(found, len(shown))
+    return found
+
+
+def _installed(folder: Path) -> dict[str, str]:
+    """Return the versions of vLLM and torch where jobs would find them."""
+    own = folder / VIRTUAL_ENVIRONMENT
+    # As the rule: the virtual environment where it is there, else the Python that runs the workflow.
+    if (own / "bin" / "python").exists():
+        places = [str(place) for place in own.glob("lib/python*/site-packages")]
+        found = (
+            metadata.distributions(name="vllm", path=places),
+            metadata.distributions(name="torch", path=places),
+        )
+    else:
+        found = metadata.distributions(name="vllm"), metadata.distributions(name="torch")
+    return {each.metadata["Name"].lower(): each.version for some in found for each in some}
+
+
+CHECKS = (ModelCheck("vllm", "vLLM is installed, and GPUs are there where it needs them", look_at_machine),)
