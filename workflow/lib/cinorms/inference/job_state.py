@@ -209,8 +209,9 @@ def read_state(responses: Path, arm: str, model: str, shard: str) -> State | Non
 def _exists(process: int) -> bool:
     try:
         os.kill(process, 0)
+        # A killed process whose parent was killed too may stay in the table, in a container above all.
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except ProcessLookupError:
         return False
-    except OSError:
+    except OSError:  # somebody else's process, or no /proc here
         return True
-    return True

@@ -16,7 +16,12 @@ PERIOD = 2.0
 #: Seconds for which a job must have run before it is worth a line.
 PATIENCE = 8.0
 #: Seconds between two lines about a model, on a terminal and in a file.
-PAUSES = (15.0, 120.0)
+PAUSES = (15.0, 60.0)
+
+#: Seconds between two lines in which something went wrong, or was well again.
+GAP = 4.0
+#: Seconds to the next attempt from which on a failed one is worth a line.
+WORTH = 1.0
 
 #: The shards of each model in each arm that are asked.
 Shards = Mapping[tuple[str, str], Sequence[str]]
@@ -60,13 +65,17 @@ class Follower:
             found = [read_state(self._responses, *pair, shard) for shard in shards]
             alive = [state for state in found if state and state.is_alive(now)]
             # A job of an earlier run may still be asking: it is followed like those of this one.
-            if alive and now - min(state.started for state in alive) >= self._patience:
+            if alive:
                 self._say_of(pair, alive, len(shards), now)
 
     def _say_of(self, pair: tuple[str, str], alive: Sequence[State], n_shards: int, now: float) -> None:
-        wrong = next((state.trouble for state in alive if state.trouble), "")
         before, wrong_before = self._last.get(pair, (0.0, ""))
-        if now - before < self._pause and wrong == wrong_before:
+        wrong = next((state.trouble for state in alive if state.trouble), "")
+        if wrong and not any((state.next_attempt or now) - now >= WORTH for state in alive):
+            wrong = wrong_before  # over before anybody has read it
+        young = now - min(state.started for state in alive) < self._patience
+        changed = wrong != wrong_before
+        if now - before < (GAP if changed else self._pause) or (young and not changed):
             return
         self._last[pair] = now, wrong
         jobs = f" ({len(alive)} jobs)" if n_shards > 1 else ""

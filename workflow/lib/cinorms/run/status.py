@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -84,7 +83,7 @@ def as_text(study: Study, rows: Sequence[Row]) -> str:
         ]
         for row in rows
     ]
-    shown = pd.DataFrame(cells, columns=[*COLUMNS]).to_string(index=False, justify="left").splitlines()
+    shown = _aligned([[*COLUMNS], *cells])
     notes = [f"{row.arm} / {row.model}: {row.note}" for row in rows if row.note]
     states = {
         state: sum(row.state == state for row in rows) for state in dict.fromkeys(row.state for row in rows)
@@ -97,6 +96,18 @@ def as_text(study: Study, rows: Sequence[Row]) -> str:
     page = Path("results", study.name, "report", "index.html")
     last = f"Report  {page}" if page.is_file() else "There is no report yet."
     return "\n".join([f"Study {study.name}: {counts}{spent}{taken}", *shown, *notes, last])
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of cells as lines: words to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = ["<" if name in ("arm", "model", "state") else ">" for name in COLUMNS]
+    return [
+        "  ".join(
+            f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _row(study: Study, arm: str, model: str, now: float) -> Row:
@@ -118,6 +129,8 @@ def _row(study: Study, arm: str, model: str, now: float) -> Row:
     if state == "done" and not all(_same(path, spec) for path in files.values()):
         state, note = "outdated", "asked with other settings; a run asks what changed"
     left = sum(each.rate or 0.0 for each in alive)
+    # What a job has spent is in its journal soon, and in its state at once.
+    known = [usd for usd in (journal.usd() if journal else None, *[s.usd for s in alive]) if usd is not None]
     minutes, gpus = _minutes(journal) if journal else (None, 0)
     return Row(
         arm,
@@ -126,7 +139,7 @@ def _row(study: Study, arm: str, model: str, now: float) -> Row:
         answered,
         questions,
         duration((questions - answered) / left) if left and questions else "",
-        0.0 if kind.planted else journal.usd() if journal else None,
+        0.0 if kind.planted else max(known, default=None),
         minutes,
         gpus,
         note,
@@ -144,10 +157,10 @@ def _state(
     failed = [state for state in states.values() if state and state.phase == "failed"]
     if failed:
         return "failed", failed[-1].trouble
-    ended = [state for state in states.values() if state and state.phase != "done"]
-    if ended and (answered or ended[-1].phase == "stopped"):
+    # Whoever was killed could not write that down.
+    if any(state and state.phase != "done" for state in states.values()) or answered:
         return "stopped", "run again to ask the rest"
-    return ("partly", "run again to ask the rest") if answered else ("missing", "")
+    return "missing", ""
 
 
 def _spec(study: Study, arm: str, model: str) -> Spec:

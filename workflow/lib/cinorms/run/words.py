@@ -53,4 +53,6 @@ def trouble(states: Sequence[State], now: float) -> str:
 
 def dollars(usd: float) -> str:
     """Return an amount of money; small ones with more digits."""
-    return f"${usd:,.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
+    if usd == 0:
+        return "$0"
+    return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}"

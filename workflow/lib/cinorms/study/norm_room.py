@@ -43,7 +43,10 @@ def norm_room(study: Study) -> Room:
     if pairs and not read:
         unread = [Short(*pair, variants[pair], study.t_val(pair[1]), "") for pair in pairs]
         short = unread if all(each.variants < each.t_val for each in unread) else []
-    return Room(_texts(study, short), bool(read) and len(short) == len(read))
+    # Tables that try thresholds have something to show where the lowest can be met.
+    lowest = min([*(each.t_val for each in read), *study.thresholds()[0]])
+    hopeless = bool(read) and len(short) == len(read) and max(each.variants for each in read) < lowest
+    return Room(_texts(study, short), hopeless)
 
 
 def _read(study: Study, variants: dict[tuple[str, str], int]) -> Iterator[Short]:
