@@ -65,15 +65,20 @@ def get_surroundings():
     return Surroundings(
         ROOT.folder,
         os.environ,
-        workflow.remote_exec,
+        is_on_cluster(),
         DeploymentMethod.CONDA in ways,
         STUDY.settings.max_cost_usd,
     )
 
 
+def is_on_cluster():
+    """Tell whether jobs run on other machines than this one."""
+    return not workflow.local_exec
+
+
 def get_partitions(jobs):
     """Return the SLURM partition that the jobs of each rule name, where they go to SLURM."""
-    if not workflow.remote_exec or workflow.executor_plugin.name != "slurm":
+    if not is_on_cluster() or workflow.executor_plugin.name != "slurm":
         return {}
     return {j.rule.name: j.resources.get("slurm_partition") for j in jobs}
 

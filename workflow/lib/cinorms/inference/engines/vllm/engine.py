@@ -14,15 +14,13 @@ from cinorms.core.errors import ConfigError
 from cinorms.inference import wheels
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, stated
-from cinorms.inference.preflight import ModelCheck
+from cinorms.inference.engines.vllm.preflight import CHECKS, VIRTUAL_ENVIRONMENT
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
     from cinorms.inference.engines.vllm.settings import VllmSettings
     from cinorms.inference.settings import EntrySettings
 
-#: Where vLLM is without conda.
-VIRTUAL_ENVIRONMENT = ".venv-vllm"
 #: Cores of a job: on a GPU for the front end that feeds it, without one for all arithmetic. Snakemake sets
 #: OMP_NUM_THREADS to it.
 THREADS = 8
@@ -84,12 +82,6 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     return stated("source", "revision", "dtype", "quantisation", "trust_remote_code")(entry, place)
 
 
-def _checks() -> tuple[ModelCheck, ...]:
-    from cinorms.inference.engines.vllm.preflight import CHECKS
-
-    return CHECKS
-
-
 def _origin(entry: Mapping[str, Any]) -> str:
     revision = f", revision {entry['revision']}" if entry.get("revision") else ""
     # An id on the hub is owner/name; anything else is a folder.
@@ -104,7 +96,7 @@ ENGINE = EngineKind(
     identity=_identity,
     wraps=True,
     tuning=_tuning,
-    checks=_checks,
+    checks=lambda: CHECKS,
     environment="vllm",
     virtual_environment=VIRTUAL_ENVIRONMENT,
     packages=("vllm", "torch", "transformers"),

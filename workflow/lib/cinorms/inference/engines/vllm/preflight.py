@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from cinorms.inference.engines.vllm.engine import VIRTUAL_ENVIRONMENT
 from cinorms.inference.preflight import Asked, Finding, ModelCheck, Surroundings, error, warning
 
+#: Where vLLM is without conda.
+VIRTUAL_ENVIRONMENT = ".venv-vllm"
 #: Variables that hide GPUs from a program.
 HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
@@ -41,7 +42,7 @@ def count_gpus(environment: Mapping[str, str], devices: Path = Path("/dev")) -> 
     """Return how many GPUs a program started here would see."""
     found = len(list(devices.glob("nvidia[0-9]*")))
     if not found and (devices / "kfd").exists():  # AMD
-        found = len(list((devices / "dri").glob("renderD*")))
+        found = len(list((devices / "dri").glob("render*")))
     for name in HIDING:
         if name in environment:
             shown = [
