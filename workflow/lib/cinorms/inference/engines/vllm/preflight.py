@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from cinorms.inference.preflight import Asked, Finding, ModelCheck, Surroundings, error, warning
 
@@ -17,16 +20,15 @@ HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 def look_at_machine(entries: Sequence[Asked], surroundings: Surroundings) -> Iterator[Finding]:
     """Look for vLLM and, where jobs run on this machine, for as many GPUs as a model needs."""
     names = ", ".join(entry.name for entry in entries)
-    versions = {} if surroundings.conda else _installed(surroundings.folder)
-    if not surroundings.conda and "vllm" not in versions:
+    vllm = _Vllm(True, False) if surroundings.conda else _find_vllm(surroundings.folder)
+    if not vllm.installed:
         text = (
             f"{names}: vLLM is not installed; without GPU `make {VIRTUAL_ENVIRONMENT}/done`, with one see "
             "config/README.md (On a cluster), or run with --sdm conda"
         )
         yield warning(f"{text}, or load it as a module") if surroundings.cluster else error(text)
         return
-    on_cpu = any("cpu" in versions.get(name, "") for name in ("vllm", "torch"))
-    if surroundings.cluster or on_cpu:
+    if surroundings.cluster or vllm.on_cpu:
         return
     here = count_gpus(surroundings.environment)
     for entry in entries:
@@ -52,19 +54,23 @@ def count_gpus(environment: Mapping[str, str], devices: Path = Path("/dev")) -> 
     return found
 
 
-def _installed(folder: Path) -> dict[str, str]:
-    """Return the versions of vLLM and torch where jobs would find them."""
+class _Vllm(NamedTuple):
+    """Whether vLLM is installed where jobs look for it, and whether it is the build for CPUs."""
+
+    installed: bool
+    on_cpu: bool
+
+
+def _find_vllm(folder: Path) -> _Vllm:
+    """Look for vLLM as the rule that asks does: in the virtual environment, else in this Python."""
     own = folder / VIRTUAL_ENVIRONMENT
-    # As the rule: the virtual environment where it is there, else the Python that runs the workflow.
     if (own / "bin" / "python").exists():
         places = [str(place) for place in own.glob("lib/python*/site-packages")]
-        found = (
-            metadata.distributions(name="vllm", path=places),
-            metadata.distributions(name="torch", path=places),
-        )
+        installed = any(Path(place, "vllm").is_dir() for place in places)
     else:
-        found = metadata.distributions(name="vllm"), metadata.distributions(name="torch")
-    return {each.metadata["Name"].lower(): each.version for some in found for each in some}
+        places, installed = sys.path, find_spec("vllm") is not None
+    torch = [each.version for each in metadata.distributions(name="torch", path=places)]
+    return _Vllm(installed, any("cpu" in version for version in torch))
 
 
 CHECKS = (ModelCheck("vllm", "vLLM is installed, and GPUs are there where it needs them", look_at_machine),)
