@@ -181,3 +181,13 @@ def test_batch_use_accepts_paraphrases_unread(study: Study, endpoint: Endpoint) 
     assert n_asked(endpoint) == 9 * 12 * 4
     assert frozen(study)["provenance"]["confirmed"]["how"] == "unread"
     assert "wait for you" not in snakemake(study, "results/api/provenance.json")
+
+
+def test_edited_paraphrases_are_accepted_unread_too(study: Study, endpoint: Endpoint) -> None:
+    snakemake(study, "all", code=1)
+    edit(study, WORDINGS[0], WORDINGS[0].replace("what follows", "the following"))
+    snakemake(study, "results/api/provenance.json", CINORMS_YES="1")
+    provenance = frozen(study)["provenance"]
+    assert provenance["confirmed"]["how"] == "unread"
+    assert provenance["mended"][0]["templates"] == [1]
+    assert n_asked(endpoint) == 9 * 12 * 4

@@ -107,7 +107,7 @@ def test_a_stage_says_what_goes_in_and_what_comes_out(path: Path) -> None:
     assert "lambda" not in text
     functions = {
         "common.smk": 150,
-        "hooks.smk": 100,
+        "hooks.smk": 120,
         "inputs.smk": 250,
         "inference_inputs.smk": 200,
         "report_inputs.smk": 100,

@@ -2,8 +2,8 @@
 # calls these hooks in the process that was started by hand and in no job, for `make` and for plain snakemake alike;
 # --no-hooks leaves them out.
 from cinorms.inference.preflight import Surroundings
-from cinorms.prompts.paraphrase.frozen_file import accepted_unread, notice
-from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.paraphrase.frozen_file import confirm
+from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
 from cinorms.run.checks.case import Case, left_to_ask
 from cinorms.run.checks.registry import make_checks
 from cinorms.run.follow import Follower
@@ -33,6 +33,8 @@ def start_run():
     ]
     if not jobs:
         return
+    if accepted_unread():
+        confirm_unread()
     asked = [
         (j.wildcards.arm, j.wildcards.model) for j in jobs if j.rule.name in ASKING
     ]
@@ -57,6 +59,13 @@ def start_run():
         )
     )
     FOLLOWERS[-1].start()
+
+
+def confirm_unread():
+    """Record in the frozen files of this study that nobody has read them."""
+    for name in {arm.prompts for arm in STUDY.arms.values()}:
+        if STUDY.prompt_set(name).waits:
+            confirm(Path(STUDY.prompt_set(name).file), read=False)
 
 
 def get_surroundings():

@@ -2,8 +2,7 @@
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.prompts.paraphrase.frozen_file import insist_on_confirmed
-from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.prompt_sets import insist_on_confirmed, load_prompt_set
 from cinorms.prompts.variants import list_variants
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.scales import SCALES
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.paraphrase.checks import fault_of, run_on_fault
-from cinorms.prompts.paraphrase.frozen_file import confirm, insist_on_confirmed, mended_in
+from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in
 from cinorms.prompts.paraphrase.generate import freeze
-from cinorms.prompts.prompt_sets import load_prompt_set, part_path
+from cinorms.prompts.prompt_sets import insist_on_confirmed, load_prompt_set, part_path
 
 from .test_generate import GOOD, ORIGINAL, Scripted, request_for, stored, write_declared
 
@@ -74,13 +74,17 @@ def test_a_mended_template_carries_that_and_the_paraphrasers_words_stay(out: Pat
     assert [record["templates"] for record in stored(out)["provenance"]["mended"]] == [[2], [2, 3]]
 
 
-def test_environment_yes_confirms_as_unread(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_may_accept_them_unread(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CINORMS_YES", "0")
     with pytest.raises(ConfigError):
         insist_on_confirmed(load_prompt_set(out))
     monkeypatch.setenv("CINORMS_YES", "1")
     insist_on_confirmed(load_prompt_set(out))
+    out.unlink()
+    freeze(request_for(out.parents[1] / "mine.yaml"), Scripted(GOOD), out)
     assert stored(out)["provenance"]["confirmed"]["how"] == "unread"
+    monkeypatch.delenv("CINORMS_YES")
+    insist_on_confirmed(load_prompt_set(out))
 
 
 @pytest.mark.parametrize(

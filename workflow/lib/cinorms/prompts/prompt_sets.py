@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ PLACEHOLDERS = ("{scenario}", "{options}")
 #: Where the templates of a prompt set come from: its own file, or a paraphraser that is still to be asked.
 #: ``frozen`` is a file that a paraphraser's templates were written to; it is used like a published one.
 SOURCES = ("published", "frozen", "generate")
+
+#: Set to 1 to accept paraphrases unread (`make run YES=1`).
+YES = "CINORMS_YES"
 
 SCHEMA = Path(__file__).parents[3] / "schemas" / "prompt_set.schema.yaml"
 GENERATE_SCHEMA = SCHEMA.with_name("generate_prompt_set.schema.yaml")
@@ -102,6 +106,26 @@ def frozen_folder(prompts: Path) -> Path:
 def part_path(frozen: Path) -> Path:
     """Return where the valid templates are kept while there are too few of them."""
     return frozen.with_suffix(".part.yaml")
+
+
+def accepted_unread() -> bool:
+    """Tell whether the environment says that paraphrases are accepted unread."""
+    return os.environ.get(YES, "") not in ("", "0")
+
+
+def insist_on_confirmed(prompt_set: PromptSet) -> None:
+    """Raise ``ConfigError`` where nobody may be asked in these templates yet."""
+    if prompt_set.waits and not accepted_unread():
+        raise ConfigError(notice(prompt_set))
+
+
+def notice(prompt_set: PromptSet) -> str:
+    """Return what to do with templates that wait."""
+    since = {"unread": "nobody has read them yet", "edited": "they were edited since they were confirmed"}
+    return (
+        f"{prompt_set.file}: these paraphrases wait for you: {since[prompt_set.waits or 'unread']}.\n"
+        f"Read them, mend what is wrong in that file, `make confirm CONFIG=...`, run again ({YES}=1: unread)"
+    )
 
 
 def placeholder_fault(template: str) -> str | None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from cinorms.core.errors import CinormsError
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.paraphrase.checks import run_on_fault
-from cinorms.prompts.paraphrase.frozen_file import accepted_unread, confirm, mended_in
-from cinorms.prompts.prompt_sets import PromptSet
+from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in
+from cinorms.prompts.prompt_sets import PromptSet, accepted_unread
 from cinorms.run.study_file import parser, read_study
 from cinorms.study.study import Study
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,10 +14,7 @@ from cinorms.core.files import replacing
 from cinorms.core.scales import SCALES
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.paraphrase.checks import fault_of
-from cinorms.prompts.prompt_sets import PromptSet, digest, load_prompt_set
-
-#: Set to 1 to accept paraphrases unread (`make run YES=1`).
-YES = "CINORMS_YES"
+from cinorms.prompts.prompt_sets import digest, load_prompt_set
 
 HEAD = """\
 # Made by the rule generate_paraphrases. Read the templates, mend here what is wrong, then run `make confirm` with your
@@ -37,31 +33,6 @@ def write_frozen(document: dict[str, Any], path: Path) -> None:
 def now() -> str:
     """Return the time (UTC) as provenance states it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def accepted_unread() -> bool:
-    """Tell whether the environment says that paraphrases are accepted unread."""
-    return os.environ.get(YES, "") not in ("", "0")
-
-
-def insist_on_confirmed(prompt_set: PromptSet) -> None:
-    """Raise ``ConfigError`` where nobody may be asked in these templates yet.
-
-    Where the environment accepts paraphrases unread, they are confirmed as such.
-    """
-    if prompt_set.waits and not accepted_unread():
-        raise ConfigError(notice(prompt_set))
-    if prompt_set.waits:
-        confirm(Path(prompt_set.file), read=False)
-
-
-def notice(prompt_set: PromptSet) -> str:
-    """Return what to do with templates that wait."""
-    since = {"unread": "nobody has read them yet", "edited": "they were edited since they were confirmed"}
-    return (
-        f"{prompt_set.file}: these paraphrases wait for you: {since[prompt_set.waits or 'unread']}.\n"
-        f"Read them, mend what is wrong in that file, `make confirm CONFIG=...`, run again ({YES}=1: unread)"
-    )
 
 
 def confirm(path: Path, read: bool) -> None:

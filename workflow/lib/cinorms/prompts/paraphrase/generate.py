@@ -26,7 +26,7 @@ from cinorms.prompts.paraphrase.checks import fault_of, option_fault
 from cinorms.prompts.paraphrase.frozen_file import now, write_frozen
 from cinorms.prompts.paraphrase.paraphraser import Ask, ParaphraseError, Paraphraser
 from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
-from cinorms.prompts.prompt_sets import PromptSet, digest, part_path
+from cinorms.prompts.prompt_sets import PromptSet, accepted_unread, digest, part_path
 
 #: Rejected candidates that the message about too few valid ones shows.
 SHOWN = 12
@@ -153,11 +153,17 @@ def _begin(request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, An
             "rejected": [],
             "software": {},
             "generated": [],
-            # A fixed list holds nothing that anybody would have to read first.
-            "confirmed": {"date": now(), "how": "planted"} if planted else None,
+            "confirmed": _confirmed(planted),
             "templates_sha256": "",
         },
     }
+
+
+def _confirmed(planted: bool) -> dict[str, str] | None:
+    """Return how new paraphrases are confirmed already; a fixed list holds nothing that somebody has to read."""
+    if not planted and not accepted_unread():
+        return None
+    return {"date": now(), "how": "planted" if planted else "unread"}
 
 
 def _resume(part: Path, request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, Any] | None:
