@@ -40,7 +40,7 @@ def wait_for(there: Callable[[], bool], seconds: float = 60) -> None:
 
 
 def start(study: Study) -> subprocess.Popen[str]:
-    """Start a run in a process group of its own."""
+    """Start a run in a process group of its own, which prints into the file run.txt."""
     return subprocess.Popen(
         [
             sys.executable,
@@ -59,10 +59,14 @@ def start(study: Study) -> subprocess.Popen[str]:
         cwd=study.folder,
         env={**os.environ, "PLANTED_KEY": KEY},
         text=True,
-        stdout=subprocess.PIPE,
+        stdout=(study.folder / "run.txt").open("w"),
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
+
+
+def printed_by(study: Study) -> str:
+    return (study.folder / "run.txt").read_text()
 
 
 @pytest.mark.parametrize(
@@ -134,8 +138,10 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
     assert "main  behind-an-api  running" in shown
 
     # Killed with its parent: nobody could write that down.
+    wait_for(lambda: " left" in printed_by(study))
     os.killpg(run.pid, signal.SIGKILL)
-    printed = run.communicate()[0]
+    run.wait()
+    printed = printed_by(study)
     assert "/ behind-an-api:" in printed
     assert f"of {N} answered (" in printed
     assert "/s, " in printed
@@ -170,11 +176,10 @@ def test_no_connection_shows_when_the_next_attempt_is_made(study: Study, endpoin
 
     wait_for(waits)
     wait_for(lambda: "next attempt in" in call(study, "status"))
+    wait_for(lambda: "next attempt in" in printed_by(study))
+    assert "; no connection (" in printed_by(study)
     endpoint.fault = lambda number, body: None
-    printed = run.communicate()[0]
-    assert run.returncode == 0, printed
-    assert "; no connection (" in printed
-    assert "next attempt in " in printed
+    assert run.wait() == 0, printed_by(study)
     assert json.loads(path.read_text())["trouble"] == ""
 
 

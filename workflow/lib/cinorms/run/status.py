@@ -221,8 +221,8 @@ def _cost(row: Row) -> str:
         return dollars(row.usd)
     if row.minutes is None:
         return "-"
-    gpus = max(1, row.gpus)
-    return f"{row.minutes * gpus:,.0f} {'GPU-min' if row.gpus else 'min'}"
+    amount = row.minutes * max(1, row.gpus)
+    return f"{amount:,.{int(amount < 10)}f} {'GPU-min' if row.gpus else 'min'}"
 
 
 if __name__ == "__main__":

@@ -55,6 +55,7 @@ class VllmEngine:
         self._facts["checkpoint"] = str(folder)
         # Tokens first: they take seconds, loading the weights takes minutes, and a prompt may be too long.
         trusted = bool(identity.get("trust_remote_code"))
+        job_state.current().doing("preparing the prompts")
         tokeniser = Tokeniser.load(folder, identity["wrap"], model, trusted)
         texts = tokeniser.texts(questions.chat(int(at)) for at in todo)
         prompts = tokeniser.ids(texts)
