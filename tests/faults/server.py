@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 OPTIONS = (
     "strongly unacceptable",
@@ -89,6 +89,11 @@ class Endpoint:
         self.line_body: Callable[[dict[str, Any]], Any] = lambda body: body
         #: What becomes of a batch, or of the id of a file, that is shown.
         self.shown: Callable[[dict[str, Any]], Any] = lambda found: found
+        #: What it says when it is asked for its models; None where it lists none.
+        self.models: list[str] | None = None
+        #: What it does instead, and the paths that were asked for.
+        self.get_fault: Fault | None = None
+        self.got: list[str] = []
         self.delay = 0.0
         #: Requests from this number on are answered only after ``released`` is set.
         self.hold_from: int | None = None
@@ -244,7 +249,13 @@ class _Handler(BaseHTTPRequestHandler):
         endpoint = self.server_endpoint
         path = self.path.split("?")[0]
         last = path.rsplit("/", 1)[1]
-        if path.endswith("/batches"):
+        endpoint.got.append(path)
+        if endpoint.get_fault:
+            endpoint.keys.add(self.headers.get("Authorization", ""))
+            self._fail(endpoint.get_fault, {})
+        elif endpoint.models is not None and "/models" in path:
+            self._models(endpoint.models, path.partition("/models")[2])
+        elif path.endswith("/batches"):
             newest_first = [endpoint.shown(batch) for batch in reversed(endpoint.batches.values())]
             after = parse_qs(urlsplit(self.path).query).get("after", [None])[0]
             start = [batch.get("id") for batch in newest_first].index(after) + 1 if after else 0
@@ -263,6 +274,13 @@ class _Handler(BaseHTTPRequestHandler):
             endpoint.downloads += 1
             content = endpoint.spoil_download(endpoint.downloads, endpoint.files[path.split("/")[-2]])
             self._send(200, content)
+
+    def _models(self, models: list[str], one: str) -> None:
+        if one and unquote(one[1:]) not in models:
+            self._send(404, {"error": {"code": "model_not_found", "message": "No such model"}})
+            return
+        listed = [{"id": model, "object": "model"} for model in models]
+        self._send(200, listed[0] if one else {"object": "list", "data": listed})
 
     def _chat(self, endpoint: Endpoint, body: dict[str, Any]) -> None:
         key = json.dumps(body["messages"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +33,43 @@ def test_a_planted_study_gives_what_it_gives_here(project: Project, cluster: Clu
     for folder in ("responses", "answers", "norms", "tables"):
         assert project.content(folder) == here.content(folder)
         assert project.content(folder)
+
+
+def test_a_partition_that_does_not_exist_is_refused_before_anything_is_submitted(
+    project: Project, cluster: Cluster
+) -> None:
+    before = cluster.last_job()
+    again = ["--forcerun", "ask_planted", "--", "results/trial/provenance.json"]
+    printed = project.start("--default-resources", "slurm_partition=nosuch", *again).end(1)
+    assert "error    partitions   ask_planted: slurm_partition 'nosuch' does not exist; allowed: " in printed
+    assert "Nothing was asked." in printed
+    assert cluster.last_job() == before
+
+
+def test_the_status_is_read_on_the_machine_that_submitted(project: Project) -> None:
+    for arguments, words in (
+        (["status"], "Study trial: 3 done"),
+        (["check", "--profile", "profiles/slurm"], "ok       partitions   nothing to look at"),
+    ):
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                f"cinorms.run.{arguments[0]}",
+                "--configfile",
+                "trial.yaml",
+                *arguments[1:],
+            ],
+            cwd=project.folder,
+            env={**project.environment, "PYTHONPATH": str(project.folder / "workflow/lib")},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert done.returncode == 0, done.stdout
+        assert words in done.stdout
+    states = (project.folder / "results/trial/responses").rglob(".progress/*.json")
+    assert [json.loads(path.read_text())["phase"] for path in states] == ["done"] * len(MODELS)
 
 
 def test_a_figure_alone_submits_no_job(project: Project, cluster: Cluster) -> None:

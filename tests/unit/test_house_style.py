@@ -124,6 +124,7 @@ def test_a_stage_says_what_goes_in_and_what_comes_out(path: Path) -> None:
         "library.smk": 120,
         "study.smk": 120,
         "common.smk": 150,
+        "hooks.smk": 120,
         "inputs.smk": 250,
         "coding_inputs.smk": 100,
         "inference_inputs.smk": 200,

@@ -71,7 +71,10 @@ def test_shards_change_nothing_in_the_answers(project: Project, finished: Projec
     project.write("config/models.yaml", registry)
     answers = "results/tiny/answers/main/planted-gpt-4o-mini.parquet"
     project.run(*TINY, "--", answers)
-    assert len(list((project.folder / "results/tiny/responses/main/planted-gpt-4o-mini").iterdir())) == count
+    assert (
+        len(list((project.folder / "results/tiny/responses/main/planted-gpt-4o-mini").glob("*.parquet")))
+        == count
+    )
     ours, theirs = (pd.read_parquet(p.folder / answers) for p in (project, finished))
     columns = ["flow", "variant", "order", "level", "status", "rule"]
     pd.testing.assert_frame_equal(ours[columns].astype("str"), theirs[columns].astype("str"))

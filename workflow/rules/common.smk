@@ -13,6 +13,7 @@ from cinorms.planted.norms import load_planted
 from cinorms.published.releases import SEPARATOR
 from cinorms.report.closing import closing_words
 from cinorms.study.entries import make_entry, norms_entry
+from cinorms.study.norm_room import norm_room
 from cinorms.study.spec import (
     journals_folder,
     make_spec,

@@ -38,8 +38,9 @@ def get_paraphraser_environment(prompt_set):
 
 
 def get_planned_variants(arm):
-    """Return the variants of an arm for the plan, which asks no paraphraser either."""
-    awaited = STUDY.arms[arm].prompts in AWAITED
+    """Return the variants of an arm for the plan, which asks no paraphraser and waits for no reader either."""
+    name = STUDY.arms[arm].prompts
+    awaited = name in AWAITED or STUDY.prompt_set(name).waits
     return (
         f"{RESULTS}/prompts/{arm}.planned.parquet"
         if awaited
@@ -74,6 +75,12 @@ def get_placed_pilot():
     """Return what `get_pilot` does, as a parameter."""
     pilot = get_pilot()
     return pilot and [(pair, list(map(placed, paths))) for pair, paths in pilot]
+
+
+def get_norm_warnings():
+    """Return what the plan says where what is asked cannot make norms."""
+    room = norm_room(STUDY)
+    return ["No norm can be held.", *room.texts] if room.none_at_all else room.texts
 
 
 def get_variant_counts(wildcards):

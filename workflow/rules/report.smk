@@ -107,6 +107,7 @@ rule plan:
         variants={arm: placed(get_planned_variants(arm)) for arm in STUDY.arms},
         pilot=get_placed_pilot(),
         target_se=STUDY.settings.plan.target_se,
+        norms=get_norm_warnings(),
         code=code_of("plan", *engine_modules().values()),
     script:
         "../scripts/plan.py"

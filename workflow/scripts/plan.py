@@ -22,3 +22,5 @@ if __name__ == "__main__":
         plan = add_precision(plan, pilot, snakemake.params.target_se)
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
     print(as_text(plan), file=terminal)
+    for warning in snakemake.params.norms:
+        print(f"warning: {warning}", file=terminal)

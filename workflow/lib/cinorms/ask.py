@@ -27,7 +27,7 @@ import pandas as pd
 from cinorms import __version__
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.inference import checkpoints
+from cinorms.inference import checkpoints, job_state
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import engine_kinds, make_engine
@@ -53,12 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.checkpoint:  # which weights they are was only known when they were fetched
         spec = spec.with_identity(revision=json.loads(Path(given.checkpoint).read_bytes())["revision"])
     key = os.environ.get(tuning.get("key_variable") or "")
-    start_logging(given.log, [*([key] if key else []), *checkpoints.tokens()])
+    secrets = [*([key] if key else []), *checkpoints.tokens()]
+    start_logging(given.log, secrets)
     signal.signal(signal.SIGTERM, _stop)
-    vignettes = tables.read(given.vignettes, tables.VIGNETTES)
-    variants = tables.read(given.variants, tables.PROMPTS)
     started = time.monotonic()
-    responses = ask_and_write(spec, tuning, key, vignettes, variants, Path(given.out))
+    with job_state.followed(Path(given.out), secrets):
+        vignettes = tables.read(given.vignettes, tables.VIGNETTES)
+        variants = tables.read(given.variants, tables.PROMPTS)
+        responses = ask_and_write(spec, tuning, key, vignettes, variants, Path(given.out))
     seconds = time.monotonic() - started
     n = len(responses)
     print(f"{spec.model}: {n:,} responses in {seconds:.1f} s ({n / seconds:,.0f}/s)")
@@ -113,8 +115,12 @@ def ask_questions(
         replies.take_old(journal.read())
         print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
 
+    state = job_state.current()
+    state.begin(len(questions.grid), replies.n_answered)
+
     def keep(chunk: pd.DataFrame) -> None:
         part = replies.take(chunk)
+        state.at_least(replies.n_answered)
         if journal:
             journal.keep(part)
 

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,9 @@ _END_BYTES = 1 << 20
 
 #: Variables that may hold a token of the hub.
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+
+#: The folder that the control model is trained into, by the workflow itself.
+TRAINED_HERE = Path("results/control/model")
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
@@ -138,6 +141,16 @@ def has_weights(folder: Path) -> bool:
         named = set(json.loads(index.read_bytes()).get("weight_map", {}).values())
         return all((folder / name).is_file() for name in named)
     return any(folder.glob("*.safetensors")) or any(folder.glob("*.bin"))
+
+
+def cached(source: str, revision: str | None, environment: Mapping[str, str]) -> Path | None:
+    """Return the folder in which the hub's client keeps ``source`` at ``revision``, where it is whole; asks nobody."""
+    home = Path(environment.get("HF_HOME") or Path.home() / ".cache/huggingface")
+    cache = Path(environment.get("HF_HUB_CACHE") or home / "hub") / f"models--{source.replace('/', '--')}"
+    named = cache / "refs" / (revision or "main")
+    commit = named.read_text(encoding="utf-8").strip() if named.is_file() else revision
+    folder = cache / "snapshots" / (commit or "none")
+    return folder if has_weights(folder) else None
 
 
 def existing(source: str, model: str) -> Path:

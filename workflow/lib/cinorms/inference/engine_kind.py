@@ -20,6 +20,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.project_files import ProjectFiles
 from cinorms.inference.cost import Cost, Work, cost_by_rates
 from cinorms.inference.engine import Engine
+from cinorms.inference.preflight import ModelCheck
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ class EngineKind:
     journalled: bool = True
     #: How a model is reached and paid; changes no response. Only for engines that are journalled.
     tuning: Callable[[Any, Job], dict[str, Any]] = lambda settings, job: {}
+    #: What to look at before its models are asked.
+    checks: Callable[[], tuple[ModelCheck, ...]] = tuple
     #: Name of its file in ``envs/``, and of a virtual environment that is used without conda.
     environment: str = "core"
     virtual_environment: str | None = None

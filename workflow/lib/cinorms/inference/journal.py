@@ -31,10 +31,12 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinorms.core.errors import JournalError
 from cinorms.core.files import write_whole
+from cinorms.inference import job_state
 from cinorms.inference.spec import Spec
 
 #: What of a spec does not change the response to one prompt: the orders and texts are in the prompts' hashes,
@@ -191,6 +193,7 @@ class Journal:
                 )
             if not told:
                 print(f"Another job asks the same variants{self._holder()}: waiting {patience:.0f} s for it.")
+                job_state.current().doing("waiting for another job that asks the same variants")
                 told = True
             time.sleep(min(1.0, patience / 10))
 
@@ -213,6 +216,17 @@ class Journal:
     @property
     def _spare(self) -> Path:
         return self.folder / f"spare.{self.shard}"
+
+    def n_kept(self) -> int:
+        """Return how many responses are in the journal, without reading them."""
+        return sum(int(path.name.split(".")[2]) for path in (self.folder / "parts").glob("*.parquet"))
+
+    def usd(self) -> float | None:
+        """Return what the responses in the journal cost; None where no price is known."""
+        paths = (self.folder / "parts").glob("*.parquet")
+        found = [_sum_of(path) for path in paths]
+        known = [usd for usd in found if usd is not None]
+        return sum(known) if known else None
 
     def _put_aside(self, path: Path) -> None:
         damaged = self.folder / "damaged"
@@ -294,6 +308,16 @@ def _read_part(data: bytes) -> pa.Table:
         return table
     columns = [table[f.name] if f.name in table.column_names else pa.nulls(len(table), f.type) for f in PART]
     return pa.table(dict(zip(PART.names, columns, strict=True))).cast(PART)
+
+
+def _sum_of(path: Path) -> float | None:
+    """Return the sum of the column ``usd`` of a part; None where it has none, or cannot be read."""
+    try:
+        column = pq.read_table(path, columns=["usd"])["usd"]
+    except (OSError, KeyError, pa.ArrowException):
+        return None
+    found: float | None = pc.sum(column).as_py()
+    return found
 
 
 def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:

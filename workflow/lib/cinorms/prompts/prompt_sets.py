@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from cinorms.core import errors, validation
 from cinorms.core.errors import ConfigError
@@ -18,6 +19,9 @@ PLACEHOLDERS = ("{scenario}", "{options}")
 #: Where the templates of a prompt set come from: its own file, or a paraphraser that is still to be asked.
 #: ``frozen`` is a file that a paraphraser's templates were written to; it is used like a published one.
 SOURCES = ("published", "frozen", "generate")
+
+#: Set to 1 to accept paraphrases unread (`make run YES=1`).
+YES = "CINORMS_YES"
 
 SCHEMA = Path(__file__).parents[3] / "schemas" / "prompt_set.schema.yaml"
 GENERATE_SCHEMA = SCHEMA.with_name("generate_prompt_set.schema.yaml")
@@ -42,7 +46,8 @@ class PromptSet:
     """The wordings of one paraphraser; ``templates[0]`` is the original, as the papers number it.
 
     ``generate`` is what makes templates 1 and up where they are not there yet; ``templates`` then holds the
-    original alone.
+    original alone. ``waits`` says why nobody may be asked in these words yet (see ``confirm``): nobody has read
+    them since the paraphraser wrote them, or a person has edited them since. ``file`` is where they are.
     """
 
     name: str
@@ -52,6 +57,8 @@ class PromptSet:
     origin: dict[str, str]
     templates: tuple[str, ...]
     generate: Generate | None = None
+    waits: Literal["unread", "edited"] | None = None
+    file: str = ""
 
     @property
     def n_templates(self) -> int:
@@ -65,8 +72,8 @@ def load_prompt_set(path: str | Path) -> PromptSet:
     One with ``source: generate`` has the templates of its frozen file, where that is there.
 
     Raises ``ConfigError`` where a key is wrong, a template lacks or repeats a placeholder or holds an unknown
-    one, two templates are the same text but for capitals and spaces, or a frozen file is not what was frozen
-    or was made from other words than ``path`` has now.
+    one, two templates are the same text but for capitals and spaces, or a frozen file was made from other words
+    than ``path`` has now.
     """
     path = Path(path)
     document = validation.load_yaml(path)
@@ -99,6 +106,26 @@ def frozen_folder(prompts: Path) -> Path:
 def part_path(frozen: Path) -> Path:
     """Return where the valid templates are kept while there are too few of them."""
     return frozen.with_suffix(".part.yaml")
+
+
+def accepted_unread() -> bool:
+    """Tell whether the environment says that paraphrases are accepted unread."""
+    return os.environ.get(YES, "") not in ("", "0")
+
+
+def insist_on_confirmed(prompt_set: PromptSet) -> None:
+    """Raise ``ConfigError`` where nobody may be asked in these templates yet."""
+    if prompt_set.waits and not accepted_unread():
+        raise ConfigError(notice(prompt_set))
+
+
+def notice(prompt_set: PromptSet) -> str:
+    """Return what to do with templates that wait."""
+    since = {"unread": "nobody has read them yet", "edited": "they were edited since they were confirmed"}
+    return (
+        f"{prompt_set.file}: these paraphrases wait for you: {since[prompt_set.waits or 'unread']}.\n"
+        f"Read them, mend what is wrong in that file, `make confirm CONFIG=...`, run again ({YES}=1: unread)"
+    )
 
 
 def placeholder_fault(template: str) -> str | None:
@@ -136,11 +163,6 @@ def _stated(path: Path, document: dict[str, Any]) -> PromptSet:
         if fault:
             raise ConfigError(f"{path}: templates[{number}]: {fault}")
     _refuse_twins(str(path), templates)
-    if "provenance" in document and digest(templates) != document["provenance"]["templates_sha256"]:
-        raise ConfigError(
-            f"{path}: templates: not those that were frozen (their SHA-256 is not templates_sha256); put "
-            "them back, or take out source and provenance: edited templates are not the paraphraser's"
-        )
     return PromptSet(
         name=path.stem,
         title=document["title"],
@@ -148,7 +170,23 @@ def _stated(path: Path, document: dict[str, Any]) -> PromptSet:
         scale=document["scale"],
         origin=dict(document["origin"]),
         templates=templates,
+        waits=_waits(templates, document.get("provenance")),
+        file=str(path),
     )
+
+
+def _waits(
+    templates: Sequence[str], provenance: Mapping[str, Any] | None
+) -> Literal["unread", "edited"] | None:
+    """Return why templates have to be confirmed before anybody is asked in them, or ``None``.
+
+    A file that an earlier version froze has no key ``confirmed``; it was used as it is.
+    """
+    if provenance is None:
+        return None
+    if digest(templates) != provenance["templates_sha256"]:
+        return "edited"
+    return "unread" if "confirmed" in provenance and provenance["confirmed"] is None else None
 
 
 def _awaited(path: Path, document: Mapping[str, Any]) -> PromptSet:
@@ -195,7 +233,10 @@ def _refuse_other_words(path: Path, document: Mapping[str, Any], frozen: Path) -
     validation.check(stored, SCHEMA, str(frozen))
     made_with = stored.get("provenance", {}).get("request")
     if made_with is None:
-        raise ConfigError(f"{frozen}: key 'provenance' is missing; restore the file, or delete it")
+        raise ConfigError(
+            f"{frozen}: key 'provenance' is missing; put it back, or delete the file to have all templates made "
+            "again. Edited templates can stay: `make confirm` records who worded which"
+        )
     for key in ("paraphraser", "scale", "original", "temperature", "seed", "checkpoint", "count"):
         asked, held = document.get(key), made_with.get(key)
         if asked == held:

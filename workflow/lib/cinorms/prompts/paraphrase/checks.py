@@ -12,13 +12,18 @@ from cinorms.prompts.prompt_sets import placeholder_fault
 #: have 0.72 to 0.96 of them; a much shorter one has dropped an instruction, a much longer one has added one.
 LENGTHS = (0.4, 2.5)
 
+#: A vignette that a template ends with a mark of its own: the vignettes have none.
+_STOPPED = re.compile(r"\{scenario\}[.?!]")
+_RUN_ON = re.compile(r"\{scenario\}[^\S\n]*(?:[A-Z]\w*|\{options\})")
+
 
 def fault_of(candidate: str, templates: Sequence[str], options: Sequence[str]) -> str | None:
     """Return the first reason why ``candidate`` cannot be a template beside ``templates``, or ``None``.
 
     ``templates[0]`` is the original. The checks, in this order: there is text; it is one line; each of
     ``{scenario}`` and ``{options}`` stands in it exactly once and no other placeholder does; none of the
-    answer ``options`` is named; its length is within ``LENGTHS``; its wording is none of ``templates``.
+    answer ``options`` is named; its length is within ``LENGTHS``; a vignette that has a full stop after it in the
+    original does not run into the next sentence; its wording is none of ``templates``.
     """
     if not candidate.strip():
         return "it is empty"
@@ -28,6 +33,7 @@ def fault_of(candidate: str, templates: Sequence[str], options: Sequence[str]) -
         placeholder_fault(candidate)
         or option_fault(candidate, options)
         or _length_fault(candidate, templates[0])
+        or (run_on_fault(candidate) if _STOPPED.search(templates[0]) else None)
         or _twin_fault(candidate, templates)
     )
 
@@ -40,6 +46,18 @@ def option_fault(template: str, options: Sequence[str]) -> str | None:
     words = f" {wording(template)} "
     named = next((option for option in options if f" {wording(option)} " in words), None)
     return f"it names the answer option {named!r}" if named else None
+
+
+def run_on_fault(template: str) -> str | None:
+    """Return where a vignette without a full stop would run into the next sentence of ``template``, or ``None``.
+
+    The next sentence begins with a capital letter, or is the list of options. A template that goes on with a small
+    letter, a mark or a new line is left alone.
+    """
+    found = _RUN_ON.search(template)
+    if not found:
+        return None
+    return f"the vignette runs into the next sentence ({found[0]!r}); put a full stop after {{scenario}}"
 
 
 def wording(template: str) -> str:

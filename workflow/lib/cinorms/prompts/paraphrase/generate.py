@@ -17,29 +17,22 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
-import yaml
-
 from cinorms import __version__
 from cinorms.core.errors import ConfigError
-from cinorms.core.files import replacing
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import SCALES
 from cinorms.core.validation import load_yaml, unknown
 from cinorms.prompts.paraphrase.checks import fault_of, option_fault
+from cinorms.prompts.paraphrase.frozen_file import now, write_frozen
 from cinorms.prompts.paraphrase.paraphraser import Ask, ParaphraseError, Paraphraser
 from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
-from cinorms.prompts.prompt_sets import PromptSet, digest, part_path
+from cinorms.prompts.prompt_sets import PromptSet, accepted_unread, digest, part_path
 
 #: Rejected candidates that the message about too few valid ones shows.
 SHOWN = 12
 
 #: Characters of a rejected candidate that are kept.
 KEPT_CHARACTERS = 500
-
-HEAD = """\
-# Made by the rule generate_paraphrases: read the templates, then commit this file. While it is here the
-# paraphraser is not asked again. Nothing in it is to be edited; provenance says how each template came about.
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -132,9 +125,9 @@ def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> N
             _ask_once(document, missing, paraphraser)
         except ParaphraseError as error:
             raise ParaphraseError(f"{error}{_kept(document, part)}") from None
-        _write(document, part)
+        write_frozen(document, part)
         print(f"round {len(rounds)}: {rounds[-1]['accepted']} of {missing} missing paraphrases are valid")
-    _write(document, out)
+    write_frozen(document, out)
     part.unlink(missing_ok=True)
     print(f"{out}: {wanted['count']} paraphrases, the last of them in round {len(rounds)}")
 
@@ -160,9 +153,18 @@ def _begin(request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, An
             "rounds": [],
             "rejected": [],
             "software": {},
+            "generated": [],
+            "confirmed": _confirmed(planted),
             "templates_sha256": "",
         },
     }
+
+
+def _confirmed(planted: bool) -> dict[str, str] | None:
+    """Return how new paraphrases are confirmed already; a fixed list holds nothing that somebody has to read."""
+    if not planted and not accepted_unread():
+        return None
+    return {"date": now(), "how": "planted" if planted else "unread"}
 
 
 def _resume(part: Path, request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, Any] | None:
@@ -177,8 +179,10 @@ def _resume(part: Path, request: Mapping[str, Any], paraphraser: Paraphraser) ->
         key: value for key, value in held["request"].items() if key not in free
     } == {key: value for key, value in fresh["request"].items() if key not in free}
     if same and digest(document["templates"]) == held["templates_sha256"]:
-        held["request"] = fresh["request"]
-        del document["templates"][request["request"]["count"] + 1 :]
+        held["request"], held["confirmed"] = fresh["request"], fresh["confirmed"]
+        held.setdefault("generated", document["templates"][1:])  # an earlier version kept none
+        wanted = request["request"]["count"]
+        del document["templates"][wanted + 1 :], held["generated"][wanted:]
         print(f"{part}: {len(document['templates']) - 1} valid paraphrases of earlier rounds are used")
         return document
     aside = part.with_name(f"{part.name}.{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}")
@@ -206,12 +210,13 @@ def _ask_once(document: dict[str, Any], missing: int, paraphraser: Paraphraser) 
         reason = fault_of(candidate, templates, options)
         if reason is None:
             templates.append(candidate)
+            document["provenance"]["generated"].append(candidate)
         else:
             kept = candidate if len(candidate) <= KEPT_CHARACTERS else candidate[:KEPT_CHARACTERS] + " ..."
             rejected.append({"round": len(rounds) + 1, "candidate": kept, "reason": reason})
     rounds.append(
         {
-            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "date": now(),
             "seed": ask.seed,
             "asked": missing,
             "returned": len(candidates.texts),
@@ -255,14 +260,6 @@ def _too_few(document: Mapping[str, Any], missing: int, file: str, part: Path) -
             "same reasons come back, change the original, the temperature or the paraphraser, or lower count",
         ]
     )
-
-
-def _write(document: dict[str, Any], path: Path) -> None:
-    """Write ``document`` whole or not at all."""
-    document["provenance"]["templates_sha256"] = digest(document["templates"])
-    text = HEAD + yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=2000)
-    with replacing(path) as fresh:
-        fresh.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

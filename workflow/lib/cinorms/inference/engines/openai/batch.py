@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import EngineError
+from cinorms.inference import job_state
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.openai.batch_api import BatchApi, State, as_object
 from cinorms.inference.engines.openai.batch_notes import Batch, BatchNotes
@@ -220,6 +221,8 @@ class BatchEngine:
             # As objects: pandas would look into the values, and could fail on one of them.
             self._keep(pd.DataFrame(rows, dtype=object))
         self._bar.update(len(rows))
+        if self.spending.priced:
+            job_state.current().spent(self.spending.spent)
         if not batch.void:
             batch.harvested.append(self._shard)
         self._notes.save(batch)
@@ -331,7 +334,9 @@ class BatchEngine:
         counts = [state.counts for state in states if state.counts]
         if counts:
             done, total = (sum(numbers) for numbers in zip(*counts, strict=True))
-            self._bar.set_postfix_str(f"{len(counts)} batches: {done:,} of {total:,}")
+            shown = f"{len(counts)} batches: {done:,} of {total:,}"
+            self._bar.set_postfix_str(shown)
+            job_state.current().doing(shown)
 
 
 def _read_json(line: bytes) -> dict[str, Any] | None:

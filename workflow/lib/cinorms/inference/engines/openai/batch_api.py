@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
+from cinorms.inference import job_state
 from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.engines.openai.failures import judge, unreadable
+from cinorms.inference.engines.openai.failures import clean, judge, unreadable
 from cinorms.inference.engines.openai.limiter import LONGEST_WAIT
 
 #: Seconds that the transfer of a file may take.
@@ -162,7 +163,9 @@ class BatchApi:
         """
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return call()
+                answer = call()
+                job_state.current().recovered()
+                return answer
             except EngineError:
                 raise
             except Exception as error:
@@ -170,8 +173,10 @@ class BatchApi:
             hopeless = failure.kind in ("stop", "refused") or failure.unreadable
             if hopeless or attempt == ATTEMPTS or (failure.retry_after or 0) > LONGEST_WAIT:
                 break
-            wait = self._backoff * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
-            time.sleep(min(60.0, wait) if failure.retry_after is None else failure.retry_after)
+            wait = min(60.0, self._backoff * 2 ** (attempt - 1) * random.uniform(0.75, 1.25))
+            wait = wait if failure.retry_after is None else failure.retry_after
+            job_state.current().trouble(clean(failure.reason, self._endpoint.secrets), wait)
+            time.sleep(wait)
             if done_already and (failure.paid or failure.kind == "again"):
                 found = done_already()
                 if found:

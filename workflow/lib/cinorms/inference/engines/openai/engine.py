@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cinorms.core.errors import ConfigError
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, always, stated
+from cinorms.inference.preflight import ModelCheck
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
@@ -77,6 +78,12 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
     return BatchEngine(endpoint, folder / "batches")
 
 
+def _checks() -> tuple[ModelCheck, ...]:
+    from cinorms.inference.engines.openai.preflight import CHECKS
+
+    return CHECKS
+
+
 def _origin(entry: Mapping[str, Any]) -> str:
     return "OpenAI" if entry.get("base_url") is None else str(entry["base_url"])
 
@@ -90,6 +97,7 @@ ENGINE = EngineKind(
     identity=_identity,
     wraps=True,
     tuning=_tuning,
+    checks=_checks,
     environment="openai",
     packages=("openai",),
     public=("base_url",),

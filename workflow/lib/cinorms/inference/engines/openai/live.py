@@ -14,9 +14,10 @@ import pandas as pd
 from tqdm import tqdm
 
 from cinorms.core.errors import EngineError
+from cinorms.inference import job_state
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint, progress
-from cinorms.inference.engines.openai.failures import UNREADABLE_ATTEMPTS, Failure, judge, refusal
+from cinorms.inference.engines.openai.failures import UNREADABLE_ATTEMPTS, Failure, clean, judge, refusal
 from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
 from cinorms.inference.engines.openai.replies import read_reply
 from cinorms.inference.handover import Handover
@@ -96,6 +97,7 @@ class _Run:
         self.unreadable: Counter[int] = Counter()
         self.stopped: BaseException | None = None
         self.queue: asyncio.Queue[int] = asyncio.Queue()
+        self.state = job_state.current()
 
     async def ask_all(self, todo: npt.NDArray[np.int64]) -> None:
         """Ask the rows ``todo``; raise what stopped it, after the requests under way have ended."""
@@ -218,6 +220,7 @@ class _Run:
         if failure.kind == "wait":
             if time.monotonic() - self.replied > LONGEST_WAIT:
                 raise endpoint.explain(failure)
+            self._show(failure, limiter.wait())
             return 0.0
         if failure.kind == "again":
             counts, most = (
@@ -225,7 +228,9 @@ class _Run:
             )
             counts[at] += 1
             if counts[at] < most:
-                return float(min(60.0, self.backoff * 2 ** (counts[at] - 1)) * random.uniform(0.75, 1.25))
+                wait = float(min(60.0, self.backoff * 2 ** (counts[at] - 1)) * random.uniform(0.75, 1.25))
+                self._show(failure, max(wait, limiter.wait()))
+                return wait
             if not self.some_answered and not failure.unreadable:
                 raise endpoint.explain(failure)
             # The endpoint answers others: it is this prompt that it cannot answer.
@@ -237,6 +242,10 @@ class _Run:
             if len(self.refused) >= REFUSALS:
                 raise endpoint.explain(failure)
         return None
+
+    def _show(self, failure: Failure, wait: float) -> None:
+        """Show those who watch why a request failed, and when the next is sent."""
+        self.state.trouble(clean(failure.reason, self.engine.endpoint.secrets), wait)
 
     def _succeed(self, row: dict[str, Any]) -> None:
         self.replied = time.monotonic()
@@ -252,6 +261,9 @@ class _Run:
 
     def _note(self, row: dict[str, Any]) -> None:
         self.bar.update()
+        self.state.count()
+        if self.engine.spending.priced:
+            self.state.spent(self.engine.spending.spent)
         self.handover.add(row)
         self.handover.look()
 

@@ -14,6 +14,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.inference import wheels
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, stated
+from cinorms.inference.engines.vllm.preflight import CHECKS, VIRTUAL_ENVIRONMENT
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
@@ -95,8 +96,9 @@ ENGINE = EngineKind(
     identity=_identity,
     wraps=True,
     tuning=_tuning,
+    checks=lambda: CHECKS,
     environment="vllm",
-    virtual_environment=".venv-vllm",
+    virtual_environment=VIRTUAL_ENVIRONMENT,
     packages=("vllm", "torch", "transformers"),
     paraphrases_with=("trust_remote_code",),
     checkpoint=True,

@@ -17,7 +17,7 @@ import pandas as pd
 from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.core.scales import SCALES
-from cinorms.inference import checkpoints
+from cinorms.inference import checkpoints, job_state
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, PromptTalk, TextTalk
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
@@ -55,6 +55,7 @@ class VllmEngine:
         self._facts["checkpoint"] = str(folder)
         # Tokens first: they take seconds, loading the weights takes minutes, and a prompt may be too long.
         trusted = bool(identity.get("trust_remote_code"))
+        job_state.current().doing("preparing the prompts")
         tokeniser = Tokeniser.load(folder, identity["wrap"], model, trusted)
         texts = tokeniser.texts(questions.chat(int(at)) for at in todo)
         prompts = tokeniser.ids(texts)
@@ -201,6 +202,7 @@ class VllmEngine:
         if on_cpu:
             # Three processes and a compiler take longer than a tiny model's whole study.
             os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+        job_state.current().doing("loading the checkpoint")
         llm = LLM(
             model=str(folder), **llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu)
         )

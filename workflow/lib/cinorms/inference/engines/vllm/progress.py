@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from tqdm import tqdm
 
+from cinorms.inference import job_state
+
 #: Seconds between two lines.
 SECONDS = 2.0
 
@@ -25,9 +27,12 @@ class Progress:
     def answered(self) -> None:
         """Count an answered prompt."""
         self._answered += 1
+        job_state.current().count()
 
     def look(self, n_read: int) -> None:
         """Show how far the job is, if it is time to; ``n_read`` prompts were read so far."""
+        if n_read != self._read and not self._answered:
+            job_state.current().doing(f"{self._done + n_read:,} prompts read")
         self._read = n_read
         if self._clock() - self._shown >= SECONDS:
             self._show()

@@ -1,0 +1,192 @@
+"""A study behind an endpoint: what is refused before the first request, what is shown while it is asked, the status."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .server import Endpoint, Fault
+from .test_paraphrases import call, snakemake
+from .test_study import KEY, Study
+
+pytestmark = pytest.mark.slow
+
+N = 9 * 12 * 2
+STATE = "results/api/responses/main/behind-an-api/.progress/1-of-1.json"
+
+
+@pytest.fixture
+def study(tmp_path: Path, endpoint: Endpoint) -> Study:
+    found = Study(tmp_path / "project", endpoint)
+    found.entry["limits"] = {"concurrency": 2}
+    endpoint.models = ["gpt-planted"]
+    found.write()
+    return found
+
+
+def wait_for(there: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.2)
+
+
+def start(study: Study) -> subprocess.Popen[str]:
+    """Start a run in a process group of its own, which prints into the file run.txt."""
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--cores",
+            "2",
+            "--configfile",
+            "api.yaml",
+            "--quiet",
+            "rules",
+            "reason",
+            "--",
+            "results/api/provenance.json",
+        ],
+        cwd=study.folder,
+        env={**os.environ, "PLANTED_KEY": KEY},
+        text=True,
+        stdout=(study.folder / "run.txt").open("w"),
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
+def printed_by(study: Study) -> str:
+    return (study.folder / "run.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        ("model", "does not know model 'gpt-planted'; it has gpt-4o-planted"),
+        ("key", "keys         PLANTED_KEY is not set; behind-an-api needs it"),
+        ("down", "does not answer ([Errno 111] Connection refused)"),
+        (
+            "norms",
+            "arms.main: 2 variants (2 templates x 1 order) of every model, and t_val is 10: no flow can hold a norm",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_before_the_first_request(
+    study: Study, endpoint: Endpoint, way: str, message: str
+) -> None:
+    environment = {}
+    if way == "model":
+        endpoint.models = ["gpt-4o-planted"]
+    elif way == "key":
+        environment = {"PLANTED_KEY": ""}
+    elif way == "down":
+        study.entry["base_url"] = "http://127.0.0.1:9/v1"
+    else:
+        study.study["analyses"] = {"norms": {"kind": "norm_counts", "arms": ["main"]}}
+    study.write()
+    checked = call(study, "check", code=1, **environment)
+    assert message in checked
+    assert checked.count("error  ") == 1
+    printed = snakemake(study, "all", code=1, **environment)
+    assert message in printed
+    assert "Nothing was asked." in printed
+    assert "Traceback" not in printed
+    assert KEY not in printed + checked
+    assert endpoint.bodies == []
+    assert not (study.folder / "results/api").exists()
+
+    # Whoever knows better says so; and what asks nobody is not checked.
+    snakemake(study, "results/api/prompts/main.parquet", **environment)
+
+
+def test_the_plan_says_that_no_norm_can_be_held(study: Study, endpoint: Endpoint) -> None:
+    study.study["analyses"] = {"norms": {"kind": "norm_counts", "arms": ["main"]}}
+    study.write()
+    printed = snakemake(study, "plan")
+    assert "warning: No norm can be held." in printed
+    assert "(read by norms); raise templates or orders.count, or lower t_val" in printed
+    assert endpoint.bodies == []
+
+
+def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and_at_the_end(
+    study: Study, endpoint: Endpoint
+) -> None:
+    before = call(study, "status")
+    assert ["main", "behind-an-api", "missing", "0", "216", "-"] in [
+        row.split() for row in before.splitlines()
+    ]
+    endpoint.delay = 0.3
+    endpoint.fault = lambda number, body: Fault(way="drop") if 30 <= number < 34 else None
+    run = start(study)
+    path = study.folder / STATE
+    wait_for(lambda: path.exists() and json.loads(path.read_text())["answered"] >= 90)
+    state = json.loads(path.read_text())
+    assert state["total"] == N
+    assert state["failures"] >= 4
+    assert 1 < state["rate"] < 8
+    shown = call(study, "status")
+    assert "main  behind-an-api  running" in shown
+
+    # Killed with its parent: nobody could write that down.
+    wait_for(lambda: " left" in printed_by(study))
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    printed = printed_by(study)
+    assert "/ behind-an-api:" in printed
+    assert f"of {N} answered (" in printed
+    assert "/s, " in printed
+    assert " left" in printed
+    assert "failed attempts" in printed
+    stopped = call(study, "status")
+    assert "stopped" in stopped
+    assert "run again to ask the rest" in stopped
+    kept = int(stopped.split("stopped")[2].split()[0].replace(",", ""))
+    assert 0 <= kept < N
+
+    endpoint.delay = 0.0
+    snakemake(study, options=["--unlock"])
+    snakemake(study, "results/api/provenance.json")
+    done = call(study, "status")
+    assert "Study api: 1 done" in done
+    usd = json.loads((study.folder / "results/api/provenance.json").read_text())["usd"]
+    assert f"${usd:.4f}" in done
+
+    study.study["arms"]["main"]["temperature"] = 0.7
+    study.write()
+    assert "outdated" in call(study, "status")
+
+
+def test_no_connection_shows_when_the_next_attempt_is_made(study: Study, endpoint: Endpoint) -> None:
+    endpoint.fault = lambda number, body: Fault(way="drop") if number >= 20 else None
+    run = start(study)
+    path = study.folder / STATE
+
+    def waits() -> bool:
+        return path.exists() and "no connection" in json.loads(path.read_text())["trouble"]
+
+    wait_for(waits)
+    wait_for(lambda: "next attempt in" in call(study, "status"))
+    wait_for(lambda: "next attempt in" in printed_by(study))
+    assert "; no connection (" in printed_by(study)
+    endpoint.fault = lambda number, body: None
+    assert run.wait() == 0, printed_by(study)
+    assert json.loads(path.read_text())["trouble"] == ""
+
+
+def test_why_a_job_failed_is_in_the_status_without_the_key(study: Study, endpoint: Endpoint) -> None:
+    endpoint.fault = lambda number, body: Fault(401, "invalid_api_key", f"Incorrect API key: {KEY}")
+    snakemake(study, "results/api/provenance.json", code=1)
+    shown = call(study, "status")
+    assert "failed" in shown
+    assert "Incorrect API key" in shown
+    assert KEY not in shown + (study.folder / STATE).read_text()

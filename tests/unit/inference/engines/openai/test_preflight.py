@@ -1,0 +1,115 @@
+"""What one request tells of an endpoint before a study is asked, and what it never gives away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.inference.engines.openai.preflight import look_at_endpoints, look_at_prices
+from cinorms.inference.preflight import Finding, Surroundings
+
+from .....faults.server import Endpoint, Fault
+from .....specs import make_model
+
+KEY = "sk-planted-preflight-1"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with Endpoint() as running:
+        running.models = ["gpt-planted", "models/gemini-planted"]
+        yield running
+
+
+def look(url: str, key: str = KEY, cluster: bool = False, **changes: Any) -> list[Finding] | None:
+    stated = {"engine": "openai", "source": "gpt-planted", "base_url": url, "key_variable": "A_KEY"}
+    entry = make_model("audited", **{name: v for name, v in (stated | changes).items() if v is not None})
+    return look_at_endpoints([entry], Surroundings(Path(), {"A_KEY": key} if key else {}, cluster))
+
+
+@pytest.mark.parametrize("source", ["gpt-planted", "gemini-planted"])
+def test_a_model_that_the_endpoint_lists_is_all_right_and_nothing_is_asked(
+    endpoint: Endpoint, source: str
+) -> None:
+    assert look(endpoint.url, source=source) == []
+    assert look(endpoint.url + "/", source=source) == []
+    assert endpoint.got == ["/v1/models", "/v1/models"]
+    assert endpoint.bodies == []
+
+
+def test_a_model_that_is_missing_in_the_list_is_looked_up_by_its_name(endpoint: Endpoint) -> None:
+    (finding,) = look(endpoint.url, source="gpt-plantd/x") or []
+    assert finding.severity == "error"
+    assert finding.text.startswith(
+        f"audited at {endpoint.url}: does not know model 'gpt-plantd/x'; it has gpt-planted"
+    )
+    assert "did you mean 'gpt-planted'?" in finding.text
+    assert endpoint.got[-1] == "/v1/models/gpt-plantd%2Fx"
+
+
+@pytest.mark.parametrize(
+    ("fault", "severity", "words"),
+    [
+        (
+            Fault(401, message="sk-planted-preflight-1 is wrong"),
+            "error",
+            "status 401); check the key in A_KEY",
+        ),
+        (Fault(403), "error", "refuses the request (status 403)"),
+        (Fault(503), "warning", "answers with status 503"),
+        (Fault(429), "warning", "answers with status 429"),
+        (Fault(404), "warning", "does not list its models"),
+        (Fault(200, content=b"<html>"), "warning", "does not list its models"),
+        (Fault(200, content=b'{"data": {}}'), "warning", "does not list its models"),
+        (Fault(302, headers={"Location": "http://127.0.0.1:9/v1"}), "error", "redirects to another address"),
+        (Fault(way="drop"), "error", "does not answer ("),
+    ],
+)
+def test_what_else_an_endpoint_may_say(endpoint: Endpoint, fault: Fault, severity: str, words: str) -> None:
+    endpoint.get_fault = fault
+    (finding,) = look(endpoint.url) or []
+    assert finding.severity == severity
+    assert words in finding.text
+    assert KEY not in finding.text
+    assert endpoint.keys == {f"Bearer {KEY}"}
+
+
+def test_an_endpoint_that_does_not_answer_may_still_answer_a_cluster() -> None:
+    (here,) = look("http://127.0.0.1:9/v1") or []
+    assert (here.severity, "Connection refused" in here.text) == ("error", True)
+    (there,) = look("http://127.0.0.1:9/v1", cluster=True) or []
+    assert (there.severity, "asked from this machine" in there.text) == ("warning", True)
+
+
+def test_a_key_that_no_header_can_hold_is_not_shown(endpoint: Endpoint) -> None:
+    for key in ("sk-secret\nX-Injected: 1", "sk-secret-\u20ac"):
+        (finding,) = look(endpoint.url, key=key) or []
+        assert finding.severity == "error"
+        assert "secret" not in finding.text
+    assert endpoint.got == []
+
+
+def test_without_its_key_an_endpoint_is_not_asked_and_one_of_ones_own_gets_none(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert look(endpoint.url, key="") is None
+    assert endpoint.got == []
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
+    endpoint.get_fault = Fault(401)
+    (finding,) = look(endpoint.url, key_variable=None) or []
+    assert "name its key's variable as key_variable" in finding.text
+    assert endpoint.keys == {"Bearer none"}
+
+
+def test_a_cap_needs_prices() -> None:
+    rates = {"usd_per_million_input": 1, "usd_per_million_output": 2}
+    priced = make_model("priced", engine="openai", source="s", rates=rates)
+    free = make_model("free", engine="openai", source="s", rates={"usd_per_million_input": 1})
+    assert look_at_prices([priced, free], Surroundings(Path(), {})) is None
+    (finding,) = look_at_prices([priced, free], Surroundings(Path(), {}, cap=5)) or []
+    assert finding.text.startswith(
+        "free: max_cost_usd (5) needs its price; give it rates.usd_per_million_input"
+    )

@@ -1,0 +1,183 @@
+"""The file that says how far a job is: what is in it, how its reader tells the living from the dead, and no key."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cinorms.core.errors import EngineError
+from cinorms.inference import job_state
+from cinorms.inference.job_state import HEARTBEAT, SILENCE, JobState, State, current, followed, read_state
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "main" / "m" / "1-of-2.parquet"
+
+
+def stored(out: Path) -> State:
+    found = read_state(out.parents[2], "main", "m", "1-of-2")
+    assert found is not None
+    return found
+
+
+def test_a_job_says_how_far_it_is_and_how_it_ends(out: Path) -> None:
+    with followed(out) as state:
+        assert current() is state
+        state.begin(100, 10)
+        current().count(5)
+        state.write()
+        found = stored(out)
+        assert (found.phase, found.total, found.answered) == ("asking", 100, 15)
+        assert (found.arm, found.model, found.shard) == ("main", "m", "1-of-2")
+        assert found.is_alive(time.time())
+    assert stored(out).phase == "done"
+    assert not stored(out).is_alive(time.time())
+    current().count()  # outside a job it leads nowhere
+    assert stored(out).answered == 15
+
+
+def test_a_state_that_nobody_reads_is_not_kept_from_one_job_to_the_next(out: Path) -> None:
+    with followed(out) as first:
+        first.begin(10, 0)
+        first.trouble("no connection", 8)
+    with followed(out) as second:
+        second.write()
+        assert stored(out).trouble == ""
+        assert stored(out).phase == "starting"
+
+
+def test_trouble_has_a_reason_and_a_time_and_ends_with_the_next_answer(out: Path) -> None:
+    with followed(out) as state:
+        state.begin(10, 0)
+        state.trouble("no connection", 8)
+        state.trouble("no connection", 2)
+        state.write()
+        found = stored(out)
+        assert found.trouble == "no connection"
+        assert found.failures == 2
+        assert found.next_attempt == pytest.approx(time.time() + 8, abs=1.5)
+        state.count()
+        state.write()
+        assert (stored(out).trouble, stored(out).next_attempt, stored(out).failures) == ("", None, 2)
+
+
+def test_an_engine_that_counts_nothing_is_counted_by_what_it_hands_over(out: Path) -> None:
+    state = JobState(State("a", "m", "1-of-1"))
+    state.begin(10, 2)
+    state.count(3)
+    state.at_least(4)
+    assert state.state.answered == 5
+    state.at_least(8)
+    assert state.state.answered == 8
+
+
+@pytest.mark.parametrize(
+    ("failure", "phase", "trouble"),
+    [
+        (
+            EngineError("model 'm' at x: sk-secret-1 is refused; check it\nsecond line"),
+            "failed",
+            "[key] is refused",
+        ),
+        (RuntimeError("boom sk-secret-1"), "failed", "RuntimeError: boom [key]"),
+        (SystemExit(143), "stopped", ""),
+        (KeyboardInterrupt(), "stopped", ""),
+    ],
+)
+def test_why_a_job_ended_is_in_its_file_without_the_key(
+    out: Path, failure: BaseException, phase: str, trouble: str
+) -> None:
+    with pytest.raises(type(failure)), followed(out, ["sk-secret-1"]):
+        raise failure
+    text = (out.parent / job_state.FOLDER / "1-of-2.json").read_text()
+    assert "sk-secret-1" not in text
+    assert "second line" not in text
+    assert stored(out).phase == phase
+    assert trouble in stored(out).trouble
+
+
+def test_the_rate_is_that_of_the_last_minute(monkeypatch: pytest.MonkeyPatch, out: Path) -> None:
+    now = 1000.0
+    monkeypatch.setattr(job_state.time, "monotonic", lambda: now)
+    out.parent.mkdir(parents=True)
+    state = JobState(State("main", "m", "1-of-2"), out.parent / "state.json")
+    state.begin(10_000, 0)
+    for _ in range(100):  # 1/s for 100 s, then 10/s for 60 s
+        now += 1
+        state.count(1)
+        state.write()
+    assert state.state.rate == pytest.approx(1, rel=0.05)
+    for _ in range(60):
+        now += 1
+        state.count(10)
+        state.write()
+    assert state.state.rate == pytest.approx(10, rel=0.05)
+
+
+def test_an_unchanged_state_is_written_again_before_it_counts_as_silent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert HEARTBEAT + 2 * job_state.PERIOD < SILENCE
+    now = 5000.0
+    monkeypatch.setattr(job_state.time, "time", lambda: now)
+    monkeypatch.setattr(job_state.time, "monotonic", lambda: now)
+    path = tmp_path / "state.json"
+    state = JobState(State("main", "m", "1-of-2"), path)
+    state.write()
+    first = path.read_bytes()
+    now += HEARTBEAT / 2
+    state.write()
+    assert path.read_bytes() == first
+    now += HEARTBEAT
+    state.write()
+    assert json.loads(path.read_bytes())["updated"] == now
+
+
+def test_a_killed_job_and_one_that_is_silent_elsewhere_are_dead(out: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from cinorms.inference.job_state import followed\n"
+        "with followed(Path(sys.argv[1])) as state:\n"
+        "    state.begin(10, 3); state.write(); print('written', flush=True); time.sleep(60)"
+    )
+    job = subprocess.Popen(
+        [sys.executable, "-c", code, str(out)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib")},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert job.stdout is not None
+    job.stdout.readline()
+    assert stored(out).is_alive(time.time())
+    job.send_signal(signal.SIGKILL)
+    job.wait()
+    assert stored(out).phase == "asking"
+    assert not stored(out).is_alive(time.time())
+    elsewhere = State("a", "m", "1-of-1", phase="asking", updated=1000.0, host="another", process=1)
+    assert elsewhere.is_alive(1000.0 + SILENCE - 1)
+    assert not elsewhere.is_alive(1000.0 + SILENCE + 1)
+
+
+def test_a_full_disk_ends_no_job_and_an_odd_file_is_no_state(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(job_state, "write_whole", refuse)
+    with followed(out) as state:
+        state.begin(10, 0)
+        state.write()
+    path = out.parent / job_state.FOLDER / "1-of-2.json"
+    for content in ("", "[1]", '{"arm": 1, "unknown": 2}'):
+        path.write_text(content)
+        assert read_state(out.parents[2], "main", "m", "1-of-2") is None

@@ -1,0 +1,182 @@
+"""A frozen file and its reader: what waits, what confirming records, and what an edit may not be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.scales import SCALES
+from cinorms.core.validation import load_yaml
+from cinorms.prompts.paraphrase.checks import fault_of, run_on_fault
+from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in
+from cinorms.prompts.paraphrase.generate import freeze
+from cinorms.prompts.prompt_sets import insist_on_confirmed, load_prompt_set, part_path
+
+from .test_generate import GOOD, ORIGINAL, Scripted, request_for, stored, write_declared
+
+
+@pytest.fixture
+def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a file that was just frozen."""
+    monkeypatch.delenv("CINORMS_YES", raising=False)
+    declared = write_declared(tmp_path / "prompts")
+    path = declared.parent / "frozen/mine.yaml"
+    freeze(request_for(declared), Scripted(GOOD), path)
+    return path
+
+
+def edit(path: Path, number: int, text: str) -> None:
+    document = load_yaml(path)
+    document["templates"][number] = text
+    path.write_text(yaml.safe_dump(document))
+
+
+def test_what_was_just_frozen_waits_and_says_where_and_what_to_do(out: Path) -> None:
+    prompt_set = load_prompt_set(out.parents[1] / "mine.yaml")
+    assert prompt_set.waits == "unread"
+    with pytest.raises(ConfigError) as raised:
+        insist_on_confirmed(prompt_set)
+    message = str(raised.value)
+    assert message.startswith(f"{out}: these paraphrases wait for you: nobody has read them yet")
+    assert "make confirm" in message
+    assert message.count("\n") == 1
+
+
+def test_confirming_changes_no_template(out: Path) -> None:
+    before = load_prompt_set(out).templates
+    confirm(out, read=True)
+    after = load_prompt_set(out)
+    assert after.templates == before
+    assert after.waits is None
+    insist_on_confirmed(after)
+    provenance = stored(out)["provenance"]
+    assert provenance["confirmed"]["how"] == "read"
+    assert provenance["generated"] == GOOD
+    assert "mended" not in provenance
+
+
+def test_a_mended_template_carries_that_and_the_paraphrasers_words_stay(out: Path) -> None:
+    mended = "Tell me how acceptable this would be: {scenario}. Reply with one of: {options}"
+    edit(out, 2, mended)
+    assert load_prompt_set(out).waits == "edited"
+    confirm(out, read=True)
+    document = stored(out)
+    assert load_prompt_set(out).waits is None
+    assert document["templates"][2] == mended
+    assert document["provenance"]["generated"] == GOOD
+    assert [record["templates"] for record in document["provenance"]["mended"]] == [[2]]
+    edit(out, 3, mended.replace("Tell", "Just tell"))
+    confirm(out, read=False)
+    assert [record["templates"] for record in stored(out)["provenance"]["mended"]] == [[2], [2, 3]]
+
+
+def test_the_environment_may_accept_them_unread(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CINORMS_YES", "0")
+    with pytest.raises(ConfigError):
+        insist_on_confirmed(load_prompt_set(out))
+    monkeypatch.setenv("CINORMS_YES", "1")
+    insist_on_confirmed(load_prompt_set(out))
+    out.unlink()
+    freeze(request_for(out.parents[1] / "mine.yaml"), Scripted(GOOD), out)
+    assert stored(out)["provenance"]["confirmed"]["how"] == "unread"
+    monkeypatch.delenv("CINORMS_YES")
+    insist_on_confirmed(load_prompt_set(out))
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "words"),
+    [
+        (0, GOOD[0].replace("?", "!"), "templates[0]: is not the original that was reworded; put that back"),
+        (
+            1,
+            "Judge this: {scenario}. One of: {options}, neutral if unsure",
+            "names the answer option 'neutral'",
+        ),
+        (
+            1,
+            "Judge this in one go: {scenario} Give one of: {options}",
+            "the vignette runs into the next sentence",
+        ),
+        (1, "Judge this in one go, and give one of these: {options}", "{scenario} stands 0 times"),
+        (
+            1,
+            GOOD[1].upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"),
+            "same wording",
+        ),
+    ],
+)
+def test_an_edit_must_pass_the_checks_of_a_paraphrase(out: Path, number: int, text: str, words: str) -> None:
+    edit(out, number, text)
+    before = out.read_bytes()
+    with pytest.raises(ConfigError) as raised:
+        confirm(out, read=True)
+    assert words in str(raised.value)
+    assert str(out) in str(raised.value)
+    assert out.read_bytes() == before
+
+
+def test_a_template_that_was_taken_out_has_to_be_worded_by_hand(out: Path) -> None:
+    document = load_yaml(out)
+    del document["templates"][2]
+    out.write_text(yaml.safe_dump(document))
+    with pytest.raises(ConfigError, match="2 paraphrases, 3 were asked for; word the missing ones by hand"):
+        confirm(out, read=True)
+
+
+def test_a_file_that_an_earlier_version_froze_waits_for_nobody(out: Path) -> None:
+    document = load_yaml(out)
+    for key in ("confirmed", "generated"):
+        del document["provenance"][key]
+    out.write_text(yaml.safe_dump(document))
+    assert load_prompt_set(out).waits is None
+    edit(out, 1, GOOD[0].replace("what follows", "the following"))
+    assert load_prompt_set(out).waits == "edited"
+    confirm(out, read=True)
+    assert stored(out)["provenance"]["mended"][0]["templates"] is None
+    assert mended_in(stored(out)) is None
+
+
+def test_more_paraphrases_wait_again_and_keep_what_was_mended(out: Path) -> None:
+    mended = "Tell me how acceptable this would be: {scenario}. Reply with one of: {options}"
+    edit(out, 2, mended)
+    confirm(out, read=True)
+    out.rename(part_path(out))
+    declared = write_declared(out.parents[1], count=4)
+    more = "In your view, how acceptable is this: {scenario}? Name one of: {options}"
+    freeze(request_for(declared), Scripted([more]), out)
+    found = load_prompt_set(declared)
+    assert found.waits == "unread"
+    assert found.templates == (ORIGINAL, GOOD[0], mended, GOOD[2], more)
+    provenance: dict[str, Any] = stored(out)["provenance"]
+    assert provenance["generated"] == [*GOOD, more]
+    assert provenance["mended"][0]["templates"] == [2]
+
+
+@pytest.mark.parametrize(
+    ("template", "runs_on"),
+    [
+        ("Rate this: {scenario} The answer is one of {options}", True),
+        ("Rate this: {scenario}The answer is one of {options}", True),
+        ("Rate this: {scenario} {options}", True),
+        ("Rate this: {scenario}. The answer is one of {options}", False),
+        ("Rate this: {scenario}? {options}", False),
+        ("Is it fine that {scenario} or not? One of {options}", False),
+        ("Rate this: {scenario}\nThe answer is one of {options}", False),
+        ("Rate this in one of {options}: {scenario}", False),
+        ('Rate this: "{scenario}" The answer is one of {options}', False),
+    ],
+)
+def test_a_vignette_runs_on_where_a_new_sentence_begins_without_a_mark(template: str, runs_on: bool) -> None:
+    assert (run_on_fault(template) is not None) == runs_on
+
+
+def test_a_paraphraser_may_leave_out_the_full_stop_only_where_the_original_does() -> None:
+    options = SCALES["acceptability"].options
+    candidate = "How acceptable is this situation? {scenario} Pick one: {options}"
+    bare = "Please judge how acceptable this is, in one of these: {options} {scenario}"
+    assert "runs into the next sentence" in str(fault_of(candidate, [ORIGINAL], options))
+    assert fault_of(candidate, [bare], options) is None

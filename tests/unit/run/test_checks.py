@@ -1,0 +1,303 @@
+"""Every check before a run: what it finds, what it lets pass, and its one line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cinorms.inference.preflight import Surroundings
+from cinorms.prompts.prompt_sets import digest
+from cinorms.run import check
+from cinorms.run.checks.case import Case, left_to_ask
+from cinorms.run.checks.of_machine import look_at_checkpoints, look_at_partitions
+from cinorms.run.checks.of_study import look_at_keys, look_at_paraphrases, look_at_sentences
+from cinorms.run.checks.registry import Line, checks, make_checks
+from cinorms.run.profile import load_profile, partitions_of
+from cinorms.study.root import Root
+from cinorms.study.study import Study
+
+from ...studies import ARM, PROJECT, load
+
+ORIGINAL = "Please say how acceptable this scenario is: {scenario}. Answer with one of these: {options}"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder that the study runs in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CINORMS_YES", raising=False)
+    return tmp_path
+
+
+def project(folder: Path, entries: dict[str, Any], prompts: dict[str, Any] | None = None) -> Root:
+    """Return a project with these models and prompt sets on top of its own."""
+    for name in ("workflow", "resources"):
+        (folder / name).mkdir(exist_ok=True)
+    (folder / "workflow/schemas").symlink_to(PROJECT / "workflow/schemas")
+    for path in (PROJECT / "resources").iterdir():
+        if path.name != "prompts":
+            (folder / "resources" / path.name).symlink_to(path)
+    (folder / "resources/prompts").mkdir()
+    for path in (PROJECT / "resources/prompts").glob("*.yaml"):
+        (folder / "resources/prompts" / path.name).symlink_to(path)
+    for name, document in (prompts or {}).items():
+        path = folder / "resources/prompts" / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(document))
+    (folder / "config").mkdir()
+    (folder / "config/config.yaml").symlink_to(PROJECT / "config/config.yaml")
+    registry = yaml.safe_load((PROJECT / "config/models.yaml").read_text())
+    (folder / "config/models.yaml").write_text(yaml.safe_dump({**registry, **entries}))
+    return Root(folder)
+
+
+def study_of(root: Root, models: list[str], **arm: Any) -> Study:
+    answers = {"answers": {"kind": "answer_counts", "arms": ["main"]}}
+    made = {"study": "s", "models": models, "arms": {"main": {**ARM, **arm}}}
+    return load(root, {**made, "analyses": answers, "figures": {}, "printed": {}})
+
+
+def case(study: Study, cluster: bool = False, partitions: Any = None, **environment: str) -> Case:
+    around = Surroundings(study.root.folder, environment, cluster)
+    return Case(study, left_to_ask(study), around, partitions or {})
+
+
+# --- The registry
+
+
+def test_every_check_has_a_name_of_its_own_and_a_line_on_the_default_study(elsewhere: Path) -> None:
+    root = Root(PROJECT)
+    made = check.make_case(load(root), None, False)
+    lines = list(make_checks(made))
+    assert [line.name for line in lines] == [each.name for each in checks()]
+    assert len({line.name for line in lines}) == len(lines) >= 8
+    assert {line.severity for line in lines} == {"ok"}
+    assert all("\n" not in str(line) for line in lines)
+
+
+def test_a_second_line_of_a_message_is_indented() -> None:
+    assert str(Line("error", "keys", "a\nb")) == "error    keys         a\n                      b"
+
+
+def test_the_command_exits_1_on_errors_alone(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert check.main([]) == 0
+    assert "8 models in 1 arm left to ask" in capsys.readouterr().out
+    study = {"models": ["gpt-4o-mini"], "study": "s"}
+    (elsewhere / "s.yaml").write_text(yaml.safe_dump(study))
+    assert check.main(["--configfile", "s.yaml"]) == 1
+    assert "error    keys         OPENAI_API_KEY is not set; gpt-4o-mini needs it" in capsys.readouterr().out
+    assert check.main(["--configfile", "s.yaml", "--config", "engine=planted"]) == 0
+    capsys.readouterr()
+    assert check.main(["--configfile", "nosuch.yaml"]) == 1
+    assert "nosuch.yaml: cannot be read" in capsys.readouterr().err
+    assert check.main(["--profile", "nosuch"]) == 1
+    assert "profile 'nosuch'" in capsys.readouterr().err
+
+
+def test_what_has_been_asked_is_not_checked(elsewhere: Path) -> None:
+    study = study_of(Root(PROJECT), ["gpt-4o-mini"])
+    assert [finding.severity for finding in look_at_keys(case(study)) or []] == ["error"]
+    done = elsewhere / "results/s/responses/main/gpt-4o-mini/1-of-1.parquet"
+    done.parent.mkdir(parents=True)
+    done.touch()
+    assert look_at_keys(case(study)) is None
+
+
+# --- Keys, also of a paraphraser
+
+
+def test_the_key_of_a_paraphraser_is_needed_too(elsewhere: Path) -> None:
+    declared = {"title": "Mine", "source": "generate", "paraphraser": "gpt-4o-mini", "scale": "acceptability"}
+    declared |= {"original": ORIGINAL, "count": 3, "tries": 1, "temperature": 1, "seed": 1}
+    root = project(elsewhere, {}, {"mine": declared})
+    study = study_of(root, ["planted-gpt-4o-mini"], prompts="mine")
+    (finding,) = look_at_keys(case(study)) or []
+    assert finding.text.startswith("OPENAI_API_KEY is not set; gpt-4o-mini needs it")
+    assert look_at_keys(case(study, OPENAI_API_KEY="x")) == []
+    (finding,) = look_at_paraphrases(case(study))
+    assert finding.severity == "warning"
+    assert "then the run stops, for you to read" in finding.text
+
+
+def test_paraphrases_that_wait_are_an_error(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    templates = [ORIGINAL, ORIGINAL.replace("Please say", "Say")]
+    request = {"paraphraser": "x", "scale": "acceptability", "original": ORIGINAL, "count": 1, "tries": 1}
+    provenance = {"request": {**request, "temperature": 1, "seed": 1}, "paraphraser": {}, "instruction": ""}
+    provenance |= {"rounds": [], "rejected": [], "software": {}, "templates_sha256": digest(templates)}
+    frozen = {"title": "Mine", "source": "frozen", "paraphraser": "x", "scale": "acceptability"}
+    frozen |= {"origin": {"citation": "c", "licence": "l"}, "templates": templates}
+    sets = {
+        "read": {**frozen, "provenance": {**provenance, "confirmed": {"date": "d", "how": "read"}}},
+        "earlier": {**frozen, "provenance": provenance},
+        "unread": {**frozen, "provenance": {**provenance, "confirmed": None}},
+    }
+    root = project(elsewhere, {}, sets)
+
+    def found(name: str) -> list[str]:
+        study = study_of(root, ["planted-gpt-4o-mini"], prompts=name)
+        return [finding.severity for finding in look_at_paraphrases(case(study))]
+
+    assert [found(name) for name in sets] == [[], [], ["error"]]
+    monkeypatch.setenv("CINORMS_YES", "1")
+    assert found("unread") == []
+
+
+# --- Sentences
+
+
+def test_a_vignette_that_runs_into_the_next_sentence_is_found(elsewhere: Path) -> None:
+    mine = {"title": "Mine", "paraphraser": "me", "origin": {"citation": "c", "licence": "l"}}
+    acceptable = [
+        ORIGINAL,
+        "Judge this: {scenario} Answer with one of: {options}",
+        "Judge {scenario} {options}",
+    ]
+    agreed = ["Do people agree with this? {scenario} Answer with one of: {options}"]
+    sets = {
+        "mine": {**mine, "scale": "acceptability", "templates": acceptable},
+        "agreed": {**mine, "scale": "agreement", "templates": agreed},
+    }
+    root = project(elsewhere, {}, sets)
+    found = list(look_at_sentences(case(study_of(root, ["planted-gpt-4o-mini"], prompts="mine"))))
+    assert [finding.severity for finding in found] == ["warning", "warning"]
+    assert (
+        "mine.yaml: templates[1]: the vignette runs into the next sentence ('{scenario} Answer')"
+        in found[0].text
+    )
+    assert "('{scenario} {options}')" in found[1].text
+    # ConfAIde's vignettes end with a full stop, and are in a file that is not here.
+    study = study_of(root, ["planted-gpt-4o-mini"], prompts="agreed", dataset="confaide_2a")
+    assert list(look_at_sentences(case(study))) == []
+
+
+@pytest.mark.parametrize("prompts", ["chatgpt", "gemini", "pegasus"])
+@pytest.mark.parametrize(
+    "dataset", ["iot", "coppa", "location_3", "internet_1", "public_records", "social_contract"]
+)
+def test_the_papers_own_templates_run_into_nothing(elsewhere: Path, prompts: str, dataset: str) -> None:
+    study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"], prompts=prompts, dataset=dataset)
+    assert list(look_at_sentences(case(study))) == []
+
+
+# --- Checkpoints
+
+
+def served(**stated: Any) -> dict[str, Any]:
+    return {"m": {"engine": "vllm", "family": "f", "capacity": 1, **stated}}
+
+
+def checkpoint(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").touch()
+    return folder
+
+
+def look(root: Root, **environment: str) -> list[tuple[str, str]]:
+    found = look_at_checkpoints(case(study_of(root, ["m"]), **environment))
+    return [(finding.severity, finding.text) for finding in found or []]
+
+
+def test_a_local_folder_must_hold_a_checkpoint(elsewhere: Path) -> None:
+    root = project(elsewhere, served(source="./weights/m"))
+    ((severity, text),) = look(root)
+    assert severity == "error"
+    assert text.startswith("m: the folder ./weights/m is not there; correct `source` in config/models.yaml")
+    (elsewhere / "weights/m").mkdir(parents=True)
+    assert "holds no whole checkpoint" in look(root)[0][1]
+    (elsewhere / "weights/m").rmdir()
+    checkpoint(elsewhere / "weights/m")
+    assert look(root) == []
+
+
+@pytest.mark.parametrize("revision", [None, "a" * 40, "v1"])
+def test_a_hub_id_is_looked_up_in_the_cache_and_offline_it_must_be_there(
+    elsewhere: Path, revision: str | None
+) -> None:
+    root = project(elsewhere, served(source="org/m", revision=revision))
+    home = {"HF_HOME": str(elsewhere / "hf")}
+    ((severity, text),) = look(root, **home)
+    assert severity == "warning"
+    assert text.startswith("m (org/m): not on this machine yet; a run downloads first")
+    ((severity, text),) = look(root, HF_HUB_OFFLINE="1", **home)
+    assert severity == "error"
+    assert "`make fetch`" in text
+    cache = elsewhere / "hf/hub/models--org--m"
+    commit = "a" * 40
+    checkpoint(cache / "snapshots" / commit)
+    (cache / "refs").mkdir()
+    (cache / "refs" / ("v1" if revision == "v1" else "main")).write_text(commit)
+    assert look(root, HF_HUB_OFFLINE="1", **home) == []
+    (cache / "snapshots" / commit / "model.safetensors").unlink()
+    assert [severity for severity, _ in look(root, **home)] == ["warning"]
+
+
+def test_the_control_model_is_trained_by_its_own_run(elsewhere: Path) -> None:
+    assert list(look_at_checkpoints(case(study_of(Root(PROJECT), ["control"]))) or []) == []
+    assert look_at_checkpoints(case(study_of(Root(PROJECT), ["planted-gpt-4o-mini"]))) is None
+
+
+# --- Partitions
+
+
+def sinfo(folder: Path, script: str) -> dict[str, str]:
+    """Put a command sinfo before the others."""
+    program = folder / "bin/sinfo"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+def partitions(environment: dict[str, str], **named: str | None) -> list[tuple[str, str]]:
+    study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"])
+    found = look_at_partitions(case(study, cluster=True, partitions=named, **environment))
+    return [(finding.severity, finding.text) for finding in found]
+
+
+def test_a_partition_that_does_not_exist_is_named_with_the_nearest(elsewhere: Path) -> None:
+    here = sinfo(elsewhere, "printf 'cpu*\\ngpu\\nlong\\n'")
+    assert partitions(here, ask_vllm="gpu", ask_openai=None) == []
+    assert partitions(here, ask_vllm="gpu,long") == []
+    ((severity, text),) = partitions(here, ask_vllm="gpus", ask_openai="cpu")
+    assert severity == "error"
+    assert text == (
+        "ask_vllm: slurm_partition 'gpus' does not exist; allowed: cpu, gpu, long; did you mean 'gpu'?"
+    )
+
+
+def test_what_slurm_may_not_tell(elsewhere: Path) -> None:
+    assert [s for s, _ in partitions(sinfo(elsewhere, "echo gpu"), ask_vllm=None)] == ["warning"]
+    ((severity, text),) = partitions(
+        sinfo(elsewhere, "echo slurm_load: no controller >&2; exit 1"), ask_vllm="gpu"
+    )
+    assert severity == "error"
+    assert "sinfo fails (slurm_load: no controller)" in text
+    ((severity, text),) = partitions({"PATH": str(elsewhere / "nothing")}, ask_vllm="gpu")
+    assert severity == "warning"
+    assert "sinfo is not on this machine" in text
+
+
+def test_a_profile_says_which_partition_a_rule_names(elsewhere: Path) -> None:
+    profile = {
+        "executor": "slurm",
+        "default-resources": {"slurm_partition": "cpu"},
+        "set-resources": {"ask_vllm": {"slurm_partition": "gpu"}, "ask_openai": {"mem_mb": 1}},
+    }
+    (elsewhere / "site").mkdir()
+    (elsewhere / "site/config.yaml").write_text(yaml.safe_dump(profile))
+    rules = ["ask_openai", "ask_vllm"]
+    assert partitions_of(load_profile("site"), rules) == {"ask_openai": "cpu", "ask_vllm": "gpu"}
+    listed = {**profile, "default-resources": ["slurm_partition=cpu", "mem_mb=1"], "set-resources": None}
+    assert partitions_of(listed, rules) == {"ask_openai": "cpu", "ask_vllm": "cpu"}
+    assert partitions_of(load_profile(str(PROJECT / "profiles/slurm")), rules) == dict.fromkeys(rules)
+    made = check.make_case(study_of(Root(PROJECT), ["planted-gpt-4o-mini"]), "site", False)
+    assert made.partitions == {"ask_planted": "cpu"}
+    assert made.surroundings.cluster

@@ -1,0 +1,120 @@
+"""What the terminal says of jobs: soon where something is wrong, now and then else, and in plain words."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.inference.job_state import FOLDER, State
+from cinorms.run.follow import Follower
+from cinorms.run.words import dollars, duration, progress
+
+NOW = 1_000_000.0
+
+
+class Watched:
+    """A folder of states, and what is said of them."""
+
+    def __init__(self, folder: Path, *shards: str) -> None:
+        self.folder, self.said = folder, []
+        self.follower = Follower(folder, {("main", "m"): shards or ("1-of-1",)}, self._say, pause=15.0)
+
+    def _say(self, line: str) -> None:
+        self.said.append(line.partition("  ")[2])
+
+    def write(self, at: float, shard: str = "1-of-1", **changes: Any) -> None:
+        stated = {"phase": "asking", "total": 1000, "answered": 100, "rate": 10.0, "started": NOW}
+        here = {"host": platform.node(), "process": os.getpid(), "updated": at}
+        path = self.folder / "main/m" / FOLDER / f"{shard}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(State("main", "m", shard, **{**stated, **here, **changes}))))
+
+    def look(self, at: float) -> list[str]:
+        """Return what is said at this time."""
+        before = len(self.said)
+        self.follower.look(at)
+        return self.said[before:]
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    return Watched(tmp_path)
+
+
+def test_a_line_now_and_then_from_the_first_seconds_on(watched: Watched) -> None:
+    assert watched.look(NOW) == []
+    watched.write(NOW + 3)
+    assert watched.look(NOW + 3) == []  # it may be over at once
+    assert watched.look(NOW + 9) == ["main / m: 100 of 1,000 answered (10%), 10/s, 1 min 30 s left"]
+    watched.write(NOW + 20, answered=200)
+    assert watched.look(NOW + 20) == []
+    assert watched.look(NOW + 25) == ["main / m: 200 of 1,000 answered (20%), 10/s, 1 min 20 s left"]
+    watched.write(NOW + 50, phase="done")
+    assert watched.look(NOW + 50) == []
+
+
+def test_what_goes_wrong_is_said_at_once_and_so_is_its_end(watched: Watched) -> None:
+    wrong = {"trouble": "no connection", "failures": 1, "rate": None}
+    watched.write(NOW + 1, **wrong, next_attempt=NOW + 9)
+    (line,) = watched.look(NOW + 1)
+    assert line == (
+        "main / m: 100 of 1,000 answered (10%), 1 failed attempt; no connection, next attempt in 8 s"
+    )
+    assert watched.look(NOW + 3) == []
+    watched.write(NOW + 10, **wrong | {"failures": 2}, next_attempt=NOW + 26)
+    assert watched.look(NOW + 10) == []  # the same, and not long ago
+    (line,) = watched.look(NOW + 17)
+    assert line.endswith("2 failed attempts; no connection, next attempt in 9 s")
+    watched.write(NOW + 27, failures=2)
+    (line,) = watched.look(NOW + 27)
+    assert line.endswith("10/s, 1 min 30 s left, 2 failed attempts")
+
+
+def test_a_failure_that_is_over_before_anybody_could_read_of_it_is_no_line(watched: Watched) -> None:
+    watched.write(NOW + 1, trouble="no connection", failures=1, next_attempt=NOW + 1.3)
+    assert watched.look(NOW + 1) == []
+
+
+def test_jobs_of_one_model_are_one_line(tmp_path: Path) -> None:
+    watched = Watched(tmp_path, "1-of-3", "2-of-3", "3-of-3")
+    watched.write(NOW, "1-of-3", usd=0.5)
+    watched.write(NOW, "2-of-3", answered=400, usd=0.75)
+    assert watched.look(NOW + 9) == [
+        "main / m (2 jobs): 500 of 2,000 answered (25%), 20/s, 1 min 15 s left, $1.25"
+    ]
+
+
+def test_a_job_that_is_dead_is_not_followed(watched: Watched) -> None:
+    watched.write(NOW - 1000, host="elsewhere")
+    assert watched.look(NOW + 9) == []
+
+
+def test_a_job_that_does_not_ask_yet_says_what_it_does() -> None:
+    state = State("main", "m", "1-of-1", doing="loading the checkpoint")
+    assert progress([state], NOW) == "loading the checkpoint"
+    assert progress([State("main", "m", "1-of-1")], NOW) == "starting"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.4, "0 s"),
+        (8, "8 s"),
+        (92, "1 min 32 s"),
+        (1500, "25 min"),
+        (7500, "2 h 5 min"),
+        (100_000, "1 d 3 h"),
+    ],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_amounts() -> None:
+    assert [dollars(usd) for usd in (0, 0.01234, 1, 1234.5)] == ["$0", "$0.0123", "$1.00", "$1,234.50"]

@@ -1,0 +1,106 @@
+"""Whether what is asked can make norms: by hand, for each model and arm, under each entry's own threshold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.core.validation import load_yaml
+from cinorms.study.layers import Layer
+from cinorms.study.load import load_study
+from cinorms.study.norm_room import norm_room
+from cinorms.study.root import Root
+
+from ...studies import ARM, PROJECT, Build, default_layer
+
+COUNTS = {"kind": "norm_counts", "arms": ["main"]}
+
+
+def study(arms: dict[str, Any], analyses: dict[str, Any], **more: Any) -> dict[str, Any]:
+    models = ["planted-gpt-4o-mini", "planted-llama-3.1-8b"]
+    made = {"study": "s", "models": models, "arms": arms, "analyses": analyses, "figures": {}}
+    return {**made, **more}
+
+
+def nine(**changes: Any) -> dict[str, Any]:
+    return {**ARM, "templates": 3, "orders": {"count": 3}, **changes}
+
+
+def test_nine_variants_hold_no_norm_where_ten_answers_are_needed(build_study: Build) -> None:
+    room = norm_room(build_study(study({"main": nine()}, {"norms": COUNTS})))
+    assert room.none_at_all
+    assert room.texts == [
+        "arms.main: 9 variants (3 templates x 3 orders) of every model, and t_val is 10: no flow can hold a norm "
+        "(read by norms); raise templates or orders.count, or lower t_val"
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"norms": {"t_val": 9}},
+        {"arms": {"main": nine(templates=4)}},
+        {"arms": {"main": nine(orders={"count": 4})}},
+        {"analyses": {"minority": {"kind": "minority", "arms": ["main"], "t_val": 9}}},
+        {"analyses": {"minority": {"kind": "minority", "arms": ["main"], "t_val": 0}}},
+    ],
+)
+def test_each_way_out_of_it_is_one(build_study: Build, changes: dict[str, Any]) -> None:
+    assert norm_room(build_study(study({"main": nine()}, {"norms": COUNTS}) | changes)) == ([], False)
+
+
+def test_a_study_that_tries_a_threshold_which_can_be_met_is_warned_of_and_not_refused(
+    build_study: Build,
+) -> None:
+    grid = {"grid": {"t_val": [5, 10]}}
+    room = norm_room(build_study(study({"main": nine()}, {"norms": COUNTS}, norms=grid)))
+    assert not room.none_at_all
+    assert len(room.texts) == 1
+
+
+def test_a_model_with_fewer_templates_is_named_unless_it_has_a_threshold_of_its_own(
+    build_study: Build,
+) -> None:
+    arms = {"main": {**ARM, "templates_for": {"planted-llama-3.1-8b": 3}}}
+    room = norm_room(build_study(study(arms, {"norms": COUNTS})))
+    assert not room.none_at_all
+    (text,) = room.texts
+    assert text.startswith(
+        "arms.main: 9 variants (3 templates x 3 orders) of planted-llama-3.1-8b, and t_val is 10"
+    )
+    own = {"t_val_for": {"planted-llama-3.1-8b": 9}}
+    assert norm_room(build_study(study(arms, {"norms": COUNTS}, norms=own))).texts == []
+
+
+def test_an_arm_whose_norms_nobody_reads_may_be_short(build_study: Build) -> None:
+    arms = {"main": dict(ARM), "short": nine()}
+    answers = {"kind": "answer_counts", "arms": ["main", "short"]}
+    assert norm_room(build_study(study(arms, {"norms": COUNTS, "answers": answers}))).texts == []
+    both = {**COUNTS, "arms": ["main", "short"]}
+    room = norm_room(build_study(study(arms, {"norms": both})))
+    assert not room.none_at_all
+    assert [text.split(":")[0] for text in room.texts] == ["arms.short"]
+
+
+def test_a_study_without_norms_is_warned_of_and_not_refused(build_study: Build) -> None:
+    answers = {"kind": "answer_counts", "arms": ["main"]}
+    room = norm_room(build_study(study({"main": nine()}, {"answers": answers})))
+    assert not room.none_at_all
+    assert "(read by" not in room.texts[0]
+
+
+def test_figures_read_norms_too(build_study: Build) -> None:
+    figures = {"norms": {"kind": "norms", "arms": ["main"], "first": 1}}
+    room = norm_room(build_study(study({"main": nine()}, {}, figures=figures)))
+    assert room.none_at_all
+    assert "of planted-gpt-4o-mini" in room.texts[0]
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (PROJECT / "config").glob("*.yaml")))
+def test_every_study_of_this_repository_can_hold_norms(name: str) -> None:
+    if name == "models.yaml":
+        return
+    layers = [default_layer(), Layer(name, load_yaml(Path(PROJECT, "config", name)))]
+    assert not norm_room(load_study(layers, Root(PROJECT))).none_at_all

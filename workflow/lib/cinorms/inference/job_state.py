@@ -1,0 +1,217 @@
+"""How far a job is, in a small file next to its responses, for those who watch from outside.
+
+``responses/{arm}/{model}/.progress/{shard}.json`` is written every two seconds while something changes, and now and
+then while nothing does, so that a job that was killed can be told from one that waits. Engines note what they do in
+``current()``, which is written nowhere outside a job.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from cinorms.core.errors import CinormsError
+from cinorms.core.files import write_whole
+from cinorms.core.logs import redact
+
+#: Folder of these files, in that of a model's responses.
+FOLDER = ".progress"
+#: Seconds between two looks at whether there is something to write.
+PERIOD = 2.0
+#: Seconds after which an unchanged file is written again.
+HEARTBEAT = 20.0
+#: Seconds of silence after which a job counts as dead; clocks of machines may differ a little.
+SILENCE = 90.0
+#: Seconds over which the rate is taken.
+WINDOW = 60.0
+#: Characters of a reason that are kept.
+LONGEST = 160
+
+
+@dataclass(frozen=True)
+class State:
+    """How far one job is. Times are in seconds since 1970."""
+
+    arm: str
+    model: str
+    shard: str
+    phase: Literal["starting", "asking", "done", "failed", "stopped"] = "starting"
+    #: Questions of the shard, and how many are answered; None before they are known.
+    total: int | None = None
+    answered: int = 0
+    #: Answers per second lately.
+    rate: float | None = None
+    #: What the job does where that is no asking, such as loading a checkpoint.
+    doing: str = ""
+    #: Why the last attempt failed, until one succeeds, and when the next is made.
+    trouble: str = ""
+    next_attempt: float | None = None
+    #: Attempts that failed.
+    failures: int = 0
+    usd: float | None = None
+    started: float = 0.0
+    updated: float = 0.0
+    host: str = ""
+    process: int = 0
+
+    def is_alive(self, now: float) -> bool:
+        """Tell whether the job that wrote this is still at work, as far as its file can tell."""
+        if self.phase not in ("starting", "asking") or now - self.updated > SILENCE:
+            return False
+        return self.host != platform.node() or _exists(self.process)
+
+
+class JobState:
+    """The state of this job; may be changed from any thread. Without ``path`` it is written nowhere."""
+
+    def __init__(self, state: State, path: Path | None = None, secrets: Sequence[str] = ()) -> None:
+        self.state = state
+        self._path, self._secrets = path, secrets
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._written: State | None = None
+        self._history: deque[tuple[float, int]] = deque()
+
+    def begin(self, total: int, answered: int) -> None:
+        """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
+        self._set(phase="asking", total=total, answered=answered)
+        self._history.clear()
+        self._history.append((time.monotonic(), answered))
+
+    def count(self, answers: int = 1) -> None:
+        """Note new answers: what was wrong is over."""
+        with self._lock:
+            answered = self.state.answered + answers
+            self.state = replace(self.state, answered=answered, trouble="", next_attempt=None, doing="")
+
+    def at_least(self, answered: int) -> None:
+        """Note that so many questions are answered, for an engine that counts none itself."""
+        if answered > self.state.answered:
+            self.count(answered - self.state.answered)
+
+    def doing(self, what: str) -> None:
+        """Note what the job does, where that is no asking."""
+        self._set(doing=what)
+
+    def trouble(self, reason: str, wait: float) -> None:
+        """Note a failed attempt, and the seconds to the next."""
+        with self._lock:
+            reason = redact(reason, self._secrets)[:LONGEST]
+            at = max(self.state.next_attempt or 0.0, time.time() + wait)
+            failures = self.state.failures + 1
+            self.state = replace(self.state, trouble=reason, next_attempt=at, failures=failures)
+
+    def recovered(self) -> None:
+        """Note that an attempt succeeded that brought no answers."""
+        if self.state.trouble:
+            self._set(trouble="", next_attempt=None)
+
+    def spent(self, usd: float) -> None:
+        """Note what this job has spent so far."""
+        self._set(usd=usd)
+
+    def follow(self) -> None:
+        """Write the state whenever it is time to, until ``end``."""
+        self.write()
+        while not self._ended.wait(PERIOD):
+            self.write()
+
+    def end(self, phase: Literal["done", "failed", "stopped"], reason: str = "") -> None:
+        """Write the last state."""
+        self._ended.set()
+        self._set(phase=phase, trouble=redact(reason, self._secrets)[:LONGEST], next_attempt=None, doing="")
+        self.write()
+
+    def write(self) -> None:
+        """Write the state if it has changed, or has not been written for long."""
+        with self._lock:
+            now = time.time()
+            fresh = self._with_rate()
+            same = self._written is not None and self._written == replace(
+                fresh, updated=self._written.updated
+            )
+            if self._path is None or (same and now - fresh.updated < HEARTBEAT):
+                return
+            self._written = self.state = replace(fresh, updated=now)
+            with suppress(OSError):  # a full disk must not end what is paid for
+                write_whole(self._path, json.dumps(asdict(self._written)).encode(), self.state.shard)
+
+    def _set(self, **changes: object) -> None:
+        with self._lock:
+            self.state = replace(self.state, **changes)  # type: ignore[arg-type]
+
+    def _with_rate(self) -> State:
+        """Return the state with the rate of the last minute."""
+        now, answered = time.monotonic(), self.state.answered
+        while len(self._history) > 1 and now - self._history[0][0] > WINDOW:
+            self._history.popleft()
+        self._history.append((now, answered))
+        before, then = self._history[0]
+        rate = (answered - then) / (now - before) if now - before >= 1 else None
+        return replace(self.state, rate=round(rate, 2) if rate else None)
+
+
+_nowhere = JobState(State("", "", ""))
+_current = _nowhere
+
+
+def current() -> JobState:
+    """Return the state of the job that runs in this process; one that is never written where there is none."""
+    return _current
+
+
+@contextmanager
+def followed(out: Path, secrets: Sequence[str] = ()) -> Iterator[JobState]:
+    """Keep the state of the job that writes the responses ``out`` up to date, to its end."""
+    global _current
+    arm, model, shard = out.parent.parent.name, out.parent.name, out.stem
+    path = out.parent / FOLDER / f"{shard}.json"
+    with suppress(OSError):  # the journal says it in words
+        path.parent.mkdir(parents=True, exist_ok=True)
+    now = time.time()
+    begun = State(arm, model, shard, started=now, updated=now, host=platform.node(), process=os.getpid())
+    _current = JobState(begun, path, secrets)
+    threading.Thread(target=_current.follow, daemon=True).start()
+    try:
+        yield _current
+        _current.end("done")
+    except (SystemExit, KeyboardInterrupt):
+        _current.end("stopped")
+        raise
+    except CinormsError as failure:
+        _current.end("failed", str(failure).splitlines()[0])
+        raise
+    except BaseException as failure:
+        _current.end("failed", f"{type(failure).__name__}: {failure}")
+        raise
+    finally:
+        _current = _nowhere
+
+
+def read_state(responses: Path, arm: str, model: str, shard: str) -> State | None:
+    """Return the last state of the job of a shard; None where none was written, or not by this version."""
+    path = responses / arm / model / FOLDER / f"{shard}.json"
+    try:
+        return State(**json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _exists(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+        # A killed process whose parent was killed too may stay in the table, in a container above all.
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's process, or no /proc here
+        return True

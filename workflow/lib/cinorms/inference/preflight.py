@@ -1,0 +1,74 @@
+"""What an engine looks at before a job starts: whether its models can be asked from here, at no cost.
+
+An engine declares such checks (``EngineKind.checks``); the package ``run`` makes them, with those of any study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+
+class Asked(Protocol):
+    """A model that is to be asked; ``model_entry.ModelEntry`` is one."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry."""
+
+    @property
+    def settings(self) -> Any:
+        """Its settings, of the class that its engine declares."""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that one copy of the model takes."""
+
+    @property
+    def key_variable(self) -> str | None:
+        """The environment variable that has to hold the key of the model's endpoint, if it wants one."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: an ``error`` would make jobs fail or their answers useless, a ``warning`` may."""
+
+    severity: Literal["warning", "error"]
+    text: str
+
+
+def error(text: str) -> Finding:
+    """Return a finding that stops a run."""
+    return Finding("error", text)
+
+
+def warning(text: str) -> Finding:
+    """Return a finding that does not stop a run."""
+    return Finding("warning", text)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where jobs will run. ``cluster``: on other machines than this one; ``conda``: in environments of conda's."""
+
+    #: The project's folder, in which its virtual environments are.
+    folder: Path
+    environment: Mapping[str, str]
+    cluster: bool = False
+    conda: bool = False
+    #: Dollars that the study may spend at paid endpoints.
+    cap: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """A check of the models of one engine.
+
+    ``about`` says what is true where nothing is found; ``look`` returns None where there is nothing to look at.
+    """
+
+    name: str
+    about: str
+    look: Callable[[Sequence[Asked], Surroundings], Iterable[Finding] | None]

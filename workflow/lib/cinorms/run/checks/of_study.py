@@ -1,0 +1,95 @@
+"""Checks of a study by itself: can it hold norms, are its wordings ready, are keys and prices there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from cinorms.core import tables
+from cinorms.inference.preflight import Finding, error, warning
+from cinorms.prompts.paraphrase.checks import run_on_fault
+from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
+from cinorms.run.checks.case import Case, Check
+from cinorms.study.norm_room import norm_room
+from cinorms.study.study import Study
+from cinorms.vignettes.designs import expand
+
+
+def look_at_norms(case: Case) -> list[Finding] | None:
+    """Refuse a study whose flows cannot have enough valid answers, warn of a part of one."""
+    if not case.study.arms_from("model"):
+        return None
+    room = norm_room(case.study)
+    return [error(text) if room.none_at_all else warning(text) for text in room.texts]
+
+
+def look_at_paraphrases(case: Case) -> Iterator[Finding]:
+    """Look for paraphrases that nobody has read, and say where a run will stop for that."""
+    study = case.study
+    for name in {study.arms[arm].prompts: None for arm, _ in case.asked}:
+        prompt_set = study.prompt_set(name)
+        if prompt_set.waits and not accepted_unread():
+            yield error(notice(prompt_set))
+    for name, request in study.awaited().items():
+        if request["paraphraser"]["engine"] != "planted" and not accepted_unread():
+            yield warning(
+                f"{name}: its paraphrases are made first; then the run stops, for you to read "
+                f"{study.prompts_file(name)} ({YES}=1 goes on unread)"
+            )
+
+
+def look_at_sentences(case: Case) -> Iterator[Finding]:
+    """Look for templates in which a vignette without a full stop runs into the next sentence."""
+    study = case.study
+    sets = {(study.arms[arm].prompts, study.arms[arm].dataset): arm for arm, _ in case.asked}
+    for (prompts, dataset), arm in sets.items():
+        vignettes = _vignettes(study, dataset)
+        if vignettes is None or not _lacks_full_stop(vignettes):
+            continue
+        templates = study.prompt_set(prompts).templates[: study.templates(arm)]
+        for number, template in enumerate(templates):
+            fault = run_on_fault(template)
+            if fault:
+                yield warning(
+                    f"{study.prompt_set(prompts).file}: templates[{number}]: {fault} (vignettes of {dataset} have none)"
+                )
+
+
+def look_at_keys(case: Case) -> list[Finding] | None:
+    """Look for the variables that hold the keys of endpoints, without a look at what is in them."""
+    needed: dict[str, list[str]] = {}
+    for entry in case.entries():
+        if entry.key_variable:
+            needed.setdefault(entry.key_variable, []).append(entry.name)
+    if not needed:
+        return None
+    return [
+        error(f"{variable} is not set; {', '.join(models)} needs it: export the endpoint's key in this shell")
+        for variable, models in needed.items()
+        if not case.surroundings.environment.get(variable)
+    ]
+
+
+def _vignettes(study: Study, dataset: str) -> pd.Series | None:
+    """Return vignettes of a dataset, those of a file only where a run has read it."""
+    declared = study.dataset(dataset)
+    if declared.design is not None and declared.source == "design":
+        return expand(declared.design)["vignette"]
+    path = Path("results", study.name, "vignettes", f"{dataset}.parquet")
+    return tables.read(path, tables.VIGNETTES)["vignette"] if path.is_file() else None
+
+
+def _lacks_full_stop(vignettes: pd.Series) -> bool:
+    """Tell whether most vignettes end without a mark that ends a sentence."""
+    ended = vignettes.str.rstrip("\"'”’)] \n").str.endswith((".", "!", "?", "…"))
+    return bool(ended.mean() < 0.5)
+
+
+CHECKS = (
+    Check("norms", "what is asked is enough to hold norms", look_at_norms),
+    Check("paraphrases", "every wording has been confirmed", look_at_paraphrases),
+    Check("sentences", "every vignette ends before the next sentence begins", look_at_sentences),
+    Check("keys", "the keys of all endpoints are set", look_at_keys),
+)

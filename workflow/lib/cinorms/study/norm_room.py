@@ -1,0 +1,80 @@
+"""Whether a study asks enough to hold norms at all: a flow needs ``t_val`` valid answers, and has one per variant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from cinorms.entries.registry import SECTIONS
+from cinorms.study.entries import make_entry
+from cinorms.study.study import Study
+
+#: Entries that a message names.
+SHOWN = 4
+
+
+class Short(NamedTuple):
+    """A model in an arm whose flows cannot have as many valid answers as ``entry``, or the study, asks for."""
+
+    arm: str
+    model: str
+    variants: int
+    t_val: int
+    #: The analysis or figure that asks for so many; empty where none reads these norms.
+    entry: str
+
+
+class Room(NamedTuple):
+    """What is too short, and whether nothing of the study can hold a norm although something reads norms."""
+
+    texts: list[str]
+    none_at_all: bool
+
+
+def norm_room(study: Study) -> Room:
+    """Return one text for each way in which models are asked too few variants to hold a norm."""
+    pairs = [(arm, model) for arm in study.arms_from("model") for model in study.models(arm)]
+    variants = {
+        (arm, model): study.templates(arm, model) * study.arms[arm].orders.count for arm, model in pairs
+    }
+    read = list(_read(study, variants))
+    short = [each for each in read if each.variants < each.t_val]
+    if pairs and not read:
+        unread = [Short(*pair, variants[pair], study.t_val(pair[1]), "") for pair in pairs]
+        short = unread if all(each.variants < each.t_val for each in unread) else []
+    # Tables that try thresholds have something to show where the lowest can be met.
+    lowest = min([*(each.t_val for each in read), *study.thresholds()[0]])
+    hopeless = bool(read) and len(short) == len(read) and max(each.variants for each in read) < lowest
+    return Room(_texts(study, short), hopeless)
+
+
+def _read(study: Study, variants: dict[tuple[str, str], int]) -> Iterator[Short]:
+    """Yield what each analysis and figure needs of each model that it reads norms of."""
+    for section in SECTIONS:
+        for name in study.settings.entries(section):
+            entry = make_entry(study, section, name)
+            for arm, model in entry.selected if entry.thresholds else ():
+                if (arm, model) in variants:
+                    yield Short(arm, model, variants[arm, model], entry.thresholds[model].t_val, name)
+
+
+def _texts(study: Study, short: list[Short]) -> list[str]:
+    def by_numbers(each: Short) -> tuple[str, int, int]:
+        return each.arm, each.variants, each.t_val
+
+    texts = []
+    for (arm, variants, t_val), group in groupby(sorted(short, key=by_numbers), key=by_numbers):
+        found = list(group)
+        models = list(dict.fromkeys(each.model for each in found))
+        who = "every model" if set(models) == set(study.models(arm)) else ", ".join(models)
+        entries = list(dict.fromkeys(each.entry for each in found if each.entry))
+        more = f" and {len(entries) - SHOWN} more" if len(entries) > SHOWN else ""
+        where = f" (read by {', '.join(entries[:SHOWN])}{more})" if entries else ""
+        orders = study.arms[arm].orders.count
+        asked = f"{variants // orders} templates x {orders} order{'s'[: orders > 1]}"
+        texts.append(
+            f"arms.{arm}: {variants} variants ({asked}) of {who}, and t_val is "
+            f"{t_val}: no flow can hold a norm{where}; raise templates or orders.count, or lower t_val"
+        )
+    return texts
