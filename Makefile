@@ -24,7 +24,7 @@ endif
 READ = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.readable
 SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(BIN)/snakemake --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference lock clean
+.PHONY: help demo run figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -94,12 +94,17 @@ format: $(VENV)/dev.done ## write the code as the linters want it
 	@$(BIN)/ruff format .
 	@$(BIN)/snakefmt Snakefile workflow
 
-reference: $(VENV)/run.done ## write docs/reference from the declarations of kinds, keys and columns
+reference: $(VENV)/run.done ## write docs/reference from the declarations of kinds, keys and columns, and the picture of the data flow
 	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.reference docs
+	@$(BIN)/python docs/tools/data_flow.py
+
+docs: .venv-docs/done ## make the documentation site, build/docs
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
+	@echo "build/docs/index.html (with its search: $(PYTHON) -m http.server --directory build/docs)"
 
 lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 	@command -v uv >/dev/null || $(BIN)/python -m pip install --quiet uv
-	@for name in run dev paraphrase; do \
+	@for name in run dev paraphrase docs; do \
 	  PATH="$(CURDIR)/$(BIN):$$PATH" uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done
@@ -109,7 +114,7 @@ lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 
 clean: ## remove what can be rebuilt; responses and codes, which may have been paid for, stay
 	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -name responses ! -name coding ! -name .spending ! -name .checkpoints -exec rm -rf {} +
-	rm -rf logs
+	rm -rf logs build
 
 $(VENV)/bin/python:
 	@echo "Making $(VENV) with $$($(PYTHON) --version)"
@@ -121,6 +126,14 @@ $(VENV)/%.done: requirements/%.lock | $(VENV)/bin/python
 	@echo "Installing $<"
 	@if command -v uv >/dev/null; then uv pip install --quiet --python $(BIN)/python --require-hashes -r $<; \
 	 else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; fi
+	@touch $@
+
+# MkDocs shares nothing with a study.
+.venv-docs/done: requirements/docs.lock
+	@echo "Making .venv-docs"
+	@$(PYTHON) -m venv .venv-docs
+	@if command -v uv >/dev/null; then uv pip install --quiet --python .venv-docs/bin/python --require-hashes -r $<; \
+	 else .venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; fi
 	@touch $@
 
 # PEGASUS' own environment: torch first and by pip, or what needs it would bring another one.
