@@ -96,7 +96,7 @@ format: $(VENV)/dev.done ## write the code as the linters want it
 
 reference: $(VENV)/run.done ## write docs/reference from the declarations of kinds, keys and columns, and the picture of the data flow
 	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.reference docs
-	@$(BIN)/python docs/tools/data_flow.py
+	@$(BIN)/python docs/tools/data_flow.py docs/images/data-flow.svg
 
 docs: .venv-docs/done ## make the documentation site, build/docs
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict

@@ -1,8 +1,8 @@
-"""Draw docs/images/data-flow.svg: which rule reads and writes what, and which packages of the library do its work.
+"""Draw the data flow as SVG: which rule reads and writes what, and which packages of the library do its work.
 
 What is drawn is what Snakemake says that it would run for three studies (their dry runs), not what a page says. A row
 is a rule, a line is a folder or file of results/{study}: it begins where it is first written and ends where it is last
-read. ``make reference`` writes the picture; a test says when it is out of date.
+read. ``make reference`` writes docs/images/data-flow.svg; a test says when that is out of date.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PICTURE = ROOT / "docs/images/data-flow.svg"
 WORKFLOW = ROOT / "workflow"
 LIBRARY = WORKFLOW / "lib/cinorms"
 #: Studies that have a job of every rule between them, with the targets to ask for.
@@ -194,10 +193,10 @@ def in_order(found: Sequence[Row]) -> list[Row]:
 
 # --- The picture
 
-WIDTH, TOP, ROW, STEP = 1180, 100, 30, 17
+WIDTH, TOP, ROW, STEP = 955, 100, 28, 15
 #: The letters that have room in a column.
-ROOM = 48
-COLUMNS = {"rule": 0, "reads": 215, "writes": 515, "packages": 760}
+ROOM = 44
+COLUMNS = {"rule": 0, "reads": 172, "writes": 472, "packages": 662, "file": 858}
 # Dark enough for text on white.
 COLOURS = ("#1f6fb4", "#b84a00", "#00795a", "#a3457f", "#7a5c00", "#5b3fa0", "#555555")
 STYLE = """
@@ -244,7 +243,7 @@ def draw(order: Sequence[Row]) -> str:
             "",
         ),
     ]
-    heads = {"rule": "rule", "reads": "reads", "writes": "writes", "packages": "packages of the library"}
+    heads = {"rule": "rule", "reads": "reads", "writes": "writes", "packages": "packages", "file": "rules/"}
     parts += [text(left + COLUMNS[name], 86, words, "head") for name, words in heads.items()]
     middle = [TOP + ROW * i + ROW / 2 for i in range(len(order))]
     for i, row in enumerate(order):
@@ -275,7 +274,7 @@ def row_texts(row: Row, left: int, y: float, colours: Mapping[str, str]) -> list
         listed(left + COLUMNS["reads"], y, read, colours),
         listed(left + COLUMNS["writes"], y, written, colours),
         text(left + COLUMNS["packages"], y, ", ".join(sorted(row.packages)), ""),
-        text(left + WIDTH - 175, y, f"workflow/rules/{row.file}", "file"),
+        text(left + COLUMNS["file"], y, row.file, "file"),
     ]
 
 
@@ -295,4 +294,4 @@ def text(x: float, y: float, words: str, kind: str) -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(draw(rows()), encoding="utf-8")
+    Path(sys.argv[1]).write_text(draw(rows()), encoding="utf-8")

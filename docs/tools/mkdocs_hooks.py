@@ -11,6 +11,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -66,7 +67,7 @@ def relative_links(text: str) -> Iterator[str]:
 
 
 def _is_relative(link: str) -> bool:
-    return not re.match(r"[a-z]+:|#|/", link)
+    return not re.match(r"[a-z]+:|/", link)
 
 
 def target_of(source: str, link: str) -> str:
@@ -74,6 +75,8 @@ def target_of(source: str, link: str) -> str:
 
     Raises ``DeadLink`` where there is no such file.
     """
+    if link.startswith("#"):
+        return source
     name = posixpath.normpath(posixpath.join(posixpath.dirname(source), link.partition("#")[0]))
     if (ROOT / name).is_dir():
         name = posixpath.join(name, "README.md")
@@ -99,7 +102,7 @@ def with_links_of_the_site(text: str, source: str) -> str:
 
     def rewritten(found: re.Match[str]) -> str:
         link = found["link"]
-        if not link or not _is_relative(link):
+        if not link or link.startswith("#") or not _is_relative(link):
             return found[0]
         _, hash_sign, part = link.partition("#")
         place = posixpath.relpath(place_of(target_of(source, link)), here or ".")
@@ -120,7 +123,7 @@ def files_outside_docs() -> list[str]:
     """Return the files outside docs/ that the site shows: those of `PLACES` and all that a page links to."""
     outside: dict[str, None] = {}
     waiting = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / DOCS).rglob("*.md"))]
-    waiting += [name for name in PLACES if (ROOT / name).is_file()]
+    waiting += PLACES
     while waiting:
         name = waiting.pop(0)
         if not name.startswith(f"{DOCS}/"):
@@ -165,6 +168,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return markdown
     source = getattr(page.file, "in_repository", f"{DOCS}/{page.file.src_uri}")
     return with_links_of_the_site(markdown, source)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Write formulas as MathML, which browsers show by themselves."""
+    from latex2mathml.converter import convert
+
+    def formula(found: re.Match[str]) -> str:
+        block, tex = found[1] == "div", unescape(found[2])
+        return convert(tex, display="block" if block else "inline")
+
+    return re.sub(r'<(div|span) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', formula, html, flags=re.DOTALL)
 
 
 def on_post_build(config: Any) -> None:
