@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -136,7 +136,25 @@ def files_outside_docs() -> list[str]:
     return list(outside)
 
 
+def check_page(page: Path) -> None:
+    """Raise ``LoadsFromElsewhere`` for a page that loads a file from another host."""
+    for tag in re.findall(r"<(?:script|link|img|iframe)\b[^>]*>", page.read_text(encoding="utf-8")):
+        loaded = re.search(r"""(?:src|href)=["']?((?:https?:)?//[^"' >]+)""", tag)
+        if loaded and "canonical" not in tag:
+            raise LoadsFromElsewhere(f"{page.name}: the page loads {loaded[1]}; copy the file to docs/")
+
+
 # --- What MkDocs calls
+
+
+def in_one_message(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; end the build with one message where it finds a mistake in a page."""
+    from mkdocs.exceptions import PluginError
+
+    try:
+        return function(*arguments)
+    except (DeadLink, LoadsFromElsewhere) as error:
+        raise PluginError(str(error)) from None
 
 
 def on_config(config: Any) -> Any:
@@ -149,7 +167,7 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are not in docs/."""
     from mkdocs.structure.files import File
 
-    for name in files_outside_docs():
+    for name in in_one_message(files_outside_docs):
         place = place_of(name)
         if name.endswith(".md"):
             page = File.generated(config, place, content=(ROOT / name).read_text(encoding="utf-8"))
@@ -167,7 +185,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if page.file.src_uri.startswith(f"{FILES}/"):
         return markdown
     source = getattr(page.file, "in_repository", f"{DOCS}/{page.file.src_uri}")
-    return with_links_of_the_site(markdown, source)
+    return in_one_message(with_links_of_the_site, markdown, source)
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
@@ -184,7 +202,4 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
 def on_post_build(config: Any) -> None:
     """Insist that no page loads anything from another host: readers may be offline, and nobody should follow them."""
     for page in sorted(Path(config["site_dir"]).rglob("*.html")):
-        for tag in re.findall(r"<(?:script|link|img|iframe)\b[^>]*>", page.read_text(encoding="utf-8")):
-            loaded = re.search(r"""(?:src|href)=["']?((?:https?:)?//[^"' >]+)""", tag)
-            if loaded:
-                raise LoadsFromElsewhere(f"{page}: the page loads {loaded[1]}")
+        in_one_message(check_page, page)

@@ -67,6 +67,26 @@ def test_a_link_that_leads_nowhere_ends_the_build_of_the_site(link: str) -> None
         HOOKS.with_links_of_the_site(f"[a]({link})", "docs/method.md")
 
 
+@pytest.mark.parametrize(
+    ("tag", "refused"),
+    [
+        ('<img alt="a" src="https://example.org/a.png">', True),
+        ("<script src=//example.org/a.js></script>", True),
+        ('<link rel="stylesheet" href="https://example.org/a.css">', True),
+        ('<link rel="canonical" href="https://example.org/">', False),
+        ('<a href="https://example.org/">a</a><img src="images/a.png">', False),
+    ],
+)
+def test_a_page_of_the_site_loads_nothing_from_another_host(tmp_path: Path, tag: str, refused: bool) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(f"<p>{tag}</p>", encoding="utf-8")
+    if refused:
+        with pytest.raises(HOOKS.LoadsFromElsewhere, match=r"page\.html: the page loads .*example\.org"):
+            HOOKS.check_page(page)
+    else:
+        HOOKS.check_page(page)
+
+
 def test_the_navigation_of_the_site_has_every_page_once() -> None:
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     named = list(pages_of(site["nav"]))
@@ -100,6 +120,21 @@ def test_every_unreleased_change_says_whether_results_change() -> None:
         assert re.search(r"Results change: (yes|no)\b[^.]*\.$", entry), (
             f"CHANGELOG.md: end the entry with 'Results change: yes, ...' or 'Results change: no.': {entry[:90]}"
         )
+
+
+def test_the_forms_for_issues_ask_for_something() -> None:
+    forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+    forms = [form for form in forms if form.name != "config.yml"]
+    assert forms
+    for path in forms:
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert form.keys() == {"name", "description", "labels", "body"}, path.name
+        ids = [field["id"] for field in form["body"]]
+        assert len(ids) == len(set(ids))
+        assert any(field.get("validations", {}).get("required") for field in form["body"]), path.name
+        for field in form["body"]:
+            assert field["type"] in {"dropdown", "input", "textarea"}
+            assert field["attributes"]["label"]
 
 
 def test_what_is_checked_on_github_needs_a_bare_clone_and_nothing_that_moves() -> None:
