@@ -98,8 +98,9 @@ reference: $(VENV)/run.done ## write docs/reference from the declarations of kin
 	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.reference docs
 	@$(BIN)/python docs/tools/data_flow.py docs/images/data-flow.svg
 
+# With --quiet MkDocs would not count warnings.
 docs: .venv-docs/done ## make the documentation site, build/docs
-	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict # with --quiet it would not count warnings
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
 	@echo "build/docs/index.html (with its search: $(PYTHON) -m http.server --directory build/docs)"
 
 lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
