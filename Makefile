@@ -38,7 +38,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference lock clean
+.PHONY: help demo run check status confirm figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -117,12 +117,18 @@ format: $(VENV)/dev.done ## write the code as the linters want it
 	@$(BIN)/ruff format .
 	@$(BIN)/snakefmt Snakefile workflow
 
-reference: $(VENV)/run.done ## write docs/reference from the declarations of kinds, keys and columns
+reference: $(VENV)/run.done ## write docs/reference from the declarations of kinds, keys and columns, and the picture of the data flow
 	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.reference docs
+	@$(BIN)/python docs/tools/data_flow.py docs/images/data-flow.svg
+
+# With --quiet MkDocs would not count warnings.
+docs: .venv-docs/done ## make the documentation site, build/docs
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
+	@echo "build/docs/index.html (with its search: $(PYTHON) -m http.server --directory build/docs)"
 
 lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 	@$(BIN)/python -m pip install --quiet uv
-	@for name in uv run dev paraphrase; do \
+	@for name in uv run dev paraphrase docs; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done
@@ -132,7 +138,7 @@ lock: $(VENV)/bin/python ## resolve requirements/*.in anew into the locked files
 
 clean: ## remove what can be rebuilt; responses and codes, which may have been paid for, stay
 	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -name responses ! -name coding ! -name .spending ! -name .checkpoints -exec rm -rf {} +
-	rm -rf logs
+	rm -rf logs build
 
 $(VENV)/bin/python:
 	@echo "Making $(VENV) with $$($(PYTHON) --version)"
@@ -153,6 +159,12 @@ endef
 
 $(VENV)/%.done: requirements/%.lock | $(VENV)/bin/python
 	$(call install,$(VENV),$<)
+
+# MkDocs shares nothing with a study.
+.venv-docs/done: requirements/docs.lock
+	@echo "Making .venv-docs"
+	@$(PYTHON) -m venv .venv-docs
+	$(call install,.venv-docs,$<)
 
 # PEGASUS' own environment: torch first and by pip, or what needs it would bring another one.
 .venv-paraphrase/done: requirements/paraphrase.lock

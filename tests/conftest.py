@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from cinorms.core.errors import DataError
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study import load
@@ -20,20 +22,48 @@ from cinorms.study.root import Root
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand, load_dataset
 
+from .published_files import mirror_in
 from .studies import Build, default_layer
 
 ROOT = Path(__file__).parents[1]
 
 
+#: What pytest's closing line calls the tests that could not run, after their number.
+LEFT_OUT = "left out for want of the published data (CINORMS_MIRROR=FOLDER make test runs them)"
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what reads the authors' data where there is no mirror of them; in CI that is a failure."""
-    reading = [item for item in items if item.get_closest_marker("published")]
-    if not reading or os.environ.get("CINORMS_MIRROR"):
-        return
-    if os.environ.get("CI"):
-        raise pytest.UsageError("CINORMS_MIRROR is not set: CI runs the tests that read the authors' data")
-    for item in reading:
-        item.add_marker(pytest.mark.skip(reason="CINORMS_MIRROR is not set: the authors' data are not here"))
+    """Mark what reads the authors' data: ``pytest -m published`` runs it alone."""
+    for item in items:
+        if "mirror" in getattr(item, "fixturenames", ()):
+            item.add_marker("published")
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Count what was left out for want of the published data apart from what was skipped for another reason."""
+    if report.skipped and isinstance(report.longrepr, tuple) and LEFT_OUT in report.longrepr[2]:
+        return LEFT_OUT, "s", "LEFT OUT"
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that were left out and say why, before pytest's closing line counts them."""
+    reports = terminalreporter.stats.get(LEFT_OUT, [])
+    if reports:
+        terminalreporter.section("published data")
+        for name, count in Counter(report.nodeid.partition("[")[0] for report in reports).items():
+            terminalreporter.write_line(f"{name} ({count})" if count > 1 else name)
+        terminalreporter.write_line(reports[0].longrepr[2].removeprefix("Skipped: ").partition(": ")[2])
+
+
+@pytest.fixture(scope="session")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the authors' files; fetch them if need be. In CI their want is a failure."""
+    try:
+        return mirror_in(tmp_path_factory.mktemp("mirror"))
+    except DataError as error:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{LEFT_OUT}: {error}")
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,34 @@
-"""What the documents name exists: files that they link to, modules, and the pages of the index."""
+"""What the documents name exists: files that they link to, modules, the pages of the index and of the site."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "config/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def load_hooks() -> ModuleType:
+    """Return what MkDocs does for this project; importing it needs no MkDocs."""
+    spec = importlib.util.spec_from_file_location("mkdocs_hooks", ROOT / "docs/tools/mkdocs_hooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+HOOKS = load_hooks()
+PAGES = [*(ROOT / name for name in HOOKS.PLACES), *sorted((ROOT / "docs").rglob("*.md"))]
 LIBRARY = ROOT / "workflow/lib/cinorms"
 PACKAGES = sorted(path.parent.name for path in LIBRARY.glob("*/__init__.py"))
 #: Where the files of the project name a page of docs/, other than by a link.
@@ -22,28 +40,117 @@ def short(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def without_code(text: str) -> str:
-    return re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
-
-
-def heading_id(line: str) -> str:
-    """Return the id that GitHub gives a heading."""
-    words = re.sub(r"[^\w\- ]", "", line.lstrip("#").strip().lower().replace("`", ""))
-    return words.replace(" ", "-")
-
-
 @pytest.mark.parametrize("page", PAGES, ids=short)
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    for link in re.findall(r"\]\(([^)\s]+)\)", without_code(text)):
-        if re.match(r"[a-z]+:", link):
-            continue
-        name, _, part = link.partition("#")
-        target = page.parent / name if name else page
-        assert target.exists(), f"{short(page)}: {link} leads nowhere"
+    for link in HOOKS.relative_links(page.read_text(encoding="utf-8")):
+        target = ROOT / HOOKS.target_of(short(page), link)
+        part = link.partition("#")[2]
         if part:
-            headings = re.findall(r"(?m)^#+ .*$", target.read_text(encoding="utf-8"))
-            assert part in map(heading_id, headings), f"{short(page)}: {link}: no such heading"
+            headings = re.findall(r"(?m)^#+ (.*)$", target.read_text(encoding="utf-8"))
+            assert part in map(HOOKS.heading_id, headings), f"{short(page)}: {link}: no such heading"
+
+
+def test_a_link_is_written_as_the_site_needs_it() -> None:
+    text = (
+        "[a](../../../config/README.md#words), `[b](nowhere.md)`, [c](#part), [d](https://example.org/x.md), "
+        "![e](../../images/norms.png), [f](../../../Makefile), [g](../../decisions/)"
+    )
+    assert HOOKS.with_links_of_the_site(text, "docs/method/stats/clm.md") == (
+        "[a](../../your-study.md#words), `[b](nowhere.md)`, [c](#part), [d](https://example.org/x.md), "
+        "![e](../../images/norms.png), [f](../../files/Makefile.md), [g](../../decisions/README.md)"
+    )
+
+
+@pytest.mark.parametrize("link", ["nowhere.md", "../../README.md", "../workflow/Snakefil"])
+def test_a_link_that_leads_nowhere_ends_the_build_of_the_site(link: str) -> None:
+    with pytest.raises(HOOKS.DeadLink, match=r"docs/method\.md: the link"):
+        HOOKS.with_links_of_the_site(f"[a]({link})", "docs/method.md")
+
+
+@pytest.mark.parametrize(
+    ("tag", "refused"),
+    [
+        ('<img alt="a" src="https://example.org/a.png">', True),
+        ("<script src=//example.org/a.js></script>", True),
+        ('<link rel="stylesheet" href="https://example.org/a.css">', True),
+        ('<link rel="canonical" href="https://example.org/">', False),
+        ('<a href="https://example.org/">a</a><img src="images/a.png">', False),
+    ],
+)
+def test_a_page_of_the_site_loads_nothing_from_another_host(tmp_path: Path, tag: str, refused: bool) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(f"<p>{tag}</p>", encoding="utf-8")
+    if refused:
+        with pytest.raises(HOOKS.LoadsFromElsewhere, match=r"page\.html: the page loads .*example\.org"):
+            HOOKS.check_page(page)
+    else:
+        HOOKS.check_page(page)
+
+
+def test_the_navigation_of_the_site_has_every_page_once() -> None:
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    named = list(pages_of(site["nav"]))
+    assert len(named) == len(set(named))
+    here = {HOOKS.place_of(short(page)) for page in PAGES}
+    assert here - set(named) == set(), "add these pages to `nav` in mkdocs.yml"
+    assert set(named) - here == set(), "`nav` in mkdocs.yml names pages that are not there"
+
+
+def pages_of(part: Any) -> Iterator[str]:
+    """Yield the pages of a part of a navigation."""
+    if isinstance(part, str):
+        yield part
+    else:
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from pages_of(inner)
+
+
+def test_every_note_on_a_decision_is_in_its_index() -> None:
+    index = (ROOT / "docs/decisions/README.md").read_text(encoding="utf-8")
+    notes = sorted((ROOT / "docs/decisions").glob("0*.md"))
+    assert re.findall(r"\]\((0[\w.-]+)\)", index) == [note.name for note in notes]
+
+
+def test_every_unreleased_change_says_whether_results_change() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    unreleased = text.partition("\n## Unreleased\n")[2].partition("\n## ")[0]
+    entries = [" ".join(entry.split()) for entry in re.split(r"^- ", unreleased, flags=re.MULTILINE)[1:]]
+    assert entries
+    for entry in entries:
+        assert re.search(r"Results change: (yes|no)\b[^.]*\.$", entry), (
+            f"CHANGELOG.md: end the entry with 'Results change: yes, ...' or 'Results change: no.': {entry[:90]}"
+        )
+
+
+def test_the_forms_for_issues_ask_for_something() -> None:
+    forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+    forms = [form for form in forms if form.name != "config.yml"]
+    assert forms
+    for path in forms:
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert form.keys() == {"name", "description", "labels", "body"}, path.name
+        ids = [field["id"] for field in form["body"]]
+        assert len(ids) == len(set(ids))
+        assert any(field.get("validations", {}).get("required") for field in form["body"]), path.name
+        for field in form["body"]:
+            assert field["type"] in {"dropdown", "input", "textarea"}
+            assert field["attributes"]["label"]
+
+
+def test_what_is_checked_on_github_needs_a_bare_clone_and_nothing_that_moves() -> None:
+    text = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    targets = job["strategy"]["matrix"]["target"]
+    assert {"lint", "test", "docs"} < set(targets)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in targets:
+        assert re.search(rf"^{target.split()[0]}:", makefile, flags=re.MULTILINE), target
+    for step in job["steps"]:
+        assert "run" in step or re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"]), (
+            "an action is pinned by commit"
+        )
+    assert "shared" not in text
+    assert "MIRROR" not in text
 
 
 def test_pages_named_in_code_and_text_exist() -> None:

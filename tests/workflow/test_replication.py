@@ -230,13 +230,10 @@ def test_raw_files_go_through_the_answers_stage(school: Project) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.published
-@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
-def test_every_printed_number_of_the_paper_is_found_again(project: Project) -> None:
+def test_every_printed_number_of_the_paper_is_found_again(project: Project, mirror: Path) -> None:
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "config/replication.yaml"]
-    mirror = str(Path(os.environ["CINORMS_MIRROR"]).absolute())
     printed = {n: f"results/replication/printed/table{n}.csv" for n in (2, 3, 4)}
-    environment = {**os.environ, "CINORMS_MIRROR": mirror}
+    environment = {**os.environ, "CINORMS_MIRROR": str(mirror)}
     done = subprocess.run(
         [*command, "--", "results/replication/comparison.csv", *printed.values()],
         cwd=project.folder,

@@ -1,8 +1,5 @@
 """Delta: worked by hand, against plain code and scipy, with what can be missing, and ConfAIde's."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,8 +23,6 @@ from cinorms.published import frames
 from cinorms.vignettes import sources
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.expectations import from_vignettes
-
-MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
 
 #: ConfAIde's numbers for the five levels (PETS section 5.3).
 CONFAIDE_POINTS = (-100.0, -50.0, 0.0, 50.0, 100.0)
@@ -350,11 +345,11 @@ def test_confaide_scores_worked_by_hand():
 
 
 @pytest.fixture(scope="module")
-def confaide(tmp_path_factory, folder):
+def confaide(tmp_path_factory, folder, mirror):
     """Return the published frame and our signed mean delta of each of its models."""
-    frame = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_confaide.pkl.lzma")
+    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_confaide.pkl.lzma")
     dataset = load_dataset(folder / "resources/vignettes/confaide_2a.yaml")
-    vignettes = sources.read_vignettes(dataset, tmp_path_factory.mktemp("cache"), MIRROR)
+    vignettes = sources.read_vignettes(dataset, tmp_path_factory.mktemp("cache"), mirror)
     ours = {
         model: signed_mean_delta(
             frames.to_answers(frame, model, vignettes),
@@ -367,12 +362,6 @@ def confaide(tmp_path_factory, folder):
     return frame, pd.DataFrame(ours).T
 
 
-def published_data(test):
-    without = pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
-    return pytest.mark.published(without(test))
-
-
-@published_data
 def test_signed_mean_deltas_are_those_published(confaide):
     frame, ours = confaide
     assert (ours["n"] == 20).all()
@@ -382,7 +371,6 @@ def test_signed_mean_deltas_are_those_published(confaide):
         assert ours.loc[model, "value"] == pytest.approx(mean, abs=1e-9)
 
 
-@published_data
 def test_signs_and_order_are_those_of_section_5_3(confaide):
     _, ours = confaide
     mean = ours["value"].astype(float)

@@ -24,7 +24,6 @@ from cinorms.published import opcodes as opcodes_of
 from cinorms.published import raw_csv as raw_csv_files
 from cinorms.published.releases import import_answers, load_release
 
-MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
 TEXTS = ["a sends b", "a sends c", "a sends d"]
 VIGNETTES = pd.DataFrame({"flow": np.arange(3, dtype=np.int32), "vignette": TEXTS})
 
@@ -366,11 +365,6 @@ def test_read_vignettes_numbers_rows(tmp_path):
 # --- the authors' files
 
 
-def published_data(test):
-    without = pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
-    return pytest.mark.published(without(test))
-
-
 LAYOUT = {
     "without_NA_regular_run": ("iot", (55296, 77)),
     "with_NA_regular_run": ("iot", (55296, 78)),
@@ -379,12 +373,11 @@ LAYOUT = {
 }
 
 
-@published_data
 @pytest.mark.parametrize("name", list(LAYOUT))
-def test_the_published_files_are_laid_out_as_documented(name):
+def test_the_published_files_are_laid_out_as_documented(name, mirror):
     dataset, shape = LAYOUT[name]
-    frame = frames.read_frame(MIRROR / "responses" / f"pivot_prompt_df_{name}.pkl.lzma")
-    vignettes = frames.read_vignettes(MIRROR / "vignettes" / f"{dataset}.csv")
+    frame = frames.read_frame(mirror / "responses" / f"pivot_prompt_df_{name}.pkl.lzma")
+    vignettes = frames.read_vignettes(mirror / "vignettes" / f"{dataset}.csv")
     assert frame.shape == shape
     assert len(frames.models(frame)) == 8
     prompt_set = "pegasus" if "para" in name else None
@@ -395,11 +388,10 @@ def test_the_published_files_are_laid_out_as_documented(name):
     assert set(answers["status"]) == {"ok", "invalid"}
 
 
-@published_data
-def test_both_regular_frames_hold_the_same_valid_answers():
-    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+def test_both_regular_frames_hold_the_same_valid_answers(mirror):
+    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
     both = [
-        frames.read_frame(MIRROR / "responses" / f"pivot_prompt_df_{n}_regular_run.pkl.lzma")
+        frames.read_frame(mirror / "responses" / f"pivot_prompt_df_{n}_regular_run.pkl.lzma")
         for n in ("with_NA", "without_NA")
     ]
     a, b = (assessment.level_matrix(frames.to_answers(f, "tulu-2-7b", vignettes)) for f in both)
@@ -415,22 +407,20 @@ def test_xz_is_read_as_well_as_lzma_alone(tmp_path):
     )
 
 
-@pytest.mark.published
-@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
-def test_the_run_at_several_temperatures_is_imported_by_its_yaml_alone():
+def test_the_run_at_several_temperatures_is_imported_by_its_yaml_alone(mirror):
     release = load_release(Path(__file__).parents[3] / "resources/published/pets2026.yaml")
-    names = pd.read_csv(MIRROR / "vignettes" / "iot.csv", index_col=0, dtype=str)["vignette"]
+    names = pd.read_csv(mirror / "vignettes" / "iot.csv", index_col=0, dtype=str)["vignette"]
     flows = pd.DataFrame({"flow": np.arange(len(names), dtype=np.int32), "vignette": names.to_numpy()})
     variants = pd.DataFrame({"variant": [f"{t}_0" for t in range(11)]})
     levels = {}
     for frame in ("temperature-0", "temperature-05", "temperature-1"):
         models = ["gpt-4o-mini", "tulu-2-7b"]
-        found = dict(import_answers(release, frame, models, flows, variants, "unused", MIRROR))
+        found = dict(import_answers(release, frame, models, flows, variants, "unused", mirror))
         asked = [(a["flow"].nunique(), a["variant"].nunique()) for a in found.values()]
         assert asked == [(6912, 3), (1000, 11)]
         levels[frame] = found["tulu-2-7b"]["level"].to_numpy(dtype=float, na_value=np.nan)
     assert not np.array_equal(levels["temperature-0"], levels["temperature-1"], equal_nan=True)
-    whole = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_temp_run.pkl.lzma")
+    whole = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_temp_run.pkl.lzma")
     with pytest.raises(
         DataError, match=r"'where' of the frame in resources/published \(temperature: t0, t05, t1\)"
     ):

@@ -1,8 +1,5 @@
 """The budget: predictions against sub-sampling, with and without missing answers."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +11,6 @@ from cinorms.norms import assessment
 from cinorms.published import frames
 from cinorms.stats import budget, reliability
 
-MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
 KS = [1, 3, 5, 9, 15]
 
 
@@ -133,12 +129,10 @@ def test_the_design_grid_by_hand():
     assert unknown["relative"].isna().all()
 
 
-@pytest.mark.published
-@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
 @pytest.mark.parametrize("model", ["Meta-Llama-3.1-8B-Instruct", "tulu-2-7b", "tulu-2-dpo-13b"])
-def test_the_prediction_holds_on_the_published_answers(model):
-    frame = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+def test_the_prediction_holds_on_the_published_answers(model, mirror):
+    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
+    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
     levels = assessment.level_matrix(frames.to_answers(frame, model, vignettes))
     templates = pd.Series([name.split("_")[0] for name in levels.columns], index=levels.columns)
     ks = [1, 2, 3, 5, 9]

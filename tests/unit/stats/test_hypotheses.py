@@ -1,7 +1,6 @@
 """Tests between models: equal to R and SciPy, honest where there is nothing to test."""
 
 import itertools
-import os
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,6 @@ from cinorms.published import frames
 from cinorms.stats import hypotheses
 
 REFERENCE = pd.read_csv(Path(__file__).parents[2] / "reference" / "hypotheses_reference.csv")
-MIRROR = Path(os.environ.get("CINORMS_MIRROR", "missing"))
 PAIRS = ["ab", "ac", "ad", "bc", "bd", "cd"]
 
 
@@ -388,9 +386,9 @@ PRINTED = Thresholds(11, "plurality", "papers")
 
 
 @pytest.fixture(scope="module")
-def published_norms():
-    responses = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+def published_norms(mirror):
+    responses = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
+    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
     names = ["tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b", "tulu-2-7B-AWQ", "tulu-2-13B-AWQ"]
     responses = responses[responses["dataset"] == "iot"]
     return {
@@ -398,7 +396,6 @@ def published_norms():
     }
 
 
-@pytest.mark.published
 @pytest.mark.parametrize(
     ("others", "n", "statistic", "w"),
     [
@@ -416,7 +413,6 @@ def test_the_printed_friedman_tests(published_norms, others, n, statistic, w):
     assert row["log10_p"] < -900
 
 
-@pytest.mark.published
 def test_the_printed_wilcoxon_test(published_norms):
     models = ["tulu-2-7b", "tulu-2-13b", "tulu-2-7B-AWQ", "tulu-2-13B-AWQ"]
     paired = hypotheses.pair_norms({m: published_norms[m] for m in models}, PRINTED)

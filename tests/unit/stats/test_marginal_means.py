@@ -1,6 +1,5 @@
 """Marginal means and effects: averages over the design, equal to R, silent where nothing can be told."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from cinorms.norms import assessment
 from cinorms.published import frames
 from cinorms.stats import marginal_means
 
-MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
 REFERENCE = pd.read_csv(Path(__file__).parents[2] / "reference" / "hypotheses_reference.csv")
 
 
@@ -272,11 +270,9 @@ def test_levels_that_share_contexts_and_no_template_are_not_compared():
     assert effect[["estimate", "std_err", "conf_low", "conf_high"]].isna().all()
 
 
-@pytest.mark.published
-@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
-def test_a_published_effect_is_the_one_within_templates():
-    frame = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+def test_a_published_effect_is_the_one_within_templates(mirror):
+    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
+    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
     answers = frames.to_answers(frame, "tulu-2-13B-AWQ", vignettes)
     template = answers["variant"].astype(str).str.split("_").str[0]
     factors = ["sender", "infotype", "recipient", "transmission"]

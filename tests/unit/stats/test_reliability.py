@@ -1,8 +1,6 @@
 """Reliability: a textbook alpha, classical formulas on balanced data, planted effects, published runs."""
 
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,8 +12,6 @@ from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.published import frames
 from cinorms.stats import reliability
-
-MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", four observers and twelve units.
 TEXTBOOK = """
@@ -272,11 +268,9 @@ COMPUTED = {
 }
 
 
-@pytest.mark.published
-@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
-def test_the_published_runs_have_the_known_reliability():
-    frame = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+def test_the_published_runs_have_the_known_reliability(mirror):
+    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
+    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
     rows = [f"variance: {s}" for s in reliability.SOURCES]
     rows += ["orders: differ", "orders: sign_flip", "alpha", "split_half", "valid"]
     for model, expected in FACTS.items():

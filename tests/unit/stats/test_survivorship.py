@@ -1,6 +1,5 @@
 """What the thresholds discard: worked examples, and the printed Tables 2 and 3 from the published answers."""
 
-import os
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from cinorms.norms.thresholds import Thresholds, grid
 from cinorms.published import frames
 from cinorms.stats import survivorship
 
-MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
+#: Typed from the paper.
+PRINTED = Path(__file__).parents[2] / "reference/pets2026"
 MODELS = {
     "gpt-4o-mini-8B": "gpt-4o-mini-8B",
     "llama-3.1-8B": "Meta-Llama-3.1-8B-Instruct",
@@ -153,28 +153,22 @@ def test_factors_and_flows_must_be_known(table):
 # --- the authors' answers
 
 
-def published_data(test):
-    without = pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
-    return pytest.mark.published(without(test))
+@pytest.fixture(scope="module")
+def frame(mirror):
+    return frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
 
 
 @pytest.fixture(scope="module")
-def frame():
-    return frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-
-
-@pytest.fixture(scope="module")
-def published_norms(frame):
-    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+def published_norms(frame, mirror):
+    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
     return {
         printed: assessment.assess(frames.to_answers(frame, name, vignettes), "papers")
         for printed, name in MODELS.items()
     }
 
 
-@published_data
 def test_table_2_is_reproduced_exactly(published_norms):
-    printed = pd.read_csv(MIRROR / "tables" / "pets2026_table2.csv")
+    printed = pd.read_csv(PRINTED / "table2.csv")
     assert len(printed) == 22
     for row in printed.itertuples():
         found = survivorship.discarded(
@@ -186,9 +180,8 @@ def test_table_2_is_reproduced_exactly(published_norms):
         assert found["of"].tolist() == [row.of_25, row.of_50, row.of_67]
 
 
-@published_data
 def test_table_3_is_reproduced_exactly(published_norms):
-    printed = pd.read_csv(MIRROR / "tables" / "pets2026_table3.csv", dtype=str).set_index("model")
+    printed = pd.read_csv(PRINTED / "table3.csv", dtype=str).set_index("model")
     assert printed.size == 40
     for model, row in printed.iterrows():
         found = survivorship.lost(published_norms[model], 0, list(STEPS.values()), "papers")
@@ -198,11 +191,10 @@ def test_table_3_is_reproduced_exactly(published_norms):
             assert rounded == Decimal(row[name]), (model, name)
 
 
-@published_data
-def test_minority_analysis_equals_the_columns_the_authors_published(frame, published_norms):
+def test_minority_analysis_equals_the_columns_the_authors_published(frame, published_norms, mirror):
     for printed, name in MODELS.items():
         theirs = frame[frame["model"] == name].set_index("Scenario")
-        scenario = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")["vignette"]
+        scenario = frames.read_vignettes(mirror / "vignettes" / "iot.csv")["vignette"]
         theirs = theirs.loc[scenario]
         ours = survivorship.minority(published_norms[printed])
         assert (

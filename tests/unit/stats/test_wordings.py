@@ -1,9 +1,7 @@
 """Intervals over templates: known variances, statuses, and simulated coverage."""
 
 import itertools
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,8 +12,6 @@ from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.published import frames
 from cinorms.stats import wordings
-
-MIRROR = Path(os.environ.get("CINORMS_MIRROR", ""))
 
 
 def matrix(x):
@@ -195,12 +191,10 @@ def test_norms_called_stable_come_out_the_same_in_fresh_wordings(templates, both
         assert np.mean(again) >= 0.95
 
 
-@pytest.mark.published
 @pytest.mark.slow
-@pytest.mark.skipif("CINORMS_MIRROR" not in os.environ, reason="CINORMS_MIRROR is not set")
-def test_norms_called_stable_in_half_of_the_published_templates_are_those_of_the_others():
-    frame = frames.read_frame(MIRROR / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    vignettes = frames.read_vignettes(MIRROR / "vignettes" / "iot.csv")
+def test_norms_called_stable_in_half_of_the_published_templates_are_those_of_the_others(mirror):
+    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
+    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
     rng, again = np.random.default_rng(5), []
     for model in ("tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b"):
         levels = assessment.level_matrix(frames.to_answers(frame, model, vignettes))

@@ -1,5 +1,4 @@
 import hashlib
-import os
 import re
 from pathlib import Path
 
@@ -55,18 +54,9 @@ PUBLISHED_TEMPLATES = {
     "pegasus": "c7b791d4b7df6861c7f0b84666e4d6ec5cc1677235c1315e4eab8b6071c6a75e",
 }
 
-published = pytest.mark.published
-
 
 def digest(lines: list[str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def mirror() -> Path:
-    folder = os.environ.get("CINORMS_MIRROR")
-    if not folder:
-        pytest.skip("CINORMS_MIRROR is not set")
-    return Path(folder)
 
 
 @pytest.fixture(scope="module")
@@ -279,37 +269,33 @@ def test_a_wrong_prompt_set_gives_one_message_with_file_and_key(tmp_path, templa
         assert word in message
 
 
-@published
 @pytest.mark.parametrize("name", [name for name in DATASETS if name not in DESIGNS])
-def test_declared_files_are_in_the_mirror(name, tmp_path):
-    frame = read_vignettes(load_dataset(DATASETS[name]), tmp_path / "cache", mirror())
+def test_declared_files_are_in_the_mirror(name, tmp_path, mirror):
+    frame = read_vignettes(load_dataset(DATASETS[name]), tmp_path / "cache", mirror)
     assert len(frame) == load_dataset(DATASETS[name]).n_flows()
     assert not (tmp_path / "cache").exists()
 
 
-@published
 @pytest.mark.parametrize("name", ["iot", "coppa"])
-def test_iot_and_coppa_equal_the_authors_files(name):
+def test_iot_and_coppa_equal_the_authors_files(name, mirror):
     frame = expand(load_dataset(DATASETS[name]).design, null_principle=True)
-    files = [mirror() / "vignettes" / f"{file}.csv" for file in (name, f"{name}_null")]
+    files = [mirror / "vignettes" / f"{file}.csv" for file in (name, f"{name}_null")]
     theirs = pd.concat([pd.read_csv(file, keep_default_na=False)["vignette"] for file in files])
     assert frame["vignette"].tolist() == theirs.tolist()
 
 
-@published
 @pytest.mark.parametrize("name", DESIGNS)
-def test_flows_have_the_levels_of_the_published_flow_of_the_same_number(name, tmp_path):
+def test_flows_have_the_levels_of_the_published_flow_of_the_same_number(name, tmp_path, mirror):
     ours = expand(load_dataset(DATASETS[name]).design)
-    theirs = read_vignettes(load_dataset(DATASETS[f"published_{DESIGNS[name][1]}"]), tmp_path, mirror())
+    theirs = read_vignettes(load_dataset(DATASETS[f"published_{DESIGNS[name][1]}"]), tmp_path, mirror)
     factors = [column for column in theirs.columns if column not in ("flow", "vignette", "expected")]
     assert [factor for factor in ours.columns if factor in factors] == factors
     for factor in factors:
         assert ours[factor].cat.codes.tolist() == theirs[factor].cat.codes.tolist(), factor
 
 
-@published
-def test_confaide_factors_are_those_of_its_sentences(tmp_path):
-    frame = read_vignettes(load_dataset(DATASETS["confaide_2a"]), tmp_path, mirror())
+def test_confaide_factors_are_those_of_its_sentences(tmp_path, mirror):
+    frame = read_vignettes(load_dataset(DATASETS["confaide_2a"]), tmp_path, mirror)
     pattern = r"Information about (.+) is collected by (.+) in order to (.+?)\.+$"
     parts = frame["vignette"].str.extract(pattern)
     assert (parts[0].str.lower() == frame["information_type"].astype("str")).all()
@@ -325,10 +311,9 @@ def test_confaide_factors_are_those_of_its_sentences(tmp_path):
     assert frame["expected"].iloc[[0, 59, 97]].tolist() == [1.26, 70.82, -57.53]
 
 
-@published
-def test_tier_2b_has_the_factors_and_labels_of_tier_2a(tmp_path):
+def test_tier_2b_has_the_factors_and_labels_of_tier_2a(tmp_path, mirror):
     first, second = (
-        read_vignettes(load_dataset(DATASETS[name]), tmp_path, mirror())
+        read_vignettes(load_dataset(DATASETS[name]), tmp_path, mirror)
         for name in ("confaide_2a", "confaide_2b")
     )
     assert first.drop(columns="vignette").equals(second.drop(columns="vignette"))

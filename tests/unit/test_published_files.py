@@ -1,0 +1,90 @@
+"""Where the authors' files come from in tests, and what pytest says where they cannot be obtained."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .. import published_files
+from ..conftest import LEFT_OUT
+
+ROOT = Path(__file__).parents[2]
+READING = "tests/unit/stats/test_budget.py"
+
+
+def test_what_is_fetched_is_laid_out_as_a_mirror(
+    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, files = tmp_path / "cache", [file for file in published_files.declared() if file.path is None]
+    cache.mkdir()
+    for file in files:
+        found = next(mirror / name for name in file.mirror if (mirror / name).is_file())
+        assert file.sha256 is not None
+        shutil.copy(found, cache / f"{file.sha256[:12]}-{file.url.rpartition('/')[2]}")
+    monkeypatch.delenv("CINORMS_MIRROR", raising=False)
+    monkeypatch.setattr(published_files, "CACHE", cache)
+    folder = published_files.mirror_in(tmp_path / "made")
+    assert len(files) > 20
+    for file in files:
+        found = next(mirror / name for name in file.mirror if (mirror / name).is_file())
+        assert filecmp.cmp(folder / file.mirror[0], found, shallow=False)
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the project that has fetched nothing, with one module of tests that reads the data."""
+    folder = tmp_path_factory.mktemp("bare")
+    for name in ("workflow", "config", "resources"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [ROOT / "pyproject.toml", ROOT / READING, *(ROOT / "tests").glob("*.py")]:
+        target = folder / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    return folder
+
+
+def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the tests of a copy with no data, no network and an empty home."""
+    known = {name: value for name, value in os.environ.items() if name not in ("CI", "CINORMS_MIRROR")}
+    nowhere = {"https_proxy": "http://127.0.0.1:9", "HOME": str(folder)}
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n",
+            "2",
+            "-p",
+            "no:cacheprovider",
+            READING,
+            "-k",
+            "by_hand or published",
+        ],
+        cwd=folder,
+        env={**known, **nowhere, **environment},
+        text=True,
+        capture_output=True,
+    )
+
+
+def test_the_closing_line_counts_what_was_left_out_and_says_how_to_run_it(bare: Path) -> None:
+    done = run(bare)
+    assert done.returncode == 0, done.stdout
+    *rest, last = done.stdout.strip().splitlines()
+    assert f"3 {LEFT_OUT}" in last
+    assert "passed" in last
+    assert "skipped" not in last
+    assert f"{READING}::test_the_prediction_holds_on_the_published_answers (3)" in rest
+    assert "cannot be fetched" in rest[-1]
+
+
+def test_in_ci_the_want_of_the_data_is_a_failure(bare: Path) -> None:
+    done = run(bare, CI="true")
+    assert done.returncode == 1
+    assert "cannot be fetched" in done.stdout
