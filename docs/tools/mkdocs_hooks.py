@@ -165,7 +165,7 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are not in docs/."""
-    from mkdocs.structure.files import File
+    from mkdocs.structure.files import File, InclusionLevel
 
     for name in in_one_message(files_outside_docs):
         place = place_of(name)
@@ -175,6 +175,7 @@ def on_files(files: Any, config: Any) -> Any:
             page = File.generated(config, place, abs_src_path=os.fspath(ROOT / name))
         else:
             page = File.generated(config, place, content=page_of_a_file(name))
+            page.inclusion = InclusionLevel.NOT_IN_NAV
         page.in_repository = name
         files.append(page)
     return files
