@@ -10,7 +10,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cinorms.answers.reading.corrections import changed, reconsiders, replaces
-from cinorms.answers.reading.cues import cue_after, cue_before, is_running_text, is_topic, only_numbering
+from cinorms.answers.reading.cues import (
+    cue_after,
+    cue_before,
+    is_running_text,
+    is_topic,
+    only_numbering,
+    without_tag,
+)
+from cinorms.answers.reading.forms import column_of
 from cinorms.answers.reading.frames import frame
 from cinorms.answers.reading.ruled_out import is_affirmed, is_open_between, is_ruled_out, rules_out_all
 from cinorms.answers.reading.voice import where_said
@@ -292,21 +300,23 @@ def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Sc
     floor = max(m.start - WINDOW, previous)
     first_in_sentence = floor <= begin
     before, after = text[floor : m.start], text[m.end : m.end + 80]
-    right_free = only_numbering(text[m.end : min(stop, m.end + 60)])
+    right_free = only_numbering(without_tag(text[m.end : min(stop, m.end + 60)]))
     cue = cue_before(before, right_free)
     cue = m.cue or (cue if cue in ("final", "strong") else cue_after(after) or cue)
     disapproves = only and m.option is not None and 2 * m.option < len(scale.options) - 1
     one_word = m.option is not None and not m.cut and len(option_words(scale)[m.option]) == 1
     wide = text[max(0, m.start - WINDOW) : m.start]
+    column = column_of(text, m.start)
     affirmed = is_affirmed(after)
     if affirmed:
         after = ""
         cue = "strong"
     return m._replace(
         ruled_out=is_ruled_out(wide, after, scale, disapproves),
-        elsewhere=m.elsewhere or ("question" if text[stop - 1 : stop] == "?" and not affirmed else ""),
+        elsewhere=m.elsewhere or ("others" if column == "others" else "") or ("question" if text[stop - 1 : stop] == "?" and not affirmed else ""),
         counts=not one_word or not is_running_text(wide, text[m.end : m.end + 60], cue),
-        standing=_is_cell(text, m)
+        standing=column == "answer"
+        or _is_cell(text, m)
         or (first_in_sentence and only_numbering(text[begin : m.start].rpartition(":")[2]) and right_free),
         cue=cue,
         sentence=sentence,

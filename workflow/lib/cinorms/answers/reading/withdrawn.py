@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 
 from cinorms.answers.reading.cases import last_part
-from cinorms.answers.reading.words import any_of
+from cinorms.answers.reading.words import MOVES, any_of
 
 _ANSWER = (
-    r"(?:answer|rating|view|position|opinion|vote|choice|verdict|response|reaction|judge?ment|grade|stance)"
+    r"(?:answer|rating|view|position|opinion|vote|choice|verdict|response|reaction|judge?ment|grade|stance|label"
+    r"|classification|finding|assessment|determination|decision)"
 )
 #: A first thought; "but" says that it was not the last.
 _FIRST_SIGHT = re.compile(
     r"\b(?:started (?:out |off )?(?:with|at)|i (?:originally |first )?(?:said|wrote|replied|was going to"
     r"|was about to|moved up)|at first (?:glance|sight|look)?|on (?:the surface|its face|paper)|initially"
     r"|superficially|first (?:instinct|impression|impulse|thought|guess|reading)|in theory|might have said"
-    r"|was tempted|last time|originally"
+    r"|was (?:tempted|leaning|inclined)|i (?:first )?leaned|last time|originally"
     rf"|(?:first|initial|original|old|earlier|previous|former) {_ANSWER})\b"
 )
 _BUT = re.compile(
     r"\b(?:but|yet|second thoughts?|reflection|again|change|changed|changing|amended|now|finally|revised?|however"
-    r"|though|although|until|in practice|on closer|then|only|this one|(?:final|last|new|latest) \w+|i end)\b"
+    r"|though|although|until|in practice|on closer|then|only|this one|(?:final|last|new|latest) \w+|i end"
+    rf"|i(?:'d| would|'ll| will)(?: now)? {MOVES} (?:up|down|to))\b"
 )
 #: What was held once; it takes clearer words to say that it no longer is.
 _HELD = re.compile(
@@ -122,6 +124,15 @@ _TAKEN_BACK = re.compile(
         r"(?:^|[.!?\n])\s*no answer\b",
     )
 )
+#: An answer that is void: "the earlier rating of X is hereby withdrawn", "X. That classification is set aside".
+_VOID = (
+    r"\b(?:is|was|are|were|has been|have been|stands|being)(?: (?!not\b)\w+){0,2} (?:withdrawn|rescinded|revoked|vacated"
+    r"|set aside|struck|overturned|annulled|quashed|reversed|superseded|void|retracted|cancelled|overruled|repealed|replaced"
+    r"|no longer (?:in force|valid))\b"
+)
+_VOIDED = re.compile(rf"[^.;!?\n]{{0,60}}?{_VOID}")
+_IS_AN_ANSWER = re.compile(rf"\b(?:{_ANSWER}|(?:was|is|been|being) (?:rated|classified|judged|assessed|labell?ed))\b")
+_THAT_IS_VOID = re.compile(rf"\b(?:that|this|the|which|said|my) (?:\w+ )?{_ANSWER}[^.;!?\n]{{0,20}}?{_VOID}")
 _EITHER = re.compile(
     r"[^.!?;\n]{0,20}\bor\b,? (?:(?:it|this|that) )?(?:(?:might|may|could|would)(?: just as well)? not|not\b"
     r"|perhaps not)"
@@ -147,4 +158,5 @@ def taken_back(sentence: str, rest: str, near: str) -> bool:
     """Whether an option is taken back in what follows it as far as a denial can reach."""
     if _TAKES_BACK.search(sentence) or _EITHER.match(rest) or _MAY_OR_NOT.search(sentence):
         return True
-    return _TAKEN_BACK.search(near) is not None
+    voided = _VOIDED.match(rest) is not None and _IS_AN_ANSWER.search(sentence) is not None
+    return voided or _THAT_IS_VOID.search(near) is not None or _TAKEN_BACK.search(near) is not None
