@@ -30,7 +30,8 @@ _NO_CASE = any_of(
 _WOULD = re.compile(r"(?:\b(?:would|could|might)|'d)\b")
 _IF_IT_DID = re.compile(
     r"[^.;!?\n]{0,40}\bif (?:they|it|he|she|i|(?:the|its|his|her|their|an?) \w+) (?:(?:were|was|had)(?! to\b| asked"
-    r"| forced| pressed)|did|(?!asked|forced|pressed)\w+ed)\b"
+    r"| forced| pressed)|did|said|knew|told|gave|took|made|went|came|kept|sent|left|held|paid|sold|saw"
+    r"|(?!asked|forced|pressed)\w+ed)\b"
 )
 #: What a condition leads to.
 _MODAL = r"(?:would|will|might|may|could|can|'d|'ll)"
@@ -77,6 +78,7 @@ _COUNTERFACTUAL = re.compile(
         r"(?:^|[.!?;\n]\s*)\W*(?:suppos\w+|imagin\w+|assum\w+|lacking|were)\b[^;\n]*[:,]\W*$",
         r"(?:^|[.!?;\n]\s*)\W*with (?:an?|\w+'s)\b[^;\n]*:\W*$",
         r"\bif (?:it|this|that|they|he|she) (?:was|were)\b(?! (?:up to|for) me)[^;\n]*$",
+        r"\b(?:secretly|covertly|behind \w+ backs?)\b[^;\n]*\b(?:would|could|might)\b[^;\n]*$",
         r"\b(?:would|could|might|may|will|'d) (?:\w+ )?(?:become|turn|change|drop|rise|move)(?: \w+){0,3}\W*$",
         r"\bwould've been\b[^;,\n]*$|(?:\bwould|'d) have (?:said|chosen|rated|called|gone|picked|answered)\b[^;\n]*$",
     )

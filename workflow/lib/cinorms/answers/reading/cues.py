@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from cinorms.answers.reading import languages
 from cinorms.answers.reading.corrections import moves_on, replaces
 from cinorms.answers.reading.ruled_out import concludes, negated_near
 from cinorms.answers.reading.words import WORD, any_of
@@ -82,7 +81,7 @@ _OWN = re.compile(
         r"|my part|i myself|personally|my (?:own |personal |honest )*(?:take|view|opinion|vote|pick|call|position"
         r"|stance|grade|two cents))[\"'*_)]*\s*(?:is|would be|[:|=,-])[\W_]*$",
         r"\b(?:what|where|how)\b[^.?!\n]{0,40}\bi\b[^.?!\n]{0,30}\?\W*(?:(?:at|on|with|it's|it is|as) )?[\W_]*$",
-        r"\b(?:personally|for my part|as for me|myself)\b[^.;\n]{0,20}(?:'m| am)(?: at)?[\W_]*$",
+        r"\bi(?:'m| am) at[\W_]*$|\b(?:personally|for my part|as for me|myself)\b[^.;\n]{0,20}(?:'m| am)(?: at)?[\W_]*$",
         r"\bmy (?:vote|tick|cross|money|pick|needle)\b[^.;\n]{0,40}\b(?:to|on|in|at|for|is)(?: the)?[\W_]*$",
     )
 )
@@ -112,7 +111,7 @@ _CALLED_AFTER = re.compile(
         r"best (?:fits|describes|captures|matches|applies)\b|fits (?:best|better|here)\b|from me\b|(?:gets|has"
         r"|wins|receives) my\b|does(?=\W*(?:[.!\n]|$))|for me\b|from where i\b|(?:shall|will|must"
         r"|has to) be (?:my|it)\b|(?:goes"
-        r"|belongs) (?:to|for|on|in|here)\b|(?:remains|is left)\b|as the only\b|(?:box|drawer|camp|pile|category"
+        r"|belongs) (?:to|for|on|in|here)\b|(?:is (?:what|all that) )?(?:remains|is left)\b|as the only\b|(?:box|drawer|camp|pile|category"
         r"|bucket|column)\W{1,3}(?:it goes|goes|with (?:it|this))\b|in my (?:view|opinion|eyes|book|judge?ment)"
         r"|to me\b|if you ask me",
     )
@@ -161,7 +160,7 @@ def is_topic(after: str) -> bool:
 
 def cue_after(after: str) -> str:
     """Return ``strong`` where what follows an option calls it the answer, or ""."""
-    return "strong" if _CALLED_AFTER.match(after) or languages.called_after(after) else ""
+    return "strong" if _CALLED_AFTER.match(after) else ""
 
 
 #: The letter or number of an option, between it and what calls it the answer: "the answer is (e) X".
@@ -175,7 +174,7 @@ def cue_before(before: str, right_free: bool) -> str:
         return "final"
     if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _EARNS, _OWN)):
         return "strong"
-    if replaces(before) or moves_on(before) or concludes(before) or languages.leads_to(before):
+    if replaces(before) or moves_on(before) or concludes(before):
         return "strong"
     if _MAYBE.search(before):
         return "maybe"

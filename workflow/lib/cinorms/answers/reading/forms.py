@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from cinorms.answers.reading.words import any_of
-
 
 class Named(Protocol):
     """An option where a text names it."""
@@ -24,10 +22,20 @@ _VALUE = re.compile(
     r"[ \t\"'*_)|:=>-]*(\w+|[✓✔✅☑🗹❌✗✘])?(?P<goes_on>[\W_]*\b(?:if|when|only|unless|provided|but|for|or)\b)?"
 )
 _MARK_BEFORE = re.compile(r"[\W_]*\bx\b[\W_]*")
-_YES = frozenset({"yes", "true", "x", "y", "selected", "chosen", *"✓✔✅☑🗹"})
-_NO = frozenset({None, "no", "false", "n", "not", "nope", *"❌✗✘"})
+_YES = frozenset({"yes", "true", "x", "y", "1", "selected", "chosen", *"✓✔✅☑🗹"})
+_NO = frozenset({None, "no", "false", "n", "0", "not", "nope", *"❌✗✘"})
 #: What a mark means where it chooses no option.
 _REJECTS = re.compile(r"\b(?:reject|exclud|rul(?:e|ed|ing) out|eliminat|dismiss|avoid|wrong|unsuitable|not )\w*")
+
+
+def _chosen_column(body: str, named: Sequence[Named]) -> set[int | None]:
+    """Return the options that head a column with a mark: "| X | Y |" over "| | x |"."""
+    head, *rows = body[body.rfind("\n", 0, named[0].start) + 1 :].split("\n")
+    values = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in (head, *rows)]
+    marks = [row for row in values[1:] if len(row) == len(named) and not all(re.fullmatch(r"[:-]+", c) for c in row)]
+    if len(marks) != 1 or len(values[0]) != len(named) or any((cell or None) not in _YES | _NO for cell in marks[0]):
+        return set()
+    return {m.option for m, cell in zip(named, marks[0], strict=True) if cell in _YES}
 
 
 def chosen_by_value(body: str, named: Sequence[Named], n_options: int) -> set[int | None]:
@@ -35,6 +43,8 @@ def chosen_by_value(body: str, named: Sequence[Named], n_options: int) -> set[in
     if len(named) != n_options or len({m.option for m in named}) != n_options:
         return set()
     chosen: set[int | None] = set()
+    if "|" in body and "\n" not in body[named[0].start : named[-1].end]:
+        return _chosen_column(body, named)
     stops = [*(m.start for m in named[1:]), len(body)]
     for mention, stop in zip(named, stops, strict=True):
         rest = body[mention.end : stop]
@@ -53,17 +63,19 @@ def chosen_by_value(body: str, named: Sequence[Named], n_options: int) -> set[in
 
 _ANSWER_COLUMN = re.compile(
     r"[\W_]*(?:(?:my|final|your|the|overall|likert) )?"
-    r"(?:answer|rating|response|verdict|choice|level|acceptability|judge?ment|classification|label|assessment)[\W_]*"
+    r"(?:answer|rating|response|verdict|choice|level|acceptability|judge?ment|classification|label|assessment|option)[\W_]*"
 )
-_PARTY_COLUMN = re.compile(
-    any_of(r"[\W_]*(?:person|people|name|who|party|stakeholder|respondent|participant|user|group|role|speaker)s?[\W_]*")
+#: Parties that answer, and statistics.
+_NOT_OURS = re.compile(
+    r"[\W_]*(?:person|people|name|who|party|stakeholder|respondent|participant|user|group|role|speaker|count|number|share"
+    r"|frequency|percent(?:age)?|votes|n|mean)s?[\W_]*"
 )
 
 
 def column_of(text: str, start: int) -> str:
-    """Return ``answer`` where the text at ``start`` is the answer of a table of one row, ``others`` where parties answer.
+    """Return ``answer`` where the text at ``start`` is the answer of a table of one row, ``others`` where it is none of it.
 
-    "" for anything else. The first line names the columns, with commas, semicolons or tabs between.
+    "" where there is no such table. The first line names the columns, with commas, semicolons or tabs between.
     """
     lines = text.strip().split("\n")
     if len(lines) != 2 or start < len(lines[0]):
@@ -72,7 +84,8 @@ def column_of(text: str, start: int) -> str:
     if sign is None:
         return ""
     names = lines[0].split(sign)
-    at = text[: start].rpartition("\n")[2].count(sign)
-    if at >= len(names) or _ANSWER_COLUMN.fullmatch(names[at]) is None:
+    if not any(map(_ANSWER_COLUMN.fullmatch, names)):
         return ""
-    return "others" if any(map(_PARTY_COLUMN.fullmatch, names)) else "answer"
+    at = text[: start].rpartition("\n")[2].count(sign)
+    ours = at < len(names) and _ANSWER_COLUMN.fullmatch(names[at]) and not any(map(_NOT_OURS.fullmatch, names))
+    return "answer" if ours else "others"

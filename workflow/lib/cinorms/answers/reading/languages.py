@@ -7,6 +7,7 @@ from the letters of other scripts.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from cinorms.answers.reading.words import any_of
@@ -15,6 +16,7 @@ from cinorms.answers.reading.words import any_of
 class Language(NamedTuple):
     """The words of a language, each a pattern; a language that needs none of a kind leaves it empty."""
 
+    marks: str  # frequent words that English lacks, by which a text in plain letters is known
     leads: str  # before an option that is the answer: "my answer is", "I choose", "I would say"
     negations: str
     aside: str  # other people, a condition that does not hold, a first thought
@@ -27,6 +29,7 @@ class Language(NamedTuple):
 
 LANGUAGES = {
     "German": Language(
+        "ich ist das nicht meine antwort daher für",
         r"(?:antwort|bewertung|urteil|meinung|wertung|einschätzung|wahl|entscheidung|einstufung)(?: \w+)?"
         r" (?:ist|lautet|ware|wäre|bleibt)|lautet (?:meine|die|das|mein) \w+|ich (?:wahle|wähle|sage|finde|nehme|halte"
         r"|bewerte|entscheide|tendiere|antworte|würde|denke)|(?:würde|wähle|sage|finde|halte|nehme|bewerte|entscheide)"
@@ -37,12 +40,13 @@ LANGUAGES = {
         r"aber|doch|jedoch|sondern|dennoch",
         r"dass|daß|das",
         r"(?:ist|wäre|bleibt) (?:meine|mein) (?:\w+)|finde ich|würde ich sagen|sage ich",
-        r"nicht|finde ich nicht|(?:ist|wäre) (?:das |es )?(?:nicht|falsch|übertrieben)",
+        r"nicht|finde ich nicht|(?:ist|wäre)\b[^.;,\n]{0,40}\b(?:nicht|falsch|übertrieben|zu \w+)",
     ),
     "French": Language(
+        "je est pas mon ma réponse donc pour",
         r"(?:réponse|reponse|avis|choix|verdict|note|évaluation|conclusion)(?: \w+)? (?:est|serait|reste)|je (?:choisis"
         r"|choisirais|dirais|dis|prends|prendrais|réponds|répondrais|pense|trouve|considère|opte|opterais|juge)"
-        r"|à mon avis|selon moi|pour moi",
+        r"|à mon (?:avis|sens)|selon moi|pour moi",
         r"pas|jamais|ni|aucune?|guère|plutôt que",
         r"beaucoup|certaine?s|la plupart|les gens|d'autres|on dirait|\bsi\b[^.;\n]*\w+(?:ait|aient)\b|d'abord|au début"
         r"|au départ",
@@ -52,6 +56,7 @@ LANGUAGES = {
         r"(?:n'est )?pas|serait (?:exagéré|trop)",
     ),
     "Spanish": Language(
+        "mi es el los una que elijo diria escojo considero porque respuesta",
         r"(?:respuesta|opción|opcion|elección|eleccion|valoración|calificación|opinión|veredicto)(?: \w+)? (?:es|sería"
         r"|seria)|elijo|elegiría|elegiria|escojo|escogería|digo|diría|diria|opto|optaría|considero|creo|respondo"
         r"|me inclino|me quedo|me parece|para mí|a mi juicio|en mi opinión",
@@ -63,6 +68,7 @@ LANGUAGES = {
         r"(?:es|sería) mi (?:respuesta|elección|opinión)",
     ),
     "Portuguese": Language(
+        "eu um uma este minha escolho resposta meu isso pois",
         r"(?:resposta|escolha|opção|avaliação|opinião|veredicto|classificação)(?: \w+)? (?:e|é|seria)|escolho"
         r"|escolheria|diria|digo|considero|acho|opto|optaria|respondo|fico com|para mim|na minha opinião",
         r"não|nao|nunca|jamais|nem|nenhum\w*",
@@ -73,6 +79,7 @@ LANGUAGES = {
         r"(?:é|seria) (?:a )?minha (?:resposta|escolha|opinião)",
     ),
     "Italian": Language(
+        "io mia direi scelgo risposta mio non per",
         r"(?:risposta|scelta|valutazione|opinione|giudizio|verdetto)(?: \w+)? (?:e|è|sarebbe)|scelgo|sceglierei|direi"
         r"|dico|considero|ritengo|penso|opto|opterei|rispondo|per me|secondo me|a mio avviso",
         r"non|mai|né|nessun\w*",
@@ -83,7 +90,8 @@ LANGUAGES = {
         r"(?:è|sarebbe) la mia (?:risposta|scelta|opinione)|secondo me",
     ),
     "Dutch": Language(
-        r"(?:antwoord|keuze|oordeel|mening|beoordeling)(?: \w+)? (?:is|luidt|blijft)|ik (?:kies|vind|zeg|zou|denk|neem"
+        "ik mijn het niet antwoord dus een dit",
+        r"(?:antwoord|keuze|oordeel|mening|beoordeling)(?: \w+)? (?:is|luidt|blijft)|keuze valt op|ik (?:kies|vind|zeg|zou|denk|neem"
         r"|ga voor|houd het op)|(?:kies|vind|zeg|zou) ik|volgens mij|naar mijn mening|wat mij betreft",
         r"niet|geen|nooit|noch",
         r"veel mensen|velen|sommigen?|de meesten?|anderen|\bals\b[^.;\n]*\b(?:had|hadden|was|waren|zou|niet|geen)\b|eerst"
@@ -94,6 +102,7 @@ LANGUAGES = {
         r"niet|vind ik niet",
     ),
     "Polish": Language(
+        "moja wybieram nie to moim jest",
         r"moj[aą] (?:odpowiedź|odpowiedz|ocena|decyzja|opinia)(?: to| brzmi| jest)?|wybieram|wybrałabym|wybrałbym"
         r"|powiedziałbym|powiedziałabym|uważam|oceniam|moim zdaniem|dla mnie",
         r"nie|nigdy|ani|żad\w+",
@@ -103,6 +112,7 @@ LANGUAGES = {
         r"to moja (?:odpowiedź|ocena)",
     ),
     "Turkish": Language(
+        "bu bence benim ben derim bir",
         r"(?:cevabım|yanıtım|değerlendirmem|tercihim|kararım|seçimim)|bence|bana göre",
         r"değil|asla|hayır|ne de",
         r"birçok|bazı|çoğu|insanlar|kimileri|eğer|olsaydı|\w+sa,|başta|ilk başta|önce",
@@ -113,8 +123,9 @@ LANGUAGES = {
         r"(?:seçeneği |bir \w+ )?değil|(?:seçeneğini )?(?:seçmiyorum|seçmem|demem|diyemem|demezdim|demiyorum)",
     ),
     "Russian": Language(
+        "",
         r"(?:ответ|оценка|выбор|вердикт|мнение|вывод)|я (?:бы )?(?:выбираю|выберу|выбрала?|считаю|думаю|скажу|сказала?"
-        r"|оцениваю|оценила?|ставлю|отвечаю|полагаю)(?: бы)?|по-моему|на мой взгляд|по моему мнению|для меня",
+        r"|оцениваю|оценила?|ставлю|отвечаю|полагаю)(?: бы)?|(?:считаю|выбираю|думаю)|по-моему|на мой взгляд|по моему мнению|для меня",
         r"не|нет|ни|никогда|нельзя|вряд ли",
         r"многие|некоторые|большинство|другие|люди|если|сначала|сперва|поначалу",
         r"но|однако|зато",
@@ -123,6 +134,7 @@ LANGUAGES = {
         r"не (?:подходит|годится)|это не",
     ),
     "Chinese": Language(
+        "",
         r"(?:回答|答案|选择|評價|评价|判断|看法|结论|评分|观点)(?:应该|就|会)?(?:是|为|:)|我(?:会|要|将|最终)*(?:选择|选|認為|认为|觉得"
         r"|给出|评为|判断|回答|说|倾向)|所以|因此",
         r"不|没|沒|非|未|无|無|别|别的",
@@ -132,6 +144,7 @@ LANGUAGES = {
         spaced=False,
     ),
     "Japanese": Language(
+        "",
         r"(?:答え|回答|評価|判断|結論|選択|意見|見解)(?:は|としては|:)|私(?:は|なら|としては|にとって)|よって|したがって",
         r"ない|ません|ではなく",
         r"多くの|人によって|一部の|他の人|もし|であれば|だったら|ならば|れば|場合|最初|はじめ|当初",
@@ -143,6 +156,7 @@ LANGUAGES = {
         spaced=False,
     ),
     "Korean": Language(
+        "",
         r"(?:답변?|대답|평가|의견|선택|판단|생각|결론)(?:은|는|:)|(?:나|저|제)(?:는|가|에게는?)|따라서|그래서",
         r"안|못|아니|않",
         r"많은|일부|대부분|사람들|다른 사람|만약|만일|라면|다면|처음",
@@ -169,9 +183,9 @@ def _any_word(kind: str) -> str:
 
 
 _BUT = re.compile(r"[.!?;\n]|" + _any_word("but"))
-_CLAUSE = re.compile(rf"[.!?;\n]|,\s*(?!{_words('that', True)}\b)|{_any_word('but')}")
+_CLAUSE = re.compile(rf"[.!?;\n]|,(?!\s*{_words('that', True)}\b)|{_any_word('but')}")
 _NEGATION = re.compile(_any_word("negations"))
-_LEAD = re.compile(rf"(?:{_any_word('leads')})[^.;,!?\n]{{0,30}}$|(?:resposta|risposta)(?: \w+)? (?:é|è|e)[^\w.;\n]*$")
+_LEAD = re.compile(rf"(?:{_any_word('leads')}),?[^.;,!?\n]{{0,30}}(?:,\s*{_words('that', True)}\b[^.;,!?\n]{{0,20}})?$|(?:resposta|risposta)(?: \w+)? (?:é|è|e)[^\w.;\n]*$")
 _FOLLOWS = re.compile(
     rf"[\s\"'*_)\],]{{0,5}}(?:{_words('follows', True)}(?!\w)|{_words('follows', False)})"
 )
@@ -181,9 +195,17 @@ _DENIED_AFTER = re.compile(
 _ASIDE = re.compile(_any_word("aside"))
 
 
-def leads_to(before: str) -> bool:
-    """Whether the words before an option call it the answer."""
-    return _LEAD.search(before) is not None
+_MARKS = frozenset(" ".join(language.marks for language in LANGUAGES.values()).split())
+
+
+def is_foreign(text: str, words: Iterable[str]) -> bool:
+    """Whether a text may be in another language: letters that English lacks, or a frequent word of another."""
+    return not text.isascii() or not _MARKS.isdisjoint(words)
+
+
+def calls_answer(before: str, after: str) -> bool:
+    """Whether the words around an option call it the answer."""
+    return _LEAD.search(before) is not None or called_after(after)
 
 
 def called_after(after: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from cinorms.answers.reading import languages
 from cinorms.answers.reading.words import any_of, vocabulary
 from cinorms.core.scales import Scale
 
@@ -69,13 +68,13 @@ _RULED_AFTER = re.compile(
         r"excluded|ruled out|inappropriate|unlikely|inaccurate|unsuitable",
     )
     + r"\b|cannot\b|\w+n't\b|(?:it|this|that) (?:isn't|is not|ain't)\b)"
-    r"|\s+my (?:foot|arse|ass|eye)\b|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)|\s*\?"
+    r"|\s+my (?:foot|arse|ass|eye)\b|,? or (?:better|worse|higher|lower|more|less|above|below|stronger|weaker)\b|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)|\s*\?"
     r"|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b(?![ \t]+\w)"
 )
 #: The statement holds only under a condition, so it does not say what the flow is.
 _CONDITIONAL = re.compile(
     r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had(?! to (?:choose|pick|answer|say"
-    r"|decide|give|rate))|were)|said no ?one|sarcas\w+|(?:just )?(?:kidding|joking)|laughable|absurd)|(?<!\w)/s\b"
+    r"|decide|give|rate))|were)|said no ?one|sarcas\w+|(?:just )?(?:kidding|joking)|and i'm (?:the (?:queen|king|pope)|santa)|laughable|absurd)|(?<!\w)/s\b"
 )
 #: A purpose at the beginning of a clause: "to be strongly acceptable, it must ..".
 _PURPOSE = re.compile(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(?:come)?\W*$")
@@ -140,8 +139,6 @@ def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = Fals
         or _PURPOSE.search(before)
         or _RULED_AFTER.match(after)
     ):
-        return True
-    if languages.denied(before, after):
         return True
     line = after.partition("\n")[0]
     if has_denial_mark(before.rpartition("\n")[2][-40:] + " " + line[:8]):

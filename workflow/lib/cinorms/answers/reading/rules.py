@@ -280,9 +280,9 @@ def whole_scale(asked: AskedText) -> Verdict | None:
     return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
 
 
-_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*[=-]|\s+means)[\s\"'*_]*$")
+_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*[=-]|\s+means|(?<=[:,] \w) )[\s\"'*_]*$")
 _CHOSEN_SYMBOL = re.compile(
-    r"\b(?:answer|option|choice|rating|choose|picked?|select)(?: is)?\W{1,4}([a-e]"
+    r"\b(?:answer|option|choice|letter|rating|choose|picked?|select)(?: is)?\W{1,4}([a-e]"
     r"|[1-5])(?![\w'])(?!\W{1,3}(?:somewhat|strongly|neutral))"
 )
 

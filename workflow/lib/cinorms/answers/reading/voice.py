@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from cinorms.answers.reading.cues import without_tag
 from cinorms.answers.reading.cases import said_of_another_case
-from cinorms.answers.reading.languages import said_of_something_else
 from cinorms.answers.reading.parties import said_by_others
 from cinorms.answers.reading.withdrawn import held_once, taken_back
 
@@ -25,10 +24,6 @@ def where_said(sentence: str, rest: str, following: str) -> str:
     near = without_tag(following[:REACH])
     if said_by_others(sentence, near):
         return "others"
-    if (
-        held_once(sentence, rest, following)
-        or said_of_another_case(sentence, rest, near)
-        or said_of_something_else(sentence)
-    ):
+    if held_once(sentence, rest, following) or said_of_another_case(sentence, rest, near):
         return "case"
     return "back" if taken_back(sentence, rest, near) else ""

@@ -126,8 +126,8 @@ _TAKEN_BACK = re.compile(
 )
 #: An answer that is void: "the earlier rating of X is hereby withdrawn", "X. That classification is set aside".
 _VOID = (
-    r"\b(?:is|was|are|were|has been|have been|stands|being)(?: (?!not\b)\w+){0,2} (?:withdrawn|rescinded|revoked|vacated"
-    r"|set aside|struck|overturned|annulled|quashed|reversed|superseded|void|retracted|cancelled|overruled|repealed|replaced"
+    r"\b(?:is|was|are|were|has|have|be|stands|being)(?: (?!not\b)\w+){0,3} (?:withdrawn|rescinded|revoked|vacated"
+    r"|set aside|struck|overturned|annulled|quashed|reversed|superseded|void|retracted|cancelled|deleted|overruled|repealed|replaced"
     r"|no longer (?:in force|valid))\b"
 )
 _VOIDED = re.compile(rf"[^.;!?\n]{{0,60}}?{_VOID}")
