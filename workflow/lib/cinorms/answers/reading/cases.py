@@ -165,7 +165,8 @@ def said_of_another_case(sentence: str, rest: str, near: str) -> bool:
     if found and not FIRST_PERSON.search(found.group()):
         return True
     # "I'd worry if it were kept, but that isn't so" denies the worry, not the option of the sentence before.
-    return _ELSEWHERE.search(_SUPPOSED.split(near)[0]) is not None
+    found = _ELSEWHERE.search(near)
+    return found is not None and found.start() < len(_SUPPOSED.split(near)[0])
 
 
 def last_part(sentence: str) -> str:

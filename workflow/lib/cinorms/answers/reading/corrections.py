@@ -56,7 +56,7 @@ _MOVES_ON = re.compile(
 
 def moves_on(before: str) -> bool:
     """Whether the model moves to an option, for a reason that holds."""
-    return _MOVES_ON.search(before) is not None
+    return " to" in before[-12:] and _MOVES_ON.search(before) is not None
 
 
 #: Between two answers, a second thought: "My answer is X. Wait. There are guests. My answer is Y."

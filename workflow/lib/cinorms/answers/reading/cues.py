@@ -137,7 +137,8 @@ _TAG = re.compile(
 
 def without_tag(rest: str) -> str:
     """Return the rest of a sentence without a phrase that only closes it; ``rest`` begins after an option."""
-    return _TAG.sub("", rest, count=1) if "," in rest or " " in rest else rest
+    found = _TAG.match(rest)
+    return rest[found.end() :] if found else rest
 
 
 #: An option that is the subject of a sentence is its topic, and an answer only where the predicate calls it one.

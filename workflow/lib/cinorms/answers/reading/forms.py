@@ -77,6 +77,8 @@ def column_of(text: str, start: int) -> str:
 
     "" where there is no such table. The first line names the columns, with commas, semicolons or tabs between.
     """
+    if "\n" not in text:
+        return ""
     lines = text.strip().split("\n")
     if len(lines) != 2 or start < len(lines[0]):
         return ""

@@ -87,9 +87,13 @@ _CONCLUDES = re.compile(
 )
 
 
+#: So near to an option its last word before it ends, in characters.
+_CLOSE = 12
+
+
 def concludes(before: str) -> bool:
     """Whether an option is what follows from what was said."""
-    return _CONCLUDES.search(before) is not None
+    return " be" in before[-_CLOSE:] and _CONCLUDES.search(before) is not None
 
 
 def has_denial_mark(text: str) -> bool:
@@ -132,7 +136,8 @@ def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = Fals
     """
     if disapproves:
         before, after = _DISAPPROVAL.sub(" ", before), _DISAPPROVAL.sub(" ", after)
-    before = _CONCLUDES.sub(" it is ", before)
+    if concludes(before):
+        before = _CONCLUDES.sub(" it is ", before)
     if (
         _NEGATION_NEAR.search(before)
         or _ON_OFFER.search(before)

@@ -125,11 +125,11 @@ _TAKEN_BACK = re.compile(
     )
 )
 #: An answer that is void: "the earlier rating of X is hereby withdrawn", "X. That classification is set aside".
-_VOID = (
-    r"\b(?:is|was|are|were|has|have|be|stands|being)(?: (?!not\b)\w+){0,3} (?:withdrawn|rescinded|revoked|vacated"
-    r"|set aside|struck|overturned|annulled|quashed|reversed|superseded|void|retracted|cancelled|deleted|overruled|repealed|replaced"
-    r"|no longer (?:in force|valid))\b"
+_IS_VOID = re.compile(
+    r"\b(?:withdrawn|rescinded|revoked|vacated|set aside|struck|overturned|annulled|quashed|reversed|superseded|void"
+    r"|retracted|cancelled|deleted|overruled|repealed|replaced|no longer (?:in force|valid))\b"
 )
+_VOID = rf"\b(?:is|was|are|were|has|have|be|stands|being)(?: (?!not\b)\w+){{0,3}} {_IS_VOID.pattern}"
 _VOIDED = re.compile(rf"[^.;!?\n]{{0,60}}?{_VOID}")
 _IS_AN_ANSWER = re.compile(rf"\b(?:{_ANSWER}|(?:was|is|been|being) (?:rated|classified|judged|assessed|labell?ed))\b")
 _THAT_IS_VOID = re.compile(rf"\b(?:that|this|the|which|said|my) (?:\w+ )?{_ANSWER}[^.;!?\n]{{0,20}}?{_VOID}")
@@ -158,5 +158,8 @@ def taken_back(sentence: str, rest: str, near: str) -> bool:
     """Whether an option is taken back in what follows it as far as a denial can reach."""
     if _TAKES_BACK.search(sentence) or _EITHER.match(rest) or _MAY_OR_NOT.search(sentence):
         return True
-    voided = _VOIDED.match(rest) is not None and _IS_AN_ANSWER.search(sentence) is not None
-    return voided or _THAT_IS_VOID.search(near) is not None or _TAKEN_BACK.search(near) is not None
+    if _IS_VOID.search(near) and (
+        (_VOIDED.match(rest) and _IS_AN_ANSWER.search(sentence)) or _THAT_IS_VOID.search(near)
+    ):
+        return True
+    return _TAKEN_BACK.search(near) is not None
