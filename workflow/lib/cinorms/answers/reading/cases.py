@@ -141,7 +141,7 @@ _OF_THE_MODEL = re.compile(
 _I_REMAIN = re.compile(r"(?:^|[.;:,\n]\s*|\b(?:so|and|but) )i(?:'d|'ll| would| will| do)? (?:remain|stay)(?: \w+ly)? *$")
 _ON_THIS_FLOW = re.compile(
     r"[\s\"'*_]*(?:here|(?:on|about|towards?|regarding) (?:this|the) (?:one|flow|scenario|practice|sharing|transfer))"
-    r"\s*(?:[.:;!]|,? (?:because|since|as (?!an?\b)))"
+    r"\s*(?:[.:;!]|,? (?:because|since)\b)"
 )
 #: A later sentence that supposes something else.
 _SUPPOSED = re.compile(r"[.!?]\s+(?=[^.!?\n]*\b(?:if|were|had)\b)")

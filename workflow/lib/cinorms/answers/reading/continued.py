@@ -26,7 +26,7 @@ _WORDS_BEFORE = r"(?:(?:my|the|your|final|answer|rating|response|verdict|a|is|it
 def _opens_with_answer(scale: Scale) -> re.Pattern[str]:
     """Return a pattern for the beginning of a text that answers at once."""
     options = any_of(*(r"[\W_]+".join(words) for words in option_words(scale)))
-    return re.compile(rf"[\W_]*(?:{_WORDS_BEFORE}{{0,5}}{options}[\"'*_)\]]*(?:[.!:;\n]|,? (?:because|since|as|for|given|or|to)\b)|(?:answer|response|rating|a)\W{{0,3}}:)")
+    return re.compile(rf"[\W_]*(?:{_WORDS_BEFORE}{{0,5}}{options}\b(?![\"'*_)\]]*,? ?(?:i|was|is|were|would|might|could)\b)|(?:answer|response|rating|a)\W{{0,3}}:)")
 
 
 def first_answer(text: str, scale: Scale) -> str:

@@ -123,7 +123,7 @@ _TAG = re.compile(
     r"(?:[\"'*_)]*(?:,|\s-+|\s+and\b|(?=\s))\s*"
     + any_of(
         r"full stop|period|end of (?:the )?(?:story|discussion|debate)|hands down|plain and simple|case closed|done",
-        r"no (?:question|doubt|contest|debate|hesitation)(?: (?:about|there|whatsoever)(?: (?:it|that))?)?",
+        r"sure|no (?:two ways|question|doubt|contest|debate|hesitation)(?: (?:about|there|whatsoever)(?: (?:it|that))?)?",
         r"no ifs(?:\W+(?:and|or|no))?\W+(?:ands? (?:or )?)?buts",
         rf"that's (?:that|final|all|flat|what it is|how i see it|what i (?:think|say)|(?:my|the) {_NOUN})",
         r"(?:i reckon|i guess|i suppose|i'd wager|i'm afraid|to be (?:honest|fair|frank)|in all honesty)",

@@ -19,13 +19,13 @@ class Named(Protocol):
 
 
 _VALUE = re.compile(
-    r"[ \t\"'*_)|:=>-]*(\w+|[✓✔✅☑🗹❌✗✘])?(?P<goes_on>[\W_]*\b(?:if|when|only|unless|provided|but|for|or)\b)?"
+    r"[ \t\"'*_)|:=>-]*(\w+|[✓✔✅☑🗹❌✗✘])?(?P<goes_on>[\W_]*\b(?:if|when|only|unless|provided|but|for|or|perhaps|maybe|possibly)\b)?"
 )
 _MARK_BEFORE = re.compile(r"[\W_]*\bx\b[\W_]*")
 _YES = frozenset({"yes", "true", "x", "y", "1", "selected", "chosen", *"✓✔✅☑🗹"})
 _NO = frozenset({None, "no", "false", "n", "0", "not", "nope", *"❌✗✘"})
 #: What a mark means where it chooses no option.
-_REJECTS = re.compile(r"\b(?:reject|exclud|rul(?:e|ed|ing) out|eliminat|dismiss|avoid|wrong|unsuitable|not )\w*")
+_REJECTS = re.compile(r"\b(?:reject|exclud|rul(?:e|ed|ing) out|eliminat|dismiss|avoid|wrong|unsuitable|possible|not )\w*")
 
 
 def _chosen_column(body: str, named: Sequence[Named]) -> set[int | None]:

@@ -34,9 +34,9 @@ LANGUAGES = {
         r" (?:ist|lautet|ware|wäre|bleibt)|lautet (?:meine|die|das|mein) \w+|ich (?:wahle|wähle|sage|finde|nehme|halte"
         r"|bewerte|entscheide|tendiere|antworte|würde|denke)|(?:würde|wähle|sage|finde|halte|nehme|bewerte|entscheide)"
         r" ich|aus meiner sicht|meiner meinung nach|meines erachtens|für mich",
-        r"nicht|kein\w*|keinesfalls|niemals|nie|weder|noch",
+        r"nicht|kein\w*|keinesfalls|niemals|nie|weder|noch|ob",
         r"viele|die meisten|manche|einige|andere|leute|(?:wenn|falls|sofern)\b[^.;\n]*\b(?:hätten?|wären?|würden?|nicht"
-        r"|kein\w*)|zuerst|erst dachte|anfangs|zunächst",
+        r"|kein\w*)|(?<!ich )würden? (?!ich\b)(?:\w+ ){0,2}(?:sagen|nennen|meinen|finden)|früher\w*|vorherige\w*|zuerst|erst dachte|anfangs|zunächst",
         r"aber|doch|jedoch|sondern|dennoch",
         r"dass|daß|das",
         r"(?:ist|wäre|bleibt) (?:meine|mein) (?:\w+)|finde ich|würde ich sagen|sage ich",
@@ -47,9 +47,9 @@ LANGUAGES = {
         r"(?:réponse|reponse|avis|choix|verdict|note|évaluation|conclusion)(?: \w+)? (?:est|serait|reste)|je (?:choisis"
         r"|choisirais|dirais|dis|prends|prendrais|réponds|répondrais|pense|trouve|considère|opte|opterais|juge)"
         r"|à mon (?:avis|sens)|selon moi|pour moi",
-        r"pas|jamais|ni|aucune?|guère|plutôt que",
+        r"pas|jamais|ni|aucune?|guère|plutôt que|si c'est",
         r"beaucoup|certaine?s|la plupart|les gens|d'autres|on dirait|\bsi\b[^.;\n]*\w+(?:ait|aient)\b|d'abord|au début"
-        r"|au départ",
+        r"|au départ|(?<!je )dirai(?:t|ent)|disent|précédente?|ancienne",
         r"mais|pourtant|cependant|toutefois",
         r"que|qu",
         r"(?:est|serait) (?:ma réponse|mon choix|mon avis)|à mon avis|selon moi",
@@ -60,9 +60,9 @@ LANGUAGES = {
         r"(?:respuesta|opción|opcion|elección|eleccion|valoración|calificación|opinión|veredicto)(?: \w+)? (?:es|sería"
         r"|seria)|elijo|elegiría|elegiria|escojo|escogería|digo|diría|diria|opto|optaría|considero|creo|respondo"
         r"|me inclino|me quedo|me parece|para mí|a mi juicio|en mi opinión",
-        r"nunca|jamás|tampoco|ni|ningun\w*",  # and "no", which is English too (ruled_out.py)
+        r"nunca|jamás|tampoco|ni|ningun\w*|si es",  # and "no", which is English too (ruled_out.py)
         r"muchos|muchas personas|la mayoría|algunos|otros|la gente|\bsi\b[^.;\n]*\w+(?:ra|ran|ras|iese|ase)\b|primero"
-        r"|al principio|en un principio",
+        r"|al principio|en un principio|dicen|dirían|anterior",
         r"pero|sino|sin embargo|aunque",
         r"que",
         r"(?:es|sería) mi (?:respuesta|elección|opinión)",
@@ -71,9 +71,9 @@ LANGUAGES = {
         "eu um uma este minha escolho resposta meu isso pois",
         r"(?:resposta|escolha|opção|avaliação|opinião|veredicto|classificação)(?: \w+)? (?:e|é|seria)|escolho"
         r"|escolheria|diria|digo|considero|acho|opto|optaria|respondo|fico com|para mim|na minha opinião",
-        r"não|nao|nunca|jamais|nem|nenhum\w*",
+        r"não|nao|nunca|jamais|nem|nenhum\w*|se (?:isto |isso )?é",
         r"muitos|muitas pessoas|a maioria|alguns|algumas pessoas|outros|\bse\b[^.;\n]*\w+(?:sse|ssem)\b|primeiro"
-        r"|no início|a princípio",
+        r"|no início|a princípio|dizem|diriam|anterior",
         r"mas|porém|contudo|entretanto",
         r"que",
         r"(?:é|seria) (?:a )?minha (?:resposta|escolha|opinião)",
@@ -82,9 +82,9 @@ LANGUAGES = {
         "io mia direi scelgo risposta mio non per",
         r"(?:risposta|scelta|valutazione|opinione|giudizio|verdetto)(?: \w+)? (?:e|è|sarebbe)|scelgo|sceglierei|direi"
         r"|dico|considero|ritengo|penso|opto|opterei|rispondo|per me|secondo me|a mio avviso",
-        r"non|mai|né|nessun\w*",
+        r"non|mai|né|nessun\w*|se (?:questo )?(?:è|sia)",
         r"molti|molte persone|la maggior parte|alcuni|altri|la gente|qualcuno|chi (?:dice|direbbe)"
-        r"|\bse\b[^.;\n]*\w+(?:sse|ssero)\b|inizialmente|all'inizio|dapprima",
+        r"|\bse\b[^.;\n]*\w+(?:sse|ssero)\b|inizialmente|all'inizio|dapprima|dicono|direbbero?|precedente|per la legge",
         r"ma|però|tuttavia|invece",
         r"che",
         r"(?:è|sarebbe) la mia (?:risposta|scelta|opinione)|secondo me",
@@ -93,9 +93,9 @@ LANGUAGES = {
         "ik mijn het niet antwoord dus een dit",
         r"(?:antwoord|keuze|oordeel|mening|beoordeling)(?: \w+)? (?:is|luidt|blijft)|keuze valt op|ik (?:kies|vind|zeg|zou|denk|neem"
         r"|ga voor|houd het op)|(?:kies|vind|zeg|zou) ik|volgens mij|naar mijn mening|wat mij betreft",
-        r"niet|geen|nooit|noch",
+        r"niet|geen|nooit|noch|of (?:het|dit|dat)",
         r"veel mensen|velen|sommigen?|de meesten?|anderen|\bals\b[^.;\n]*\b(?:had|hadden|was|waren|zou|niet|geen)\b|eerst"
-        r"|aanvankelijk",
+        r"|aanvankelijk|zeggen dat|zegt|eerdere|vorige",
         r"maar|echter|toch",
         r"dat",
         r"(?:is|wordt) mijn (?:antwoord|keuze)|vind ik|zou ik zeggen",
@@ -105,8 +105,8 @@ LANGUAGES = {
         "moja wybieram nie to moim jest",
         r"moj[aą] (?:odpowiedź|odpowiedz|ocena|decyzja|opinia)(?: to| brzmi| jest)?|wybieram|wybrałabym|wybrałbym"
         r"|powiedziałbym|powiedziałabym|uważam|oceniam|moim zdaniem|dla mnie",
-        r"nie|nigdy|ani|żad\w+",
-        r"wielu|wiele osób|większość|niektórzy|inni|ludzie|gdyby|jeśliby|najpierw|początkowo",
+        r"nie|nigdy|ani|żad\w+|czy",
+        r"wielu|wiele osób|większość|niektórzy|inni|ludzie|gdyby|jeśliby|najpierw|początkowo|mówi\w*|powiedzieliby|poprzedni\w*",
         r"ale|lecz|jednak",
         r"że|ze",
         r"to moja (?:odpowiedź|ocena)",
@@ -115,19 +115,19 @@ LANGUAGES = {
         "bu bence benim ben derim bir",
         r"(?:cevabım|yanıtım|değerlendirmem|tercihim|kararım|seçimim)|bence|bana göre",
         r"değil|asla|hayır|ne de",
-        r"birçok|bazı|çoğu|insanlar|kimileri|eğer|olsaydı|\w+sa,|başta|ilk başta|önce",
+        r"birçok|bazı|çoğu|insanlar|kimileri|eğer|olsaydı|\w+sa,|başta|ilk başta|önceki?|eski",
         r"ama|fakat|ancak",
         "",
         r"(?:seçeneğini )?(?:seçiyorum|seçerim|derim|diyorum|derdim|diyebilirim|tercih \w+)|olarak değerlendiriyorum"
         r"|benim (?:cevabım|yanıtım)",
-        r"(?:seçeneği |bir \w+ )?değil|(?:seçeneğini )?(?:seçmiyorum|seçmem|demem|diyemem|demezdim|demiyorum)",
+        r"(?:seçeneği |bir \w+ )?değil|m[iıuü]|idi|olurdu|olabilir\w*|(?:seçeneğini )?(?:seçmiyorum|seçmem|demem|diyemem|demezdim|demiyorum)",
     ),
     "Russian": Language(
         "",
         r"(?:ответ|оценка|выбор|вердикт|мнение|вывод)|я (?:бы )?(?:выбираю|выберу|выбрала?|считаю|думаю|скажу|сказала?"
         r"|оцениваю|оценила?|ставлю|отвечаю|полагаю)(?: бы)?|(?:считаю|выбираю|думаю)|по-моему|на мой взгляд|по моему мнению|для меня",
-        r"не|нет|ни|никогда|нельзя|вряд ли",
-        r"многие|некоторые|большинство|другие|люди|если|сначала|сперва|поначалу",
+        r"не|нет|ни|никогда|нельзя|вряд ли|ли",
+        r"многие|некоторые|большинство|другие|люди|если|сначала|сперва|поначалу|скажут|скажет|говорят|прежн\w+|раньше|предыдущ\w+",
         r"но|однако|зато",
         r"что|чтобы",
         r"мой (?:ответ|выбор)|на мой взгляд|по-моему",
@@ -137,8 +137,8 @@ LANGUAGES = {
         "",
         r"(?:回答|答案|选择|評價|评价|判断|看法|结论|评分|观点)(?:应该|就|会)?(?:是|为|:)|我(?:会|要|将|最终)*(?:选择|选|認為|认为|觉得"
         r"|给出|评为|判断|回答|说|倾向)|所以|因此",
-        r"不|没|沒|非|未|无|無|别|别的",
-        r"有些?人|许多|很多|人们|大多|多数|其他人|如果|假如|要是|若|除非|起初|一开始|最初|本来|原本",
+        r"不|没|沒|非|未|无|無|别|是否",
+        r"有些?人|许多|很多|人们|大多|多数|其他人|如果|假如|要是|若|除非|起初|一开始|最初|本来|原本|之前|以前",
         r"但|不过|然而|而是|可是",
         denies_after=r"(?:这个?|选项)?(?:不|并不|是错|不对|是不)",
         spaced=False,
@@ -147,11 +147,11 @@ LANGUAGES = {
         "",
         r"(?:答え|回答|評価|判断|結論|選択|意見|見解)(?:は|としては|:)|私(?:は|なら|としては|にとって)|よって|したがって",
         r"ない|ません|ではなく",
-        r"多くの|人によって|一部の|他の人|もし|であれば|だったら|ならば|れば|場合|最初|はじめ|当初",
+        r"多くの|人によって|一部の|他の人|もし|であれば|だったら|ならば|れば|場合|最初|はじめ|当初|以前",
         r"しかし|でも|ですが|だが|けれど",
         follows=r"(?:\"|')?(?:を選(?:びます|択します|ぶ)|だ?と(?:思い|思う|考え|判断し|評価し|答え)|(?:が|は)私の(?:答え|回答)"
         r"|です|になります|にします|である)",
-        denies_after=r"(?:\"|')?(?:では(?:あり|な)|じゃ(?:あり|な)|だ?とは(?:思|言|考|い)|でも|ではなく|を選(?:びません|ばない)"
+        denies_after=r"(?:\"|')?(?:では(?:あり|な)|じゃ(?:あり|な)|だ?とは(?:思|言|考|い)|でも|ではなく|を選(?:びません|ばない)|かは?(?:どう|分|わか)"
         r"|です(?:か|が)|(?:だ|か)?と[^.,\n]{0,8}(?:ません|ない))",
         spaced=False,
     ),
@@ -159,12 +159,12 @@ LANGUAGES = {
         "",
         r"(?:답변?|대답|평가|의견|선택|판단|생각|결론)(?:은|는|:)|(?:나|저|제)(?:는|가|에게는?)|따라서|그래서",
         r"안|못|아니|않",
-        r"많은|일부|대부분|사람들|다른 사람|만약|만일|라면|다면|처음",
+        r"많은|일부|대부분|사람들|다른 사람|만약|만일|라면|다면|처음|이전|예전",
         r"하지만|그러나|지만",
         follows=r"(?:\"|')?(?:입니다|이에요|예요|이다|(?:을|를) (?:선택|고르|고릅)|(?:이?라고|으로|로) (?:생각|봅니다|보고|판단|평가|답|하겠"
         r"|선택))",
         denies_after=r"(?:\"|')?(?:(?:이|가|은|는)? ?아니|(?:이|가) 아닙|(?:이?라고|으로|로|을|를|하다고)[^.,\n]{0,10}(?:않|못|없|안)"
-        r"|입니까|인가)",
+        r"|입니까|인(?:가|지))",
         spaced=False,
     ),
 }

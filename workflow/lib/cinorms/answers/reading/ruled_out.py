@@ -82,7 +82,7 @@ _PURPOSE = re.compile(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(
 
 #: What must be so, and is: "so it must be X". What "must be" without that is a demand.
 _CONCLUDES = re.compile(
-    r"\b(?:so|then|thus|therefore|hence|which means)\b,? (?:then )?(?:it|this|that|my \w+|the (?:answer|rating|verdict"
+    r"(?:\b(?:so|thus|therefore|hence|which means)\b|(?:^|[.!?;\n]\s*)\W*then\b),? (?:then )?(?:it|this|that|my \w+|the (?:answer|rating|verdict"
     r"|level|flow))(?: \w+ly| then)? (?:must|has to|will have to|can only)(?: then| therefore)? be\b(?=[\W_]*$)"
 )
 
@@ -137,7 +137,7 @@ def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = Fals
     if disapproves:
         before, after = _DISAPPROVAL.sub(" ", before), _DISAPPROVAL.sub(" ", after)
     if concludes(before):
-        before = _CONCLUDES.sub(" it is ", before)
+        before = _CONCLUDES.sub(". it is ", before)
     if (
         _NEGATION_NEAR.search(before)
         or _ON_OFFER.search(before)

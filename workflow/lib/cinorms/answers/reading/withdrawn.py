@@ -132,7 +132,8 @@ _IS_VOID = re.compile(
 _VOID = rf"\b(?:is|was|are|were|has|have|be|stands|being)(?: (?!not\b)\w+){{0,3}} {_IS_VOID.pattern}"
 _VOIDED = re.compile(rf"[^.;!?\n]{{0,60}}?{_VOID}")
 _IS_AN_ANSWER = re.compile(rf"\b(?:{_ANSWER}|(?:was|is|been|being) (?:rated|classified|judged|assessed|labell?ed))\b")
-_THAT_IS_VOID = re.compile(rf"\b(?:that|this|the|which|said|my) (?:\w+ )?{_ANSWER}[^.;!?\n]{{0,20}}?{_VOID}")
+_THAT_IS_VOID = re.compile(rf"\b(?:that|this|the|which|said|my) (?:(?!(?:earlier|previous|prior|old|former|first"
+    rf"|initial)\b)\w+ )?{_ANSWER}[^.;!?\n]{{0,20}}?{_VOID}")
 _EITHER = re.compile(
     r"[^.!?;\n]{0,20}\bor\b,? (?:(?:it|this|that) )?(?:(?:might|may|could|would)(?: just as well)? not|not\b"
     r"|perhaps not)"
