@@ -138,7 +138,9 @@ _OF_THE_MODEL = re.compile(
 
 
 #: "I remain neutral on this flow" is an answer.
-_I_REMAIN = re.compile(r"(?:^|[.;:,\n]\s*|\b(?:so|and|but) )i(?:'d|'ll| would| will| do)? (?:remain|stay)(?: \w+ly)? *$")
+_I_REMAIN = re.compile(
+    r"(?:^|[.;:,\n]\s*|\b(?:so|and|but) )i(?:'d|'ll| would| will| do)? (?:remain|stay)(?: \w+ly)? *$"
+)
 _ON_THIS_FLOW = re.compile(
     r"[\s\"'*_]*(?:here|(?:on|about|towards?|regarding) (?:this|the) (?:one|flow|scenario|practice|sharing|transfer))"
     r"\s*(?:[.:;!]|,? (?:because|since)\b)"

@@ -19,14 +19,19 @@ _NEXT = re.compile(
         r"\d{1,2}[.)] [^\n]+\n[^\w\n]*(?:answer|response|rating|a)\W{0,3}:",
     )
 )
-_WORDS_BEFORE = r"(?:(?:my|the|your|final|answer|rating|response|verdict|a|is|it|i|i'd|would|say|choose|\d)[\W_]+)"
+_WORDS_BEFORE = (
+    r"(?:(?:my|the|your|final|answer|rating|response|verdict|a|is|it|i|i'd|would|say|choose|\d)[\W_]+)"
+)
 
 
 @lru_cache(maxsize=16)
 def _opens_with_answer(scale: Scale) -> re.Pattern[str]:
     """Return a pattern for the beginning of a text that answers at once."""
     options = any_of(*(r"[\W_]+".join(words) for words in option_words(scale)))
-    return re.compile(rf"[\W_]*(?:{_WORDS_BEFORE}{{0,5}}{options}\b(?![\"'*_)\]]*,? ?(?:i|was|is|were|would|might|could)\b)|(?:answer|response|rating|a)\W{{0,3}}:)")
+    return re.compile(
+        rf"[\W_]*(?:{_WORDS_BEFORE}{{0,5}}{options}\b(?![\"'*_)\]]*,? ?(?:i|was|is|were|would|might|could)\b)"
+        rf"|(?:answer|response|rating|a)\W{{0,3}}:)"
+    )
 
 
 def first_answer(text: str, scale: Scale) -> str:

@@ -49,7 +49,8 @@ def replaces(before: str) -> bool:
 
 #: "Because she agreed, I'd move up to X": where the reason holds, X is the answer and not another case.
 _MOVES_ON = re.compile(
-    r"\b(?:because|since|(?<!soon )(?<!long )(?<!far )as(?! (?:soon|long|if|though|far|any)\b)|given(?! (?:an?|no|none)\b)|so|therefore|thus|hence)\b(?:(?!\b(?:if|unless|without|had|were)\b)[^.;\n])*"
+    r"\b(?:because|since|(?<!soon )(?<!long )(?<!far )as(?! (?:soon|long|if|though|far|any)\b)|given(?! (?:an?"
+    r"|no|none)\b)|so|therefore|thus|hence)\b(?:(?!\b(?:if|unless|without|had|were)\b)[^.;\n])*"
     rf"\bi(?:'d| would|'ll| will)(?: \w+)? {MOVES}(?: up| down| over)?(?: a \w+)? to(?: an?)?[\W_]*$"
 )
 

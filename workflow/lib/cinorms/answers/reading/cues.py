@@ -81,7 +81,8 @@ _OWN = re.compile(
         r"|my part|i myself|personally|my (?:own |personal |honest )*(?:take|view|opinion|vote|pick|call|position"
         r"|stance|grade|two cents))[\"'*_)]*\s*(?:is|would be|[:|=,-])[\W_]*$",
         r"\b(?:what|where|how)\b[^.?!\n]{0,40}\bi\b[^.?!\n]{0,30}\?\W*(?:(?:at|on|with|it's|it is|as) )?[\W_]*$",
-        r"\bi(?:'m| am) at[\W_]*$|\b(?:personally|for my part|as for me|myself)\b[^.;\n]{0,20}(?:'m| am)(?: at)?[\W_]*$",
+        r"\bi(?:'m| am) at[\W_]*$|\b(?:personally|for my part|as for me|myself)\b[^.;\n]{0,20}(?:'m"
+        r"| am)(?: at)?[\W_]*$",
         r"\bmy (?:vote|tick|cross|money|pick|needle)\b[^.;\n]{0,40}\b(?:to|on|in|at|for|is)(?: the)?[\W_]*$",
     )
 )
@@ -111,7 +112,8 @@ _CALLED_AFTER = re.compile(
         r"best (?:fits|describes|captures|matches|applies)\b|fits (?:best|better|here)\b|from me\b|(?:gets|has"
         r"|wins|receives) my\b|does(?=\W*(?:[.!\n]|$))|for me\b|from where i\b|(?:shall|will|must"
         r"|has to) be (?:my|it)\b|(?:goes"
-        r"|belongs) (?:to|for|on|in|here)\b|(?:is (?:what|all that) )?(?:remains|is left)\b|as the only\b|(?:box|drawer|camp|pile|category"
+        r"|belongs) (?:to|for|on|in|here)\b|(?:is (?:what|all that) )?(?:remains|is left)\b|as the only\b|(?:box"
+        r"|drawer|camp|pile|category"
         r"|bucket|column)\W{1,3}(?:it goes|goes|with (?:it|this))\b|in my (?:view|opinion|eyes|book|judge?ment)"
         r"|to me\b|if you ask me",
     )
@@ -123,11 +125,13 @@ _TAG = re.compile(
     r"(?:[\"'*_)]*(?:,|\s-+|\s+and\b|(?=\s))\s*"
     + any_of(
         r"full stop|period|end of (?:the )?(?:story|discussion|debate)|hands down|plain and simple|case closed|done",
-        r"sure|no (?:two ways|question|doubt|contest|debate|hesitation)(?: (?:about|there|whatsoever)(?: (?:it|that))?)?",
+        r"sure|no (?:two ways|question|doubt|contest|debate|hesitation)(?: (?:about|there|whatsoever)(?: (?:it"
+        r"|that))?)?",
         r"no ifs(?:\W+(?:and|or|no))?\W+(?:ands? (?:or )?)?buts",
         rf"that's (?:that|final|all|flat|what it is|how i see it|what i (?:think|say)|(?:my|the) {_NOUN})",
         r"(?:i reckon|i guess|i suppose|i'd wager|i'm afraid|to be (?:honest|fair|frank)|in all honesty)",
-        r"(?:then|tbh|imo|imho|honestly|frankly|sorry|obviously|clearly|definitely|certainly|for sure|really|please|thanks)",
+        r"(?:then|tbh|imo|imho|honestly|frankly|sorry|obviously|clearly|definitely|certainly|for sure|really"
+        r"|please|thanks)",
         r"(?:mate|matey|pal|man|dude|kid|folks|my (?:friend|dear)|sir|chief|boss)",
         r"(?:all things considered|on balance|overall|all in all|in my book)",
     )

@@ -1,63 +1,64 @@
-"""Forms: a value for each option of the scale ("neutral: no"), and a table of one row under the names of its columns."""
+"""Forms: a value for each option of the scale ("neutral: no"), and a row of a table under the names of its columns."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
 
-
-class Named(Protocol):
-    """An option where a text names it."""
-
-    @property
-    def option(self) -> int | None: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-
+#: An option, with where its name begins and ends.
+Place = tuple[int | None, int, int]
 
 _VALUE = re.compile(
-    r"[ \t\"'*_)|:=>-]*(\w+|[✓✔✅☑🗹❌✗✘])?(?P<goes_on>[\W_]*\b(?:if|when|only|unless|provided|but|for|or|perhaps|maybe|possibly)\b)?"
+    r"[ \t\"'*_)|:=>-]*(\w+|[✓✔✅☑🗹❌✗✘])?(?P<goes_on>[\W_]*\b(?:if|when|only|unless|provided|but|for|or|perhaps"
+    r"|maybe|possibly)\b)?"
 )
 _MARK_BEFORE = re.compile(r"[\W_]*\bx\b[\W_]*")
 _YES = frozenset({"yes", "true", "x", "y", "1", "selected", "chosen", *"✓✔✅☑🗹"})
 _NO = frozenset({None, "no", "false", "n", "0", "not", "nope", *"❌✗✘"})
 #: What a mark means where it chooses no option.
-_REJECTS = re.compile(r"\b(?:reject|exclud|rul(?:e|ed|ing) out|eliminat|dismiss|avoid|wrong|unsuitable|possible|not )\w*")
+_REJECTS = re.compile(
+    r"\b(?:reject|exclud|rul(?:e|ed|ing) out|eliminat|dismiss|avoid|wrong|unsuitable|possible|not )\w*"
+)
 
 
-def _chosen_column(body: str, named: Sequence[Named]) -> set[int | None]:
+def _chosen_column(body: str, named: Sequence[Place]) -> set[int | None]:
     """Return the options that head a column with a mark: "| X | Y |" over "| | x |"."""
-    head, *rows = body[body.rfind("\n", 0, named[0].start) + 1 :].split("\n")
+    head, *rows = body[body.rfind("\n", 0, named[0][1]) + 1 :].split("\n")
     values = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in (head, *rows)]
-    marks = [row for row in values[1:] if len(row) == len(named) and not all(re.fullmatch(r"[:-]+", c) for c in row)]
-    if len(marks) != 1 or len(values[0]) != len(named) or any((cell or None) not in _YES | _NO for cell in marks[0]):
+    marks = [
+        row
+        for row in values[1:]
+        if len(row) == len(named) and not all(re.fullmatch(r"[:-]+", c) for c in row)
+    ]
+    if (
+        len(marks) != 1
+        or len(values[0]) != len(named)
+        or any((cell or None) not in _YES | _NO for cell in marks[0])
+    ):
         return set()
-    return {m.option for m, cell in zip(named, marks[0], strict=True) if cell in _YES}
+    return {option for (option, _, _), cell in zip(named, marks[0], strict=True) if cell in _YES}
 
 
-def chosen_by_value(body: str, named: Sequence[Named], n_options: int) -> set[int | None]:
+def chosen_by_value(body: str, named: Sequence[Place], n_options: int) -> set[int | None]:
     """Return the options that a form of the whole scale answers with yes; none where the text is no such form."""
-    if len(named) != n_options or len({m.option for m in named}) != n_options:
+    if len(named) != n_options or len({option for option, _, _ in named}) != n_options:
         return set()
     chosen: set[int | None] = set()
-    if "|" in body and "\n" not in body[named[0].start : named[-1].end]:
+    if "|" in body and "\n" not in body[named[0][1] : named[-1][2]]:
         return _chosen_column(body, named)
-    stops = [*(m.start for m in named[1:]), len(body)]
-    for mention, stop in zip(named, stops, strict=True):
-        rest = body[mention.end : stop]
+    stops = [*(start for _, start, _ in named[1:]), len(body)]
+    for (option, start, end), stop in zip(named, stops, strict=True):
+        rest = body[end:stop]
         found = _VALUE.match(rest)
         value = found.group(1) if found else None
-        marked = _MARK_BEFORE.fullmatch(body[: mention.start].rpartition("\n")[2]) is not None
+        marked = _MARK_BEFORE.fullmatch(body[:start].rpartition("\n")[2]) is not None
         if value not in _YES | _NO or (value is None and stop < len(body) and "\n" not in rest):
             return set()
         if value in _YES and found and found.group("goes_on"):
             return set()
-        chosen |= {mention.option} if marked or value in _YES else set()
-    if chosen and _REJECTS.search(body[: named[0].start]):
-        return {m.option for m in named}
+        chosen |= {option} if marked or value in _YES else set()
+    if chosen and _REJECTS.search(body[: named[0][1]]):
+        return {option for option, _, _ in named}
     return chosen
 
 
@@ -73,7 +74,7 @@ _NOT_OURS = re.compile(
 
 
 def column_of(text: str, start: int) -> str:
-    """Return ``answer`` where the text at ``start`` is the answer of a table of one row, ``others`` where it is none of it.
+    """Return ``answer`` where the text at ``start`` is the answer of a table of one row, else ``others``.
 
     "" where there is no such table. The first line names the columns, with commas, semicolons or tabs between.
     """
@@ -88,6 +89,8 @@ def column_of(text: str, start: int) -> str:
     names = lines[0].split(sign)
     if not any(map(_ANSWER_COLUMN.fullmatch, names)):
         return ""
-    at = text[: start].rpartition("\n")[2].count(sign)
-    ours = at < len(names) and _ANSWER_COLUMN.fullmatch(names[at]) and not any(map(_NOT_OURS.fullmatch, names))
+    at = text[:start].rpartition("\n")[2].count(sign)
+    ours = (
+        at < len(names) and _ANSWER_COLUMN.fullmatch(names[at]) and not any(map(_NOT_OURS.fullmatch, names))
+    )
     return "answer" if ours else "others"

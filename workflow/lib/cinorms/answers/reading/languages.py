@@ -36,7 +36,8 @@ LANGUAGES = {
         r" ich|aus meiner sicht|meiner meinung nach|meines erachtens|für mich",
         r"nicht|kein\w*|keinesfalls|niemals|nie|weder|noch|ob",
         r"viele|die meisten|manche|einige|andere|leute|(?:wenn|falls|sofern)\b[^.;\n]*\b(?:hätten?|wären?|würden?|nicht"
-        r"|kein\w*)|(?<!ich )würden? (?!ich\b)(?:\w+ ){0,2}(?:sagen|nennen|meinen|finden)|früher\w*|vorherige\w*|zuerst|erst dachte|anfangs|zunächst",
+        r"|kein\w*)|(?<!ich )würden? (?!ich\b)(?:\w+ ){0,2}(?:sagen|nennen|meinen|finden)|früher\w*|vorherige\w*"
+        r"|zuerst|erst dachte|anfangs|zunächst",
         r"aber|doch|jedoch|sondern|dennoch",
         r"dass|daß|das",
         r"(?:ist|wäre|bleibt) (?:meine|mein) (?:\w+)|finde ich|würde ich sagen|sage ich",
@@ -91,10 +92,12 @@ LANGUAGES = {
     ),
     "Dutch": Language(
         "ik mijn het niet antwoord dus een dit",
-        r"(?:antwoord|keuze|oordeel|mening|beoordeling)(?: \w+)? (?:is|luidt|blijft)|keuze valt op|ik (?:kies|vind|zeg|zou|denk|neem"
+        r"(?:antwoord|keuze|oordeel|mening|beoordeling)(?: \w+)? (?:is|luidt|blijft)|keuze valt op|ik (?:kies"
+        r"|vind|zeg|zou|denk|neem"
         r"|ga voor|houd het op)|(?:kies|vind|zeg|zou) ik|volgens mij|naar mijn mening|wat mij betreft",
         r"niet|geen|nooit|noch|of (?:het|dit|dat)",
-        r"veel mensen|velen|sommigen?|de meesten?|anderen|\bals\b[^.;\n]*\b(?:had|hadden|was|waren|zou|niet|geen)\b|eerst"
+        r"veel mensen|velen|sommigen?|de meesten?|anderen|\bals\b[^.;\n]*\b(?:had|hadden|was|waren|zou|niet"
+        r"|geen)\b|eerst"
         r"|aanvankelijk|zeggen dat|zegt|eerdere|vorige",
         r"maar|echter|toch",
         r"dat",
@@ -106,7 +109,8 @@ LANGUAGES = {
         r"moj[aą] (?:odpowiedź|odpowiedz|ocena|decyzja|opinia)(?: to| brzmi| jest)?|wybieram|wybrałabym|wybrałbym"
         r"|powiedziałbym|powiedziałabym|uważam|oceniam|moim zdaniem|dla mnie",
         r"nie|nigdy|ani|żad\w+|czy",
-        r"wielu|wiele osób|większość|niektórzy|inni|ludzie|gdyby|jeśliby|najpierw|początkowo|mówi\w*|powiedzieliby|poprzedni\w*",
+        r"wielu|wiele osób|większość|niektórzy|inni|ludzie|gdyby|jeśliby|najpierw|początkowo|mówi\w*"
+        r"|powiedzieliby|poprzedni\w*",
         r"ale|lecz|jednak",
         r"że|ze",
         r"to moja (?:odpowiedź|ocena)",
@@ -120,12 +124,14 @@ LANGUAGES = {
         "",
         r"(?:seçeneğini )?(?:seçiyorum|seçerim|derim|diyorum|derdim|diyebilirim|tercih \w+)|olarak değerlendiriyorum"
         r"|benim (?:cevabım|yanıtım)",
-        r"(?:seçeneği |bir \w+ )?değil|m[iıuü]|idi|olurdu|olabilir\w*|(?:seçeneğini )?(?:seçmiyorum|seçmem|demem|diyemem|demezdim|demiyorum)",
+        r"(?:seçeneği |bir \w+ )?değil|m[iıuü]|idi|olurdu|olabilir\w*|(?:seçeneğini )?(?:seçmiyorum|seçmem|demem"
+        r"|diyemem|demezdim|demiyorum)",
     ),
     "Russian": Language(
         "",
         r"(?:ответ|оценка|выбор|вердикт|мнение|вывод)|я (?:бы )?(?:выбираю|выберу|выбрала?|считаю|думаю|скажу|сказала?"
-        r"|оцениваю|оценила?|ставлю|отвечаю|полагаю)(?: бы)?|(?:считаю|выбираю|думаю)|по-моему|на мой взгляд|по моему мнению|для меня",
+        r"|оцениваю|оценила?|ставлю|отвечаю|полагаю)(?: бы)?|(?:считаю|выбираю|думаю)|по-моему|на мой взгляд"
+        r"|по моему мнению|для меня",
         r"не|нет|ни|никогда|нельзя|вряд ли|ли",
         r"многие|некоторые|большинство|другие|люди|если|сначала|сперва|поначалу|скажут|скажет|говорят|прежн\w+|раньше|предыдущ\w+",
         r"но|однако|зато",
@@ -161,9 +167,11 @@ LANGUAGES = {
         r"안|못|아니|않",
         r"많은|일부|대부분|사람들|다른 사람|만약|만일|라면|다면|처음|이전|예전",
         r"하지만|그러나|지만",
-        follows=r"(?:\"|')?(?:입니다|이에요|예요|이다|(?:을|를) (?:선택|고르|고릅)|(?:이?라고|으로|로) (?:생각|봅니다|보고|판단|평가|답|하겠"
+        follows=r"(?:\"|')?(?:입니다|이에요|예요|이다|(?:을|를) (?:선택|고르|고릅)|(?:이?라고|으로|로) (?:생각"
+        r"|봅니다|보고|판단|평가|답|하겠"
         r"|선택))",
-        denies_after=r"(?:\"|')?(?:(?:이|가|은|는)? ?아니|(?:이|가) 아닙|(?:이?라고|으로|로|을|를|하다고)[^.,\n]{0,10}(?:않|못|없|안)"
+        denies_after=r"(?:\"|')?(?:(?:이|가|은|는)? ?아니|(?:이|가) 아닙|(?:이?라고|으로|로|을|를"
+        r"|하다고)[^.,\n]{0,10}(?:않|못|없|안)"
         r"|입니까|인(?:가|지))",
         spaced=False,
     ),
@@ -172,9 +180,8 @@ LANGUAGES = {
 
 def _words(kind: str, spaced: bool) -> str:
     """Return a pattern for the words of one kind of every language whose words spaces part, or do not part."""
-    return any_of(
-        *(w for name in LANGUAGES.values() if name.spaced is spaced and (w := getattr(name, kind))) or (r"(?!)",)
-    )
+    found = (getattr(language, kind) for language in LANGUAGES.values() if language.spaced is spaced)
+    return any_of(*filter(None, found))
 
 
 def _any_word(kind: str) -> str:
@@ -185,10 +192,11 @@ def _any_word(kind: str) -> str:
 _BUT = re.compile(r"[.!?;\n]|" + _any_word("but"))
 _CLAUSE = re.compile(rf"[.!?;\n]|,(?!\s*{_words('that', True)}\b)|{_any_word('but')}")
 _NEGATION = re.compile(_any_word("negations"))
-_LEAD = re.compile(rf"(?:{_any_word('leads')}),?[^.;,!?\n]{{0,30}}(?:,\s*{_words('that', True)}\b[^.;,!?\n]{{0,20}})?$|(?:resposta|risposta)(?: \w+)? (?:é|è|e)[^\w.;\n]*$")
-_FOLLOWS = re.compile(
-    rf"[\s\"'*_)\],]{{0,5}}(?:{_words('follows', True)}(?!\w)|{_words('follows', False)})"
+_LEAD = re.compile(
+    rf"(?:{_any_word('leads')}),?[^.;,!?\n]{{0,30}}(?:,\s*{_words('that', True)}\b[^.;,!?\n]{{0,20}})?$"
+    rf"|(?:resposta|risposta)(?: \w+)? (?:é|è|e)[^\w.;\n]*$"
 )
+_FOLLOWS = re.compile(rf"[\s\"'*_)\],]{{0,5}}(?:{_words('follows', True)}(?!\w)|{_words('follows', False)})")
 _DENIED_AFTER = re.compile(
     rf"[\s\"'*_)\],]{{0,5}}(?:{_words('denies_after', True)}(?!\w)|{_words('denies_after', False)})"
 )

@@ -321,8 +321,11 @@ def _in_context(
         after = ""
         cue = "strong"
     return m._replace(
-        ruled_out=is_ruled_out(wide, after, scale, disapproves) or (foreign and languages.denied(wide, after)),
-        elsewhere=m.elsewhere or ("others" if column == "others" else "") or ("question" if text[stop - 1 : stop] == "?" and not affirmed else ""),
+        ruled_out=is_ruled_out(wide, after, scale, disapproves)
+        or (foreign and languages.denied(wide, after)),
+        elsewhere=m.elsewhere
+        or ("others" if column == "others" else "")
+        or ("question" if text[stop - 1 : stop] == "?" and not affirmed else ""),
         counts=not one_word
         or (foreign and languages.called_after(after))
         or not is_running_text(wide, text[m.end : m.end + 60], cue),

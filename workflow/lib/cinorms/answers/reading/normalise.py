@@ -41,7 +41,9 @@ _MARKUP = re.compile(
 _ANY_MARK = re.compile(r"[<\[#\\\n]")
 _QUOTES = str.maketrans(dict.fromkeys("‘’‚‛′`´", "'") | dict.fromkeys("“”„‟″«»", '"') | {"\u2212": "-"})
 #: Punctuation of scripts that put no space after it.
-_STOPS = str.maketrans({"。": ". ", "？": "? ", "！": "! ", "、": ", ", "，": ", ", "：": ": ", "「": '"', "」": '"'})
+_STOPS = str.maketrans(
+    {"。": ". ", "？": "? ", "！": "! ", "、": ", ", "，": ", ", "：": ": ", "「": '"', "」": '"'}
+)
 #: Where a Latin letter meets one of a script without spaces or with endings: "neutral입니다".
 _SCRIPTS_MEET = re.compile(
     r"(?<=[A-Za-z])(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"

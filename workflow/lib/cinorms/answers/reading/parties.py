@@ -128,7 +128,8 @@ _OTHERS_AFTER = re.compile(
         rf"(?: (?:is|was|would be|seems|has been|may be|might be)\b|[:,]| -)(?! (?:my"
         rf"|mine)\b){_NOT_I}\b{_OPINION} (?:of"
         rf"|among|from|by|in) {_NOT_I}\b{_OTHERS}\b",
-        r"if (?:you're|you are|one is) (?!asking)|(?:he|she|they|(?:the|my|his|her) \w+) (?:said|says|say|wrote|cried)\b",
+        r"if (?:you're|you are|one is) (?!asking)|(?:he|she|they|(?:the|my|his|her) \w+) (?:said|says|say|wrote"
+        r"|cried)\b",
         rf"(?<=, )for (?:the|its|an?) {any_of(_PEOPLE, _BODIES)}\W*(?:$|\n|(?<=[.!]))",
         rf",? is (?:what|how) {_NOT_I}\b(?:{_OTHERS}\b|you (?:want|expect|hope|wish))",
         # "X: that is how the lawyers describe it", "X: such is the verdict of the council"

@@ -149,7 +149,8 @@ _CASES = re.compile(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
 
 def ticked(asked: AskedText) -> Verdict | None:
     """Take the only option of a list that is ticked or answered with yes: "[x] neutral", "neutral: yes"."""
-    chosen = ticked_options(asked) or chosen_by_value(asked.body, asked.mentions, len(asked.scale.options))
+    named = [(m.option, m.start, m.end) for m in asked.mentions]
+    chosen = ticked_options(asked) or chosen_by_value(asked.body, named, len(asked.scale.options))
     if len(chosen) != 1:
         return ("ambiguous", None) if chosen else None
     stated = {m.option for m in asked.candidates if m.cue in ("final", "strong")}
@@ -280,7 +281,9 @@ def whole_scale(asked: AskedText) -> Verdict | None:
     return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
 
 
-_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*[=-]|\s+means|(?<=[:,] \w) )[\s\"'*_]*$")
+_ITS_SYMBOL = re.compile(
+    r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*[=-]|\s+means|(?<=[:,] \w) )[\s\"'*_]*$"
+)
 _CHOSEN_SYMBOL = re.compile(
     r"\b(?:answer|option|choice|letter|rating|choose|picked?|select)(?: is)?\W{1,4}([a-e]"
     r"|[1-5])(?![\w'])(?!\W{1,3}(?:somewhat|strongly|neutral))"

@@ -6,8 +6,8 @@ option is no answer. In doubt it is none: that costs a valid answer, the other m
 
 from __future__ import annotations
 
-from cinorms.answers.reading.cues import without_tag
 from cinorms.answers.reading.cases import said_of_another_case
+from cinorms.answers.reading.cues import without_tag
 from cinorms.answers.reading.parties import said_by_others
 from cinorms.answers.reading.withdrawn import held_once, taken_back
 
