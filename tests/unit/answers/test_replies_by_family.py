@@ -1,7 +1,7 @@
-"""The reader on 2,074 replies by families of what misleads it, most by seven writers who had not seen its rules.
+"""The reader on 2,583 replies by families of what misleads it, most by eight writers who had not seen its rules.
 
-``by`` says who: writers a to g were told the families only, not the rules (docs/method/answers/reading.md); ``m`` is
-the one who mended the rules; ``issue`` are those that an independent check had found.
+``by`` says who: writers a to h had not seen the rules (docs/method/answers/reading.md); ``m`` and ``n`` are those who
+mended them; ``issue`` are those that an independent check had found.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ def rows() -> list[dict[str, str]]:
 
 def test_no_level_is_read_that_was_not_stated() -> None:
     found = rows()
-    assert len(found) == 2074
+    assert len(found) == 2583
     wrong = [row["text"] for row in found if row["read"] in ACCEPT.options and row["read"] != row["expected"]]
-    # Letters without a sign after them, and another case without a word that says so.
-    assert len(wrong) <= 2, wrong
+    assert len(wrong) <= 1, wrong
 
 
 def test_nearly_all_levels_that_were_stated_are_read() -> None:
     stated = [row for row in rows() if row["expected"] != "none"]
     missed = Counter(row["family"] for row in stated if row["read"] not in ACCEPT.options)
-    assert len(stated) == 999
-    assert missed.total() / len(stated) <= 0.05, missed
+    assert len(stated) == 1254
+    assert missed.total() / len(stated) <= 0.04, missed

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from cinorms.answers.reading.continued import first_answer
 from cinorms.answers.reading.mentions import Mention, find_mentions
 from cinorms.answers.reading.normalise import (
     after_thinking,
@@ -159,7 +160,8 @@ class AskedText:
     @cached_property
     def body(self) -> str:
         """The part that counts: what was said without the words of the prompt."""
-        return mark_unclear(without_struck(without_prompt(self.turn, self.prompt_words)), self.scale)
+        own = first_answer(without_prompt(self.turn, self.prompt_words), self.scale)
+        return mark_unclear(without_struck(own), self.scale)
 
     @cached_property
     def words(self) -> list[Token]:

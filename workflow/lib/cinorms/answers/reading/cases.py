@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cinorms.answers.reading.corrections import moves_on
 from cinorms.answers.reading.parties import FIRST_PERSON
 from cinorms.answers.reading.words import any_of
 
@@ -29,7 +30,8 @@ _NO_CASE = any_of(
 _WOULD = re.compile(r"(?:\b(?:would|could|might)|'d)\b")
 _IF_IT_DID = re.compile(
     r"[^.;!?\n]{0,40}\bif (?:they|it|he|she|i|(?:the|its|his|her|their|an?) \w+) (?:(?:were|was|had)(?! to\b| asked"
-    r"| forced| pressed)|did|(?!asked|forced|pressed)\w+ed)\b"
+    r"| forced| pressed)|did|said|knew|told|gave|took|made|went|came|kept|sent|left|held|paid|sold|saw"
+    r"|(?!asked|forced|pressed)\w+ed)\b"
 )
 #: What a condition leads to.
 _MODAL = r"(?:would|will|might|may|could|can|'d|'ll)"
@@ -76,6 +78,7 @@ _COUNTERFACTUAL = re.compile(
         r"(?:^|[.!?;\n]\s*)\W*(?:suppos\w+|imagin\w+|assum\w+|lacking|were)\b[^;\n]*[:,]\W*$",
         r"(?:^|[.!?;\n]\s*)\W*with (?:an?|\w+'s)\b[^;\n]*:\W*$",
         r"\bif (?:it|this|that|they|he|she) (?:was|were)\b(?! (?:up to|for) me)[^;\n]*$",
+        r"\b(?:secretly|covertly|behind \w+ backs?)\b[^;\n]*\b(?:would|could|might)\b[^;\n]*$",
         r"\b(?:would|could|might|may|will|'d) (?:\w+ )?(?:become|turn|change|drop|rise|move)(?: \w+){0,3}\W*$",
         r"\bwould've been\b[^;,\n]*$|(?:\bwould|'d) have (?:said|chosen|rated|called|gone|picked|answered)\b[^;\n]*$",
     )
@@ -108,7 +111,7 @@ _DEFINES = re.compile(
     r"[\"'*_)\]]{0,4},? (?:means?|denotes?|refers? to|stands? for|to mean|indicates?|signif(?:y|ies)|implies"
     r"|is defined|would mean|is (?:meant|used|reserved|intended) for|describes(?! (?:it|this|the flow|that)\b))\b"
 )
-_DEFINED = re.compile(r"\b(?:by|the (?:term|word|option|label|phrase|level|category))\W*$")
+_DEFINED = re.compile(r"\b(?:(?<!replaced )by|the (?:term|word|option|label|phrase|level|category))\W*$")
 _ELSEWHERE = re.compile(
     any_of(
         r"\bdifferent (?:kind|type|sort|situation|case|question|flow|matter|scenario|story|condition)",
@@ -134,14 +137,28 @@ _OF_THE_MODEL = re.compile(
 )
 
 
+#: "I remain neutral on this flow" is an answer.
+_I_REMAIN = re.compile(
+    r"(?:^|[.;:,\n]\s*|\b(?:so|and|but) )i(?:'d|'ll| would| will| do)? (?:remain|stay)(?: \w+ly)? *$"
+)
+_ON_THIS_FLOW = re.compile(
+    r"[\s\"'*_]*(?:here|(?:on|about|towards?|regarding) (?:this|the) (?:one|flow|scenario|practice|sharing|transfer))"
+    r"\s*(?:[.:;!]|,? (?:because|since)\b)"
+)
+#: A later sentence that supposes something else.
+_SUPPOSED = re.compile(r"[.!?]\s+(?=[^.!?\n]*\b(?:if|were|had)\b)")
+
+
 def said_of_another_case(sentence: str, rest: str, near: str) -> bool:
     """Whether an option is said of another case; ``near`` is what follows it as far as a denial can reach."""
     if _OF_THE_MODEL.search(sentence):
-        return True
+        return not (_I_REMAIN.search(sentence) and _ON_THIS_FLOW.match(rest))
     if _WOULD.search(last_part(sentence)) and _IF_IT_DID.match(rest):
         return True
     if _OTHER_CASE_AFTER.match(rest) or _DEFINES.match(rest) or _DEFINED.search(sentence):
         return True
+    if moves_on(sentence):
+        return False
     if _COUNTERFACTUAL.search(last_part(sentence)) and not _EVEN_SO.search(sentence):
         return True
     if _ADVICE.search(sentence) and _ADVICE_GOES_ON.match(rest):
@@ -149,7 +166,9 @@ def said_of_another_case(sentence: str, rest: str, near: str) -> bool:
     found = _OTHER_CASE_BEFORE.search(last_part(sentence))
     if found and not FIRST_PERSON.search(found.group()):
         return True
-    return _ELSEWHERE.search(near) is not None
+    # "I'd worry if it were kept, but that isn't so" denies the worry, not the option of the sentence before.
+    found = _ELSEWHERE.search(near)
+    return found is not None and found.start() < len(_SUPPOSED.split(near)[0])
 
 
 def last_part(sentence: str) -> str:

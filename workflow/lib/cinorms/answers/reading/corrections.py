@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cinorms.answers.reading.words import any_of
+from cinorms.answers.reading.words import MOVES, any_of
 
 _CHANGE = (
     r"(?:chang|mov|revis|replac|amend|correct|switch|updat|swap|upgrad|downgrad|rais|lower|edit|adjust|alter"
@@ -28,7 +28,8 @@ _REPLACES = re.compile(
 )
 #: "Change that to X", "I've revised it to X", "replace this with X".
 _REPLACED_BY = re.compile(
-    rf"\b{_CHANGE} (?:it|that|this|mine|my (?:\w+ )?\w+|the (?:\w+ )?\w+)(?: \w+)? (?:to|with|by"
+    rf"\b(?:withdrawn|struck|void|vacated|set aside)\b[^.;\n]{{0,20}} and replaced (?:by|with)[\W_]*$"
+    rf"|\b{_CHANGE} (?:it|that|this|mine|my (?:\w+ )?\w+|the (?:\w+ )?\w+)(?: \w+)? (?:to|with|by"
     rf"|into)[\W_]*(?:an? )?[\W_]*$"
 )
 #: "From X to Y", after a verb of change that the model says of itself or asks for.
@@ -44,6 +45,19 @@ _TO = re.compile(r"[\W_]*(?:to|with|by|into|->|=>|→)[\W_]*(?:an? )?[\W_]*")
 def replaces(before: str) -> bool:
     """Whether an option replaces what was said before; ``before`` is what stands before it."""
     return _REPLACES.search(before) is not None or _REPLACED_BY.search(before) is not None
+
+
+#: "Because she agreed, I'd move up to X": where the reason holds, X is the answer and not another case.
+_MOVES_ON = re.compile(
+    r"\b(?:because|since|(?<!soon )(?<!long )(?<!far )as(?! (?:soon|long|if|though|far|any)\b)|given(?! (?:an?"
+    r"|no|none)\b)|so|therefore|thus|hence)\b(?:(?!\b(?:if|unless|without|had|were)\b)[^.;\n])*"
+    rf"\bi(?:'d| would|'ll| will)(?: \w+)? {MOVES}(?: up| down| over)?(?: a \w+)? to(?: an?)?[\W_]*$"
+)
+
+
+def moves_on(before: str) -> bool:
+    """Whether the model moves to an option, for a reason that holds."""
+    return " to" in before[-12:] and _MOVES_ON.search(before) is not None
 
 
 #: Between two answers, a second thought: "My answer is X. Wait. There are guests. My answer is Y."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cinorms.answers.reading.corrections import replaces
-from cinorms.answers.reading.ruled_out import negated_near
+from cinorms.answers.reading.corrections import moves_on, replaces
+from cinorms.answers.reading.ruled_out import concludes, negated_near
 from cinorms.answers.reading.words import WORD, any_of
 
 _NOUN = any_of(
@@ -41,8 +41,8 @@ _VERB = re.compile(
         r"answered|rated|selected|gave|settled (?:on|for)|changed my \w+ to|landed on|chose|picked|decided (?:on"
         r"|for)|concluded",
         r"replace (?:it|that|this) with|amended my \w+ to|change my \w+ to|revise (?:this|it|that|my \w+) to"
-        r"|stick with|stay with|stand by|assign|award|end (?:at|with|on)|landing on|(?:remain|stay) at|give|see"
-        r"|conclude|have no hesitation in \w+",
+        r"|stick with|stay with|stand by|assign|award|end (?:at|with|on)|landing on|(?:remain|stay)(?: at)?|give|see"
+        r"|conclude|place|record|enter|register|have no hesitation in \w+",
     )
     + r"\b[^.;\n]{0,90}$"
 )
@@ -63,7 +63,7 @@ _MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)
 #: "This deserves X", "it falls under X", "my assessment comes out as X".
 _EARNS = re.compile(
     r"\b(?:deserves?|merits?|earns?|warrants?|falls? (?:\w+ )?(?:under|into|in)|lands? (?:in|at|on|under)"
-    r"|counts? as|ranks? as|amounts? to|qualif(?:y|ies) as|comes? out (?:as|at)|stops? at|has to be|hits|gets"
+    r"|counts? as|ranks? as|amounts? to|qualif(?:y|ies) as|comes? out(?: as| at)?|stops? at|has to be|hits|gets"
     r"|receives|is worth|belongs (?:in|to|under|with)|scores|screams|settles (?:on|at)|comes? to rest (?:on|at)"
     r"|points? (?:to|at)|(?:tips?|tilts?) (?:to|towards?)|(?:boils|comes) down to|adds up to|leaves (?:us |me "
     r"|it )?(?:with |at )?|(?:(?<!what )makes"
@@ -81,7 +81,8 @@ _OWN = re.compile(
         r"|my part|i myself|personally|my (?:own |personal |honest )*(?:take|view|opinion|vote|pick|call|position"
         r"|stance|grade|two cents))[\"'*_)]*\s*(?:is|would be|[:|=,-])[\W_]*$",
         r"\b(?:what|where|how)\b[^.?!\n]{0,40}\bi\b[^.?!\n]{0,30}\?\W*(?:(?:at|on|with|it's|it is|as) )?[\W_]*$",
-        r"\b(?:personally|for my part|as for me|myself)\b[^.;\n]{0,20}(?:'m| am)(?: at)?[\W_]*$",
+        r"\bi(?:'m| am) at[\W_]*$|\b(?:personally|for my part|as for me|myself)\b[^.;\n]{0,20}(?:'m"
+        r"| am)(?: at)?[\W_]*$",
         r"\bmy (?:vote|tick|cross|money|pick|needle)\b[^.;\n]{0,40}\b(?:to|on|in|at|for|is)(?: the)?[\W_]*$",
     )
 )
@@ -92,22 +93,6 @@ _LEANING = re.compile(
     r"|(?:^|,) *(?:and|then|but)(?: then| finally| eventually)? (?:settled? (?:on|for)|choose|chose|picked"
     r"|landed (?:on|at)|went (?:with|for)|came down (?:on|at))[\W_]*$|(?:^|[.!?;:\n,]\s+)(?:leaning(?: towards?)?"
     r"|going (?:with|for)|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$"
-)
-#: An English option in a sentence of another language.
-_OTHER_LANGUAGE = re.compile(
-    any_of(
-        r"\b(?:antwort|bewertung|urteil|meinung|wertung)(?: \w+)? (?:ist|lautet|ware|wäre)|\bich (?:wahle|wähle"
-        r"|sage|finde|nehme)",
-        r"\baus meiner sicht|\bm(?:a|on) (?:reponse|réponse|avis|choix)(?: \w+)? (?:est|serait)|\bje (?:choisis"
-        r"|dirais|prends)",
-        r"\b(?:mi|la) (?:respuesta|opcion|opción|eleccion|elección)(?: \w+)? (?:es|seria|sería)|\b(?:elijo|escojo"
-        r"|digo)",
-        r"\b(?:a )?minha (?:resposta|escolha)(?: \w+)? (?:e|é|seria)|\bescolho|\b(?:la )?mia (?:risposta"
-        r"|scelta)(?: \w+)? (?:e|è)|\bscelgo",
-        r"\bik (?:kies|vind|zeg)(?: voor)?|\b(?:mijn )?antwoord(?: \w+)? (?:is|luidt)",
-    )
-    + r"\b(?![^.;,\n]*\b(?:geen|niet|nicht|kein\w*|pas|no|non|nao|não|nunca|nie|jamais|mai)\b)[^.;,\n]{0,25}$"
-    r"|(?:\b(?:resposta|risposta)(?: \w+)? (?:é|è|e))[^\w.;\n]*$"
 )
 #: What follows an option that is the answer: "X it is", "X is my pick", "a X from me", "X would be my answer".
 _CALLED_AFTER = re.compile(
@@ -127,11 +112,37 @@ _CALLED_AFTER = re.compile(
         r"best (?:fits|describes|captures|matches|applies)\b|fits (?:best|better|here)\b|from me\b|(?:gets|has"
         r"|wins|receives) my\b|does(?=\W*(?:[.!\n]|$))|for me\b|from where i\b|(?:shall|will|must"
         r"|has to) be (?:my|it)\b|(?:goes"
-        r"|belongs) (?:to|for|on|in|here)\b|(?:remains|is left)\b|as the only\b|(?:box|drawer|camp|pile|category"
+        r"|belongs) (?:to|for|on|in|here)\b|(?:is (?:what|all that) )?(?:remains|is left)\b|as the only\b|(?:box"
+        r"|drawer|camp|pile|category"
         r"|bucket|column)\W{1,3}(?:it goes|goes|with (?:it|this))\b|in my (?:view|opinion|eyes|book|judge?ment)"
         r"|to me\b|if you ask me",
     )
 )
+
+
+#: What closes a sentence and adds nothing: "X, full stop", "X then, I reckon".
+_TAG = re.compile(
+    r"(?:[\"'*_)]*(?:,|\s-+|\s+and\b|(?=\s))\s*"
+    + any_of(
+        r"full stop|period|end of (?:the )?(?:story|discussion|debate)|hands down|plain and simple|case closed|done",
+        r"sure|no (?:two ways|question|doubt|contest|debate|hesitation)(?: (?:about|there|whatsoever)(?: (?:it"
+        r"|that))?)?",
+        r"no ifs(?:\W+(?:and|or|no))?\W+(?:ands? (?:or )?)?buts",
+        rf"that's (?:that|final|all|flat|what it is|how i see it|what i (?:think|say)|(?:my|the) {_NOUN})",
+        r"(?:i reckon|i guess|i suppose|i'd wager|i'm afraid|to be (?:honest|fair|frank)|in all honesty)",
+        r"(?:then|tbh|imo|imho|honestly|frankly|sorry|obviously|clearly|definitely|certainly|for sure|really"
+        r"|please|thanks)",
+        r"(?:mate|matey|pal|man|dude|kid|folks|my (?:friend|dear)|sir|chief|boss)",
+        r"(?:all things considered|on balance|overall|all in all|in my book)",
+    )
+    + r")+(?=\W|$)"
+)
+
+
+def without_tag(rest: str) -> str:
+    """Return the rest of a sentence without a phrase that only closes it; ``rest`` begins after an option."""
+    found = _TAG.match(rest)
+    return rest[found.end() :] if found else rest
 
 
 #: An option that is the subject of a sentence is its topic, and an answer only where the predicate calls it one.
@@ -166,9 +177,9 @@ def cue_before(before: str, right_free: bool) -> str:
     before = _LETTERED.sub("", before)
     if _FINAL.search(before):
         return "final"
-    if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _EARNS, _OWN, _OTHER_LANGUAGE)):
+    if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _EARNS, _OWN)):
         return "strong"
-    if replaces(before):
+    if replaces(before) or moves_on(before) or concludes(before):
         return "strong"
     if _MAYBE.search(before):
         return "maybe"
@@ -178,7 +189,7 @@ def cue_before(before: str, right_free: bool) -> str:
 
 #: What may follow a one-word option that is an answer, and not an adjective in running text.
 _AFTER_WORD = re.compile(
-    r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n|\s+(?:because|as|since|due|in|on|for"
+    r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\s\"'*_]*[\u3040-\u9fff\uac00-\ud7af]|[\s\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n|\s+(?:because|as|since|due|in|on|for"
     r"|with|regarding|about|towards?|given|when|if|i guess|i think|tbh|or so|under|to me|too|also|imo|imho|myself"
     r"|then|please|for now|camp|box|drawer|pile|bucket|column|after|from|next to|overall|here|and not|rather than"
     r"|instead of|it is|would be (?:my|the)|is (?:my|the|what|where|how))\b"

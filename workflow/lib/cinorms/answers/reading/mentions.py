@@ -9,8 +9,17 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from cinorms.answers.reading import languages
 from cinorms.answers.reading.corrections import changed, reconsiders, replaces
-from cinorms.answers.reading.cues import cue_after, cue_before, is_running_text, is_topic, only_numbering
+from cinorms.answers.reading.cues import (
+    cue_after,
+    cue_before,
+    is_running_text,
+    is_topic,
+    only_numbering,
+    without_tag,
+)
+from cinorms.answers.reading.forms import column_of
 from cinorms.answers.reading.frames import frame
 from cinorms.answers.reading.ruled_out import is_affirmed, is_open_between, is_ruled_out, rules_out_all
 from cinorms.answers.reading.voice import where_said
@@ -177,14 +186,15 @@ def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) 
         return []
     ends = [m.end() for m in _SENTENCE_END.finditer(text)]
     only = len({m.option for m in found}) == 1
+    foreign = languages.is_foreign(text, (w.text for w in words))
     in_context = [
-        _in_context(m, found[i - 1].end if i else 0, text, ends, scale, only)
+        _in_context(m, found[i - 1].end if i else 0, text, ends, scale, only, foreign)
         for i, m in enumerate(_mark_lists(found, text, scale))
     ]
-    return _voiced(in_context, text, ends)
+    return _voiced(in_context, text, ends, foreign)
 
 
-def _voiced(found: list[Mention], text: str, ends: list[int]) -> list[Mention]:
+def _voiced(found: list[Mention], text: str, ends: list[int], foreign: bool) -> list[Mention]:
     """Mark the options that are said by others, of another case, or taken back; the last first.
 
     What stands in a row with one that others say, or that is said of another case, is no answer either.
@@ -202,6 +212,8 @@ def _voiced(found: list[Mention], text: str, ends: list[int]) -> list[Mention]:
             until = later.start if later else len(text)
             rest, following = text[mention.end : min(stop, until)], text[mention.end : until]
             voice = where_said(before, rest[:WINDOW], following[: 2 * WINDOW])
+            if foreign and not voice and languages.said_of_something_else(before):
+                voice = "case"
             replaced = later is not None and (
                 replaces(following[-WINDOW:])
                 or ((later.standing or later.cue == "strong") and reconsiders(following[: 2 * WINDOW]))
@@ -279,10 +291,13 @@ def _is_list_gap(gap: str) -> bool:
 _LINKS = re.compile(r"\b(?:or|and|but|maybe|perhaps|possibly|also|even|then|well|no|hm+)\b")
 
 
-def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Scale, only: bool) -> Mention:
+def _in_context(
+    m: Mention, previous: int, text: str, ends: list[int], scale: Scale, only: bool, foreign: bool
+) -> Mention:
     """Return ``m`` with what its context says of it.
 
-    ``previous`` is where the mention before it ends; ``only`` says that no other option is named.
+    ``previous`` is where the mention before it ends; ``only`` says that no other option is named, ``foreign`` that the
+    text may be in another language.
     """
     sentence = bisect.bisect_right(ends, m.start)
     if m.listed or (m.elsewhere and not m.cue):  # never an answer, whatever is said of it
@@ -292,21 +307,30 @@ def _in_context(m: Mention, previous: int, text: str, ends: list[int], scale: Sc
     floor = max(m.start - WINDOW, previous)
     first_in_sentence = floor <= begin
     before, after = text[floor : m.start], text[m.end : m.end + 80]
-    right_free = only_numbering(text[m.end : min(stop, m.end + 60)])
+    right_free = only_numbering(without_tag(text[m.end : min(stop, m.end + 60)]))
     cue = cue_before(before, right_free)
     cue = m.cue or (cue if cue in ("final", "strong") else cue_after(after) or cue)
+    if foreign and languages.calls_answer(before, after):
+        cue = "strong"
     disapproves = only and m.option is not None and 2 * m.option < len(scale.options) - 1
     one_word = m.option is not None and not m.cut and len(option_words(scale)[m.option]) == 1
     wide = text[max(0, m.start - WINDOW) : m.start]
+    column = column_of(text, m.start)
     affirmed = is_affirmed(after)
     if affirmed:
         after = ""
         cue = "strong"
     return m._replace(
-        ruled_out=is_ruled_out(wide, after, scale, disapproves),
-        elsewhere=m.elsewhere or ("question" if text[stop - 1 : stop] == "?" and not affirmed else ""),
-        counts=not one_word or not is_running_text(wide, text[m.end : m.end + 60], cue),
-        standing=_is_cell(text, m)
+        ruled_out=is_ruled_out(wide, after, scale, disapproves)
+        or (foreign and languages.denied(wide, after)),
+        elsewhere=m.elsewhere
+        or ("others" if column == "others" else "")
+        or ("question" if text[stop - 1 : stop] == "?" and not affirmed else ""),
+        counts=not one_word
+        or (foreign and languages.called_after(after))
+        or not is_running_text(wide, text[m.end : m.end + 60], cue),
+        standing=column == "answer"
+        or _is_cell(text, m)
         or (first_in_sentence and only_numbering(text[begin : m.start].rpartition(":")[2]) and right_free),
         cue=cue,
         sentence=sentence,

@@ -40,6 +40,15 @@ _MARKUP = re.compile(
 #: Without one of these there is nothing to take off.
 _ANY_MARK = re.compile(r"[<\[#\\\n]")
 _QUOTES = str.maketrans(dict.fromkeys("‘’‚‛′`´", "'") | dict.fromkeys("“”„‟″«»", '"') | {"\u2212": "-"})
+#: Punctuation of scripts that put no space after it.
+_STOPS = str.maketrans(
+    {"。": ". ", "？": "? ", "！": "! ", "、": ", ", "，": ", ", "：": ": ", "「": '"', "」": '"'}
+)
+#: Where a Latin letter meets one of a script without spaces or with endings: "neutral입니다".
+_SCRIPTS_MEET = re.compile(
+    r"(?<=[A-Za-z])(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
+    r"|(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])(?=[A-Za-z])"
+)
 _MIN_WORDING_WORDS = 5
 
 
@@ -49,8 +58,8 @@ def normalise(text: str) -> str:
     Full-width and mathematical letters become plain (NFKC), invisible characters vanish, every dash is ``-``.
     """
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_QUOTES)
-        text = "".join(_plain_character(c) for c in text)
+        text = unicodedata.normalize("NFKC", text.translate(_STOPS)).translate(_QUOTES)
+        text = _SCRIPTS_MEET.sub(" ", "".join(_plain_character(c) for c in text))
     text = text.lower().replace("\r\n", "\n").replace("\r", "\n").replace("`", "'")
     return text.replace("\x00", "")
 

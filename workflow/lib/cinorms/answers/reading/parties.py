@@ -25,7 +25,7 @@ _BODIES = any_of(
     r"marketers?|retailers?|employers?|landlords?|police|authorit(?:y|ies)|governments?|providers?|firms?",
     r"boards?|commissions?|agenc(?:y|ies)|institutions?|audits?|spokes\w+|groups?|judges?|corporations?|hosts?",
     r"business(?:es)?|industry|organi[sz]ations?|google|amazon|apple|facebook|meta|microsoft|banks?|associations?",
-    r"councils?|panel(?:list)?s?|jur(?:y|ies)|camps?|side|half|majority|minority|voices?|chorus",
+    r"councils?|panel(?:list)?s?|lobby|jur(?:y|ies)|camps?|side|half|majority|minority|voices?|chorus",
 )
 _TEXTS = any_of(
     r"laws?|gdpr|hipaa|ccpa|regulations?|legislation|statutes?|courts?|polic(?:y|ies)|terms(?: of (?:service|use))?",
@@ -128,6 +128,10 @@ _OTHERS_AFTER = re.compile(
         rf"(?: (?:is|was|would be|seems|has been|may be|might be)\b|[:,]| -)(?! (?:my"
         rf"|mine)\b){_NOT_I}\b{_OPINION} (?:of"
         rf"|among|from|by|in) {_NOT_I}\b{_OTHERS}\b",
+        r"if (?:you're|you are|one is) (?!asking)|(?:he|she|they|(?:the|my|his|her) \w+) (?:said|says|say|wrote"
+        r"|cried)\b",
+        rf"(?<=, )for (?:the|its|an?) {any_of(_PEOPLE, _BODIES)}\W*(?:$|\n|(?<=[.!]))",
+        rf",? is (?:what|how) {_NOT_I}\b(?:{_OTHERS}\b|you (?:want|expect|hope|wish))",
         # "X: that is how the lawyers describe it", "X: such is the verdict of the council"
         rf"[.!?:;(-]{{0,4}}[\"'*]{{0,3}}[\s-]{{1,3}}(?:at least |well,? |or so )?(?:that|this|such|so|it)(?:'s"
         rf"| is| was| would be| will be"

@@ -17,9 +17,8 @@ _SCOPE_END = re.compile(
 _CONDITION = re.compile(r"\b(?:if|when|because|since|although|though|while|as|given)\b[^,]*,")
 #: A new statement after a comma: ", it is X", ", I would rate this as X".
 _NEW_STATEMENT = re.compile(
-    r",\s*(?:(?:it is|it's|this is)\s*|(?:(?:and|then|so|but|therefore) )*i(?:'d| would|'ll"
-    r"| will)?(?: \w+ly)? (?:rate|choose|select|pick|classify|consider|say|judge|find|deem|think|feel|regard"
-    r"|answer|assign|settle|call|go|do say|opt|land|mean|meant)\b[^,]*|(?:and |then |but )(?:then |finally "
+    r",\s*(?:(?:it is|it's|this is)\s*|(?:(?:and|then|so|but|therefore) )*i(?:'d|'ll|'m|'ve)?\b[^,]*|(?:and "
+    r"|then |but )(?:then |finally "
     r"|eventually )?(?:settled?|chose|choose|picked|landed|went|came down)\b[^,]*|(?:and |then )?(?:my|the"
     r"|therefore the) (?:answer|rating|response)\b[^,]*)$"
 )
@@ -70,16 +69,35 @@ _RULED_AFTER = re.compile(
         r"excluded|ruled out|inappropriate|unlikely|inaccurate|unsuitable",
     )
     + r"\b|cannot\b|\w+n't\b|(?:it|this|that) (?:isn't|is not|ain't)\b)"
+    r"|\s+my (?:foot|arse|ass|eye)\b|,? or (?:better|worse|higher|lower|more|less|above|below|stronger|weaker)\b"
     r"|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)|\s*\?"
     r"|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b(?![ \t]+\w)"
 )
 #: The statement holds only under a condition, so it does not say what the flow is.
 _CONDITIONAL = re.compile(
     r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had(?! to (?:choose|pick|answer|say"
-    r"|decide|give|rate))|were)|said no ?one|sarcas\w+|(?:just )?(?:kidding|joking)|laughable|absurd)|(?<!\w)/s\b"
+    r"|decide|give|rate))|were)|said no ?one|sarcas\w+|(?:just )?(?:kidding|joking)|and i'm (?:the (?:queen|king"
+    r"|pope)|santa)|laughable|absurd)|(?<!\w)/s\b"
 )
 #: A purpose at the beginning of a clause: "to be strongly acceptable, it must ..".
 _PURPOSE = re.compile(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(?:come)?\W*$")
+
+
+#: What must be so, and is: "so it must be X". What "must be" without that is a demand.
+_CONCLUDES = re.compile(
+    r"(?:\b(?:so|thus|therefore|hence|which means)\b|(?:^|[.!?;\n]\s*)\W*then\b),? (?:then )?(?:it|this|that"
+    r"|my \w+|the (?:answer|rating|verdict"
+    r"|level|flow))(?: \w+ly| then)? (?:must|has to|will have to|can only)(?: then| therefore)? be\b(?=[\W_]*$)"
+)
+
+
+#: The last characters before an option: a quick look there saves the search of all that stands before it.
+_CLOSE = 12
+
+
+def concludes(before: str) -> bool:
+    """Whether an option is what follows from what was said."""
+    return " be" in before[-_CLOSE:] and _CONCLUDES.search(before) is not None
 
 
 def has_denial_mark(text: str) -> bool:
@@ -122,6 +140,8 @@ def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = Fals
     """
     if disapproves:
         before, after = _DISAPPROVAL.sub(" ", before), _DISAPPROVAL.sub(" ", after)
+    if concludes(before):
+        before = _CONCLUDES.sub(". it is ", before)
     if (
         _NEGATION_NEAR.search(before)
         or _ON_OFFER.search(before)

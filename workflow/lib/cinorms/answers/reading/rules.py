@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
+from cinorms.answers.reading.forms import chosen_by_value
 from cinorms.answers.reading.mentions import Mention, decorated
 from cinorms.answers.reading.off_scale import half_option, wrong_scale_word
 from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
@@ -147,8 +148,9 @@ _CASES = re.compile(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
 
 
 def ticked(asked: AskedText) -> Verdict | None:
-    """Take the only option of a list that is ticked: "[x] neutral", "| neutral | ✅ |"."""
-    chosen = ticked_options(asked)
+    """Take the only option of a list that is ticked or answered with yes: "[x] neutral", "neutral: yes"."""
+    named = [(m.option, m.start, m.end) for m in asked.mentions]
+    chosen = ticked_options(asked) or chosen_by_value(asked.body, named, len(asked.scale.options))
     if len(chosen) != 1:
         return ("ambiguous", None) if chosen else None
     stated = {m.option for m in asked.candidates if m.cue in ("final", "strong")}
@@ -279,9 +281,11 @@ def whole_scale(asked: AskedText) -> Verdict | None:
     return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
 
 
-_ITS_SYMBOL = re.compile(r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*[=-]|\s+means)[\s\"'*_]*$")
+_ITS_SYMBOL = re.compile(
+    r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*[=-]|\s+means|(?<=[:,] \w) )[\s\"'*_]*$"
+)
 _CHOSEN_SYMBOL = re.compile(
-    r"\b(?:answer|option|choice|rating|choose|picked?|select)(?: is)?\W{1,4}([a-e]"
+    r"\b(?:answer|option|choice|letter|rating|choose|picked?|select)(?: is)?\W{1,4}([a-e]"
     r"|[1-5])(?![\w'])(?!\W{1,3}(?:somewhat|strongly|neutral))"
 )
 

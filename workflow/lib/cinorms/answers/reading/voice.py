@@ -7,6 +7,7 @@ option is no answer. In doubt it is none: that costs a valid answer, the other m
 from __future__ import annotations
 
 from cinorms.answers.reading.cases import said_of_another_case
+from cinorms.answers.reading.cues import without_tag
 from cinorms.answers.reading.parties import said_by_others
 from cinorms.answers.reading.withdrawn import held_once, taken_back
 
@@ -20,7 +21,7 @@ def where_said(sentence: str, rest: str, following: str) -> str:
     "" for one that is said of the flow, and for good. ``sentence`` is what stands before the option in its sentence,
     ``rest`` what follows it there, ``following`` all that follows as far as the next option that can be an answer.
     """
-    near = following[:REACH]
+    near = without_tag(following[:REACH])
     if said_by_others(sentence, near):
         return "others"
     if held_once(sentence, rest, following) or said_of_another_case(sentence, rest, near):

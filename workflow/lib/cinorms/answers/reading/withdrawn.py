@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 
 from cinorms.answers.reading.cases import last_part
-from cinorms.answers.reading.words import any_of
+from cinorms.answers.reading.words import MOVES, any_of
 
 _ANSWER = (
-    r"(?:answer|rating|view|position|opinion|vote|choice|verdict|response|reaction|judge?ment|grade|stance)"
+    r"(?:answer|rating|view|position|opinion|vote|choice|verdict|response|reaction|judge?ment|grade|stance|label"
+    r"|classification|finding|assessment|determination|decision)"
 )
 #: A first thought; "but" says that it was not the last.
 _FIRST_SIGHT = re.compile(
     r"\b(?:started (?:out |off )?(?:with|at)|i (?:originally |first )?(?:said|wrote|replied|was going to"
     r"|was about to|moved up)|at first (?:glance|sight|look)?|on (?:the surface|its face|paper)|initially"
     r"|superficially|first (?:instinct|impression|impulse|thought|guess|reading)|in theory|might have said"
-    r"|was tempted|last time|originally"
+    r"|was (?:tempted|leaning|inclined)|i (?:first )?leaned|last time|originally"
     rf"|(?:first|initial|original|old|earlier|previous|former) {_ANSWER})\b"
 )
 _BUT = re.compile(
     r"\b(?:but|yet|second thoughts?|reflection|again|change|changed|changing|amended|now|finally|revised?|however"
-    r"|though|although|until|in practice|on closer|then|only|this one|(?:final|last|new|latest) \w+|i end)\b"
+    r"|though|although|until|in practice|on closer|then|only|this one|(?:final|last|new|latest) \w+|i end"
+    rf"|i(?:'d| would|'ll| will)(?: now)? {MOVES} (?:up|down|to))\b"
 )
 #: What was held once; it takes clearer words to say that it no longer is.
 _HELD = re.compile(
@@ -61,66 +63,94 @@ _NOT_MINE = any_of(
     rf"(?:that|this|it)(?:'s| is) (?:just |only )?an? (?:quot\w+|citation|joke|placeholder)\b"
     rf"|not an? {_ANSWER}\b|is what i (?:was|would have|had|used to)\b",
 )
+#: The option is denied: "but it isn't", "that would be an exaggeration", "no, too harsh".
+_DENIED = any_of(
+    r"no\b,? too \w+|no,? (?:don't|do not|not (?:that|really))\b|hmm,?(?: but)? no\b",
+    r"(?:or|wait|hm+|but),? (?:is|was|am|do|does) (?:it|this|that|i)\b[^.!?\n]*\?",
+    rf"(?:but|yet|however|though|and|no)\b[,:]? (?:it|that|this|i|they)(?:'s|'re| is| was"
+    rf"| are)? {_SURELY}(?:not|isn't|wasn't|wrong|incorrect|untrue|false|mistaken|misleading|a mistake"
+    rf"|an error)(?: (?:so|correct|right|true|accurate|the case|it|at all|my (?:answer|view|position)"
+    rf"|\w+ at all))?\W*(?:[.!?\n;]|$)",
+    rf"(?:that|this|it|which)(?:(?:'s| is| was| would be) {_SURELY}(?:wrong|incorrect|untrue|false|a mistake"
+    rf"|an error|an exaggeration|mistaken|too (?:strong|harsh|weak|mild))\b"
+    rf"|(?:'s| is| was)(?: not|n't) {_SURELY}(?:correct|right|true|accurate|so|it"
+    rf"|the case|my (?:answer|view|position|rating|own)|how i|what i (?:think|mean))\b"
+    r"|(?: really| actually| certainly)? (?:isn't|wasn't|is not)(?: really)?\W*(?:[.!?\n]|$)"
+    r"| can(?:no|')t be (?:it|right)\b)",
+    r"(?:don't|do not) count\b|whether (?:they|that|this|he|she|it) (?:is|are|was|were) (?:right|correct|true)\b",
+)
+#: It is taken back: "I withdraw that", "scratch that", "on second thoughts".
+_RETRACTED = any_of(
+    r"(?:scratch|strike|forget|ignore|disregard|delete) (?:that|this|it|my|what i"
+    r"|the (?:above|previous|last|(?:\w+ )?(?:answer|rating|line|reply)))\b",
+    r"(?:remov|withdraw|retract|delet|tak)(?:ing|ed|n|en)(?: back)? (?:my|that|this)\b",
+    r"misread|misunderstood|mistyped|(?<!what )i meant?\b|i(?:'ve)?(?: have)?(?: since)? (?:abandoned|dropped|rejected"
+    r"|discarded)\b",
+    r"(?:was|were) my (?:first|initial|earlier|previous)\b|which was a mistake\b",
+    r"no,? wait\b|wait,? no\b|hmm,? no\b|hold on\b|on (?:second thoughts?|reflection)\b|correction\b",
+    r"let me (?:correct|revise|rephrase|fix|change|reconsider|take)\b",
+)
+#: There is no verdict: "I don't know", "I have no opinion", "I leave that to you".
+_NOT_GIVEN = any_of(
+    r"but (?:i (?:cannot|can't|won't|will not|must not|do not|don't)|that would be) (?:say|claim|call|go"
+    r"|wrong|dishonest)\b",
+    r"(?:cannot|can't|can not|unable to|not able to|won't|will not|would rather not"
+    r"|'d rather not) (?:\w+ )?(?:(?:provide|give|offer|determine)(?: you)?(?: an?| any| the"
+    r"| my)? (?:\w+ )?(?:rating|answer|verdict)s?|(?:rate|determine|judge|assess|evaluate|tell"
+    r"|decide) (?:an?|the|this|that|it)|say anything|(?:fulfill?|comply with|complete|answer) (?:this|the|your"
+    r"|that))\b",
+    r"not (?:an |my |the )?(?:answer|rating|verdict)(?: \w+)? (?:from|of) (?:me|mine)\b|neither will i\b",
+    r"which (?:of (?:these|those|the)|row|case|one)\b[^.?!\n]*\b(?:not clear|unclear|unknown)\b",
+    r"(?:leave|leaving) (?:the question|it|this|that) (?:open|undecided)\b",
+    r"(?:no single|not a single|no clear|no one) (?:answer|rating|option|verdict)\b",
+    r"(?:have|has|had|hold|give|offer|express|with|take) no (?:own |real |personal |clear )?(?:rating"
+    r"|opinion|view|answer|position|verdict)",
+    r"sarcas\w+|ironically|irony\b|(?:just )?(?:kidding|joking)\b|not my (?:own )?(?:view|opinion|position|answer"
+    r"|rating)\b",
+)
+#: The same in the first person.
+_BY_ME = (
+    r"i(?:"
+    + "|".join(
+        (
+            r" (?:strongly |respectfully |would |must |do )?(?:disagree|differ|beg to differ|object)",
+            r" (?:take (?:that|it|this)(?: \w+)? back|withdraw|retract|was wrong|am wrong|misspoke|made a mistake)",
+            r"(?:'ve| have)? changed? my (?:mind|answer)",
+            r" (?:do not|don't|cannot|can't) (?:really |actually )?(?:have|take|hold|give|offer|share|stand by|endorse"
+            r"|mean)(?! to\b) (?:a |an |any |that |this |it\b|one\b|with )?",
+            r" (?:do not|don't|dont|really don't) know(?= (?:what|which|how|then)\b|\W*(?:[.!?\n]|$))",
+            r"(?:'ll| will)? (?:refrain|abstain)|(?:'ll)? leave (?:that|it|this|the \w+) to",
+            r"(?:'m| am)(?: \w+)? (?:(?:not|no longer)(?: \w+)? (?:sure|certain|saying|convinced|able to)"
+            r"|undecided|torn)",
+            r" (?:refuse|decline|only (?:pass|quote|report|repeat))",
+        )
+    )
+    + r")\b"
+)
 #: One "\b" before all of them is five times as fast as one before each.
 _TAKEN_BACK = re.compile(
     r"\b"
-    + any_of(
-        _NO_VERDICT,
-        _NOT_MINE,
-        r"(?:or|wait|hm+|but),? (?:is|was|am|do|does) (?:it|this|that|i)\b[^.!?\n]*\?",
-        r"no\b,? too \w+|no,? (?:don't|do not|not (?:that|really))\b",
-        rf"(?:but|yet|however|though|and|no)\b[,:]? (?:it|that|this|i|they)(?:'s|'re| is| was"
-        rf"| are)? {_SURELY}(?:not|isn't|wasn't|wrong|incorrect|untrue|false|mistaken|misleading|a mistake"
-        rf"|an error)(?: (?:so|correct|right|true|accurate|the case|it|at all|my (?:answer|view|position)"
-        rf"|\w+ at all))?\W*(?:[.!?\n;]|$)",
-        rf"(?:that|this|it|which)(?:'s| is| was| would be) {_SURELY}(?:wrong|incorrect|untrue|false|a mistake"
-        rf"|an error|an exaggeration|mistaken|too (?:strong|harsh|weak|mild))\b",
-        rf"(?:that|this|it|which)(?:'s| is| was)(?: not|n't) {_SURELY}(?:correct|right|true|accurate|so|it"
-        rf"|the case|my (?:answer|view|position|rating|own)|how i|what i (?:think|mean))\b",
-        r"(?:that|this|it)(?: really| actually| certainly)? (?:isn't|wasn't|is not)(?: really)?\W*(?:[.!?\n]|$)",
-        r"i (?:strongly |respectfully |would |must |do )?(?:disagree|differ|beg to differ|object)\b",
-        r"i (?:take (?:that|it|this)(?: \w+)? back|withdraw|retract|was wrong|am wrong|misspoke|made a mistake)\b",
-        r"(?:misread|misunderstood|mistyped|(?<!what )i meant?)\b|(?:i|i've)(?: have)?(?: since)? (?:abandoned"
-        r"|dropped|rejected|discarded)\b",
-        r"(?:was|were) my (?:first|initial|earlier|previous)\b",
-        r"but (?:i (?:cannot|can't|won't|will not|must not|do not|don't)|that would be) (?:say|claim|call|go"
-        r"|wrong|dishonest)\b",
-        r"(?:scratch|strike|forget|ignore|disregard|delete) (?:that|this|it|my|the (?:above|previous|last)|what i)\b",
-        r"i (?:do not|don't|cannot|can't) (?:really |actually )?(?:have|take|hold|give|offer|share|stand by"
-        r"|endorse|mean)(?! to\b) (?:a |an |any |that |this |it\b|one\b|with )?(?:rating|position|answer|view"
-        r"|opinion|stance|side|sides|judge?ment)?",
-        r"(?:cannot|can't|can not|unable to|not able to|won't|will not|would rather not"
-        r"|'d rather not) (?:\w+ )?(?:(?:provide|give|offer|determine)(?: you)?(?: an?| any| the"
-        r"| my)? (?:\w+ )?(?:rating|answer|verdict)s?|(?:rate|determine|judge|assess|evaluate|tell"
-        r"|decide) (?:an?|the|this|that|it)|say anything)\b|neither will i\b",
-        r"(?:disregard|ignore|forget|delete) (?:the|my) (?:\w+ )?(?:answer|rating|line|reply)\b",
-        r"i (?:do not|don't|dont|really don't) know(?: (?:what|which|how|then)\b|\W*(?:[.!?\n]|$))",
-        r"(?:remov|withdraw|retract|delet|tak)(?:ing|ed|n|en)(?: back)? (?:my|that|this)\b",
-        r"hmm,?(?: but)? no\b|that can(?:no|')t be (?:it|right)\b|(?:don't|do not) count\b",
-        r"(?:cannot|can't|unable to) (?:fulfil|fulfill|comply with|complete|answer) (?:this|the|your|that)\b",
-        r"not (?:an |my |the )?(?:answer|rating|verdict)(?: \w+)? (?:from|of) (?:me|mine)\b",
-        r"(?:i|i'll|i will) (?:refrain|abstain)\b|i(?:'ll)? leave (?:that|it|this|the \w+) to\b",
-        r"which (?:of (?:these|those|the)|row|case|one)\b[^.?!\n]*\b(?:not clear|unclear|unknown)\b",
-        r"(?:leave|leaving) (?:the question|it|this|that) (?:open|undecided)\b",
-        r"whether (?:they|that|this|he|she|it) (?:is|are|was|were) (?:right|correct|true)\b",
-        r"(?:no single|not a single|no clear|no one) (?:answer|rating|option|verdict)\b",
-        r"(?:no,? wait|wait,? no|hmm,? no|hold on)\b|i(?:'ve| have)? changed? my (?:mind|answer)\b"
-        r"|which was a mistake\b",
-        r"let me (?:correct|revise|rephrase|fix|change|reconsider|take)\b|on (?:second thoughts?|reflection)\b"
-        r"|correction\b",
-        r"i(?:'m| am)(?: \w+)? (?:(?:not|no longer)(?: \w+)? (?:sure|certain|saying|convinced|able to)"
-        r"|undecided|torn)\b",
-        r"(?:have|has|had|hold|give|offer|express|with|take) no (?:own |real |personal |clear )?(?:rating"
-        r"|opinion|view|answer|position|verdict)",
-        r"i (?:refuse|decline|only (?:pass|quote|report|repeat))\b|(?:sarcas\w+|ironically|irony)\b",
-        r"(?:just )?(?:kidding|joking)\b|not my (?:own )?(?:view|opinion|position|answer|rating)\b",
-    )
+    + any_of(_BY_ME, _DENIED, _RETRACTED, _NOT_GIVEN, _NO_VERDICT, _NOT_MINE)
     + "|"
     + any_of(
         r"(?:^|[.!?]\s+)i? ?pass\W*(?:[.!?\n]|$)",
         r"[.!?]\W*(?:hm+\W+)?not really\W",
         r"(?:^|[.!?\n])\s*no answer\b",
     )
+)
+#: An answer that is void: "the earlier rating of X is hereby withdrawn", "X. That classification is set aside".
+_IS_VOID = re.compile(
+    r"\b(?:withdrawn|rescinded|revoked|vacated|set aside|struck|overturned|annulled|quashed|reversed|superseded|void"
+    r"|retracted|cancelled|deleted|overruled|repealed|replaced|no longer (?:in force|valid))\b"
+)
+_VOID = rf"\b(?:is|was|are|were|has|have|be|stands|being)(?: (?!not\b)\w+){{0,3}} {_IS_VOID.pattern}"
+_VOIDED = re.compile(rf"[^.;!?\n]{{0,60}}?{_VOID}")
+_IS_AN_ANSWER = re.compile(
+    rf"\b(?:{_ANSWER}|(?:was|is|been|being) (?:rated|classified|judged|assessed|labell?ed))\b"
+)
+_THAT_IS_VOID = re.compile(
+    rf"\b(?:that|this|the|which|said|my) (?:(?!(?:earlier|previous|prior|old|former|first"
+    rf"|initial)\b)\w+ )?{_ANSWER}[^.;!?\n]{{0,20}}?{_VOID}"
 )
 _EITHER = re.compile(
     r"[^.!?;\n]{0,20}\bor\b,? (?:(?:it|this|that) )?(?:(?:might|may|could|would)(?: just as well)? not|not\b"
@@ -146,5 +176,9 @@ _TAKES_BACK = re.compile(
 def taken_back(sentence: str, rest: str, near: str) -> bool:
     """Whether an option is taken back in what follows it as far as a denial can reach."""
     if _TAKES_BACK.search(sentence) or _EITHER.match(rest) or _MAY_OR_NOT.search(sentence):
+        return True
+    if _IS_VOID.search(near) and (
+        (_VOIDED.match(rest) and _IS_AN_ANSWER.search(sentence)) or _THAT_IS_VOID.search(near)
+    ):
         return True
     return _TAKEN_BACK.search(near) is not None

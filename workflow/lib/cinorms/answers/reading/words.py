@@ -70,6 +70,10 @@ ADVERBS = frozenset(
 _Piece = tuple[str, int, int]
 
 
+#: How an answer changes its place on the scale: "I'd move up to X".
+MOVES = r"(?:move|go|drop|come|shift|step|climb|slide)(?: back)?"
+
+
 def any_of(*patterns: str) -> str:
     """Return a pattern for any of ``patterns``."""
     return "(?:" + "|".join(patterns) + ")"
