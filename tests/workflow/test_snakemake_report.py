@@ -19,7 +19,7 @@ def test_snakemakes_report_shows_what_a_study_made(finished: Project) -> None:
     for category in ("Report", "Norm cards", "Figures", "Tables"):
         assert f'"{category}"' in text, category
     for caption in (
-        "for people who will not run Python",
+        "for readers who do not run Python",
         "Norm card of",
         "Nothing was filtered",
         "answer_counts",
