@@ -257,7 +257,7 @@ def test_the_cost_is_half(batched: Shard) -> None:
 
 def test_the_cap_holds_for_batches(batched: Shard) -> None:
     batched.tuning |= {"rates": RATES, "max_cost_usd": 0.5}
-    with pytest.raises(EngineError, match="would be passed"):
+    with pytest.raises(EngineError, match="could exceed max_cost_usd"):
         batched.ask()
     spent = sum(batched.endpoint.billed.values()) * 0.006
     assert 0.3 < spent <= 0.5
@@ -267,7 +267,7 @@ def test_the_cap_holds_for_batches(batched: Shard) -> None:
 
 
 def test_a_killed_jobs_reservation_is_taken_over(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch costs 0.72 and reserves about 9: without taking over, the cap would be passed on paper."""
+    """A batch costs 0.72 and reserves about 9: without taking over, the cap would be exceeded on paper."""
     batched.tuning |= {"rates": RATES, "max_cost_usd": 12.0}
     killed_when(batched, "_submit", monkeypatch)
     batched.ask()

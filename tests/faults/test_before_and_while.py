@@ -77,7 +77,7 @@ def printed_by(study: Study) -> str:
         ("down", "does not answer ([Errno 111] Connection refused)"),
         (
             "norms",
-            "arms.main: 2 variants (2 templates x 1 order) of every model, and t_val is 10: no flow can hold a norm",
+            "arms.main: 2 variants per flow (2 templates x 1 order) for every model are fewer than t_val (10)",
         ),
     ],
 )
@@ -114,7 +114,7 @@ def test_the_plan_says_that_no_norm_can_be_held(study: Study, endpoint: Endpoint
     study.write()
     printed = snakemake(study, "plan")
     assert "warning: No norm can be held." in printed
-    assert "(read by norms); raise templates or orders.count, or lower t_val" in printed
+    assert "(in norms); raise templates or orders.count, or lower t_val" in printed
     assert endpoint.bodies == []
 
 

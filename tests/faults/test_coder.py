@@ -122,7 +122,7 @@ def test_a_coder_that_errs_does_not_count(study: Study, endpoint: Endpoint) -> N
 
 def test_mistakes_in_the_settings_are_one_message(study: Study) -> None:
     for given, message in (
-        ({"coder": "behind-an-apii"}, "model 'behind-an-apii' is not known"),
+        ({"coder": "behind-an-apii"}, "'behind-an-apii' is not a model"),
         ({"coder": "planted-gpt-4o-mini"}, "is planted"),
         ({"coded": "nosuch.csv"}, "nosuch.csv"),
     ):

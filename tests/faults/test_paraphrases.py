@@ -149,7 +149,7 @@ def test_a_paraphrase_is_mended_by_hand(study: Study, endpoint: Endpoint) -> Non
     bad = WORDINGS[0]
     edit(study, bad, "How acceptable is this? {scenario} Somewhat acceptable? One of: {options}")
     message = call(study, "confirm", "--yes", code=1)
-    assert "templates[1]: it names the answer option 'somewhat acceptable'; mend it" in message
+    assert "templates[1]: it names the answer option 'somewhat acceptable'; correct it" in message
     assert "Traceback" not in message
 
     mended = "How acceptable would you call what follows: {scenario}? Reply with one of: {options}"

@@ -125,7 +125,7 @@ def test_rubbish_is_rejected_and_the_message_names_what_failed(
         freeze(request_, pegasus, out)
     message = str(raised.value)
     assert "0 of 3 paraphrases by pegasus are valid, 3 missing after round 2" in message
-    assert "round 2: {scenario} stands 0 times" in message
+    assert "round 2: {scenario} appears 0 times" in message
     assert not out.exists()
     part = yaml.safe_load(part_path(out).read_text(encoding="utf-8"))
     assert len(part["provenance"]["rejected"]) == 2 * (2 * 3 + SPARE)

@@ -54,8 +54,8 @@ def test_every_number_has_both_bounds(name: str) -> None:
         ({"seed": 10**30}, "seed: .*at most"),
         ({"study": "demo\n"}, "study: "),
         ({"arms": {"main\n": {"dataset": "iot", "prompts": "chatgpt"}}}, "arms"),
-        ({"norms": {"t_val": 3.0}}, "norms.t_val: 3.0 was given"),
-        ({"seed": True}, "seed: True was given"),
+        ({"norms": {"t_val": 3.0}}, "norms.t_val: 3.0 is not a whole number"),
+        ({"seed": True}, "seed: True is not a whole number"),
     ],
 )
 def test_what_is_out_of_bounds_is_one_message(document: dict[str, Any], message: str) -> None:

@@ -69,7 +69,7 @@ def test_a_prompt_that_is_too_long(
 def test_a_missing_checkpoint(tmp_path: Path, questions_of: Build) -> None:
     with pytest.raises(DataError, match=r"there is no folder .*/nowhere; `make control` trains"):
         ask(spec_of(tmp_path / "nowhere"), questions_of)
-    with pytest.raises(DataError, match=r"holds no whole checkpoint; correct `source`"):
+    with pytest.raises(DataError, match=r"holds no complete checkpoint; correct `source`"):
         ask(spec_of(tmp_path, model="mine"), questions_of)
 
 
@@ -77,7 +77,7 @@ def test_a_checkpoint_with_a_part_missing(copied: Path, questions_of: Build) -> 
     index = {"weight_map": {"a": "model-1-of-2.safetensors", "b": "model-2-of-2.safetensors"}}
     (copied / "model.safetensors").rename(copied / "model-1-of-2.safetensors")
     (copied / "model.safetensors.index.json").write_text(json.dumps(index))
-    with pytest.raises(DataError, match="holds no whole checkpoint"):
+    with pytest.raises(DataError, match="holds no complete checkpoint"):
         ask(spec_of(copied), questions_of)
 
 
@@ -85,7 +85,7 @@ def test_a_checkpoint_that_was_changed_after_it_was_fetched(copied: Path, questi
     spec = spec_of(copied, revision=folder_digest(copied))
     edit(copied, rope_theta=5.0)
     with pytest.raises(
-        DataError, match=r"is sha256:[0-9a-f]+, sha256:[0-9a-f]+ was fetched; its files were changed"
+        DataError, match=r"is sha256:[0-9a-f]+, sha256:[0-9a-f]+ was fetched; its files have changed"
     ):
         ask(spec, questions_of)
 
@@ -116,7 +116,9 @@ def test_no_gpu(checkpoint: Path, questions_of: Build, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(type(current_platform), "is_cpu", lambda self: False)
     monkeypatch.setattr(type(current_platform), "device_count", lambda *a, **k: 0, raising=False)
-    with pytest.raises(EngineError, match=r"no GPU is to be seen: ask the cluster for one .*`make control`"):
+    with pytest.raises(
+        EngineError, match=r"no GPU is visible: request one from the cluster .*`make control`"
+    ):
         ask(spec_of(checkpoint), questions_of)
 
 
@@ -153,7 +155,7 @@ def test_memory_that_is_not_there(
     checkpoint: Path, questions_of: Build, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(offline, "CPU_CACHE", 10**15)
-    with pytest.raises(EngineError, match="memory is full: end what else runs, or give the job more"):
+    with pytest.raises(EngineError, match="memory is full: stop other programs, or give the job more"):
         ask(spec_of(checkpoint), questions_of)
 
 
@@ -170,7 +172,7 @@ def test_memory_that_is_not_there(
             "ValueError: Total number of attention heads (32) must be divisible by tensor parallel size (3).",
             "`gpus`",
         ),
-        ("RuntimeError: No CUDA GPUs are available", "ask the cluster for one"),
+        ("RuntimeError: No CUDA GPUs are available", "request one from the cluster"),
     ],
 )
 def test_a_cause_in_another_process_is_found(said: str, advice: str) -> None:
@@ -287,4 +289,4 @@ def test_a_job_that_fails_in_another_process_says_why_on_the_terminal(
 
 def test_a_machine_without_shared_memory_is_told_what_to_mount() -> None:
     error = explain(OSError(30, "Read-only file system"), "m")
-    assert "it needs a folder /dev/shm that can be written" in str(error)
+    assert "it needs a writable folder /dev/shm" in str(error)

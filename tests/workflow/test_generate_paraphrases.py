@@ -60,7 +60,7 @@ def test_planning_asks_nobody_and_a_run_asks_once(generating: Project) -> None:
 
     generating.write(MINE, {**DECLARED, "seed": 8})
     message = generating.run("-n", "--configfile", "tiny.yaml", "--", VARIANTS, ok=False)
-    assert "seed: 8 was given" in message
+    assert "seed: 8 differs from 7" in message
     assert "Traceback" not in message
 
 

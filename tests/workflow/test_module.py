@@ -212,7 +212,7 @@ def test_a_snakefile_that_includes_it_has_its_own_config(caller: Caller) -> None
         (
             {**SMALL, "armz": []},
             {},
-            "config of module 'cinorms' (config/study.yaml): armz: key 'armz' is not known; allowed: ",
+            "config of module 'cinorms' (config/study.yaml): armz: 'armz' is not a key; allowed: ",
         ),
         (
             {**SMALL, "models": ["gpt"]},
@@ -248,7 +248,7 @@ def test_paraphrases_are_not_made_where_nobody_finds_them(caller: Caller, reposi
     arm = {**SMALL["arms"]["main"], "prompts": "planted_paraphrases"}
     caller.write({**SMALL, "arms": {"main": arm}}, git_file(repository, caller))
     printed = caller.run("-n", ok=False)
-    assert "resources/prompts/planted_paraphrases.yaml: its paraphrases are still to be made" in printed
+    assert "resources/prompts/planted_paraphrases.yaml: its paraphrases do not exist yet" in printed
     mine = caller.folder / "mine/prompts"
     mine.mkdir(parents=True)
     shutil.copy(ROOT / "resources/prompts/planted_paraphrases.yaml", mine)

@@ -121,7 +121,7 @@ def test_a_kind_is_a_file(project: Project) -> None:
     study["analyses"]["agreed"] = {"kind": "loudest", "arms": ["main"], "rows": 12}
     project.write("tiny.yaml", study)
     printed = project.run("-n", "--configfile", "tiny.yaml", ok=False)
-    assert "tiny.yaml: analyses.agreed.rows: 12 was given; allowed: at least 1, at most 9" in printed
+    assert "tiny.yaml: analyses.agreed.rows: 12 is out of range; allowed: at least 1, at most 9" in printed
 
     study["analyses"]["agreed"] = {"kind": "loudest", "arms": ["main"]}
     study["figures"] = {"how-far": {"kind": "shares", "arms": ["main"], "title": "How far"}}
@@ -149,4 +149,4 @@ def test_a_kind_is_a_file(project: Project) -> None:
     (library / "figures/shares.py").unlink()
     assert reference(project) == before
     printed = project.run("-n", "--configfile", "tiny.yaml", ok=False)
-    assert "analyses.agreed.kind: kind 'loudest' is not known" in printed
+    assert "analyses.agreed.kind: 'loudest' is not a kind" in printed

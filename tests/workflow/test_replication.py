@@ -189,7 +189,7 @@ def test_a_pickle_that_would_run_code_stops_the_import(school: Project) -> None:
 
 def test_a_study_without_printed_numbers_has_nothing_to_replicate(school: Project) -> None:
     school.write("printed.yaml", {**STUDY, "compare": None})
-    assert "compare: null was given" in school.run(*REPLICATE, ok=False)
+    assert "compare: null names no release" in school.run(*REPLICATE, ok=False)
 
 
 RAW = """,Scenario,Prompt,Response,prompt_id,likert,likert_order_id

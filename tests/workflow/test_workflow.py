@@ -202,9 +202,9 @@ def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(pro
 @pytest.mark.parametrize(
     ("study", "message"),
     [
-        ({"models": ["planted-gpt-4o"]}, "models: model 'planted-gpt-4o' is not known"),
+        ({"models": ["planted-gpt-4o"]}, "models: 'planted-gpt-4o' is not a model"),
         ({"sead": 1}, "sead: there is no such key here"),
-        ({"seed": "one"}, "seed: 'one' was given, a whole number is needed"),
+        ({"seed": "one"}, "seed: 'one' is not a whole number"),
     ],
 )
 def test_a_wrong_config_gives_one_message_and_no_traceback(

@@ -1,4 +1,4 @@
-"""Analysis: one tidy table for each entry of the study's `analyses`, and those that `printed` sets out as in print.
+"""Analysis: one tidy table for each entry of the study's `analyses`, and one laid out as in print for each of `printed`.
 
 Inputs: answers or norms of the entry's arms and models; as its kind needs, vignettes, prompts, what was planted; for
         `printed`, the tables that it names

@@ -3,17 +3,17 @@
 Inputs: vignettes, prompts
 Outputs: results/{study}/responses/{arm}/{model}/{shard}.parquet
 
-An engine (`cinorms/inference/engines`) declares what its jobs need and how they are asked; `ask_{engine}` follows from
-that. `spec` is one value that holds everything which can change a response and nothing else: changing anything beside it
-asks no model again.
+An engine (`cinorms/inference/engines`) declares what its jobs need and how its models are asked; `ask_{engine}` follows
+from that. `spec` is one value with everything that can change a response and nothing else: changing anything else asks
+no model again.
 """
 
 
 def define_ask(kind):
     """Define `ask_{engine}`.
 
-    A function, because Snakemake evaluates the command of a job when it runs: in a plain loop all jobs would then get the
-    last engine's.
+    This is a function, because Snakemake evaluates the command of a job when it runs: in a plain loop all jobs would get
+    the command of the last engine.
     """
 
     rule:

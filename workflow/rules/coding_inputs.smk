@@ -67,7 +67,7 @@ def get_coder_specs(wildcards):
 
 
 def get_coded(wildcards):
-    """Return what the provenance needs to know of the coder, for each scale."""
+    """Return what the provenance needs to know about the coder, for each scale."""
     return [
         {
             "scale": scale,

@@ -80,7 +80,7 @@ wildcard_constraints:
 
 
 def get_closing_words():
-    """Say where the results are that this run made or found up to date."""
+    """Return where the results are that this run made or found up to date."""
     made = {str(file) for job in workflow.dag.jobs for file in job.output}
     places = {
         "Comparison": [f"{RESULTS}/index.html"],

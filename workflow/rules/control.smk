@@ -5,7 +5,7 @@ Outputs: results/control/model/ (a checkpoint), results/control/training.json (h
          results/control/control.csv (planted and recovered norms)
 """
 
-# Of what is planted and of the training: which flows are held out follows from it.
+# Seed of the planted norms and of the training; it also decides which flows are held out.
 CONTROL_SEED = 2026
 
 
@@ -15,7 +15,7 @@ rule train_control:
         prompts=ROOT.names("prompts")["chatgpt"],
         norms=ROOT.names("planted")["control"],
     output:
-        # Where the registry says that the model is: no prefix of a module moves it.
+        # The model's place in the registry: no prefix of a module moves it.
         weights=local("results/control/model/model.safetensors"),
         facts=local("results/control/training.json"),
     log:

@@ -8,7 +8,7 @@ from cinorms.run.checks.case import Case, left_to_ask
 from cinorms.run.checks.registry import make_checks
 from cinorms.run.follow import Follower
 
-# Frozen files that this run makes and somebody has to read before models are asked in their words. A fixed list of
+# Frozen files that this run makes and that somebody must read before models are asked in their words. A fixed list of
 # planted rewordings needs no reading.
 TO_READ = [
     local(STUDY.prompts_file(name))
@@ -21,7 +21,7 @@ FOLLOWERS = []
 
 
 def unless_to_read(*files):
-    """Return the inputs of a target, or first of all the paraphrases that somebody has to read."""
+    """Return the inputs of a target, or only the paraphrases that somebody must read first."""
     return TO_READ or files
 
 
@@ -50,7 +50,7 @@ def start_run():
         print(line, file=sys.stderr)
     if any(line.severity == "error" for line in wrong):
         print(
-            "\nNothing was asked. Mend this and run again; `make check CONFIG=...` makes all checks.\n",
+            "\nNothing was asked. Fix this and run again; `make check CONFIG=...` runs all checks.\n",
             file=sys.stderr,
         )
         raise SystemExit(1)
@@ -94,7 +94,7 @@ def get_partitions(jobs):
 
 
 def end_run():
-    """Say nothing more of jobs; end with a message where paraphrases were made that somebody has to read."""
+    """Stop showing progress; end with a message if this run made paraphrases that somebody must read."""
     for follower in FOLLOWERS:
         follower.stop()
     made = [load_prompt_set(path) for path in TO_READ if Path(path).exists()]

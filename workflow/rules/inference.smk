@@ -1,10 +1,10 @@
-"""Inference: what goes before and after the jobs that ask: what was planted, provenance.
+"""Inference: the steps before and after the jobs that ask: what was planted, provenance.
 
 Inputs: vignettes, responses
 Outputs: results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models),
          results/{study}/provenance.json (what every response was made with)
 
-The jobs that ask are defined in ask.smk. The journal (.journal/ beside the responses) is declared by no rule: Snakemake
+The jobs that ask are defined in ask.smk. The journal (.journal/ next to the responses) is declared by no rule: Snakemake
 must not remove what was paid for.
 """
 

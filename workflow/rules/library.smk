@@ -1,4 +1,4 @@
-# Where the project's files are, and its library on Python's path: everything else needs both.
+# Finds the project's files and puts its library on Python's path: everything else needs both.
 import io
 import os
 import sys
@@ -27,7 +27,7 @@ def get_project_folder():
     if isinstance(rules, HostingProviderFile):
         return get_unpacked(rules.hosted_repo.repo, rules)
     refuse(
-        f"snakefile: {rules} is one address, and cinorms needs its whole repository. Use snakefile: "
+        f"snakefile: {rules} is a single file, but cinorms needs its whole repository. Use snakefile: "
         'github("OWNER/cinorms",\npath="workflow/Snakefile", tag="..."), "git+file:///CLONE/workflow/Snakefile@TAG", '
         "or the path of a clone"
     )
@@ -36,8 +36,8 @@ def get_project_folder():
 def get_unpacked(repository, rules):
     """Return a folder with all files of the commit that `rules` is from.
 
-    Snakemake fetches single files from git, and only those that a rule names. The library, datasets and templates are
-    more than that. They go into Snakemake's own cache, by commit: what is there never changes.
+    Snakemake fetches single files from git, and only those that a rule names; the library, datasets and templates are
+    more than that. They go into Snakemake's own cache, by commit, and never change there.
     """
     commit = repository.commit(rules.ref).hexsha
     inside = str(Path(rules.path).parents[1])
@@ -57,7 +57,7 @@ def get_unpacked(repository, rules):
                 files.extraction_filter = getattr(tarfile, "data_filter", None)
                 files.extractall(Path(fresh, "files"))
             try:
-                # Whole or not at all: several jobs may come here at once.
+                # Whole or not at all: several jobs may do this at once.
                 Path(fresh, "files").rename(cache / commit)
             except OSError:
                 if not (cache / commit).is_dir():
@@ -90,6 +90,6 @@ except ModuleNotFoundError as error:
     )
 if Path(cinorms.__file__).parents[1] != LIBRARY:
     refuse(
-        f"cinorms is already loaded from {Path(cinorms.__file__).parents[1]}, and these rules need {LIBRARY}.\n"
+        f"cinorms is already loaded from {Path(cinorms.__file__).parents[1]}, but these rules need {LIBRARY}.\n"
         "Two versions cannot run in one workflow: give all modules the same tag, or run them one after the other"
     )

@@ -1,14 +1,14 @@
-"""Paraphrases: what a prompt set of `source: generate` still awaits is asked, checked and frozen.
+"""Paraphrases: those that a prompt set of `source: generate` still lacks are requested, checked and frozen.
 
 Inputs: the file of the prompt set
-Outputs: frozen/{prompt set}.yaml beside it (under `engine: planted` results/{study}/paraphrases/{prompt set}.yaml)
+Outputs: frozen/{prompt set}.yaml next to it (under `engine: planted` results/{study}/paraphrases/{prompt set}.yaml)
 
-Commit a frozen file. While it is there, nobody is asked again, whatever else changes.
+Commit a frozen file. While it exists, no paraphraser is asked again, whatever else changes.
 """
 
 
 def define_paraphrases(prompt_set):
-    """Define `generate_paraphrases_{prompt_set}`: each is kept beside its own prompt set, and asked in its environment."""
+    """Define `generate_paraphrases_{prompt_set}`: each has its own file and environment."""
 
     rule:
         name:

@@ -2,7 +2,7 @@
 
 Inputs: the file with the templates of the arm's prompt set, vignettes
 Outputs: results/{study}/prompts/{arm}.parquet, results/{study}/prompts/{arm}.preview.csv,
-         results/{study}/prompts/{arm}.planned.parquet (for `make plan`, of an arm whose paraphrases are still to be made)
+         results/{study}/prompts/{arm}.planned.parquet (for `make plan`, of an arm whose paraphrases do not exist yet)
 """
 
 

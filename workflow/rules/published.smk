@@ -1,4 +1,4 @@
-"""Published: an arm whose answers are there already takes them from their files instead of asking models.
+"""Published: an arm with existing answers takes them from their files instead of asking models.
 
 Inputs: vignettes, prompts, and the files that a release (resources/published) names, fetched once; or the authors'
         raw CSV files of responses
@@ -13,7 +13,7 @@ rule import_published:
         vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
     output:
-        # One job for all models of an arm: they stand in one file, which takes longer to read than to convert.
+        # One job for all models of an arm: they are in one file, which takes longer to read than to convert.
         answers=[
             f"results/{{study}}/answers/{{arm}}/{model}.parquet"
             for model in STUDY.published_models()

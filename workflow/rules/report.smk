@@ -1,4 +1,4 @@
-"""Report: one page for people who will not run Python, a card per model; and the plan, before anything is spent.
+"""Report: one page for people who do not use Python, a card per model; and the plan, before anything is spent.
 
 Inputs: norms, answers, vignettes and prompts of the whole study, its figures, tables and cards; for the plan: vignettes and prompts
 Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,json}, results/{study}/plan.csv,

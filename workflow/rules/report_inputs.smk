@@ -9,12 +9,12 @@ REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"
 
 
 def get_described(wildcards):
-    """Return everything that the page says of the study beside its results."""
+    """Return everything that the page shows about the study in addition to its results."""
     return describe(STUDY)
 
 
 def get_described_for_card(wildcards):
-    """Return everything that a model's card says of the study beside its results."""
+    """Return everything that a model's card shows about the study in addition to its results."""
     return describe_for_card(STUDY, wildcards.model)
 
 
@@ -24,7 +24,7 @@ def get_described_files(wildcards):
 
 
 def get_command(wildcards, output):
-    """Return the command that makes a file of this study anew. Taking `output` keeps another path from
+    """Return the command that rebuilds a file of this study. Taking `output` keeps another path from
     running the job again."""
     given = workflow.config_settings
     default = PROJECT / "config" / "config.yaml"

@@ -1,4 +1,4 @@
-# Which study was asked for: by --configfile and --config, by a Snakefile that includes this one, or by a module.
+# Loads the study: from --configfile and --config, from a Snakefile that includes this one, or from a module.
 from collections.abc import Mapping
 
 from cinorms.core.errors import CinormsError, ConfigError
@@ -14,12 +14,12 @@ IS_MODULE = not workflow.modifier.is_main_snakefile()
 
 
 def placed(path):
-    """Return `path` where a module's `prefix` puts it, for a parameter: Snakemake itself looks at files only."""
+    """Return `path` below a module's `prefix`, for a parameter: Snakemake itself moves files only."""
     return PLACES.replace_prefix(path)
 
 
 def get_layers(project):
-    """Return the settings that were given, on top of the defaults: the later ones win."""
+    """Return the given settings on top of the defaults: the later ones win."""
     default = PROJECT / "config" / "config.yaml"
     if IS_MODULE:
         files, given = [default], Layer(get_module_place(), get_module_config())
@@ -66,7 +66,7 @@ def get_module_config():
 
 
 def get_study():
-    """Return the study that was asked for, or end with one message."""
+    """Return the study, or end with one message."""
     try:
         results = Path(placed("results/study")).parent
         project = Root(PROJECT, results=results, is_fetched=IS_FETCHED)

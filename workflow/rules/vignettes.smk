@@ -1,6 +1,6 @@
 """Vignettes: a dataset becomes one row per flow.
 
-Inputs: resources/vignettes/{dataset}.yaml, and for `source: csv` and `confaide` the files it names: one's own as they are,
+Inputs: resources/vignettes/{dataset}.yaml, and for `source: csv` and `confaide` the files it names: the user's own as they are,
         those with an address fetched once.
 Outputs: results/{study}/vignettes/{dataset}.parquet
 """

@@ -1,4 +1,4 @@
-"""Say how many printed numbers match, and fail if one does not."""
+"""Print how many printed numbers match, and fail if one does not."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ if __name__ == "__main__":
     terminal = sys.stdout
     start_logging(snakemake.log[0])
     comparison = read_csv(snakemake.input.comparison, as_text=True)
-    summary = f"\nPrinted numbers that were computed again\n{summary_text(comparison)}\n"
+    summary = f"\nPrinted numbers, computed again\n{summary_text(comparison)}\n"
     print(summary, file=terminal, flush=True)
     print(summary)
     missed = mismatches(comparison)

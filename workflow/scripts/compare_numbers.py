@@ -1,4 +1,4 @@
-"""Put a paper's printed numbers beside this study's tables, as a CSV file and a page."""
+"""Put a paper's printed numbers next to this study's, as a CSV file and a page."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from cinorms.replication.page import render
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     if not snakemake.input.release:
-        raise ConfigError("compare: null was given; the target 'replicate' needs the name of a release")
+        raise ConfigError("compare: null names no release; the target 'replicate' needs one, e.g. pets2026")
     release = load_release(snakemake.input.release)
     computed = {Path(path).stem: read_tidy(path) for path in snakemake.input.tables}
     comparison = compare(read_numbers(release), computed, release.reaches)

@@ -1,4 +1,4 @@
-"""Write what was planted beside the responses: every flow's norm, and every coefficient."""
+"""Write what was planted: every flow's norm, and every coefficient."""
 
 import json
 from pathlib import Path

@@ -22,4 +22,4 @@ if __name__ == "__main__":
     items = merge_items(parts)
     tables.write(questions_of(items), snakemake.output.unread, tables.VIGNETTES)
     tables.write(prompts_of(), snakemake.output.prompts, tables.PROMPTS)
-    print(f"{len(items):,} distinct replies to a flow hold no level that a rule can read.")
+    print(f"{len(items):,} distinct replies to a flow have no level that a rule can read.")

@@ -1,4 +1,4 @@
-"""Say what a study will ask and what that will cost, before anything is asked."""
+"""Print what a study will ask and what that will cost, before anything is asked."""
 
 import sys
 

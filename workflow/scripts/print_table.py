@@ -1,4 +1,4 @@
-"""Set out a table as in print, as CSV, LaTeX and HTML."""
+"""Lay out a table as in print, as CSV, LaTeX and HTML."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Read the level of the scale out of every response."""
+"""Read the level of the scale from every response."""
 
 from cinorms.answers.overrides import load_overrides, match_overrides
 from cinorms.answers.read import read_responses

@@ -114,12 +114,12 @@ def test_mean_delta_of_nothing_is_a_row_without_a_number() -> None:
     [
         (
             {"by": ["sendr"]},
-            "by: factor of arm 'main' 'sendr' is not known; allowed: information_type, recipient, sender, subject, "
+            "by: 'sendr' is not a factor of arm 'main'; allowed: information_type, recipient, sender, subject, "
             "transmission_principle; did you mean 'sender'?",
         ),
-        ({"expected": "nothing.csv"}, "expected: 'nothing.csv' was given; there is no such file"),
+        ({"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
         ({"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] was given; each number must be above"),
-        ({"embedding": [0, 1, 2, 3]}, "embedding: at least 5 needed, 4 given"),
+        ({"embedding": [0, 1, 2, 3]}, "embedding: it has 4 entries; allowed: at least 5"),
         ({"of": "mean"}, "of: 'mean' is not allowed; allowed: means, norms; did you mean 'means'?"),
     ],
 )

@@ -52,10 +52,10 @@ def test_what_the_flows_are_changes_the_intervals_and_not_the_means() -> None:
     [
         ({"draws": 100}, "draws: there is no such key here"),
         ({"flows": "variants"}, "flows: 'variants' is not allowed; allowed: fixed, sample"),
-        ({"factors": ["model"]}, "factors: factor for arm 'main' 'model' is not known"),
+        ({"factors": ["model"]}, "factors: 'model' is not a factor for arm 'main'"),
         (
             {"factors": ["sender"], "baselines": {"recipient": "x"}},
-            "baselines: factor of this analysis 'recipient' is not known; allowed: sender",
+            "baselines: 'recipient' is not a factor of this analysis; allowed: sender",
         ),
     ],
 )

@@ -76,11 +76,11 @@ def test_minority_is_about_flows_that_hold_a_norm() -> None:
     ("entry", "message"),
     [
         ({"kind": "lost", "t_maj": 0.5}, "t_maj: there is no such key here; allowed: "),
-        ({"kind": "lost", "t_val": -1}, "t_val: -1 was given; allowed: at least 0"),
-        ({"kind": "minority", "t_maj": 0}, "t_maj: 0 was given; allowed: "),
+        ({"kind": "lost", "t_val": -1}, "t_val: -1 is out of range; allowed: at least 0"),
+        ({"kind": "minority", "t_maj": 0}, "t_maj: 0 is not allowed; allowed: "),
         (
             {"kind": "discarded_levels", "factors": ["sendr"]},
-            "factors: factor for arm 'main' 'sendr' is not known; allowed: information_type, recipient, sender, "
+            "factors: 'sendr' is not a factor for arm 'main'; allowed: information_type, recipient, sender, "
             "subject, transmission_principle; did you mean 'sender'?",
         ),
     ],

@@ -75,7 +75,7 @@ def test_a_wrong_name_says_where_it_stands_and_what_is_allowed(
 def test_an_attribute_that_a_model_does_not_have_cannot_be_regressed_on(build_study: Any) -> None:
     entry = {"kind": "ordinal_regression", "arms": ["main"], "factors": ["capacity"]}
     with pytest.raises(
-        ConfigError, match=r"'capacity' of model 'planted-gpt-4o-mini' is not known.*analyses\.mine\.models"
+        ConfigError, match=r"'capacity' of 'planted-gpt-4o-mini' is not a model.*analyses\.mine\.models"
     ):
         build_study({"analyses": {"mine": entry}, "figures": {}})
 
@@ -121,12 +121,12 @@ def test_what_is_left_out_has_its_default(kind: str, defaults: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"baselines": {"sender": True}}, "baselines.sender: True was given, text or a number is needed"),
-        ({"t_maj": 2}, "t_maj: 2 was given; allowed: a number (more than 0, at most 1) or plurality"),
-        ({"t_val": -1}, "t_val: -1 was given; allowed: at least 0"),
-        ({"factors": []}, "factors: at least 1 needed, 0 given"),
-        ({"kind": "agreement_sets", "sets": {"a": []}}, "sets.a: at least 1 needed, 0 given"),
-        ({"kind": "agreement_sets", "sets": {}}, "sets: at least 1 needed, 0 given"),
+        ({"baselines": {"sender": True}}, "baselines.sender: True is neither text nor a number"),
+        ({"t_maj": 2}, "t_maj: 2 is not allowed; allowed: a number (more than 0, at most 1) or plurality"),
+        ({"t_val": -1}, "t_val: -1 is out of range; allowed: at least 0"),
+        ({"factors": []}, "factors: it has 0 entries; allowed: at least 1"),
+        ({"kind": "agreement_sets", "sets": {"a": []}}, "sets.a: it has 0 entries; allowed: at least 1"),
+        ({"kind": "agreement_sets", "sets": {}}, "sets: it has 0 entries; allowed: at least 1"),
         (
             {"kind": "model_pairs", "zero_method": "prat"},
             "zero_method: 'prat' is not allowed; allowed: pratt,",

@@ -50,12 +50,15 @@ def test_targets_and_designs_are_the_ones_that_the_entry_states() -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"kind": "budget_needed", "target_se": [0]}, "target_se[0]: 0 was given; allowed: more than 0"),
-        ({"kind": "budget_needed", "target_se": []}, "target_se: at least 1 needed, 0 given"),
-        ({"kind": "budget_design", "orders": [0]}, "orders[0]: 0 was given; allowed: at least 1"),
+        (
+            {"kind": "budget_needed", "target_se": [0]},
+            "target_se[0]: 0 is out of range; allowed: more than 0",
+        ),
+        ({"kind": "budget_needed", "target_se": []}, "target_se: it has 0 entries; allowed: at least 1"),
+        ({"kind": "budget_design", "orders": [0]}, "orders[0]: 0 is out of range; allowed: at least 1"),
         (
             {"kind": "budget_design", "templates": [2, 2]},
-            "templates: the same entry is given twice in [2, 2]",
+            "templates: an entry appears twice in [2, 2]",
         ),
     ],
 )

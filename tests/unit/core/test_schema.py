@@ -151,9 +151,9 @@ def test_a_schema_is_valid_closed_and_made_once() -> None:
             "method: 'Fixed' is not allowed; allowed: balanced, fixed; did you mean 'fixed'?",
         ),
         ({"method": 3}, "method: 3 is not allowed; allowed: balanced, fixed"),
-        ({"method": "fixed", "count": 3.0}, "count: 3.0 was given, a whole number is needed"),
-        ({"method": "fixed", "count": 0}, "count: 0 was given; allowed: at least 1, at most 120"),
-        ({"count": 1}, "the whole file: key 'method' is missing; needed: method"),
+        ({"method": "fixed", "count": 3.0}, "count: 3.0 is not a whole number"),
+        ({"method": "fixed", "count": 0}, "count: 0 is out of range; allowed: at least 1, at most 120"),
+        ({"count": 1}, "the whole file: key 'method' is missing; required: method"),
     ],
 )
 def test_a_mistake_gets_the_usual_message(document: dict[str, Any], message: str) -> None:

@@ -1,4 +1,4 @@
-"""What is wrong with a file is said in one line: where, what was given, what is allowed."""
+"""What is wrong with a file is shown in one line: where, what is given, what is allowed."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def message_of(text: str | bytes, folder: Path) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("seed: 1\nmodels: []\nseed: 2\n", "not valid YAML at line 3, column 1: key 'seed' is given twice"),
+        ("seed: 1\nmodels: []\nseed: 2\n", "not valid YAML at line 3, column 1: key 'seed' appears twice"),
         (
             "norms:\n  t_val: 1\n  t_val: 2\n",
-            "not valid YAML at line 3, column 3: key 't_val' is given twice",
+            "not valid YAML at line 3, column 3: key 't_val' appears twice",
         ),
         (
             "models: [a, b\nseed: 1\n",
@@ -145,21 +145,21 @@ def test_any_value_under_any_key_gets_a_message_or_passes(name: str, data: st.Da
 @pytest.mark.parametrize(
     ("schema", "value", "message"),
     [
-        ({"const": "a"}, "b", "key: 'b' is not allowed; only 'a' is"),
+        ({"const": "a"}, "b", "key: 'b' is not allowed; allowed: 'a'"),
         ({"enum": ["yes", None]}, 3, "key: 3 is not allowed; allowed: null, yes"),
-        ({"minItems": 2}, [1], "key: at least 2 needed, 1 given"),
-        ({"maxItems": 1}, [1, 2], "key: at most 1 allowed, 2 given"),
-        ({"uniqueItems": True}, [1, 1], "key: the same entry is given twice in [1, 1]"),
+        ({"minItems": 2}, [1], "key: it has 1 entry; allowed: at least 2"),
+        ({"maxItems": 1}, [1, 2], "key: it has 2 entries; allowed: at most 1"),
+        ({"uniqueItems": True}, [1, 1], "key: an entry appears twice in [1, 1]; keep one"),
         (
             {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
             0,
-            "key: 0 was given; allowed: more than 0, less than 1",
+            "key: 0 is out of range; allowed: more than 0, less than 1",
         ),
-        ({"type": "number"}, float("inf"), "key: inf was given, a number is needed"),
+        ({"type": "number"}, float("inf"), "key: inf is not a number"),
         (
             {"type": ["string", "null"]},
             {"a": 1},
-            "key: {'a': 1} was given, text or empty is needed",
+            "key: {'a': 1} is neither text nor empty",
         ),
         (
             {"pattern": "^x$", "description": "an x"},
@@ -169,12 +169,12 @@ def test_any_value_under_any_key_gets_a_message_or_passes(name: str, data: st.Da
         (
             {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
             ["a", 3],
-            "key[1]: 3 was given, text is needed",
+            "key[1]: 3 is not text",
         ),
         (
             {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
             3,
-            "key: 3 was given; allowed: text or a list",
+            "key: 3 is not allowed; allowed: text or a list",
         ),
         (
             {
@@ -186,8 +186,8 @@ def test_any_value_under_any_key_gets_a_message_or_passes(name: str, data: st.Da
             {"lable": "x"},
             "key.lable: there is no such key here; allowed: label; did you mean 'label'?",
         ),
-        ({"minimum": 100, "type": "integer"}, 2.5, "key: 2.5 was given, a whole number is needed"),
-        ({"type": "integer"}, "x" * 500, "key: '" + "x" * 96 + "... was given, a whole number is needed"),
+        ({"minimum": 100, "type": "integer"}, 2.5, "key: 2.5 is not a whole number"),
+        ({"type": "integer"}, "x" * 500, "key: '" + "x" * 96 + "... is not a whole number"),
     ],
 )
 def test_messages(schema: dict[str, Any], value: Any, message: str) -> None:
@@ -210,7 +210,7 @@ def test_an_unknown_key_explains_more_than_the_one_then_missing() -> None:
 def test_the_prefix_is_part_of_the_key_and_a_schema_may_lie_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "figure.schema.yaml"
     path.write_text("{type: object, properties: {width: {type: number}}}", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"^study\.yaml: figures\.fig\.width: 'wide' was given, a number"):
+    with pytest.raises(ConfigError, match=r"^study\.yaml: figures\.fig\.width: 'wide' is not a number"):
         check({"width": "wide"}, path, "study.yaml", prefix="figures.fig")
 
 
@@ -219,7 +219,7 @@ def test_names_are_listed_in_order_with_the_nearest_one() -> None:
     assert listing("IOT", ["iot", "coppa"]).endswith("did you mean 'iot'?")
     assert listing("xyz", ["iot", "coppa"]) == "allowed: coppa, iot"
     assert listing("x", []) == "allowed: none"
-    assert str(unknown("f", "k", "x", [], "arm")) == "f: k: arm 'x' is not known; allowed: none"
+    assert str(unknown("f", "k", "x", [], "arm")) == "f: k: 'x' is not an arm; allowed: none"
 
 
 # --- The schemas themselves
@@ -283,11 +283,11 @@ def test_every_default_has_a_comment() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: 1:30", "line 1, column 4: 1:30 is no plain number"),
-        ("a: 1:30.5", "1:30.5 is no plain number"),
-        ("a: 010", "010 is no plain number"),
-        ("a: 1_000", "1_000 is no plain number"),
-        ("a: " + "9" * 5000, "is no plain number"),
+        ("a: 1:30", "line 1, column 4: 1:30 is not a plain number"),
+        ("a: 1:30.5", "1:30.5 is not a plain number"),
+        ("a: 010", "010 is not a plain number"),
+        ("a: 1_000", "1_000 is not a plain number"),
+        ("a: " + "9" * 5000, "is not a plain number"),
         ("a: 2026-13-45", "YAML reads 2026-13-45 as a date; put it in quotes"),
         ("[" * 5000 + "]" * 5000, "nested too deeply"),
         ("a: &a [*a]", "an anchor .* holds itself"),

@@ -53,10 +53,10 @@ def load(build_study: Any, **entry: Any) -> Any:
         ({"kind": "norms", "models": ["gpt"]}, "did you mean|allowed"),
         ({"kind": "norms", "models": TWO, "select": {"sender": ["a fridge"]}}, "figures.fig.select.sender"),
         ({"kind": "norms", "models": TWO, "hight": 3}, "did you mean 'height'"),
-        ({"kind": "delta", "by": "place"}, "figures.fig.by: factor of dataset 'iot' 'place' is not known"),
+        ({"kind": "delta", "by": "place"}, "figures.fig.by: 'place' is not a factor of dataset 'iot'"),
         (
             {"kind": "coefficients", "table": "counts"},
-            "figures.fig.table: analysis with terms 'counts' is not known",
+            "figures.fig.table: 'counts' is not an analysis with terms",
         ),
         ({"kind": "coefficients", "table": "regresion"}, "did you mean 'regression'"),
         (

@@ -186,7 +186,7 @@ def test_a_level_that_the_flows_do_not_have_is_an_error_with_the_nearest_spellin
     """The levels of a file are not known before it is fetched: settings cannot check them."""
     with pytest.raises(ConfigError) as caught:
         select_flows(iot_flows, {"sender": ["a fitness tracker", "a dor lock"]})
-    assert str(caught.value).startswith("select.sender: level 'a dor lock' is not known; allowed: ")
+    assert str(caught.value).startswith("select.sender: 'a dor lock' is not a level; allowed: ")
     assert str(caught.value).endswith("did you mean 'a door lock'?")
 
 

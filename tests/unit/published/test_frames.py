@@ -95,7 +95,7 @@ def attacks(target):
 def test_a_pickle_that_runs_code_is_refused_by_name_and_runs_nothing(tmp_path, name):
     target = tmp_path / "ran"
     attack, named = attacks(target)[name]
-    with pytest.raises(DataError, match=rf"asks for '.*{named}.*nothing of it was run"):
+    with pytest.raises(DataError, match=rf"asks for '.*{named}.*nothing in it was run"):
         frames.read_frame(save(attack, tmp_path / "f"))
     assert not target.exists()
 
@@ -298,9 +298,9 @@ def test_what_cannot_be_joined_or_read_is_named():
         frames.to_answers(frame, "m", VIGNETTES)
     with pytest.raises(DataError, match=r"no model 'n'; it has \['m'\]"):
         frames.to_answers(frame, "n", VIGNETTES)
-    with pytest.raises(DataError, match="'a sends d' is no vignette"):
+    with pytest.raises(DataError, match="'a sends d' is not a vignette"):
         frames.to_answers(frame, "m", VIGNETTES.iloc[:2])
-    with pytest.raises(DataError, match="a text comes twice"):
+    with pytest.raises(DataError, match="a text appears twice"):
         frames.to_answers(frame, "m", VIGNETTES.assign(vignette="a sends b"))
 
 
@@ -342,14 +342,14 @@ def test_order_of_counts_permutations_from_one():
 
 
 def test_raw_csv_says_what_is_wrong(tmp_path):
-    with pytest.raises(DataError, match="no readable CSV"):
+    with pytest.raises(DataError, match="not a readable CSV"):
         raw_csv_files.read_raw_csv(tmp_path / "absent.csv", VIGNETTES)
     with pytest.raises(DataError, match="prompt_id 'x' is not"):
         raw_csv_files.read_raw_csv(raw_csv(tmp_path / "a.csv", prompt_id="x"), VIGNETTES)
-    with pytest.raises(DataError, match="is no vignette"):
+    with pytest.raises(DataError, match="is not a vignette"):
         raw_csv_files.read_raw_csv(raw_csv(tmp_path / "b.csv", Scenario="else"), VIGNETTES)
     (tmp_path / "c.csv").write_text("Scenario,Prompt\na,b\n")
-    with pytest.raises(DataError, match=r"no columns \['Response'"):
+    with pytest.raises(DataError, match=r"the columns \['Response'"):
         raw_csv_files.read_raw_csv(tmp_path / "c.csv", VIGNETTES)
 
 

@@ -283,11 +283,11 @@ def test_a_changed_file_and_a_variant_that_was_not_asked_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"frames": {"whole": {"file": "g"}}}, "frames.whole.file: file 'g' is not known; allowed: f"),
+        ({"frames": {"whole": {"file": "g"}}}, "frames.whole.file: 'g' is not a file; allowed: f"),
         ({"remark": {}}, "remark: there is no such key here"),
         ({"numbers": ["none.csv"]}, "numbers: there is no file .*none.csv"),
-        ({"models": {}}, "models: at least 1 needed"),
-        ({"reach": [{"item": "T", "cell": "c", "by": 0}]}, r"reach\.0\.by: 0 was given|more than 0"),
+        ({"models": {}}, "models: it has 0 entries"),
+        ({"reach": [{"item": "T", "cell": "c", "by": 0}]}, r"reach\.0\.by: 0 is out of range|more than 0"),
     ],
 )
 def test_a_wrong_release_is_refused(tmp_path, changes, message):
@@ -300,11 +300,11 @@ def test_files_of_numbers_are_checked(tmp_path):
     (tmp_path / "n.csv").write_text("item,cell\nx,y\n")
     document = load_yaml(path) | {"numbers": ["n.csv"]}
     path.write_text(yaml.safe_dump(document))
-    with pytest.raises(DataError, match=r"columns .* are needed"):
+    with pytest.raises(DataError, match=r"columns .* expected"):
         releases.read_numbers(load_release(path))
     header = ",".join(releases.COLUMNS)
     (tmp_path / "n.csv").write_text(f"{header}\nT,c,1,a,m=1,x,,yes\nT,c,2,b,m=1,x,,yes\n")
-    with pytest.raises(DataError, match=r"\['T', 'c'\] stands there twice"):
+    with pytest.raises(DataError, match=r"\['T', 'c'\] appears twice"):
         releases.read_numbers(load_release(path))
     (tmp_path / "n.csv").write_text(f"{header}\nT,c,1,a,m=1,x,,yes\nT,d,2,b,m=1,x,,yes\nT,e,2,a,m=1,x,,yes\n")
     assert releases.analyses_of(load_release(path)) == ["a", "b"]
@@ -333,19 +333,22 @@ def arm(**changes):
 @pytest.mark.parametrize(
     ("study", "message"),
     [
-        (arm(frame=None), "arms.main.source: 'published' was given; arms.main needs the key 'frame' too"),
+        (arm(frame=None), "arms.main.source: 'published' also needs the key 'frame'; add it to arms.main"),
         (
             arm(frame="pets2026/regula"),
-            "frame 'pets2026/regula' is not known.*did you mean 'pets2026/regular'",
+            "'pets2026/regula' is not a frame.*did you mean 'pets2026/regular'",
         ),
-        (arm(models=["planted-uniform"]), "model of this release 'planted-uniform' is not known"),
-        (arm(source="model"), "arms.main.frame: 'pets2026/regular' was given; allowed only with another"),
-        (arm(source="raw_csv", frame=None), "needs the key 'raw_files' too"),
-        (arm(raw_files="x.csv"), "arms.main.raw_files: 'x.csv' was given; allowed only with another"),
+        (arm(models=["planted-uniform"]), "'planted-uniform' is not a model of this release"),
+        (arm(source="model"), "arms.main.frame: 'pets2026/regular' does not fit source 'model'; remove it"),
+        (arm(source="raw_csv", frame=None), "also needs the key 'raw_files'"),
+        (arm(raw_files="x.csv"), "arms.main.raw_files: 'x.csv' does not fit source 'published'; remove it"),
         (arm(source="asked"), "'asked' is not allowed; allowed: model, published, raw_csv"),
-        (arm() | {"engine": "planted"}, "engine: 'planted' was given; the answers of arm 'main' are there"),
-        (arm() | {"compare": "pets"}, "compare: release 'pets' is not known.*did you mean 'pets2026'"),
-        (arm() | {"compare": "pets2026"}, "its numbers need an analysis 'table2'"),
+        (
+            arm() | {"engine": "planted"},
+            "engine: 'planted' cannot replace the existing answers of arm 'main'",
+        ),
+        (arm() | {"compare": "pets"}, "compare: 'pets' is not a release.*did you mean 'pets2026'"),
+        (arm() | {"compare": "pets2026"}, "the numbers of 'pets2026' need an analysis 'table2'"),
     ],
 )
 def test_a_study_that_takes_answers_from_nowhere_is_refused(build_study, study, message):

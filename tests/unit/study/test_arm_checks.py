@@ -13,70 +13,69 @@ from ...studies import ARM, Build, arm, message_of
 WRONG: dict[str, tuple[Any, str]] = {
     "an unknown model of an arm": (
         arm(models=["tulu-2-7"]),
-        "arms.main.models: model 'tulu-2-7' is not known; allowed: {models}; did you mean 'tulu-2-7b'?",
+        "arms.main.models: 'tulu-2-7' is not a model; allowed: {models}; did you mean 'tulu-2-7b'?",
     ),
     "a system prompt that no command line takes": (
         arm(system="x" * 200_000),
-        "arms.main.system: a text of 200,000 characters was given, 200,004 bytes as a job receives it; "
-        "allowed: at most 100,000. Shorten it",
+        "arms.main.system: the text has 200,000 characters, 200,004 bytes as a job receives it; "
+        "allowed: at most 100,000; shorten it",
     ),
     "no models": (
         {"models": []},
-        "models: no model is named for arm 'main'; name some of config/models.yaml",
+        "models: arm 'main' has no models; name some from config/models.yaml",
     ),
     "an unknown dataset": (
         arm(dataset="iott"),
-        "arms.main.dataset: dataset 'iott' is not known; allowed: {datasets}; did you mean 'iot'?",
+        "arms.main.dataset: 'iott' is not a dataset; allowed: {datasets}; did you mean 'iot'?",
     ),
     "an unknown prompt set": (
         arm(prompts="chatgtp"),
-        "arms.main.prompts: prompt set 'chatgtp' is not known; allowed: {prompts}; did you mean 'chatgpt'?",
+        "arms.main.prompts: 'chatgtp' is not a prompt set; allowed: {prompts}; did you mean 'chatgpt'?",
     ),
     "more templates than there are": (
         arm(templates=12),
-        "arms.main.templates: 12 was given; prompt set 'chatgpt' has 11 templates",
+        "arms.main.templates: 12 is more than prompt set 'chatgpt' has; allowed: at most 11",
     ),
     "more templates for a model than there are": (
         arm(templates_for={"planted-tulu-2-7b": 12}),
-        "arms.main.templates_for.planted-tulu-2-7b: 12 was given; prompt set 'chatgpt' has 11 templates",
+        "arms.main.templates_for.planted-tulu-2-7b: 12 is more than prompt set 'chatgpt' has; allowed: at most 11",
     ),
     "templates for a model that is not asked": (
         arm(templates_for={"planted-tulu-2-7": 2}),
-        "arms.main.templates_for: model of this arm 'planted-tulu-2-7' is not known; allowed: {asked}; "
+        "arms.main.templates_for: 'planted-tulu-2-7' is not a model of this arm; allowed: {asked}; "
         "did you mean 'planted-tulu-2-7b'?",
     ),
     "two scales": (
         arm(prompts="confaide"),
-        "arms.main: prompt set 'confaide' asks for agreement, dataset 'iot' is judged by acceptability; "
-        "give both the same scale",
+        "arms.main: prompt set 'confaide' has the scale agreement, dataset 'iot' has acceptability; "
+        "choose two with the same scale",
     ),
     "probabilities of samples": (
         arm(readout="options", temperature=0.5),
-        "arms.main.readout: 'options' reads probabilities, not samples; temperature 0.5 was given, "
-        "allowed: 0",
+        "arms.main.readout: 'options' reads probabilities, not samples; temperature is 0.5, set it to 0",
     ),
     "the same prompt three times": (
         arm(orders={"method": "fixed", "count": 3}),
-        "arms.main.orders.count: 3 was given; with method 'fixed' (study.yaml: arms.main.orders.method) and "
-        "temperature 0 every prompt would be asked so many times over; allowed: 1",
+        "arms.main.orders.count: 3 sends every prompt 3 identical times (method: fixed, temperature: 0); "
+        "set it to 1",
     ),
     "an unknown factor": (
         arm(select={"sendr": ["a door lock"]}),
-        "arms.main.select: factor of dataset 'iot' 'sendr' is not known; allowed: {factors}; "
+        "arms.main.select: 'sendr' is not a factor of dataset 'iot'; allowed: {factors}; "
         "did you mean 'sender'?",
     ),
     "an unknown level": (
         arm(select={"sender": ["a dor lock"]}),
-        "arms.main.select.sender: level 'a dor lock' is not known; allowed: {senders}; "
+        "arms.main.select.sender: 'a dor lock' is not a level; allowed: {senders}; "
         "did you mean 'a door lock'?",
     ),
     "a mistake in arm_defaults is shown there": (
         {"arm_defaults": {"templates": 12}},
-        "arm_defaults.templates: 12 was given; prompt set 'chatgpt' has 11 templates",
+        "arm_defaults.templates: 12 is more than prompt set 'chatgpt' has; allowed: at most 11",
     ),
     "an unknown factor in arm_defaults": (
         {"arm_defaults": {"select": {"sendr": ["x"]}}},
-        "arm_defaults.select: factor of dataset 'iot' 'sendr' is not known; allowed: {factors}; "
+        "arm_defaults.select: 'sendr' is not a factor of dataset 'iot'; allowed: {factors}; "
         "did you mean 'sender'?",
     ),
 }
@@ -90,8 +89,7 @@ def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], w
 
 def test_a_default_that_an_arm_does_not_fit_is_shown_where_it_is_stated(build_study: Build) -> None:
     assert message_of(build_study, arm(orders={"method": "fixed"})).startswith(
-        "config/config.yaml: arm_defaults.orders.count: 3 was given; with method 'fixed' "
-        "(study.yaml: arms.main.orders.method) and temperature 0"
+        "config/config.yaml: arm_defaults.orders.count: 3 sends every prompt 3 identical times (method: fixed"
     )
 
 
@@ -109,19 +107,17 @@ def test_models_of_the_study_that_a_release_does_not_have_are_shown_where_the_st
     build_study: Build,
 ) -> None:
     published = {"source": "published", "frame": "pets2026/regular"}
-    with pytest.raises(
-        ConfigError, match=r"^study\.yaml: models: model of this release 'control' is not known"
-    ):
+    with pytest.raises(ConfigError, match=r"^study\.yaml: models: 'control' is not a model of this release"):
         build_study({"models": ["control"], **arm(**published)})
     with pytest.raises(
-        ConfigError, match=r"^study\.yaml: arms\.main\.models: model of this release 'control'"
+        ConfigError, match=r"^study\.yaml: arms\.main\.models: 'control' is not a model of this release"
     ):
         build_study(arm(**published, models=["control"]))
 
 
 def test_an_arm_without_models_is_refused_even_beside_one_that_has_some(build_study: Build) -> None:
     arms = {"main": {**ARM, "models": ["planted-uniform"]}, "other": ARM}
-    with pytest.raises(ConfigError, match="no model is named for arm 'other'"):
+    with pytest.raises(ConfigError, match="arm 'other' has no models"):
         build_study({"models": [], "arms": arms})
 
 
@@ -129,5 +125,5 @@ def test_levels_of_a_file_cannot_be_checked_before_it_is_fetched_but_its_factors
     build_study: Build,
 ) -> None:
     build_study(arm(dataset="published_iot", select={"sender": ["whoever"]}))
-    with pytest.raises(ConfigError, match=r"'sendr' is not known; allowed: .*did you mean 'sender'"):
+    with pytest.raises(ConfigError, match=r"'sendr' is not a factor .*; allowed: .*did you mean 'sender'"):
         build_study(arm(dataset="published_iot", select={"sendr": ["whoever"]}))

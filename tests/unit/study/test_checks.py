@@ -11,36 +11,36 @@ from ...studies import Build, message_of
 WRONG: dict[str, tuple[Any, str]] = {
     "an unknown model": (
         {"models": ["gpt-4o-mnii"]},
-        "models: model 'gpt-4o-mnii' is not known; allowed: {models}; did you mean 'gpt-4o-mini'?",
+        "models: 'gpt-4o-mnii' is not a model; allowed: {models}; did you mean 'gpt-4o-mini'?",
     ),
     "a model in capitals": (
         {"models": ["GPT-4O-MINI"]},
-        "models: model 'GPT-4O-MINI' is not known; allowed: {models}; did you mean 'gpt-4o-mini'?",
+        "models: 'GPT-4O-MINI' is not a model; allowed: {models}; did you mean 'gpt-4o-mini'?",
     ),
     "options of an unknown dataset": (
         {"datasets": {"copa": {"null_principle": True}}},
-        "datasets: dataset 'copa' is not known; allowed: {datasets}; did you mean 'coppa'?",
+        "datasets: 'copa' is not a dataset; allowed: {datasets}; did you mean 'coppa'?",
     ),
     "a null principle that a dataset does not have": (
         {"datasets": {"location_1": {"null_principle": True}}},
-        "datasets.location_1.null_principle: true was given; the dataset has no 'null_level', allowed: false",
+        "datasets.location_1.null_principle: true needs a 'null_level', which the dataset lacks; set it to false",
     ),
     "overrides that are not there": (
         {"overrides": "mine.csv"},
-        "overrides: 'mine.csv' was given; there is no such file in the folder that the study runs in ({cwd})",
+        "overrides: there is no file 'mine.csv' in the folder that the study runs in ({cwd}); correct the path",
     ),
     "a pilot that is the study itself": (
         {"plan": {"pilot": "demo"}},
-        "plan.pilot: 'demo' was given; allowed: the name of another study",
+        "plan.pilot: 'demo' is this study; name another one",
     ),
     "a pilot without answers": (
         {"plan": {"pilot": "elsewhere"}},
-        "plan.pilot: 'elsewhere' was given; there is no results/elsewhere/answers in the folder that the study "
-        "runs in: run that study first",
+        "plan.pilot: there is no results/elsewhere/answers in the folder that the study runs in; "
+        "run the study 'elsewhere' first",
     ),
     "a threshold for a model that is not asked": (
         {"norms": {"t_val_for": {"planted-gpt-4o": 9}}},
-        "norms.t_val_for: model of this study 'planted-gpt-4o' is not known; allowed: {asked}; "
+        "norms.t_val_for: 'planted-gpt-4o' is not a model of this study; allowed: {asked}; "
         "did you mean 'planted-gpt-4o-mini'?",
     ),
 }

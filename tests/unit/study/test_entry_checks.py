@@ -13,8 +13,8 @@ from ...studies import ARM, Build, figure, message_of
 WRONG: dict[str, tuple[Any, str]] = {
     "expected values that are not there": (
         {"analyses": {"d": {"kind": "delta", "arms": ["main"], "expected": "law.csv"}}, "figures": {}},
-        "analyses.d.expected: 'law.csv' was given; there is no such file in the folder that the study runs in "
-        "({cwd})",
+        "analyses.d.expected: there is no file 'law.csv' in the folder that the study runs in "
+        "({cwd}); correct the path",
     ),
     "numbers for the levels that do not rise": (
         {
@@ -25,18 +25,17 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "slices by what is no factor": (
         {"analyses": {"d": {"kind": "delta", "arms": ["main"], "by": ["recipiant"]}}, "figures": {}},
-        "analyses.d.by: factor of arm 'main' 'recipiant' is not known; allowed: {factors}; "
+        "analyses.d.by: 'recipiant' is not a factor of arm 'main'; allowed: {factors}; "
         "did you mean 'recipient'?",
     ),
     "an unknown kind of figure": (
         figure(kind="distributon"),
-        "figures.fig.kind: kind 'distributon' is not known; allowed: {figure_kinds}; "
+        "figures.fig.kind: 'distributon' is not a kind; allowed: {figure_kinds}; "
         "did you mean 'distribution'?",
     ),
     "an unknown kind of analysis": (
         {"analyses": {"a": {"kind": "norm_count", "arms": ["main"]}}},
-        "analyses.a.kind: kind 'norm_count' is not known; allowed: {analysis_kinds}; "
-        "did you mean 'norm_counts'?",
+        "analyses.a.kind: 'norm_count' is not a kind; allowed: {analysis_kinds}; did you mean 'norm_counts'?",
     ),
     "an unknown key of a figure": (
         figure(widht=3),
@@ -45,11 +44,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an unknown arm of a figure": (
         figure(arms=["mian"]),
-        "figures.fig.arms: arm 'mian' is not known; allowed: main; did you mean 'main'?",
+        "figures.fig.arms: 'mian' is not an arm; allowed: main; did you mean 'main'?",
     ),
     "a figure of a model that its arms do not ask": (
         figure(models=["planted-uniform"]),
-        "figures.fig.models: model of these arms 'planted-uniform' is not known; allowed: {asked}",
+        "figures.fig.models: 'planted-uniform' is not a model of these arms; allowed: {asked}",
     ),
 }
 
@@ -65,6 +64,6 @@ def test_arms_of_ones_own_with_the_defaults_figures_say_what_to_do(build_study: 
     with pytest.raises(ConfigError) as caught:
         build_study({"arms": {"other": ARM}, "analyses": {}})
     assert str(caught.value) == (
-        "config/config.yaml: figures.distribution.arms: arm 'main' is not known; allowed: other; "
-        "study.yaml has arms of its own and needs figures of its own"
+        "config/config.yaml: figures.distribution.arms: 'main' is not an arm; allowed: other; "
+        "study.yaml sets its own arms, so it also needs its own figures"
     )

@@ -29,68 +29,68 @@ WRONG: dict[str, tuple[Any, str]] = {
         arm(temprature=1),
         "arms.main.temprature: there is no such key here; allowed: {arm_keys}; did you mean 'temperature'?",
     ),
-    "a wrong type": ({"seed": "abc"}, "seed: 'abc' was given, a whole number is needed"),
-    "a number that is not whole": ({"seed": 1.0}, "seed: 1.0 was given, a whole number is needed"),
-    "a truth value for a number": ({"seed": True}, "seed: True was given, a whole number is needed"),
+    "a wrong type": ({"seed": "abc"}, "seed: 'abc' is not a whole number"),
+    "a number that is not whole": ({"seed": 1.0}, "seed: 1.0 is not a whole number"),
+    "a truth value for a number": ({"seed": True}, "seed: True is not a whole number"),
     "text for a list": (
         {"models": "planted-uniform"},
-        "models: 'planted-uniform' was given, a list is needed",
+        "models: 'planted-uniform' is not a list",
     ),
-    "a number in a list of names": ({"models": [1]}, "models[0]: 1 was given, text is needed"),
+    "a number in a list of names": ({"models": [1]}, "models[0]: 1 is not text"),
     "a list for a mapping": (
         {"arms": ["main"]},
-        "arms: ['main'] was given, a mapping of keys to values is needed",
+        "arms: ['main'] is not a mapping of keys to values",
     ),
     "text for a mapping": (
         arm(orders="random"),
-        "arms.main.orders: 'random' was given, a mapping of keys to values is needed",
+        "arms.main.orders: 'random' is not a mapping of keys to values",
     ),
-    "no arms": ({"arms": None}, "arms: null was given, a mapping of keys to values is needed"),
+    "no arms": ({"arms": None}, "arms: null is not a mapping of keys to values"),
     "an arm that is empty": (
         {"arms": {"main": None}},
-        "arms.main: null was given, a mapping of keys to values is needed",
+        "arms.main: null is not a mapping of keys to values",
     ),
-    "not one arm": ({"arms": {}}, "arms: at least 1 needed, 0 given"),
-    "no figures": ({"figures": None}, "figures: null was given, a mapping of keys to values is needed"),
+    "not one arm": ({"arms": {}}, "arms: it has 0 entries; allowed: at least 1"),
+    "no figures": ({"figures": None}, "figures: null is not a mapping of keys to values"),
     "a figure that is empty": (
         {"figures": {"fig": None}},
-        "figures.fig: null was given, a mapping of keys to values is needed",
+        "figures.fig: null is not a mapping of keys to values",
     ),
-    "an empty file": (None, "the whole file: null was given, a mapping of keys to values is needed"),
-    "a list for a study": ([1], "the whole file: [1] was given, a mapping of keys to values is needed"),
-    "out of range": ({"seed": -1}, f"seed: -1 was given; allowed: at least 0, at most {2**63 - 1}"),
+    "an empty file": (None, "the whole file: null is not a mapping of keys to values"),
+    "a list for a study": ([1], "the whole file: [1] is not a mapping of keys to values"),
+    "out of range": ({"seed": -1}, f"seed: -1 is out of range; allowed: at least 0, at most {2**63 - 1}"),
     "out of a range with two ends": (
         arm(temperature=3),
-        "arms.main.temperature: 3 was given; allowed: at least 0, at most 2",
+        "arms.main.temperature: 3 is out of range; allowed: at least 0, at most 2",
     ),
     "not a number": (
         arm(temperature=float("nan")),
-        "arms.main.temperature: nan was given, a number is needed",
+        "arms.main.temperature: nan is not a number",
     ),
     "too many orders": (
         arm(orders={"count": 121}),
-        "arms.main.orders.count: 121 was given; allowed: at least 1, at most 120",
+        "arms.main.orders.count: 121 is out of range; allowed: at least 1, at most 120",
     ),
     "an order count that range() would not take": (
         arm(orders={"count": 3.0}),
-        "arms.main.orders.count: 3.0 was given, a whole number is needed",
+        "arms.main.orders.count: 3.0 is not a whole number",
     ),
     "a share above 1": (
         {"norms": {"t_maj": 1.5}},
-        "norms.t_maj: 1.5 was given; allowed: a number (more than 0, at most 1) or plurality",
+        "norms.t_maj: 1.5 is not allowed; allowed: a number (more than 0, at most 1) or plurality",
     ),
     "a word for a share": (
         {"norms": {"t_maj": "pluralty"}},
-        "norms.t_maj: 'pluralty' was given; allowed: a number (more than 0, at most 1) or plurality; "
+        "norms.t_maj: 'pluralty' is not allowed; allowed: a number (more than 0, at most 1) or plurality; "
         "did you mean 'plurality'?",
     ),
     "half a template": (
         arm(templates=2.5),
-        "arms.main.templates: 2.5 was given; allowed: a whole number (at least 1, at most 10000) or all",
+        "arms.main.templates: 2.5 is not allowed; allowed: a whole number (at least 1, at most 10000) or all",
     ),
     "a model given twice": (
         {"models": ["planted-uniform", "planted-uniform"]},
-        "models: the same entry is given twice in ['planted-uniform', 'planted-uniform']",
+        "models: an entry appears twice in ['planted-uniform', 'planted-uniform']; keep one",
     ),
     "an unknown readout": (
         arm(readout="option"),
@@ -103,11 +103,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a level alone where a list is needed": (
         arm(select={"sender": "a door lock"}),
-        "arms.main.select.sender: 'a door lock' was given, a list is needed",
+        "arms.main.select.sender: 'a door lock' is not a list",
     ),
     "an arm without a prompt set": (
         {"arms": {"main": {"dataset": "iot"}}},
-        "arms.main: key 'prompts' is missing; needed: dataset, prompts",
+        "arms.main: key 'prompts' is missing; required: dataset, prompts",
     ),
     "an arm with a space in its name": (
         {"arms": {"the arm": ARM}},
@@ -123,21 +123,21 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a kind that is a list": (
         figure(kind=["distribution"]),
-        "figures.fig.kind: ['distribution'] was given, text is needed",
+        "figures.fig.kind: ['distribution'] is not text",
     ),
     "a figure without a kind": (
         {"figures": {"fig": {"arms": ["main"]}}},
-        "figures.fig: key 'kind' is missing; needed: kind",
+        "figures.fig: key 'kind' is missing; required: kind",
     ),
     "a study name that is no folder": (
         {"study": "My Study"},
-        "study: 'My Study' is not allowed; Name of the study; everything it makes goes to "
-        "results/{{study}}. Lower-case letters, digits, '-' and '_'.",
+        "study: 'My Study' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_'; "
+        "its results go to results/{{study}}.",
     ),
     "a study name with a line break": (
         {"study": "mine\n"},
-        "study: 'mine\\n' is not allowed; Name of the study; everything it makes goes to "
-        "results/{{study}}. Lower-case letters, digits, '-' and '_'.",
+        "study: 'mine\\n' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_'; "
+        "its results go to results/{{study}}.",
     ),
     "an unknown engine": (
         {"engine": "plantd"},
@@ -155,11 +155,11 @@ def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], w
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"seed": "abc"}, "--config: seed: 'abc' was given, a whole number is needed"),
-        ({"models": "gpt-4o-mini"}, "--config: models: 'gpt-4o-mini' was given, a list is needed"),
+        ({"seed": "abc"}, "--config: seed: 'abc' is not a whole number"),
+        ({"models": "gpt-4o-mini"}, "--config: models: 'gpt-4o-mini' is not a list"),
         (
             {"norms": {"t_val": "5"}},
-            "--config: norms.t_val: '5' was given, a whole number is needed",
+            "--config: norms.t_val: '5' is not a whole number",
         ),
         (
             {"engine": "vllm"},
@@ -167,7 +167,7 @@ def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], w
         ),
         (
             {"norms": {"t_val_for": {"x": 3}}},
-            "--config: norms.t_val_for: model of this study 'x' is not known; allowed: {asked}",
+            "--config: norms.t_val_for: 'x' is not a model of this study; allowed: {asked}",
         ),
     ],
 )
@@ -209,6 +209,4 @@ def test_a_default_that_is_missing_is_named(copied: Root, path: list[str], key: 
     change(copied.folder / "config/config.yaml", remove)
     with pytest.raises(ConfigError) as caught:
         load(copied)
-    assert str(caught.value) == (
-        f"config/config.yaml: key '{key}' is missing; every default has to stand there"
-    )
+    assert str(caught.value) == (f"config/config.yaml: key '{key}' is missing; restore its default there")

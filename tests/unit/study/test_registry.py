@@ -60,13 +60,13 @@ def planted(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"engine": "planted", "family": "x"}, "mine: key 'planted' is missing; needed: planted"),
-        ({"engine": "vllm", "family": "x"}, "mine: key 'source' is missing; needed: source"),
+        ({"engine": "planted", "family": "x"}, "mine: key 'planted' is missing; required: planted"),
+        ({"engine": "vllm", "family": "x"}, "mine: key 'source' is missing; required: source"),
         (
             {"engine": "vllm", "family": "x", "source": "y", "planted": {}},
             "mine.planted: this key is not allowed here",
         ),
-        ({"family": "x"}, "mine: key 'engine' is missing; needed: engine, family"),
+        ({"family": "x"}, "mine: key 'engine' is missing; required: engine, family"),
         (
             {**planted(), "quantization": "awq"},
             "mine.quantization: there is no such key here; allowed: {keys}; did you mean 'quantisation'?",
@@ -77,7 +77,7 @@ def planted(**changes: Any) -> dict[str, Any]:
         ),
         (
             planted(norms="gpt4o-mini"),
-            "mine.planted.norms: set of planted norms 'gpt4o-mini' is not known; "
+            "mine.planted.norms: 'gpt4o-mini' is not a set of planted norms; "
             "allowed: {norms}; did you mean 'gpt-4o-mini'?",
         ),
         (
@@ -90,12 +90,12 @@ def planted(**changes: Any) -> dict[str, Any]:
         ),
         (
             planted(position_weights=[1, 2, 3, 4, 5, 6]),
-            "mine.planted.position_weights: at most 5 allowed, 6 given",
+            "mine.planted.position_weights: it has 6 entries; allowed: at most 5",
         ),
-        (planted(verbose=1.2), "mine.planted.verbose: 1.2 was given; allowed: at least 0, at most 1"),
+        (planted(verbose=1.2), "mine.planted.verbose: 1.2 is out of range; allowed: at least 0, at most 1"),
         (
             {"engine": "openai", "family": "x", "source": "y", "stand_in": "planted-gpt"},
-            "mine.stand_in: planted model 'planted-gpt' is not known; allowed: {planted}; "
+            "mine.stand_in: 'planted-gpt' is not a planted model; allowed: {planted}; "
             "did you mean 'planted-gpt-4o-mini'?",
         ),
     ],
@@ -134,21 +134,21 @@ def test_a_registry_without_the_default_respondent_needs_stand_ins(copied: Root)
     with pytest.raises(ConfigError) as caught:
         load(copied, {"models": ["mine"], "engine": "planted"})
     assert str(caught.value) == (
-        "config/models.yaml: mine: key 'stand_in' is missing, and there is no 'planted-gpt-4o-mini', which answers "
-        "where it is left out; name a planted model"
+        "config/models.yaml: mine: key 'stand_in' is missing, and its default 'planted-gpt-4o-mini' does not exist; "
+        "name a planted model"
     )
 
 
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        ({"thresholds": [0, 1, 1, 2]}, "thresholds: [0, 1, 1, 2] was given; each must be above the last"),
-        ({"thresholds": [3, 2, 1, 0]}, "thresholds: [3, 2, 1, 0] was given; each must be above the last"),
-        ({"thresholds": [1, 2, 3]}, "thresholds: at least 4 needed, 3 given"),
-        ({"other_levels_sd": -1}, "other_levels_sd: -1 was given; allowed: at least 0"),
+        ({"thresholds": [0, 1, 1, 2]}, "thresholds: [0, 1, 1, 2] do not rise; put each above the last"),
+        ({"thresholds": [3, 2, 1, 0]}, "thresholds: [3, 2, 1, 0] do not rise; put each above the last"),
+        ({"thresholds": [1, 2, 3]}, "thresholds: it has 3 entries; allowed: at least 4"),
+        ({"other_levels_sd": -1}, "other_levels_sd: -1 is out of range; allowed: at least 0"),
         (
             {"coefficients": {"sender": {"a door lock": "low"}}},
-            "coefficients.sender.a door lock: 'low' was given, a number is needed",
+            "coefficients.sender.a door lock: 'low' is not a number",
         ),
     ],
 )

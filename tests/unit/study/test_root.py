@@ -81,10 +81,10 @@ def test_a_message_lists_the_names_and_the_places_of_both(
         (["mien"], "study.yaml: resources: there is no folder 'mien' in {cwd}, where the study runs"),
         (
             ["mine", "mine/prompts"],
-            "study.yaml: resources: the folder 'mine/prompts' holds none of checkpoints/, ",
+            "study.yaml: resources: the folder 'mine/prompts' has none of checkpoints/, ",
         ),
-        (["mine", "mine"], "study.yaml: resources: the same entry is given twice"),
-        ("mine", "study.yaml: resources: 'mine' was given, a list is needed"),
+        (["mine", "mine"], "study.yaml: resources: an entry appears twice"),
+        ("mine", "study.yaml: resources: 'mine' is not a list"),
     ],
 )
 def test_a_folder_that_is_none_is_refused(copied: Root, own: Path, folders: Any, message: str) -> None:

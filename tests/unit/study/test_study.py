@@ -106,7 +106,7 @@ def test_the_plan_takes_one_gpu_for_a_vllm_model_that_says_nothing(copied: Root)
 def test_the_null_principle_is_a_level_only_where_it_is_asked(build_study: Build, root: Root) -> None:
     label = load_yaml(root.names("vignettes")["iot"])["null_level"]["label"]
     select = arm(select={"transmission_principle": [label]})
-    with pytest.raises(ConfigError, match="level "):
+    with pytest.raises(ConfigError, match="is not a level"):
         build_study(select)
     study = build_study({**select, "datasets": {"iot": {"null_principle": True}}})
     assert study.null_principle("iot")

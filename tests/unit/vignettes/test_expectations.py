@@ -66,7 +66,7 @@ def test_spreadsheets_are_read_with_their_mark_and_blank_rows(tmp_path):
 
 def test_a_line_is_counted_as_in_an_editor(tmp_path):
     text = 'recipient,expected,note\ndoctor,1,"two\nlines"\npolice,9,\n'
-    with pytest.raises(DataError, match=r"line 4: expected is '9'; a number from -2 to 2"):
+    with pytest.raises(DataError, match=r"line 4: expected is '9'; allowed: a number from -2 to 2"):
         read(tmp_path, text)
 
 
@@ -87,15 +87,18 @@ def test_a_more_specific_row_settles_a_disagreement(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("recipent,expected\ndoctor,1\n", "line 1: column 'recipent'.*did you mean 'recipient'"),
-        ("recipient,expected\nDocter,1\n", "line 2: recipient: level 'Docter'.*did you mean 'doctor'"),
+        ("recipent,expected\ndoctor,1\n", "line 1: 'recipent' is not a column.*did you mean 'recipient'"),
+        (
+            "recipient,expected\nDocter,1\n",
+            "line 2: recipient: 'Docter' is not a level.*did you mean 'doctor'",
+        ),
         ("recipient\ndoctor\n", "line 1: column 'expected' is missing"),
-        ("recipient,recipient,expected\ndoctor,,1\n", "line 1: column 'recipient' is there twice"),
-        ("recipient,expected\ndoctor,\n", "line 2: expected is ''; a number from -2 to 2"),
+        ("recipient,recipient,expected\ndoctor,,1\n", "line 1: column 'recipient' appears twice"),
+        ("recipient,expected\ndoctor,\n", "line 2: expected is ''; allowed: a number from -2 to 2"),
         ("recipient,expected\ndoctor,nan\n", "line 2: expected is 'nan'"),
         ("recipient,expected\ndoctor,much\n", "line 2: expected is 'much'"),
         ("recipient,expected\ndoctor,2.1\n", "line 2: expected is '2.1'.*expected_range"),
-        ("recipient,expected\ndoctor,1,2\n", "line 2: 3 cells, the header has 2"),
+        ("recipient,expected\ndoctor,1,2\n", "line 2: has 3 cells, expected 2"),
         ("recipient,expected\n", "has no rows"),
         ("", "has no rows"),
         ('recipient,expected\n"doctor,1\n', "cannot be read as a CSV file"),
@@ -147,7 +150,7 @@ def test_as_a_plain_search_through_the_rows(tmp_path_factory, rows):
         conflict |= len(values) > 1
         found.append(values.pop() if values else pd.NA)
     if conflict:
-        with pytest.raises(DataError, match=r"lines \d+ and \d+ give equally many levels"):
+        with pytest.raises(DataError, match=r"lines \d+ and \d+ name equally many levels"):
             read_expected(path, flows, NAMES)
     else:
         assert read_expected(path, flows, NAMES)["expected"].tolist() == found

@@ -247,12 +247,12 @@ def test_a_prompt_set_is_named_after_its_file(tmp_path):
 @pytest.mark.parametrize(
     ("templates", "changes", "words"),
     [
-        ([FINE, "Judge {scenario}"], {}, ["templates[1]", "{options} stands 0 times"]),
-        ([FINE, "{scenario} {scenario} {options}"], {}, ["templates[1]", "{scenario} stands 2 times"]),
+        ([FINE, "Judge {scenario}"], {}, ["templates[1]", "{options} appears 0 times"]),
+        ([FINE, "{scenario} {scenario} {options}"], {}, ["templates[1]", "{scenario} appears 2 times"]),
         (
             [FINE, "{scenario} {option}"],
             {},
-            ["templates[1]", "{option} is not known", "did you mean '{options}'"],
+            ["templates[1]", "{option} is not a placeholder", "did you mean '{options}'"],
         ),
         ([FINE, "judge  {scenario}: {options} "], {}, ["templates[1]", "same wording as templates[0]"]),
         ([], {}, ["templates", "at least 1"]),

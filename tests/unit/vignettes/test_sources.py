@@ -81,7 +81,7 @@ def test_a_damaged_copy_in_the_cache_is_fetched_again(server, tmp_path):
 @pytest.mark.parametrize(
     ("name", "sha256", "words"),
     [
-        ("whole.csv", "0" * 64, [SHA256, "0" * 64, "nothing was kept"]),
+        ("whole.csv", "0" * 64, [SHA256, "0" * 64, "nothing is kept"]),
         ("broken.csv", SHA256, ["broken.csv", "mirror:", "CINORMS_MIRROR"]),
         ("nowhere.csv", SHA256, ["404", "mirror:", "CINORMS_MIRROR", "vignettes/x.csv"]),
     ],
@@ -122,7 +122,7 @@ def test_a_mirror_without_the_file_falls_back_to_the_network(server, tmp_path):
 
 def test_a_wrong_file_in_the_mirror_is_an_error(server, asked, tmp_path):
     (tmp_path / "x.csv").write_bytes(b"other")
-    with pytest.raises(DataError, match=f"{SHA256} is needed; replace it in the mirror"):
+    with pytest.raises(DataError, match=f"expected {SHA256}; replace it in the mirror"):
         fetch(f"{server}/whole.csv", SHA256, tmp_path / "cache", tmp_path, ["x.csv"])
     assert asked == []
 

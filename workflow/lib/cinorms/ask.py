@@ -1,9 +1,9 @@
 """Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE ...``.
 
-A module of its own and no Snakemake script: a touched script would ask every model again. It is at the package's
-root because its name is part of the command that Snakemake recorded: moving it would run every asking job again.
+This is a module and not a Snakemake script: a touched script would ask every model again. It is at the package's root
+because its name is part of the command that Snakemake recorded: moving it would run every asking job again.
 ``--tuning JSON`` holds what changes no response (``study.spec.make_tuning``), ``--checkpoint FILE`` is the record of
-``cinorms.inference.checkpoints``. Keys come from the environment alone.
+``cinorms.inference.checkpoints``. Keys come only from the environment.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.orders import as_categorical
 
-#: Packages whose versions a run record states beside those of the engines.
+#: Packages whose versions a run record states in addition to those of the engines.
 PACKAGES = ("pandas", "pyarrow", "numpy")
 
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint")
     given = parser.parse_args(arguments)
     spec, tuning = Spec.from_plain(json.loads(given.spec)), json.loads(given.tuning)
-    if given.checkpoint:  # which weights they are was only known when they were fetched
+    if given.checkpoint:  # which weights these are is only known after the fetch
         spec = spec.with_identity(revision=json.loads(Path(given.checkpoint).read_bytes())["revision"])
     key = os.environ.get(tuning.get("key_variable") or "")
     secrets = [*([key] if key else []), *checkpoints.tokens()]
@@ -108,10 +108,10 @@ def write_shard(
 def ask_questions(
     questions: Questions, engine: Engine, journal: Journal | None, replies: CollectedReplies
 ) -> pd.DataFrame:
-    """Return the responses to ``questions``: what the journal has, and what ``engine`` says to the others."""
+    """Return the responses to ``questions``: those in the journal, and those of ``engine`` to the others."""
     if journal:
         for other in journal.others:
-            print(f"A journal of other settings is left as it is: {other}")
+            print(f"Ignoring a journal made with other settings: {other}")
         replies.take_old(journal.read())
         print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
 
@@ -136,7 +136,7 @@ def ask_questions(
 def response_facts(questions: Questions) -> dict[str, str]:
     """Return what is kept in the file of responses: spec, version, and the first prompt with its hash.
 
-    Nothing that differs between two runs: the file is the same however often its job was killed.
+    Nothing in it differs between two runs: the file is the same even if its job was killed in between.
     """
     spec = questions.spec
     facts = {"spec": json.dumps(spec.as_plain(), sort_keys=True)}
@@ -164,7 +164,7 @@ def run_facts(spec: Spec) -> dict[str, Any]:
 
 
 def _stop(number: int, frame: object) -> None:
-    """Leave on SIGTERM as on an error: what has been answered is kept."""
+    """Leave on SIGTERM as on an error: every response so far is kept."""
     print("Stopped by SIGTERM; run again to ask what is missing.")
     sys.exit(128 + number)
 

@@ -90,7 +90,11 @@ def test_the_environment_may_accept_them_unread(out: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("number", "text", "words"),
     [
-        (0, GOOD[0].replace("?", "!"), "templates[0]: is not the original that was reworded; put that back"),
+        (
+            0,
+            GOOD[0].replace("?", "!"),
+            "templates[0]: differs from the original that was reworded; restore it",
+        ),
         (
             1,
             "Judge this: {scenario}. One of: {options}, neutral if unsure",
@@ -101,7 +105,7 @@ def test_the_environment_may_accept_them_unread(out: Path, monkeypatch: pytest.M
             "Judge this in one go: {scenario} Give one of: {options}",
             "the vignette runs into the next sentence",
         ),
-        (1, "Judge this in one go, and give one of these: {options}", "{scenario} stands 0 times"),
+        (1, "Judge this in one go, and give one of these: {options}", "{scenario} appears 0 times"),
         (
             1,
             GOOD[1].upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"),
@@ -123,7 +127,7 @@ def test_a_template_that_was_taken_out_has_to_be_worded_by_hand(out: Path) -> No
     document = load_yaml(out)
     del document["templates"][2]
     out.write_text(yaml.safe_dump(document))
-    with pytest.raises(ConfigError, match="2 paraphrases, 3 were asked for; word the missing ones by hand"):
+    with pytest.raises(ConfigError, match="has 2 paraphrases, expected 3; write the missing ones by hand"):
         confirm(out, read=True)
 
 

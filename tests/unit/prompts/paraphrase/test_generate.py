@@ -113,11 +113,14 @@ def stored(path: Path) -> dict[str, Any]:
         (" \t ", "it is empty"),
         (f"{GOOD[0]}\nand more", "it has a line break"),
         (f"{GOOD[0]}\x07", "control character"),
-        ("How acceptable is this? Reply with one of these: {options}", "{scenario} stands 0 times"),
-        ("How acceptable is {scenario}? And {scenario}? Reply: {options}", "{scenario} stands 2 times"),
-        ("How acceptable is {scenario}? Reply with one of the options given", "{options} stands 0 times"),
-        ("How acceptable is {scenario}? Reply: {options} {options}", "{options} stands 2 times"),
-        ("How acceptable is {Scenario}? Reply with one of these: {options}", "{Scenario} is not known"),
+        ("How acceptable is this? Reply with one of these: {options}", "{scenario} appears 0 times"),
+        ("How acceptable is {scenario}? And {scenario}? Reply: {options}", "{scenario} appears 2 times"),
+        ("How acceptable is {scenario}? Reply with one of the options given", "{options} appears 0 times"),
+        ("How acceptable is {scenario}? Reply: {options} {options}", "{options} appears 2 times"),
+        (
+            "How acceptable is {Scenario}? Reply with one of these: {options}",
+            "{Scenario} is not a placeholder",
+        ),
         ("How acceptable is {{scenario}}? Reply with one of: {options}", "a brace belongs to no placeholder"),
         (
             "How acceptable is {scenario}? Say neutral if unsure: {options}",
@@ -253,9 +256,7 @@ def test_too_few_name_what_failed_and_the_next_run_asks_for_the_missing_only(
         "resources/prompts/mine.yaml: 1 of 3 paraphrases by a-model are valid, 2 missing after round 2"
         in message
     )
-    assert (
-        "round 1: {scenario} stands 0 times; it must stand there exactly once: 'no placeholders'" in message
-    )
+    assert "round 1: {scenario} appears 0 times; expected exactly once: 'no placeholders'" in message
     assert "round 2: it names the answer option 'neutral': 'Is {scenario} neutral?" in message
     assert str(part_path(out)) in message
     assert not out.exists()
@@ -292,7 +293,7 @@ def test_a_higher_count_keeps_what_there_is_once_the_file_is_moved(declared: Pat
     freeze(request_for(write_declared(declared.parent, count=2)), Scripted(GOOD[:2]), out)
     write_declared(declared.parent, count=3)
     with pytest.raises(
-        ConfigError, match=r"count: 3 was given, .* was made with 2; .* or move it to .*part.yaml"
+        ConfigError, match=r"count: 3 differs from 2, with which .* was made; .* or move it to .*part.yaml"
     ):
         load_prompt_set(declared)
     out.rename(part_path(out))
@@ -339,11 +340,11 @@ def test_more_than_were_asked_for_are_left_out(declared: Path, out: Path) -> Non
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("seed", 8, "seed: 8 was given"),
-        ("temperature", 0.5, "temperature: 0.5 was given"),
+        ("seed", 8, "seed: 8 differs from 7"),
+        ("temperature", 0.5, "temperature: 0.5 differs from"),
         ("original", "Judge this scenario: {scenario}. Answer with one of: {options}", "original: "),
-        ("paraphraser", "another", "paraphraser: 'another' was given"),
-        ("count", 2, "count: 2 was given"),
+        ("paraphraser", "another", "paraphraser: 'another' differs from"),
+        ("count", 2, "count: 2 differs from 3"),
     ],
 )
 def test_a_changed_declaration_is_not_taken_for_the_frozen_one(
@@ -369,14 +370,14 @@ def test_an_edited_frozen_template_is_noticed(declared: Path, out: Path) -> None
     ("changes", "words"),
     [
         ({"source": "generated"}, ["source", "did you mean 'generate'"]),
-        ({"original": "Judge {scenario}."}, ["original", "{options} stands 0 times"]),
+        ({"original": "Judge {scenario}."}, ["original", "{options} appears 0 times"]),
         ({"original": None}, ["key 'original' is missing"]),
         ({"templates": [ORIGINAL]}, ["templates", "no such key"]),
         ({"count": 0}, ["count", "at least 1"]),
-        ({"tries": "many"}, ["tries", "a whole number is needed"]),
+        ({"tries": "many"}, ["tries", "'many' is not a whole number"]),
         ({"temperature": -1}, ["temperature", "at least 0"]),
         ({"paraphraser": "pegasus"}, ["key 'checkpoint' is missing", "tuner007/pegasus_paraphrase"]),
-        ({"checkpoint": {"source": "x"}}, ["checkpoint", "only paraphraser 'pegasus'"]),
+        ({"checkpoint": {"source": "x"}}, ["checkpoint", "only 'pegasus' does"]),
         (
             {"paraphraser": "pegasus", "checkpoint": {"source": "x"}, "temperature": 0},
             ["temperature", "more than 0"],
@@ -396,7 +397,7 @@ def test_a_wrong_declaration_gives_one_message(
 
 def test_an_unknown_paraphraser_and_an_original_that_names_an_option_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        ConfigError, match="paraphraser 'a-modle' is not known; allowed: a-model, pegasus; did you"
+        ConfigError, match="'a-modle' is not a paraphraser; allowed: a-model, pegasus; did you"
     ):
         request_for(write_declared(tmp_path, paraphraser="a-modle"))
     leaky = "Is this neutral: {scenario}? Answer with one of the following: {options}"
@@ -416,7 +417,10 @@ def test_a_study_is_planned_before_the_paraphrases_are_there(build_study: Any) -
     assert study.prompts_file("planted_paraphrases").endswith(
         "resources/prompts/frozen/planted_paraphrases.yaml"
     )
-    with pytest.raises(ConfigError, match="templates: 12 was given; prompt set 'planted_paraphrases' has 11"):
+    with pytest.raises(
+        ConfigError,
+        match="templates: 12 is more than prompt set 'planted_paraphrases' has; allowed: at most 11",
+    ):
         build_study({"study": "mine", "arms": {"main": {**arm, "templates": 12}}})
 
 

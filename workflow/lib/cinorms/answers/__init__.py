@@ -1,1 +1,1 @@
-"""From responses to answers: every text is read, people overrule, and a review list says what to look at."""
+"""From responses to answers: every text is read, people can override, and a review list shows what to check."""

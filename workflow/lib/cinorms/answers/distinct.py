@@ -1,4 +1,4 @@
-"""Distinct texts of a table: what is worked on once, however often it occurs."""
+"""Distinct texts of a table: each is processed once, however often it occurs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 
 import pandas as pd
 
-#: Stands for the level of a text without one where levels are whole numbers.
+#: Level of a text without a level, where levels are whole numbers.
 NO_LEVEL = -128
 
 

@@ -1,4 +1,4 @@
-"""Overrides: what a person says of single texts, which goes before every rule."""
+"""Overrides: manually coded answers to single texts, which override every rule."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from cinorms.core.errors import DataError
 from cinorms.core.scales import LEVELS
 from cinorms.core.tables import ANSWER_STATUSES
 
-#: What a person can say of a text that holds no level. ``invalid`` is kept for published data.
+#: Statuses that a person can give a text without a level. ``invalid`` is reserved for published data.
 OVERRIDE_STATUSES = tuple(s for s in ANSWER_STATUSES if s not in ("ok", "invalid"))
 OVERRIDE_COLUMNS = ("text", "sha256", "level", "status", "note")
 
 
 def load_overrides(path: str | Path) -> pd.DataFrame:
-    """Read ``overrides.csv``: what a person says of a text, one line each.
+    """Read ``overrides.csv``: a person's codes, one text per line.
 
     Columns: ``text`` as the review list shows it, or ``sha256`` (which counts where both are given);
     exactly one of ``level`` (-2 to 2) and ``status``; ``note`` is free. Returns line, sha256, text, level,
-    status, note; a line with a level has the status ok. DataError names the file, the line, what was given
+    status, note; a line with a level has the status ok. DataError names the file, the line, what is given
     and what is allowed.
     """
     check_header(path)
@@ -107,8 +107,8 @@ def match_overrides(responses: pd.DataFrame, overrides: pd.DataFrame) -> pd.Data
 def settled(responses: Iterable[pd.DataFrame], overrides: pd.DataFrame, path: str | Path) -> pd.DataFrame:
     """Return ``overrides`` with ``n_responses`` over all responses of a study.
 
-    Raises ``DataError`` for the lines of the file at ``path`` that match no response: a person's verdict that has no
-    effect is a mistake in the file.
+    Raises ``DataError`` for lines of the file at ``path`` that match no response: a code without effect is a mistake
+    in the file.
     """
     total = np.zeros(len(overrides), dtype=np.intp)
     for frame in responses:

@@ -23,8 +23,8 @@ def read_responses(
     """Read a RESPONSES table into an ANSWERS table, row for row.
 
     Each distinct (text, finish reason) is read once, with its order where letters or numbers were offered.
-    ``overrides`` (see ``overrides.load_overrides``) go before every rule but ``engine_error``; the templates of
-    ``prompts`` are not taken for answers where a text repeats them. A row without a text but with
+    ``overrides`` (see ``overrides.load_overrides``) override every rule but ``engine_error``; the templates of
+    ``prompts`` do not count as answers where a text repeats them. A row without a text but with
     ``p_options`` (the probability of each option, lowest option first) gets the most probable option.
     """
     units, readings = _read_distinct(responses, scale, offered, overrides, prompts)

@@ -16,7 +16,7 @@ BY_HAND = "override"
 
 
 def rule_of(coder: str) -> str:
-    """Return the rule of the answers that ``coder`` read: whoever reads the table sees who it was."""
+    """Return the rule of the answers that ``coder`` read, so that the table shows who read them."""
     return f"coder {coder}"
 
 
@@ -40,7 +40,7 @@ def codes_that_count(
 ) -> pd.DataFrame:
     """Return item, level, status and rule of every code that counts: a person's, and the coder's where shown good.
 
-    What a person wrote overrides the coder.
+    A person's code overrides the coder's.
     """
     status = agreement.set_index("kind")["status"]
     has_level = coded["level"].notna()

@@ -10,7 +10,7 @@ from cinorms.answers.reading.normalise import after_thinking, normalise
 from cinorms.core.scales import LEVELS, Scale
 from cinorms.prompts.variants import list_variants
 
-#: What a coder, model or person, can write of a reply that gives no option, and when.
+#: What a coder, model or person, can write about a reply that gives no option, and when.
 NO_OPTION = {
     "refusal": "the model says that it will not or cannot judge",
     "needs_context": "the model says that information is missing, that it depends, or asks a question back",
@@ -37,7 +37,7 @@ _EDGES = " \t\n.,;:!*_\"'()[]{}<>#"
 
 
 def questions_of(items: pd.DataFrame) -> pd.DataFrame:
-    """Return a vignettes table: each item as the coder is shown it."""
+    """Return a vignettes table: each item as the coder sees it."""
     shown = [_case(*each) for each in items[["scenario", "reply", "cut"]].itertuples(index=False)]
     table = pd.DataFrame({"flow": items["flow"], "vignette": shown})
     return table.assign(
@@ -61,10 +61,10 @@ def read_code(text: str | None, scale: Scale) -> tuple[int | None, str] | None:
     """
     if text is None:
         return None
-    said, unfinished = after_thinking(normalise(text))
+    reply, unfinished = after_thinking(normalise(text))
     if unfinished:
         return None
-    code = _LEAD.sub("", said.strip(_EDGES)).strip(_EDGES).replace(" ", "_")
+    code = _LEAD.sub("", reply.strip(_EDGES)).strip(_EDGES).replace(" ", "_")
     levels = {option.replace(" ", "_"): level for option, level in zip(scale.options, LEVELS, strict=True)}
     if code in levels:
         return levels[code], "ok"
@@ -72,6 +72,6 @@ def read_code(text: str | None, scale: Scale) -> tuple[int | None, str] | None:
 
 
 def _case(scenario: str, reply: str, cut: bool) -> str:
-    """Return a flow and a reply to it, so that it is plain where the reply begins and ends."""
+    """Return a flow and a reply to it, with marks where the reply begins and ends."""
     how = " (cut off by the length limit)" if cut else ""
     return f"Flow: {scenario}\n\nReply{how}:\n<reply>\n{reply}\n</reply>"

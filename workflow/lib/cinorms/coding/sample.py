@@ -37,7 +37,7 @@ def draw_sample(coded: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
 
 
 def make_sheet(sample: pd.DataFrame, items: pd.DataFrame, by_hand: Mapping[str, str]) -> pd.DataFrame:
-    """Return what a person is shown of a sample, and not what the coder said; ``by_hand`` are codes by item."""
+    """Return a sample as a person sees it, without the coder's codes; ``by_hand`` are a person's codes by item."""
     shown = sample[["item"]].merge(items, on="item", validate="one_to_one").astype(object)
     return pd.DataFrame(
         {
@@ -52,9 +52,9 @@ def make_sheet(sample: pd.DataFrame, items: pd.DataFrame, by_hand: Mapping[str, 
 
 
 def write_sheet(sheet: pd.DataFrame, path: Path) -> None:
-    """Write the sheet where it differs from what is there; no code that a person wrote into it is lost.
+    """Write the sheet if it differs from the file; no code that a person wrote into the file is lost.
 
-    The sheet is no output of a rule: Snakemake would remove a person's work before it makes a file again.
+    The sheet is no output of a rule: Snakemake would remove a person's work before it rebuilds a file.
     """
     old = read_csv(path, as_text=True) if path.exists() else pd.DataFrame(columns=list(SHEET), dtype=object)
     written = old[old["code"].str.strip() != ""]
@@ -70,7 +70,7 @@ def write_sheet(sheet: pd.DataFrame, path: Path) -> None:
 def load_codes(path: str | Path) -> dict[str, str]:
     """Return the codes that a person wrote into a sheet, by item; lines without a code are left out.
 
-    ``DataError`` names the file, the line, what was given and what is allowed.
+    ``DataError`` names the file, the line, what is given and what is allowed.
     """
     check_header(path)
     try:

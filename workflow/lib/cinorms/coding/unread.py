@@ -12,9 +12,9 @@ import pandas as pd
 
 from cinorms.answers.distinct import categories
 
-#: Nothing was said, or a person has read it: a coder has nothing to add.
+#: The reply is empty, or a person has read it: a coder has nothing to add.
 SETTLED_RULES = frozenset({"engine_error", "no_text", "unfinished_thinking", "empty", "no_words", "override"})
-#: Longest reply that a coder is shown, in characters: its context is limited, and so is what a study costs.
+#: Longest reply that a coder sees, in characters: this limits its context and the costs of a study.
 MOST_CHARACTERS = 20_000
 #: Numbers of items lie below this: they are flows of the coder's questions, which are 32-bit numbers.
 _NUMBERS = 2**31 - 1

@@ -1,4 +1,4 @@
-"""What was recovered from the control model beside what was planted in it."""
+"""The norms recovered from the control model, compared with those planted in it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,6 @@ def check_agreement(table: pd.DataFrame) -> None:
         worst = low.iloc[0]
         raise EngineError(
             f"control model: {worst['agreement']:.1%} of the norms recovered in arm {worst['arm']} are the "
-            f"planted ones, {LEAST_AGREEMENT:.0%} are needed. The model was checked when it was trained: "
-            "look for what differs between this machine's vLLM and a sound one (dtype, version, GPU driver) "
-            "before you spend an allocation"
+            f"planted ones, expected at least {LEAST_AGREEMENT:.0%}. The model passed its check after training: "
+            "before you spend an allocation, find how vLLM here differs from a sound one (dtype, version, GPU driver)"
         )

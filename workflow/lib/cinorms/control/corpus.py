@@ -1,4 +1,4 @@
-"""What the control model is taught: flows in many wordings and orders, with each answer's probability."""
+"""What the control model learns: flows in many wordings and orders, with each answer's probability."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def plant_exactly(
 ) -> pd.DataFrame:
     """Return the planted table of ``norms`` with no residual: a flow's level follows from its factors alone.
 
-    A residual is one random number per flow: nobody could know it of a flow that was never shown.
+    A residual is one random number per flow: for a flow that was never shown, it cannot be known.
     """
     respondent = Respondent(
         name="control",

@@ -1,7 +1,7 @@
 """Train the control model: ``python -m cinorms.control.train --dataset FILE --out FOLDER ...``.
 
 Two phases: the vignettes alone, which are short and teach the norms, then whole prompts. The loss is taken
-where the answer stands, against the probabilities of all options at once: each flow so says how far it is
+at the answer, against the probabilities of all options at once: each flow thus shows how far it is
 from the thresholds, and not only on which side.
 """
 
@@ -36,7 +36,7 @@ class Settings:
     heads: int = 4
     #: (steps, prompts per step, whole prompts, highest learning rate) of each phase.
     phases: tuple[tuple[int, int, bool, float], ...] = ((250, 64, False, 3e-3), (600, 32, True, 2e-3))
-    #: Such a phase is added, at most so often, while it answers too few questions about the flows it is shown.
+    #: A phase that is added, at most ``at_most`` times, while too few questions about shown flows are answered right.
     more: tuple[int, int, bool, float] = (300, 32, True, 1e-3)
     at_most: int = 3
     enough: float = 0.99
@@ -94,7 +94,9 @@ class Trainer:
             accuracy, _ = self.accuracy(held_out=False)
             if accuracy >= settings.enough:
                 break
-            print(f"{accuracy:.1%} of the questions about flows it is shown are answered as planted: on.")
+            print(
+                f"{accuracy:.1%} of the questions about flows shown in training are answered as planted: going on."
+            )
             self._run(optimizer, *settings.more)
 
     def _run(self, optimizer: Any, steps: int, size: int, whole: bool, rate: float) -> None:
@@ -179,7 +181,7 @@ class Trainer:
         width = max(max(map(len, rows)), max(len(ids) for ids in prompts) + longest - 1)
         ids = torch.tensor([row + [self.tokenizer.eos_token_id] * (width - len(row)) for row in rows])
         at = torch.tensor([[len(prompt) - 1 + place for place in range(longest)] for prompt in prompts])
-        # What pads a row stands behind it, where a causal model does not look.
+        # Padding comes after the row, where a causal model does not look.
         states = self.model.model(input_ids=ids).last_hidden_state
         states = states[torch.arange(len(rows))[:, None], at]
         return torch.log_softmax(self.model.lm_head(states), dim=-1)
@@ -215,8 +217,8 @@ def train_control(corpus: Corpus, out: Path, seed: int, settings: Settings | Non
     )
     if accuracy < settings.least_accuracy:
         raise EngineError(
-            f"the control model answers {accuracy:.1%} of the questions about held-out flows as planted; "
-            f"{settings.least_accuracy:.0%} are needed. Train it again with another --seed"
+            f"the control model answers {accuracy:.1%} of the questions about held-out flows as planted, expected "
+            f"at least {settings.least_accuracy:.0%}. Train it again with another --seed"
         )
     trainer.model.save_pretrained(out)
     trainer.tokenizer.save_pretrained(out)
@@ -238,7 +240,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     start_logging(given.log)
     dataset, prompts = load_dataset(Path(given.dataset)), load_prompt_set(Path(given.prompts))
     if dataset.design is None:
-        raise EngineError(f"{given.dataset}: the control model is taught a factorial design; this is a list")
+        raise EngineError(
+            f"{given.dataset}: has no factors; the control model learns from a dataset with 'source: design'"
+        )
     corpus = make_corpus(
         expand(dataset.design),
         list(dataset.factors),

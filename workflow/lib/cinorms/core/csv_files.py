@@ -1,4 +1,4 @@
-"""CSV files for people: no spreadsheet takes a text in them for a formula, and every text reads back as it was."""
+"""CSV files for people: no spreadsheet treats a text in them as a formula, and every text reads back unchanged."""
 
 from __future__ import annotations
 
@@ -22,23 +22,22 @@ _LOGICAL = {True: "TRUE", False: "FALSE"}
 
 
 def defuse(text: str) -> str:
-    """Return ``text`` so that no spreadsheet takes it for a formula: an apostrophe before = + - @ tab CR LF.
+    """Return ``text`` so that no spreadsheet treats it as a formula: an apostrophe before = + - @ tab CR LF.
 
-    Apostrophes that already stand before such a character get one more, so that ``undo_defusing`` can undo
-    it.
+    Apostrophes that are already before such a character get one more, so that ``undo_defusing`` can undo it.
     """
     return "'" + text if _FORMULA.match(text) else text
 
 
 def undo_defusing(text: str) -> str:
-    """Return the text that ``defuse`` was given."""
+    """Return the text that ``defuse`` received."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def csv_text(frame: pd.DataFrame) -> str:
     """Return ``frame`` as CSV, its texts and headings defused; numbers stay numbers, true and false are TRUE and FALSE.
 
-    R, pandas and spreadsheets read those two as logical values; R takes Python's True for a text.
+    R, pandas and spreadsheets read those two as logical values; R reads Python's True as a text.
     """
     safe = frame.set_axis(pd.Index([_defused(name) for name in frame.columns], dtype=object), axis="columns")
     texts = [*map(str, frame.columns)]
@@ -57,7 +56,7 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write ``frame`` as `csv_text` gives it; the file appears whole or not at all."""
+    """Write ``frame`` as `csv_text` returns it; the file appears whole or not at all."""
     text = csv_text(frame)
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8", newline="")

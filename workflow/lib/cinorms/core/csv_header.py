@@ -1,4 +1,4 @@
-"""The header of a CSV file that a user wrote: a column named twice is refused, as readers silently take one."""
+"""Check the header of a user's CSV file: a repeated column is refused, because readers silently take one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cinorms.core.errors import DataError
 
 
 def check_header(path: str | Path) -> None:
-    """Raise ``DataError`` where a column appears twice; a file that cannot be read is left to who reads it."""
+    """Raise ``DataError`` for a column that appears twice; a file that cannot be read is left to its reader."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             header = next(csv.reader(file), [])

@@ -1,4 +1,4 @@
-"""The one declared contract of every CSV file that is made for people, other than those of analyses and figures."""
+"""The contracts of the CSV files made for people, other than those of analyses and figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinorms.core.errors import DataError
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A file of a study: what it holds, the columns that tell its rows apart, and one sentence per column.
+    """A file of a study: its content, the columns that tell its rows apart, and one sentence per column.
 
     ``only`` names the columns that not every study has.
     """
@@ -29,18 +29,18 @@ class CsvTable:
         """Raise ``DataError`` unless ``names`` are the declared columns, in their order."""
         expected = [name for name in self.about if name in names or name not in self.only]
         if names != expected:
-            raise DataError(f"table {self.name}: has the columns {names}, declared are {list(self.about)}")
+            raise DataError(f"table {self.name}: its columns are {names}, expected {list(self.about)}")
 
 
 PLAN = CsvTable(
     "plan",
     "plan.csv",
-    "What the study asks of each model in each arm, and what that is estimated to cost.",
+    "What the study asks each model in each arm, and what that is estimated to cost.",
     ("arm", "model"),
     {
         "arm": "Name of the arm.",
         "model": "Name of the model.",
-        "engine": "How the model is reached.",
+        "engine": "The engine that asks the model.",
         "flows": "Flows that are asked about.",
         "templates": "Templates in which each flow is asked.",
         "orders": "Answer orders in which each template is asked.",
@@ -74,12 +74,12 @@ REVIEW = CsvTable(
     "Texts that no exact rule read, the most frequent first, for a person to read.",
     ("text", "level", "status", "rule"),
     {
-        "sha256": "SHA-256 of the text, by which a file of overrides can name it.",
+        "sha256": "SHA-256 of the text; a file of overrides can name the text by it.",
         "text": "What the model wrote.",
         "count": "Responses with this text.",
         "level": "The level that was read, -2 to 2; missing unless the status is ok.",
         "status": "ok, or why the answer has no level.",
-        "rule": "The rule by which the answer was read.",
+        "rule": "The rule that read the answer.",
     },
 )
 OVERRIDES = CsvTable(
@@ -90,7 +90,7 @@ OVERRIDES = CsvTable(
     {
         "line": "Line of the file of overrides.",
         "sha256": "SHA-256 of the text.",
-        "text": "The text, where the file states it.",
+        "text": "The text; missing where the file gives sha256 only.",
         "level": "The level that the person gave it; missing for a status.",
         "status": "ok for a level, else the status that the person gave it.",
         "note": "The person's note.",
@@ -100,7 +100,7 @@ OVERRIDES = CsvTable(
 TO_CODE = CsvTable(
     "to_code",
     "coding/to_code.csv",
-    "The sample of the coder's replies that a person codes too.",
+    "A sample of the replies that the coder coded, for a person to code too.",
     ("item",),
     {
         "item": "Name of a distinct reply to a flow.",
@@ -120,26 +120,26 @@ AGREEMENT = CsvTable(
         "kind": "Codes with a level, or codes without one.",
         "codes": "Codes of this kind that the coder gave.",
         "sample": "How many of them are in the sample.",
-        "coded_by_hand": "How many of the sample a person has coded.",
-        "agreed": "How many of those the person confirms: the same level, or no level either.",
+        "coded_by_hand": "How many replies of the sample a person has coded.",
+        "agreed": "How many of those codes the person confirms: the same level, or no level either.",
         "share": "agreed divided by coded_by_hand; missing without any.",
         "low": "Lower end of Wilson's 95% interval of the share, over replies.",
         "high": "Its upper end.",
-        "needed": "The setting answers.agreement: what the lower end must reach.",
+        "needed": "The setting answers.agreement: the lower end must be at least this.",
         "status": "counts, or why the codes of this kind do not count: sample_incomplete, agreement_too_low, no_codes.",
     },
 )
 COMPARISON = CsvTable(
     "comparison",
     "comparison.csv",
-    "The numbers that a paper prints, next to those computed here.",
+    "The numbers printed in a paper, next to those computed here.",
     ("item", "cell"),
     {
         "paper": "The paper.",
         "item": "Table or passage of the paper.",
-        "cell": "Which number of it.",
-        "printed": "The number as it is printed.",
-        "computed": "The number computed here, rounded as the printed one.",
+        "cell": "Which number of that table or passage.",
+        "printed": "The number as printed.",
+        "computed": "The number computed here, rounded like the printed one.",
         "computed_full": "The number computed here, unrounded.",
         "match": "yes, no, within reach (its last digit depends on the machine) or not counted.",
     },
@@ -147,22 +147,22 @@ COMPARISON = CsvTable(
 CONTROL = CsvTable(
     "control",
     "control.csv",
-    "Norms recovered from the control model, next to those planted in it.",
+    "Norms recovered from the control model, compared with those planted in it.",
     ("arm", "flows"),
     {
         "arm": "Name of the arm.",
         "flows": "Which flows: all, those shown in training, or those held out.",
         "n_flows": "Number of these flows.",
-        "n_kept": "Flows for which a norm is held.",
-        "agreement": "Share of all these flows whose norm is held and is the planted one.",
-        "p_off_by": "Mean distance of the options' probabilities from the planted ones; missing for texts.",
-        "outside": "Mean probability outside the options; missing for texts.",
+        "n_kept": "Flows with a norm.",
+        "agreement": "Share of all these flows that have a norm, and the planted one.",
+        "p_off_by": "Mean distance of the options' probabilities from the planted ones; missing for readout text.",
+        "outside": "Mean probability outside the options; missing for readout text.",
     },
 )
 DICTIONARY = CsvTable(
     "dictionary",
     "dictionary.csv",
-    "What every table of the study holds, and each of its columns.",
+    "What every table of the study holds, and what each of its columns means.",
     ("file", "column"),
     {
         "file": "The file, below the folder of the study; a name in braces stands for each arm, model or dataset.",
@@ -171,7 +171,7 @@ DICTIONARY = CsvTable(
         "description": "What the column holds.",
     },
 )
-#: These files, in the order in which a study makes them.
+#: All of these files, in the order in which a study makes them.
 CSV_TABLES = (PLAN, PREVIEW, REVIEW, OVERRIDES, TO_CODE, AGREEMENT, CONTROL, COMPARISON, DICTIONARY)
 
 

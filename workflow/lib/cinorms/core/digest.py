@@ -1,4 +1,4 @@
-"""Digests of code: Snakemake does not see that a module of the library was edited; a parameter tells it."""
+"""Digests of code: Snakemake does not notice an edited module of the library, but it does notice a new parameter."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _imported(file: Path) -> frozenset[Path]:
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield what is run: what only a type checker sees is left out."""
+    """Yield the nodes that run, without those for type checkers only."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             for run in node.orelse:

@@ -58,7 +58,7 @@ def _as_bits(coordinate: npt.ArrayLike) -> npt.NDArray[np.uint64]:
     if values.dtype.kind == "O":  # Python's whole numbers beyond 64 bits
         values = np.asarray(np.mod(values, 2**64))
     elif values.dtype.kind not in "iu":
-        raise TypeError(f"coordinates are whole numbers, {values.dtype} was given")
+        raise TypeError(f"coordinates must be whole numbers, not {values.dtype}")
     return values.astype(np.uint64)
 
 

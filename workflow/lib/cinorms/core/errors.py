@@ -1,4 +1,4 @@
-"""Errors that a user can mend: shown as one message, never as a traceback."""
+"""Errors that a user can fix: shown as one message, never as a traceback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class CinormsError(Exception):
-    """Base of all errors that say what was given, what is allowed and what to do."""
+    """Base of all errors that state what is given, what is allowed and what to do."""
 
 
 class ConfigError(CinormsError):
@@ -19,7 +19,7 @@ class DataError(CinormsError):
 
 
 class EngineError(CinormsError):
-    """An engine cannot go on; what was answered before is in the journal."""
+    """An engine cannot go on; earlier answers are in the journal."""
 
 
 class JournalError(CinormsError):

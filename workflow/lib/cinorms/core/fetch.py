@@ -24,7 +24,7 @@ def fetch(
 
     A ``url`` that is a local path is used where it is. Otherwise the first of ``mirror_paths`` that exists in
     the folder ``mirror`` is used, then the copy in ``cache_dir``, and only then is the file downloaded into
-    ``cache_dir``, with a progress bar on stderr. A file in the cache is whole and checked, or not there.
+    ``cache_dir``, with a progress bar on stderr. The cache holds complete, checked files only.
 
     Raises ``DataError`` where the file cannot be obtained or fails its checksum.
     """
@@ -48,7 +48,7 @@ def local_copy(
     if mirror is not None:
         for candidate in (Path(mirror) / path for path in mirror_paths):
             if candidate.is_file():
-                return _checked(candidate, sha256, f"replace it in the mirror by the file of {url}")
+                return _checked(candidate, sha256, f"replace it in the mirror with the file from {url}")
     cached = _cached(url, sha256, cache_dir)
     return cached if cached.is_file() and digest(cached) == sha256 else None
 
@@ -73,7 +73,7 @@ def _existing(path: Path) -> Path:
 def _checked(path: Path, sha256: str, remedy: str) -> Path:
     found = digest(path)
     if found != sha256:
-        raise DataError(f"{path}: its SHA-256 is {found}, {sha256} is needed; {remedy}")
+        raise DataError(f"{path}: its SHA-256 is {found}, expected {sha256}; {remedy}")
     return path
 
 
@@ -82,8 +82,8 @@ def _how_to_mirror(mirror: str | Path | None, mirror_paths: Sequence[str]) -> st
     if mirror is not None:
         return f"the mirror {mirror} does not have it either; put it there as {places}"
     return (
-        f"on a machine without internet put the file into a folder as {places} "
-        "and name the folder with the setting 'mirror:' or the variable CINORMS_MIRROR"
+        f"on a machine without internet, put the file into a folder as {places} "
+        "and set 'mirror:' or the variable CINORMS_MIRROR to that folder"
     )
 
 
@@ -113,13 +113,15 @@ def _stream(url: str, part: Path, how_to_mirror: str) -> None:
         reason = getattr(error, "reason", None) or error
         raise DataError(f"{url}: cannot be fetched ({reason}); {how_to_mirror}") from None
     if total is not None and received != total:
-        raise DataError(f"{url}: broke off after {received} of {total} bytes; run again, or {how_to_mirror}")
+        raise DataError(
+            f"{url}: the download ended after {received} of {total} bytes; run again, or {how_to_mirror}"
+        )
 
 
 def _checked_download(url: str, part: Path, sha256: str) -> None:
     found = digest(part)
     if found != sha256:
         raise DataError(
-            f"{url}: the SHA-256 of what was fetched is {found}, {sha256} is needed; nothing was kept. "
-            "If the file was changed on purpose, correct the sha256 in the dataset's file"
+            f"{url}: the SHA-256 of the downloaded file is {found}, expected {sha256}; nothing is kept. "
+            "If the file changed on purpose, correct the sha256 in the dataset's file"
         )

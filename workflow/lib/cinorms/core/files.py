@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written under another name beside their place, then renamed."""
+"""Files that appear whole or not at all: written under another name in the same folder, then renamed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 def write_whole(path: Path, data: bytes, mark: str = "any") -> None:
     """Write ``data`` so that ``path`` is the old or the new file, whole and on the disk, whatever happens.
 
-    What a killed process leaves behind is called ``.*.{mark}.tmp``.
+    A killed process may leave a file ``.*.{mark}.tmp``.
     """
     with _renamed(path, mark) as part, part.open("wb") as handle:
         handle.write(data)
@@ -40,7 +40,7 @@ def write_whole(path: Path, data: bytes, mark: str = "any") -> None:
 
 @contextmanager
 def _renamed(path: Path, mark: str) -> Iterator[Path]:
-    # A name of its own for each writer: two jobs, also of two machines, may write the same file.
+    # Each writer uses its own name: two jobs, even on two machines, may write the same file.
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{mark}.tmp")
     try:
         yield part

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-#: What every table, figure and page states that shows planted respondents alone; `planted_mark` for others.
+#: The mark of every table, figure and page that shows planted respondents only; `planted_mark` gives the others'.
 PLANTED_MARK = "Planted respondents: no model gave their answers."
-#: What a regression of several models or arms has in the column of the one it is not of.
+#: Value of the column ``model`` or ``arm`` for a regression over several of them.
 POOLED = "pooled"
 #: A flow on which the model holds no norm, and why.
 NO_NORM = "no norm"
@@ -14,9 +14,9 @@ NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majori
 
 
 def planted_mark(planted: Iterable[str], shown: Iterable[str]) -> str:
-    """Return what a table, figure or page must state of the ``planted`` among the models that are ``shown``.
+    """Return the mark of a table, figure or page with the models ``shown``, some of them ``planted``.
 
-    That is nothing where none is, and the names where models were asked too.
+    It is empty where none is planted, and names those that are where models were asked too.
     """
     names = list(dict.fromkeys(planted))
     if not names or set(shown) <= set(names):

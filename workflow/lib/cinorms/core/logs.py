@@ -13,23 +13,23 @@ from typing import Any, TextIO
 
 from cinorms.core.errors import CinormsError
 
-#: Environment variable that a run sets which says at its end why jobs failed.
+#: Environment variable that is set by a run that lists all failures at its end.
 FAILURES_AT_THE_END = "CINORMS_FAILURES_AT_THE_END"
-#: What stands in a log above the reason of a failure.
+#: Line in a log above the reason of a failure.
 _MARK = "-- why this job failed --"
-#: Lines of a log that are shown where it states no reason.
+#: Number of last lines to show of a log that states no reason.
 _LAST_LINES = 5
 
 
 class WithoutSecrets:
-    """A text stream in which secrets never appear, whoever writes them."""
+    """A text stream that never shows secrets."""
 
     def __init__(self, stream: TextIO, secrets: Sequence[str]) -> None:
         self._stream = stream
         self._secrets = secrets
 
     def write(self, text: str) -> int:
-        """Write ``text``, a mark in place of every secret."""
+        """Write ``text`` with a mark in place of every secret."""
         return self._stream.write(redact(text, self._secrets))
 
     def __getattr__(self, name: str) -> Any:
@@ -45,16 +45,16 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 
 def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:
-    """Send what is printed from now on to the file ``path``, and any failure to the terminal as well.
+    """Send everything printed from now on to the file ``path``, and any failure also to the terminal.
 
     A user's mistake (``CinormsError``) is shown as its one message, everything else with its traceback.
-    ``secrets`` appear in neither. Where a run says at its end why jobs failed (`FAILURES_AT_THE_END`), the terminal
-    gets nothing here.
+    ``secrets`` appear in neither. In a run that lists failures at its end (`FAILURES_AT_THE_END`), the terminal gets
+    nothing here.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal = WithoutSecrets(sys.stderr, secrets)
-    # A message must be written, whatever an endpoint or a file put into it.
+    # A message must always be written, also with odd characters from an endpoint or a file.
     stream = path.open("w", encoding="utf-8", errors="backslashreplace", buffering=1)
     log: Any = WithoutSecrets(stream, secrets)
     sys.stdout = sys.stderr = log
@@ -69,10 +69,10 @@ def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:
 
 
 def failure_in(path: str | Path) -> str:
-    """Return why the job with this log failed, in few lines; empty where its log does not say.
+    """Return why the job with this log failed, in a few lines; empty where there is no log.
 
-    Of an unexpected error the last line of its traceback is returned; a log without a failure of this library (a job
-    that was killed, or another program's) gives its last lines.
+    For an unexpected error this is the last line of its traceback. For a log without a failure of this library (a
+    killed job, or another program) it is the last lines.
     """
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
@@ -86,7 +86,7 @@ def failure_in(path: str | Path) -> str:
 
 
 def _without_traceback(error: BaseException) -> str | None:
-    """Return the one message that a failure gets; none for what nobody expected."""
+    """Return the one message for a failure; None for an unexpected error."""
     if isinstance(error, CinormsError):
         return str(error)
     if isinstance(error, KeyboardInterrupt):
@@ -95,6 +95,6 @@ def _without_traceback(error: BaseException) -> str | None:
     while at is not None:
         if isinstance(at, OSError) and at.errno in (errno.ENOSPC, errno.EDQUOT):
             where = f" ({at.filename})" if at.filename else ""
-            return f"The disk is full{where}: free some space and run again. Everything made before is kept."
+            return f"The disk is full{where}: free some space and run again. Earlier results are kept."
         at = at.__cause__ or at.__context__
     return None

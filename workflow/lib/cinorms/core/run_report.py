@@ -1,4 +1,4 @@
-"""What the terminal shows of a run: a line per finished job, and at the end every failure once."""
+"""What the terminal shows during a run: a line per finished job, and at the end every failure once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from cinorms.core.logs import failure_in
 
-#: Jobs that are named where several failed for the same reason.
+#: Most jobs to name if several failed for the same reason.
 NAMED = 3
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job: its rule, what it is of, its logs, and whether it makes anything."""
+    """A job: its rule, its wildcards, its logs, and whether it makes files."""
 
     rule: str
     wildcards: Mapping[str, str]
@@ -22,13 +22,13 @@ class Job:
     makes: bool = True
 
     def __str__(self) -> str:
-        """Return the job as one line names it; the study is known."""
+        """Return the job's name in one line, without the study."""
         named = (value for name, value in self.wildcards.items() if name != "study")
         return " ".join(filter(None, [self.rule, *named]))
 
 
 class RunReport:
-    """Collects what happens to the jobs of a run, and says it in few words."""
+    """Collects what happens to the jobs of a run, and reports it in few words."""
 
     def __init__(self) -> None:
         self._jobs: dict[Any, Job] = {}
@@ -47,7 +47,7 @@ class RunReport:
         self._jobs[jobid] = Job(rule, wildcards, logs, makes)
 
     def finished(self, jobid: Any) -> None:
-        """Note that a job ended well, if not at once."""
+        """Note that a job succeeded, perhaps after a retry."""
         self._failed.pop(jobid, None)
         if jobid in self._jobs:
             self._done.append(self._jobs[jobid])
@@ -73,7 +73,7 @@ class RunReport:
         for job in self._failed.values():
             jobs_of.setdefault(_reason(job), []).append(job)
         n = len(self._failed)
-        lines = ["", f"{n} {'job' if n == 1 else 'jobs'} failed; everything else that was made is kept:"]
+        lines = ["", f"{n} {'job' if n == 1 else 'jobs'} failed; all other results are kept:"]
         for reason, jobs in jobs_of.items():
             lines += ["", f"  {_names(jobs)}", *(f"    {line}" for line in reason.splitlines())]
             lines += [f"    (log: {jobs[0].logs[0]})"] if jobs[0].logs else []

@@ -12,7 +12,7 @@ How to use it::
     Orders.model_validate(document)  # the typed, frozen value
 
 - ``Value`` is the base of all such classes: frozen, no other keys.
-- ``Number`` is a number that stays whole where it is written whole (0 is not turned into 0.0).
+- ``Number`` is a number that remains whole if it is written whole (0 does not become 0.0).
 - ``T | None`` allows ``null`` in a file. ``LeftOut[T]`` with the default None is a key that may be left out and
   may not be ``null``.
 - ``Distinct[T]`` is a list without repeated entries; ``Name`` is a name as studies give them.
@@ -78,13 +78,13 @@ class Section(Value):
 
 @cache
 def schema_of(cls: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of ``cls``, made once; who asks for it must leave it as it is."""
+    """Return the JSON schema of ``cls``. It is cached: callers must not change it."""
     schema = cls.model_json_schema()
     return {"$schema": DIALECT, **_clean(schema, schema.pop("$defs", {}))}
 
 
 def _clean(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
-    """Return ``schema`` with its references put in, without titles, in the shapes that messages are made for."""
+    """Return ``schema`` with its references resolved, without titles, in the shapes that messages explain well."""
     if "$ref" in schema:
         rest = {key: value for key, value in schema.items() if key != "$ref"}
         return _clean({**defs[schema["$ref"].removeprefix("#/$defs/")], **rest}, defs)
@@ -115,7 +115,7 @@ def _inner(key: str, value: Any, defs: dict[str, Any]) -> Any:
 
 
 def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return ``schema`` without ``anyOf`` where one type, or one and null, says the same."""
+    """Return ``schema`` without ``anyOf`` where one type, or one and null, means the same."""
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
     options = [option for option in schema["anyOf"] if option != {"type": "null"}]
     if {"type": "number"} in options:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 _KEY = "cinorms_sha256"
-#: Stands for the digest while the digest is computed.
+#: Placeholder for the digest while the digest is computed.
 _BLANK = b"0" * 64
 #: What precedes the digest in a file: the key and both lengths, as Parquet stores a pair of texts.
 _BEFORE = b"\x18" + bytes([len(_KEY)]) + _KEY.encode() + b"\x18" + bytes([len(_BLANK)])

@@ -1,4 +1,4 @@
-"""The one declared contract of every Parquet table, and the only way to read and write them."""
+"""The contracts of all Parquet tables, and the only way to read and write them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 from cinorms.core.sealing import seal, unseal
 
-#: What to do with a table that cannot be read, where nothing else is said.
+#: What to do with a table that cannot be read, unless its contract states otherwise.
 REMEDY = "delete it and rerun"
 
 #: What an answer can be. Only ``ok`` carries a level and votes.
@@ -50,8 +50,8 @@ class Contract:
 
     ``extra`` is the type of further columns (factors of a dataset);
     ``None`` forbids them. ``nullable`` names the columns in which a missing value has a meaning.
-    ``file`` is where a study has the table, ``holds`` says what is in it, and ``about`` has one sentence per column.
-    ``remedy`` says what to do with a file that cannot be read.
+    ``file`` is the table's path in a study, ``holds`` describes its content, and ``about`` has one sentence per column.
+    ``remedy`` is what to do with a file that cannot be read.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Contract:
     remedy: str = REMEDY
 
     def schema(self, names: list[str]) -> pa.Schema:
-        """Return the Arrow schema for a frame with the columns ``names``, or say what is wrong with them."""
+        """Return the Arrow schema for a frame with the columns ``names``; raise ``DataError`` for wrong ones."""
         missing = [c for c in self.columns if c not in names]
         unknown = [c for c in names if c not in self.columns]
         if missing or (unknown and self.extra is None):
@@ -95,7 +95,7 @@ VIGNETTES = Contract(
     about={
         "flow": "Number of the flow in its dataset, from 0.",
         "vignette": "The flow as text, as models are asked about it.",
-        "expected": "The value that the dataset expects; missing where it expects none.",
+        "expected": "The value that the dataset expects; missing where it states none.",
     },
 )
 PROMPTS = Contract(
@@ -139,9 +139,9 @@ RESPONSES = Contract(
     about={
         "flow": "The flow that was asked about.",
         "variant": "The variant of the prompt.",
-        "order": "The options by number, as they were shown, first to last; 01234 is the papers' order.",
+        "order": "The options by number, in the order shown; 01234 is the papers' order.",
         "text": "What the model wrote; missing where the engine gave no text.",
-        "finish_reason": "Why the model stopped, as the engine says.",
+        "finish_reason": "Why the model stopped, as the engine reports it.",
         "n_prompt_tokens": "Tokens of the prompt; missing where the engine does not count them.",
         "n_output_tokens": "Tokens of the response; missing where the engine does not count them.",
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
@@ -163,14 +163,14 @@ ANSWERS = Contract(
     },
     nullable=frozenset({"order", "level", "p_options"}),
     file="results/{study}/answers/{arm}/{model}.parquet",
-    holds="The level that was read out of each response, or why there is none.",
+    holds="The level read from each response, or why there is none.",
     about={
         "flow": "The flow that was asked about.",
         "variant": "The variant of the prompt.",
-        "order": "The options by number, as they were shown, first to last; missing where it was not published.",
+        "order": "The options by number, in the order shown; missing where it was not published.",
         "level": "The level that was answered, -2 to 2; missing unless the status is ok.",
         "status": "ok, or why the answer has no level.",
-        "rule": "The rule by which the answer was read; override: a person; coder NAME: the model of that name.",
+        "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did.",
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
     },
 )
@@ -181,12 +181,12 @@ CODES = Contract(
     {"item": TEXT, "level": pa.int8(), "status": CATEGORY, "rule": CATEGORY},
     nullable=frozenset({"level"}),
     file="results/{study}/coding/codes.parquet",
-    holds="What a coder and a person read in replies in which no rule finds a level; only codes that count.",
+    holds="Codes that a coder and a person gave to replies in which no rule finds a level; only codes that count.",
     about={
-        "item": "A distinct reply to a flow that the rules could not read; its name in to_code.csv.",
+        "item": "Name (as in to_code.csv) of a distinct reply to a flow that the rules could not read.",
         "level": "The level that the reply gives, -2 to 2; missing unless the status is ok.",
         "status": "ok, or why the reply has no level.",
-        "rule": "Who says so: override, a person; coder NAME, the model of that name.",
+        "rule": "Who gave the code; override: a person; coder NAME: the model of that name.",
     },
 )
 NORMS = Contract(
@@ -241,7 +241,7 @@ PLANTED = Contract(
         "flow": "The flow that was asked about.",
         "level": "The planted norm, -2 to 2; missing for a respondent without norms.",
         "linear": "Sum of the coefficients of the flow's levels, scaled and shifted, in logits.",
-        "residual": "What the flow has beside the coefficients, in logits.",
+        "residual": "Random part of the flow, added to the coefficients, in logits.",
     },
 )
 #: The tables of the stages, in the order of the stages.
@@ -282,7 +282,7 @@ def write(
 
 
 def read(path: str | Path, contract: Contract, columns: list[str] | None = None) -> pd.DataFrame:
-    """Read the table at ``path`` and insist that it was written under ``contract``'s version."""
+    """Read the table at ``path``; refuse one that was written under another version of ``contract``."""
     with _damage_named(path, contract.remedy):
         source = unseal(path)
         schema = pq.read_schema(source)
@@ -301,7 +301,7 @@ def read(path: str | Path, contract: Contract, columns: list[str] | None = None)
 
 
 def facts(path: str | Path) -> dict[str, Any]:
-    """Return the facts that ``write`` put into the metadata of a file, which is one of responses."""
+    """Return the facts that ``write`` put into the metadata of a file of responses."""
     with _damage_named(path, RESPONSES.remedy):
         metadata = pq.read_schema(unseal(path)).metadata or {}
         return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}

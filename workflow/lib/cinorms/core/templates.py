@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def environment(package: str, **options: Any) -> Environment:
     """Return a Jinja2 environment of the templates of ``cinorms.{package}``; ``options`` override its own.
 
-    What is filled in is escaped for HTML; a name that is not known is an error.
+    Values are escaped for HTML; an unknown name is an error.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -62,11 +62,11 @@ def _parsed(text: str) -> Any:
     try:
         return yaml.load(text, Loader=_FastLoader)
     except yaml.YAMLError:
-        return yaml.load(text, Loader=_Loader)  # says better what is wrong
+        return yaml.load(text, Loader=_Loader)  # its messages are clearer
 
 
 def _size(node: Any, known: dict[int, int]) -> int:
-    """Return how many values ``node`` holds, those of an alias wherever it stands.
+    """Return how many values ``node`` holds; those of an alias count at every use.
 
     Raises ``OverflowError`` beyond `MOST_VALUES`, ``RecursionError`` for what holds itself.
     """
@@ -79,17 +79,15 @@ def _size(node: Any, known: dict[int, int]) -> int:
         inside = node.values() if isinstance(node, dict) else node
         known[id(node)] = 1 + sum(_size(each, known) for each in inside)
     if known[id(node)] > MOST_VALUES:
-        raise OverflowError(
-            f"its aliases (*) stand for more than {MOST_VALUES:,} values; write them out or fewer"
-        )
+        raise OverflowError(f"its aliases (*) expand to more than {MOST_VALUES:,} values; use fewer")
     return known[id(node)]
 
 
 class _PlainYaml(SafeConstructor):
-    """YAML without its surprises: a key given twice, numbers to base 60 or 8, dates."""
+    """YAML without its surprises: repeated keys, numbers to base 60 or 8, dates."""
 
     def construct_plain_number(self, node: yaml.ScalarNode) -> Any:
-        """Return a number that everybody reads as YAML does; refuse ``1:30`` (90), ``010`` (8) and ``1_000``."""
+        """Return a number that people read as YAML does; refuse ``1:30`` (90), ``010`` (8) and ``1_000``."""
         whole = node.tag.endswith(":int")
         text = str(node.value)
         if (
@@ -99,7 +97,7 @@ class _PlainYaml(SafeConstructor):
             or len(text) > MOST_DIGITS
         ):
             raise yaml.MarkedYAMLError(
-                problem=f"{text[:40]} is no plain number; write it in decimal digits, or as text in quotes",
+                problem=f"{text[:40]} is not a plain number; write it in decimal digits, or as text in quotes",
                 problem_mark=node.start_mark,
             )
         return self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
@@ -122,7 +120,7 @@ class _PlainYaml(SafeConstructor):
                 )
             if key in seen:
                 raise yaml.MarkedYAMLError(
-                    problem=f"key '{key}' is given twice", problem_mark=key_node.start_mark
+                    problem=f"key '{key}' appears twice", problem_mark=key_node.start_mark
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
@@ -133,7 +131,7 @@ class _Loader(_PlainYaml, yaml.SafeLoader):
 
 
 class _FastLoader(_PlainYaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Reads YAML in C, ten times as fast: Snakemake reads the study and its schemas anew in every job."""
+    """Reads YAML in C, ten times as fast: Snakemake reads the study and its schemas again in every job."""
 
 
 for _loader in (_Loader, _FastLoader):
@@ -147,9 +145,9 @@ for _loader in (_Loader, _FastLoader):
 
 
 def check(document: Any, schema: Mapping[str, Any] | Path, file: str, prefix: str = "") -> None:
-    """Raise a ``ConfigError`` for the first thing in ``document`` that ``schema``, or the one in a file, refuses.
+    """Raise a ``ConfigError`` for the first thing in ``document`` that ``schema`` (or a file with one) refuses.
 
-    ``file`` names where the document comes from and ``prefix`` the key it stands under, for the message.
+    For the message, ``file`` names the document's source and ``prefix`` the key that holds it.
     """
     _check_keys_are_text(document, file, prefix)
     stated = load_schema(schema) if isinstance(schema, Path) else schema
@@ -162,21 +160,22 @@ def check_file(given: str, file: str, key: str) -> None:
     """Raise ``ConfigError`` unless the file that a setting names is there."""
     if not Path(given).is_file():
         raise ConfigError(
-            f"{file}: {key}: {given!r} was given; there is no such file in the folder that the study runs in "
-            f"({Path.cwd()})"
+            f"{file}: {key}: there is no file {given!r} in the folder that the study runs in ({Path.cwd()}); "
+            "correct the path"
         )
 
 
 def unknown(
     file: str, key: str, given: object, allowed: Iterable[str], what: str, hint: str = ""
 ) -> ConfigError:
-    """Return the error for a name that is not there: what was given, what there is, the nearest spelling."""
-    return ConfigError(f"{file}: {key}: {what} {given!r} is not known; {listing(given, allowed)}{hint}")
+    """Return the error for an unknown name: what is given, what is allowed, the nearest spelling."""
+    article = "an" if what[0] in "aeiou" else "a"
+    return ConfigError(f"{file}: {key}: {given!r} is not {article} {what}; {listing(given, allowed)}{hint}")
 
 
 @cache
 def load_schema(path: Path) -> Any:
-    """Read a schema, once; who asks for it must leave it as it is."""
+    """Read a schema. It is cached: callers must not change it."""
     return load_yaml(path)
 
 
@@ -216,13 +215,13 @@ def _check_keys_are_text(document: Any, file: str, key: str) -> None:
 
 
 def _shown(value: object) -> str:
-    """Return ``value`` as a message should show it, and not pages of it."""
+    """Return ``value`` as a message shows it, shortened."""
     text = "null" if value is None else repr(value)
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def _order(error: Any) -> tuple[bool, str, bool]:
-    # A key that is not known explains more than the key then found missing beside it, a wrong type more than a bound.
+    # An unknown key explains more than the key that is then missing, a wrong type more than a bound.
     return (error.validator != "additionalProperties", error.json_path, error.validator != "type")
 
 
@@ -241,6 +240,18 @@ def _kind(schema_type: str | list[str]) -> str:
     return " or ".join(TYPES[name] for name in names)
 
 
+def _not_a(schema_type: str | list[str]) -> str:
+    """Return what a value is that has none of the types: "not a list", "neither text nor empty"."""
+    names = [TYPES[name] for name in ([schema_type] if isinstance(schema_type, str) else schema_type)]
+    return f"not {names[0]}" if len(names) == 1 else f"neither {' nor '.join(names)}"
+
+
+def _size_of(value: Any) -> str:
+    """Return how long ``value`` is, in words."""
+    n, unit = len(value), "character" if isinstance(value, str) else "entry"
+    return f"it has {n} {unit if n == 1 else {'character': 'characters', 'entry': 'entries'}[unit]}"
+
+
 def _message(error: Any, prefix: str) -> str:
     if error.validator in ("anyOf", "oneOf") and error.context:
         return _of_alternatives(error, prefix)
@@ -252,31 +263,31 @@ def _message(error: Any, prefix: str) -> str:
             return _unknown_key(error, where)
         case "required":
             absent = next(name for name in error.validator_value if name not in error.instance)
-            return f"{key}: key '{absent}' is missing; needed: {', '.join(error.validator_value)}"
+            return f"{key}: key '{absent}' is missing; required: {', '.join(error.validator_value)}"
         case "type":
-            return f"{key}: {given} was given, {_kind(error.validator_value)} is needed"
+            return f"{key}: {given} is {_not_a(error.validator_value)}"
         case "enum":
             allowed = map(_plain, error.validator_value)
             return f"{key}: {given} is not allowed; {listing(error.instance, allowed)}"
         case "const":
-            return f"{key}: {given} is not allowed; only {_shown(error.validator_value)} is"
+            return f"{key}: {given} is not allowed; allowed: {_shown(error.validator_value)}"
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
-            return f"{key}: {given} was given; allowed: {bounds(error.schema)}"
+            return f"{key}: {given} is out of range; allowed: {bounds(error.schema)}"
         case "pattern":
             return f"{key}: {given} is not allowed; {error.schema.get('description', error.validator_value)}"
         case "minItems" | "minProperties" | "minLength":
-            return f"{key}: at least {error.validator_value} needed, {len(error.instance)} given"
+            return f"{key}: {_size_of(error.instance)}; allowed: at least {error.validator_value}"
         case "maxItems" | "maxProperties" | "maxLength":
-            return f"{key}: at most {error.validator_value} allowed, {len(error.instance)} given"
+            return f"{key}: {_size_of(error.instance)}; allowed: at most {error.validator_value}"
         case "uniqueItems":
-            return f"{key}: the same entry is given twice in {given}"
+            return f"{key}: an entry appears twice in {given}; keep one"
         case "not":
             return f"{key}: this key is not allowed here"
     return f"{key}: {error.message}"
 
 
 def _of_alternatives(error: Any, prefix: str) -> str:
-    """Explain the one alternative that has the right type, else say what all of them allow."""
+    """Explain the one alternative that has the right type, else list what all of them allow."""
     here = [e for e in error.context if not e.path]
     wrong_type = {e.schema_path[0] for e in here if e.validator in ("type", "enum")}
     fitting = [e for e in error.context if e.schema_path[0] not in wrong_type]
@@ -285,7 +296,7 @@ def _of_alternatives(error: Any, prefix: str) -> str:
         return _message(min(fitting, key=_order), prefix)
     allowed = " or ".join(dict.fromkeys(_alternative(e.schema) for e in here))
     near = nearest(error.instance, words)
-    return f"{_where(error, prefix)}: {_shown(error.instance)} was given; allowed: {allowed}{near}"
+    return f"{_where(error, prefix)}: {_shown(error.instance)} is not allowed; allowed: {allowed}{near}"
 
 
 def _alternative(schema: dict[str, Any]) -> str:

@@ -36,7 +36,7 @@ class Entry(Generic[O]):
     that reads norms takes those of a model under its ``thresholds``; ``grid`` are all those that the study tries. Both
     are empty for one that reads none.
     ``mark`` states which of its models are planted respondents (`labels.planted_mark`).
-    ``registry`` is what the model registry says of each model, for a kind that reads it.
+    ``registry`` has the registry's facts about each model, for a kind that reads it.
     """
 
     section: str

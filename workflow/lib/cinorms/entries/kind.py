@@ -1,4 +1,4 @@
-"""Kinds: one declaration holds all there is to say of a kind of analysis, figure or printed table.
+"""Kinds: one declaration states everything about a kind of analysis, figure or printed table.
 
 A module of the packages ``analyses``, ``figures`` or ``printed`` declares its kinds in a tuple ``KINDS``; nothing else
 names them. To add a kind is to add a file, and deleting the file removes every trace of it.

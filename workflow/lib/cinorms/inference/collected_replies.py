@@ -1,4 +1,4 @@
-"""Collected replies: what has been answered of a shard's questions, in the journal or just now, put in order."""
+"""Collected replies: the replies to a shard's questions, from the journal or just received, in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cinorms.inference.questions import Questions
 
 #: The columns of a part that are columns of the responses.
 COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
-#: What is raised where a value has not the type of its column.
+#: Raised for a value that does not have the type of its column.
 _NOT_STORABLE = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
@@ -53,7 +53,7 @@ class CollectedReplies:
     def take(self, chunk: pd.DataFrame) -> pa.Table:
         """Take a finished chunk (see ``engine.Keep``) and return it as a part of the journal.
 
-        A reply that the journal cannot hold becomes an error; the others of its chunk are not lost with it.
+        A reply that the journal cannot hold becomes an error; the other replies of its chunk are kept.
         """
         try:
             part = self._part(chunk)
@@ -106,7 +106,7 @@ class CollectedReplies:
         table = table.take(first).combine_chunks()
         frame = pd.DataFrame(index=self._questions.grid.index)
         for name in ("text", "finish_reason"):
-            # Encoded anew, so that neither the engine's chunks nor what else it said leaves a trace.
+            # Encoded again, so that neither the engine's chunks nor its other words leave a trace.
             words = pc.dictionary_encode(pc.cast(table[name], pa.string())).combine_chunks()
             codes = words.indices.fill_null(-1).to_numpy() if len(words) else np.empty(0, dtype=np.int32)
             categories = pd.Index(words.dictionary.to_pylist() if len(words) else [], dtype="str")
@@ -122,7 +122,7 @@ class CollectedReplies:
 
 
 def _column(chunk: pd.DataFrame, field: pa.Field) -> pa.Array:
-    """Return a column of ``chunk`` in the type of the part; nulls where the engine has nothing to say."""
+    """Return a column of ``chunk`` in the type of the part; nulls where the engine reports nothing."""
     if field.name not in chunk:
         return pa.nulls(len(chunk), field.type)
     column = chunk[field.name]

@@ -1,4 +1,4 @@
-"""Whether a file of responses has every question that its job asked, once and in the order shown."""
+"""Whether a file of responses has every question that its job asked, exactly once and in the order shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_complete(
 ) -> None:
     """Raise ``DataError`` unless the ``responses`` in ``path`` are those of its shard's questions, row for row.
 
-    ``spec`` is that of the model in the arm, as plain data; the name of the file is that of the shard.
+    ``spec`` is the model's in the arm, as plain data; the file has the name of the shard.
     """
     questions = Questions.of(Spec.from_plain({**spec, "shard": Path(path).stem}), vignettes, variants)
     grid = questions.grid

@@ -18,7 +18,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Cost:
-    """What that costs; None where there is no rate for it, which is not the same as costing nothing."""
+    """The cost of that work; None where there is no rate, which is not the same as costing nothing."""
 
     gpu_minutes: float | None
     usd: float | None

@@ -1,4 +1,4 @@
-"""What asks a model: it gets the questions of a shard and those that are still to be asked.
+"""What asks a model: it receives the questions of a shard, and which of them to ask.
 
 It hands over the replies chunk by chunk, in any order, as they are finished: what was handed over is in the
 journal and is never asked again.
@@ -30,4 +30,4 @@ class Engine(Protocol):
         """
 
     def facts(self) -> dict[str, Any]:
-        """Return what the run record holds of this engine: versions, device, what was sent, what it cost."""
+        """Return what the run record states about this engine: versions, device, what was sent, what it cost."""

@@ -1,9 +1,8 @@
 """Kinds of engines: each module or folder of ``cinorms.inference.engines`` declares one, as ``ENGINE``.
 
-A folder declares it in its module ``engine``. What a declaration says is all that anything else knows of an
-engine: rules, plan, specs and tables are derived from it. A declaration imports neither the engine's packages
-nor its settings before they are needed: every job imports the declaration of its engine, in an environment
-that has little else.
+A folder declares it in its module ``engine``. Nothing else knows anything about an engine: rules, plan, specs and
+tables are derived from its declaration. A declaration imports neither the engine's packages nor its settings
+before they are needed, because every job imports the declaration of its engine in an environment with little else.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a job asks a cluster for; ``attempt`` is 1, then 2 and 3 on retries. ``more`` are other resources."""
+    """The resources that a job requests; ``attempt`` is 1, then 2 and 3 on retries. ``more`` are other resources."""
 
     memory_mb: Callable[[Any, int], int]
     minutes: Callable[[Any, int], int]
-    #: Most cores that a job makes use of; Snakemake gives it those that there are.
+    #: Most cores that a job uses; Snakemake may give it fewer.
     threads: int = 1
     #: GPUs of a job; None where it needs none.
     gpus: Callable[[Any], int] | None = None
@@ -70,7 +69,7 @@ def always(amount: int) -> Callable[[Any, int], int]:
 
 
 def stated(*names: str) -> Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]]:
-    """Return an ``identity`` that is the settings ``names``, as far as an entry has them."""
+    """Return an ``identity`` with those of the settings ``names`` that an entry has."""
     return lambda entry, place: {name: entry[name] for name in names if entry.get(name)}
 
 
@@ -91,16 +90,16 @@ class EngineKind:
     needs: Needs
     #: Class of the settings that an entry of the registry can have.
     settings: Callable[[], type[EntrySettings]] = _common_settings
-    #: What of an entry can change a response, as keys of the spec; it may override keys of all specs. Refuses
-    #: what a schema cannot see.
+    #: The part of an entry that can change a response, as keys of the spec; it may override keys of all specs. Refuses
+    #: mistakes that a schema cannot see.
     identity: Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]] = field(default_factory=stated)
-    #: Whether prompts are wrapped for the model, as the arm or its entry (``wrap``) says.
+    #: Whether prompts are wrapped for the model, as the arm or its entry (``wrap``) states.
     wraps: bool = False
     #: Whether replies are kept in a journal: not where asking again is cheaper than reading.
     journalled: bool = True
     #: How a model is reached and paid; changes no response. Only for engines that are journalled.
     tuning: Callable[[Any, Job], dict[str, Any]] = lambda settings, job: {}
-    #: What to look at before its models are asked.
+    #: Checks before its models are asked.
     checks: Callable[[], tuple[ModelCheck, ...]] = tuple
     #: Name of its file in ``envs/``, and of a virtual environment that is used without conda.
     environment: str = "core"
@@ -109,7 +108,7 @@ class EngineKind:
     packages: tuple[str, ...] = ()
     #: Settings of its own that a reader of the report may know.
     public: tuple[str, ...] = ()
-    #: Settings of its own that a model is given as a paraphraser.
+    #: Settings of its own that a model receives as a paraphraser.
     paraphrases_with: tuple[str, ...] = ()
     #: Whether a checkpoint is fetched before a job starts.
     checkpoint: bool = False
@@ -147,6 +146,6 @@ def make_engine(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
     if spec.engine not in engine_modules():
         raise ConfigError(
             f"model {spec.model!r}: this version cannot ask the engine '{spec.engine}' yet; "
-            "--config engine=planted lets planted respondents answer in its place"
+            "use --config engine=planted to let planted respondents answer in its place"
         )
     return engine_kind(spec.engine).make(spec, tuning, key, folder)

@@ -8,14 +8,14 @@ from typing import Generic, TypeVar
 
 from cinorms.inference.journal import LastChunkKept
 
-#: The longest that an answered prompt waits: what a killed job loses at most.
+#: The longest time that an answered prompt waits, and so the most that a killed job loses.
 SECONDS = 20.0
 
 T = TypeVar("T")
 
 
 class Handover(Generic[T]):
-    """Collects what is finished and gives it to ``keep`` when there are ``most``, or when the oldest waited long."""
+    """Hands finished items to ``keep`` when there are ``most``, or when the oldest has waited long."""
 
     def __init__(
         self, keep: Callable[[list[T]], None], most: int, clock: Callable[[], float] = time.monotonic
@@ -25,7 +25,7 @@ class Handover(Generic[T]):
         self._since = 0.0
 
     def add(self, finished: T) -> None:
-        """Take what is finished."""
+        """Take a finished item."""
         if not self._waiting:
             self._since = self._clock()
         self._waiting.append(finished)
@@ -33,7 +33,7 @@ class Handover(Generic[T]):
             self.flush()
 
     def look(self) -> None:
-        """Hand over what has waited long enough."""
+        """Hand over everything if the oldest item has waited long enough."""
         if self._waiting and self._clock() - self._since >= SECONDS:
             self.flush()
 

@@ -1,8 +1,8 @@
-"""How far a job is, in a small file next to its responses, for those who watch from outside.
+"""The progress of a job, in a small file next to its responses, for those who watch from outside.
 
-``responses/{arm}/{model}/.progress/{shard}.json`` is written every two seconds while something changes, and now and
-then while nothing does, so that a job that was killed can be told from one that waits. Engines note what they do in
-``current()``, which is written nowhere outside a job.
+``responses/{arm}/{model}/.progress/{shard}.json`` is written every two seconds while something changes, and less often
+while nothing does, so that a killed job differs from a waiting one. Engines note what they do in ``current()``, which
+is not written outside a job.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cinorms.core.logs import redact
 
 #: Folder of these files, in that of a model's responses.
 FOLDER = ".progress"
-#: Seconds between two looks at whether there is something to write.
+#: Seconds between two checks for something to write.
 PERIOD = 2.0
 #: Seconds after which an unchanged file is written again.
 HEARTBEAT = 20.0
@@ -50,9 +50,9 @@ class State:
     answered: int = 0
     #: Answers per second lately.
     rate: float | None = None
-    #: What the job does where that is no asking, such as loading a checkpoint.
+    #: What the job does when it does not ask, such as loading a checkpoint.
     doing: str = ""
-    #: Why the last attempt failed, until one succeeds, and when the next is made.
+    #: Why the last attempt failed, until one succeeds, and the time of the next attempt.
     trouble: str = ""
     next_attempt: float | None = None
     #: Attempts that failed.
@@ -88,7 +88,7 @@ class JobState:
         self._history.append((time.monotonic(), answered))
 
     def count(self, answers: int = 1) -> None:
-        """Note new answers: what was wrong is over."""
+        """Note new answers; earlier trouble is over."""
         with self._lock:
             answered = self.state.answered + answers
             self.state = replace(self.state, answered=answered, trouble="", next_attempt=None, doing="")
@@ -99,7 +99,7 @@ class JobState:
             self.count(answered - self.state.answered)
 
     def doing(self, what: str) -> None:
-        """Note what the job does, where that is no asking."""
+        """Note what the job does when it does not ask."""
         self._set(doing=what)
 
     def trouble(self, reason: str, wait: float) -> None:
@@ -111,7 +111,7 @@ class JobState:
             self.state = replace(self.state, trouble=reason, next_attempt=at, failures=failures)
 
     def recovered(self) -> None:
-        """Note that an attempt succeeded that brought no answers."""
+        """Note a successful attempt without answers."""
         if self.state.trouble:
             self._set(trouble="", next_attempt=None)
 
@@ -120,7 +120,7 @@ class JobState:
         self._set(usd=usd)
 
     def follow(self) -> None:
-        """Write the state whenever it is time to, until ``end``."""
+        """Write the state every ``PERIOD`` seconds if needed, until ``end``."""
         self.write()
         while not self._ended.wait(PERIOD):
             self.write()
@@ -132,7 +132,7 @@ class JobState:
         self.write()
 
     def write(self) -> None:
-        """Write the state if it has changed, or has not been written for long."""
+        """Write the state if it has changed, or has not been written for a while."""
         with self._lock:
             now = time.time()
             fresh = self._with_rate()

@@ -1,6 +1,6 @@
 """The journal: every response a model gave to an arm, kept part by part while a job runs, and for good.
 
-It stands undeclared beside the responses, so that Snakemake never removes it, and holds what was paid for:
+It is next to the responses, declared by no rule so that Snakemake never removes it, and holds what was paid for:
 
     responses/{arm}/{model}/.journal/{key}/settings.json     what every response in it was made with
                                            parts/*.parquet   one file per finished chunk, never changed
@@ -9,7 +9,7 @@ It stands undeclared beside the responses, so that Snakemake never removes it, a
 
 ``key`` is a hash of all settings that can change a single response (``settings_of``), so that responses of
 two settings cannot mix: going back to earlier settings finds their journal again. In it a response is known
-by (flow, variant) and a hash of its prompt, so that other shards, more variants or a mended vignette reuse
+by (flow, variant) and a hash of its prompt, so that other shards, more variants or a corrected vignette reuse
 every response whose prompt is still the same.
 """
 
@@ -39,8 +39,8 @@ from cinorms.core.files import write_whole
 from cinorms.inference import job_state
 from cinorms.inference.spec import Spec
 
-#: What of a spec does not change the response to one prompt: the orders and texts are in the prompts' hashes,
-#: and only planted respondents, which have no journal, look at the factors.
+#: Keys of a spec that do not change the response to one prompt: the orders and texts are in the prompts' hashes,
+#: and only planted respondents, which have no journal, use the factors.
 NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method", "factors"})
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -73,7 +73,7 @@ _ORDERS = 128
 
 
 def settings_of(spec: Spec) -> dict[str, Any]:
-    """Return what of ``spec`` can change the response to one prompt; 0.0 and 0 are the same setting."""
+    """Return the keys of ``spec`` that can change the response to one prompt; 0.0 and 0 are the same setting."""
     return {name: _plain(value) for name, value in spec.as_plain().items() if name not in NOT_SETTINGS}
 
 
@@ -87,7 +87,7 @@ class Journal:
 
     folder: Path
     shard: str
-    #: Settings in which the journals beside this one differ from it.
+    #: Settings in which the other journals of this model differ from this one.
     others: list[str] = field(default_factory=list)
 
     @classmethod
@@ -100,7 +100,7 @@ class Journal:
     def open(cls, root: Path, spec: Spec) -> Journal:
         """Open, or begin, the journal of ``spec`` in ``root``, the folder of its model's journals.
 
-        Raises ``JournalError`` where nothing can be written: before anything is asked.
+        Raises ``JournalError`` before anything is asked if nothing can be written.
         """
         journal, settings = cls.at(root, spec), settings_of(spec)
         text = json.dumps(settings, sort_keys=True, indent=1, ensure_ascii=False)
@@ -130,7 +130,7 @@ class Journal:
         return pa.concat_tables(tables).unify_dictionaries()
 
     def keep(self, part: pa.Table) -> None:
-        """Write a finished chunk: it is there as a whole or not at all.
+        """Write a finished chunk, whole or not at all.
 
         Raises ``JournalError`` where it cannot be written. Where the disk is full, the chunk goes into the
         space that was kept free for it, and the error says so.
@@ -233,7 +233,7 @@ class Journal:
         damaged.mkdir(exist_ok=True)
         rows = path.name.split(".")[2]
         print(
-            f"Journal: {path.name} is damaged; its {rows} responses are asked again. It is kept in {damaged}."
+            f"Journal: {path.name} is damaged; its {rows} responses are asked again. The file is moved to {damaged}."
         )
         with suppress(FileNotFoundError):  # another shard was faster
             shutil.move(path, damaged / path.name)
@@ -297,7 +297,7 @@ def explained(folder: Path) -> Iterator[None]:
             do = "make it writable, or give the study another folder with --directory"
         raise JournalError(
             f"{folder}: cannot write the journal ({error.strerror}); {do}, then run again. "
-            "Every response that was kept before is still there and is not asked again"
+            "All earlier responses are kept and are not asked again"
         ) from error
 
 

@@ -10,7 +10,7 @@ from cinorms.core.schema import schema_of
 from cinorms.inference.engine_kind import EngineKind, RegistryPlace, engine_kind, engine_kinds
 from cinorms.inference.settings import EntrySettings
 
-#: What of an entry says who paraphrases and how it runs, beside settings of its engine's own.
+#: Keys of an entry that state who paraphrases and how it runs; each engine adds its own.
 PARAPHRASER = ("engine", "source", "revision", "dtype", "quantisation", "gpus")
 
 
@@ -22,11 +22,11 @@ class ModelEntry:
     #: The file that the entry is in.
     file: str
     kind: EngineKind
-    #: An instance of the class that the engine that is asked declares: a stand-in's where one answers.
+    #: Settings for the engine that is asked: those of a stand-in where one answers.
     settings: EntrySettings
-    #: The model's own settings, whoever answers under its name.
+    #: The model's own settings, also where a stand-in answers.
     own_settings: EntrySettings
-    #: What of the entry can change a response, as keys of a spec.
+    #: The part of the entry that can change a response, as keys of a spec.
     identity: Mapping[str, Any]
     #: The entry as it is written.
     stated: Mapping[str, Any]
@@ -43,12 +43,12 @@ class ModelEntry:
 
     @property
     def key_variable(self) -> str | None:
-        """The environment variable that has to hold the key of the model's endpoint, if it wants one."""
+        """The environment variable with the key of the model's endpoint, if it needs one."""
         return self.settings.needed_key_variable
 
     @property
     def paraphraser(self) -> dict[str, Any]:
-        """What the model is told as a paraphraser: as stated, for it is part of a recorded command."""
+        """The model's keys as a paraphraser: as stated, because they are part of a recorded command."""
         names = (*PARAPHRASER, *self.kind.paraphrases_with)
         return {name: self.stated[name] for name in names if self.stated.get(name) is not None}
 
@@ -104,7 +104,7 @@ def entries_schema() -> dict[str, Any]:
 def _of_engine(
     name: str, schema: Mapping[str, Any], names: Iterable[str], always: Iterable[str]
 ) -> dict[str, Any]:
-    """Return what holds where the engine is ``name``: its keys, and none of other engines'."""
+    """Return the condition for entries of the engine ``name``: its keys, and none of other engines'."""
     of_others = {other: {"description": "A key of another engine.", "not": {}} for other in sorted(names)}
     then: dict[str, Any] = {"properties": {**of_others, **schema["properties"]}}
     if own := [key for key in schema["required"] if key not in always]:

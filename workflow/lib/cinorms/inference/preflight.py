@@ -1,6 +1,6 @@
-"""What an engine looks at before a job starts: whether its models can be asked from here, at no cost.
+"""An engine's checks before a job starts: whether its models can be asked from here, at no cost.
 
-An engine declares such checks (``EngineKind.checks``); the package ``run`` makes them, with those of any study.
+An engine declares them (``EngineKind.checks``); the package ``run`` runs them, with the checks of every study.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 
 class Asked(Protocol):
-    """A model that is to be asked; ``model_entry.ModelEntry`` is one."""
+    """A model to ask; ``model_entry.ModelEntry`` is one."""
 
     @property
     def name(self) -> str:
@@ -28,12 +28,12 @@ class Asked(Protocol):
 
     @property
     def key_variable(self) -> str | None:
-        """The environment variable that has to hold the key of the model's endpoint, if it wants one."""
+        """The environment variable with the key of the model's endpoint, if it needs one."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong: an ``error`` would make jobs fail or their answers useless, a ``warning`` may."""
+    """One problem: an ``error`` makes jobs fail or their answers useless, a ``warning`` may."""
 
     severity: Literal["warning", "error"]
     text: str
@@ -51,7 +51,7 @@ def warning(text: str) -> Finding:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where jobs will run. ``cluster``: on other machines than this one; ``conda``: in environments of conda's."""
+    """Where jobs will run. ``cluster``: on other machines than this one; ``conda``: in conda environments."""
 
     #: The project's folder, in which its virtual environments are.
     folder: Path
@@ -66,7 +66,7 @@ class Surroundings:
 class ModelCheck:
     """A check of the models of one engine.
 
-    ``about`` says what is true where nothing is found; ``look`` returns None where there is nothing to look at.
+    ``about`` states what is true if nothing is found; ``look`` returns None if there is nothing to check.
     """
 
     name: str

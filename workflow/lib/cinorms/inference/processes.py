@@ -1,4 +1,4 @@
-"""The processes that vLLM starts for a job: what they print is the job's, and they end when it ends."""
+"""The processes that vLLM starts for a job: their output goes to the job's log, and they end when the job ends."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _SIGNAL_OF_PARENTS_END = 1
 
 
 def end_with_parent() -> None:
-    """Have the operating system end this process when the one that started it ends, however that ends.
+    """Have the operating system end this process when the one that started it ends, for any reason.
 
     vLLM's engine waits for ever for a job that was killed, and keeps the memory of its GPU meanwhile: the next
-    job would not fit beside it.
+    job would not fit next to it.
     """
     if sys.platform != "linux":
         return
     ctypes.CDLL(None).prctl(_SIGNAL_OF_PARENTS_END, int(signal.SIGKILL))
     parent = multiprocessing.parent_process()
-    if parent and os.getppid() != parent.pid:  # it ended before it could be told
+    if parent and os.getppid() != parent.pid:  # it ended before this call
         os._exit(1)
 
 
 class ProcessOutput:
     """While it is open, what child processes print goes to this process' log, and the last lines are kept.
 
-    vLLM runs its engine in processes of its own: without this their words, the cause of a failure among them,
-    would go past the log (and past the search for secrets in it) to wherever the job's output goes.
+    vLLM runs its engine in processes of its own. Without this, their output, including the cause of a failure,
+    would bypass the log and its search for secrets.
     """
 
     def __init__(self) -> None:
@@ -62,11 +62,11 @@ class ProcessOutput:
         for number, saved in zip((1, 2), self._saved, strict=True):
             os.dup2(saved, number)
             os.close(saved)
-        # Children that live on hold the other end: the thread reads what they still say, for a moment.
+        # Children that live on hold the other end: for a moment, the thread reads what they still print.
         self._reader.join(timeout=0.5)
 
     def text(self) -> str:
-        """Return the last lines, after a moment for those under way."""
+        """Return the last lines, after a moment for those still coming."""
         self._reader.join(timeout=1.0)
         return "\n".join(self._lines)
 

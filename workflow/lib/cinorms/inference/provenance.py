@@ -19,19 +19,18 @@ from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 from cinorms.inference.spending import spent_in
 
-#: What a run record holds for those who run jobs, and not for those who read results.
+#: Keys of a run record for those who run jobs, and not for those who read results.
 PRIVATE = frozenset({"host", "process", "spec"})
 
 
 def gather(
     study: str, asked: Sequence[Mapping[str, Any]], coded: Sequence[Mapping[str, Any]], spending: str
 ) -> dict[str, Any]:
-    """Return the provenance of a study, whose jobs count in the folder ``spending`` what they spend.
+    """Return the provenance of a study; its jobs count their costs in the folder ``spending``.
 
     ``asked`` has one entry per model and arm: ``arm``, ``model``, whether it is ``planted``, the files of its
-    ``responses``, one per shard, and the folder of its ``journals``, or None. ``coded`` has the same of the coder, one
-    entry per scale. Nothing in the provenance depends on
-    when this is called.
+    ``responses``, one per shard, and the folder of its ``journals``, or None. ``coded`` has the same for the coder, one
+    entry per scale. The provenance does not depend on when this is called.
     """
     models, coders = ([_model(each) for each in entries] for entries in (asked, coded))
     return {
@@ -45,7 +44,7 @@ def gather(
 
 
 def _model(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known of one model in one arm: its files, and what its journal says."""
+    """Return what is known about one model in one arm: its files, and the content of its journal."""
     files = [Path(path) for path in asked["responses"]]
     facts = [tables.facts(path) for path in files]
     specs = [_spec(path, fact) for path, fact in zip(files, facts, strict=True)]
@@ -88,7 +87,7 @@ def _file(path: Path, spec: Spec, fact: Mapping[str, str], n: int) -> dict[str, 
 
 
 def _journal(journal: Journal | None) -> dict[str, Any]:
-    """Return what the journal of a model says; all of it, also what this study no longer asks."""
+    """Return a summary of the whole journal of a model, including what this study no longer asks."""
     if journal is None or not journal.folder.exists():
         return {"usd": None, "runs": []}
     kept = journal.read()

@@ -72,7 +72,7 @@ class Questions:
     def missing(self, answered: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return the rows of the grid that are not ``answered``, sorted by template, flow, order.
 
-        Neighbours so share the longest beginning, which the engines' prefix caches need.
+        Neighbours then share the longest beginning, which the engines' prefix caches need.
         """
         template_no = self.variants["template_no"].to_numpy()[self._rows]
         order_no = self.variants["order_no"].to_numpy()[self._rows]

@@ -1,4 +1,4 @@
-"""What an entry of config/models.yaml can hold, whatever its engine; each engine adds its own settings."""
+"""Settings that an entry of config/models.yaml can have with any engine; each engine adds its own."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
 
-#: Planted model that answers for a model which names no stand-in.
+#: Planted model that answers for a model without a stand-in.
 DEFAULT_STAND_IN = "planted-gpt-4o-mini"
 
 
 class Rates(Value):
-    """What a run costs, for `make plan`. Estimates; say where they come from in a comment."""
+    """Rates from which `make plan` estimates costs; state their source in a comment."""
 
     tokens_per_second: LeftOut[Number] = Field(
-        default=None, gt=0, le=10**9, description="Prompt tokens that one copy answers per second on one GPU."
+        default=None,
+        gt=0,
+        le=10**9,
+        description="Prompt tokens per second that one copy processes on one GPU.",
     )
     usd_per_million_input: LeftOut[Number] = Field(
         default=None, ge=0, le=100_000, description="Dollars per million input tokens."
@@ -32,7 +35,7 @@ class Rates(Value):
 class EntrySettings(Value):
     """One model."""
 
-    engine: str = Field(description="How the model is reached.")
+    engine: str = Field(description="The engine that asks the model.")
     family: str = Field(
         description="Models of one family share their training data (tulu-2, llama-3.1, ...)."
     )
@@ -55,22 +58,22 @@ class EntrySettings(Value):
         default=0, ge=0, le=1024, description="GPUs that one copy of the model needs (tensor parallel)."
     )
     paper_layout: Literal["single", "instruction_in_system"] = Field(
-        default="single", description="How the papers laid out this model's messages."
+        default="single", description="How the papers divided prompts for this model into messages."
     )
     shards: int = Field(
-        default=1, ge=1, le=100_000, description="Jobs that an arm of this model is split into."
+        default=1, ge=1, le=100_000, description="Number of jobs that the questions of an arm are split into."
     )
     rates: Rates = Field(default=Rates(), description=str(Rates.__doc__))
     stand_in: LeftOut[str] = Field(
         default=None,
-        description="Planted model that answers in this one's place under `engine: planted`; "
-        f"{DEFAULT_STAND_IN} where left out.",
+        description="Planted model that answers in place of this one under `engine: planted`; "
+        f"default: {DEFAULT_STAND_IN}.",
     )
     note: LeftOut[str] = Field(default=None, description="Anything a user of the model should know.")
 
     @property
     def needed_key_variable(self) -> str | None:
-        """The environment variable that has to hold the key of the model's endpoint, if it wants one."""
+        """The environment variable with the key of the model's endpoint, if it needs one."""
         return None
 
 
@@ -79,16 +82,16 @@ class ServedSettings(EntrySettings):
 
     source: str = Field(
         description="Id on the Hugging Face hub, a local folder, wheels:NAME for a file of resources/checkpoints, "
-        "or the name the API knows the model by."
+        "or the model's name at the API."
     )
     revision: str | None = Field(
         default=None,
-        description="Pinned commit of the hub repository; null until `make fetch` has looked it up.",
+        description="Commit of the hub repository; null for the one that `make fetch` finds first.",
     )
     wrap: Literal["chat_template", "llama2", "tulu", "llama3", "none"] = Field(
         default="chat_template",
-        description="How a prompt is wrapped for this model unless an arm states otherwise.",
+        description="How a prompt is wrapped for this model, unless an arm states another way.",
     )
     paper_wrap: Literal["llama2", "tulu", "llama3", "none"] = Field(
-        default="none", description="The literal wrapper that the papers used for this model."
+        default="none", description="Literal wrapper that the papers used for this model."
     )

@@ -1,4 +1,4 @@
-"""Shards: the variants of one model in one arm, split into runs that one job each asks."""
+"""Shards: the variants of one model in one arm, split into runs; one job asks each run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def shard_names(count: int, n_variants: int) -> list[str]:
 
 
 def take_shard(variants: pd.DataFrame, shard: str) -> pd.DataFrame:
-    """Return the run of ``variants`` that belongs to ``shard``: whole, in order, sizes equal up to one.
+    """Return the run of ``variants`` that belongs to ``shard``: whole, in order, sizes equal to within one.
 
     A run of neighbouring variants keeps the prompts of one template together, which the engines' prefix
     caches need.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-#: Raise it by hand when the same spec would give other responses: every model is asked again. Say so in
+#: Raise it by hand when the same spec would give other responses: every model is then asked again. Note it in
 #: CHANGELOG.md.
 PROTOCOL = 1
 
@@ -15,7 +15,7 @@ PROTOCOL = 1
 class Spec:
     """One shard of a model in an arm, as its job receives it; ``identity`` is what the engine adds.
 
-    As plain data all are keys of one mapping, in which the keys of ``identity`` lie beside the others.
+    As plain data all are keys of one mapping, the keys of ``identity`` among the others.
     """
 
     protocol: int
@@ -34,7 +34,7 @@ class Spec:
     readout: str
     layout: str
     system: str | None
-    #: Which model this is and how it is spoken to: source, revision, wrap, ..., by the engine's own names.
+    #: Which model this is and how it is asked: source, revision, wrap, ..., under the engine's own names.
     identity: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -44,7 +44,7 @@ class Spec:
         return cls(**common, identity={name: plain[name] for name in plain if name not in common})
 
     def as_plain(self) -> dict[str, Any]:
-        """Return the spec as plain data: what the job is given, and what its file of responses keeps."""
+        """Return the spec as plain data: what the job receives, and what its file of responses keeps."""
         return {**{name: getattr(self, name) for name in _COMMON}, **self.identity}
 
     def with_identity(self, **known: Any) -> Spec:

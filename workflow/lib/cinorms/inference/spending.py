@@ -1,7 +1,7 @@
-"""What a study spends at paid endpoints, and the cap that stops it before it is passed.
+"""What a study spends at paid endpoints, and the cap that stops it before it spends more.
 
-Jobs of one study run side by side, so each takes money from the cap in advance, through one small file per
-job in ``responses/.spending/``, and gives back what it did not need when it ends. Money that a killed job had
+Jobs of one study run at the same time. Each takes money from the cap in advance, through one small file per
+job in ``responses/.spending/``, and returns what it did not need when it ends. Money that a killed job had
 taken counts as spent: its requests may have been answered.
 """
 
@@ -21,7 +21,7 @@ SHARE = 0.01
 
 
 class CapReached(EngineError):
-    """The next request could pass the cap."""
+    """The next request could exceed the cap."""
 
 
 class Spending:
@@ -40,8 +40,8 @@ class Spending:
         names = ("usd_per_million_input", "usd_per_million_output")
         if cap is not None and not all(name in rates for name in names):
             raise ConfigError(
-                f"max_cost_usd: {cap:g} was given, but model {model!r} has no price; give it "
-                f"rates.{names[0]} and rates.{names[1]} in config/models.yaml (0 for a server of your own)"
+                f"max_cost_usd: {cap:g} needs a price of model {model!r}; add rates.{names[0]} and "
+                f"rates.{names[1]} to its entry in config/models.yaml (0 for a server of your own)"
             )
         self.priced = all(name in rates for name in names)
         self._input, self._output = (rates.get(name, 0.0) / 1e6 * (1 - discount) for name in names)
@@ -61,7 +61,7 @@ class Spending:
         return self._input * input_tokens + self._output * output_tokens
 
     def reserve(self, usd: float) -> None:
-        """Set aside what a request costs at most; raise ``CapReached`` where that could pass the cap."""
+        """Set aside what a request costs at most; raise ``CapReached`` where that could exceed the cap."""
         if self.cap is not None:
             short = self.spent + self._under_way + usd - self._taken
             if short > 1e-12:
@@ -102,9 +102,9 @@ class Spending:
             if short > left + 1e-12:
                 spent = self.cap - left
                 raise CapReached(
-                    f"max_cost_usd: {self.cap:g} would be passed: {spent:.4f} dollars are spent, the "
-                    f"next request could cost {short:.6f}. What was answered is in the journal; raise "
-                    "max_cost_usd and run again to ask the rest"
+                    f"the next request could exceed max_cost_usd ({self.cap:g}): it may cost {short:.6f}, spent so "
+                    f"far: {spent:.4f}. Every response so far is in the journal; raise max_cost_usd and run again "
+                    "to ask the rest"
                 )
             self._taken += min(left, max(short, SHARE * self.cap))
             self._write()

@@ -1,8 +1,8 @@
 """SIGTERM, taken between two steps of an engine.
 
-Raised wherever the signal happens to meet the program, what the job's handler raises can be lost: in a callback, or
-in a library's clean-up, Python prints and forgets it. An engine that steps by itself uses ``stop_between_steps``,
-one that runs in an event loop ``stop_in_loop``.
+The job's handler raises an exception wherever the signal finds the program. In a callback, or in a library's clean-up,
+Python prints that exception and forgets it. An engine that steps by itself uses ``stop_between_steps``, one that runs
+in an event loop ``stop_in_loop``.
 """
 
 from __future__ import annotations

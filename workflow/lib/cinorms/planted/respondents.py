@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 class Respondent:
     """What is planted; the fields, and their defaults, are those of ``planted`` in the registry.
 
-    A spec has what the registry states and no default, so they are stated here, where it is read.
+    A spec has no defaults, only what the registry states, so the defaults are here, where it is read.
     """
 
     name: str
@@ -57,8 +57,8 @@ def level_coefficients(
     """Return the coefficient of every level, scaled: columns factor, level, coefficient, stated.
 
     A level that is not listed draws one from a normal distribution: the same for every respondent and
-    dataset under one seed, so that differences between respondents are the stated ones. A factor with one
-    level that is not listed has 0.
+    dataset under one seed, so that only stated differences between respondents exist. The only level of a factor has
+    0 if it is not listed.
     """
     rows = []
     for factor, levels in factors.items():

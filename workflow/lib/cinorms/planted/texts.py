@@ -1,4 +1,4 @@
-"""What planted respondents write: the same kinds of text that the papers report from real models."""
+"""The texts of planted respondents: the same kinds of text that the papers report from real models."""
 
 from __future__ import annotations
 

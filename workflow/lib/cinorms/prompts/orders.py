@@ -1,9 +1,9 @@
-"""Answer orders: in which order the five options stand in one prompt.
+"""Answer orders: the order of the five options in one prompt.
 
 An order is a string of option indices, lowest option 0: ``"01234"`` shows the scale from its lowest
 option up, ``"43210"`` from its highest down. It is a pure function of
 (method, seed, flow, template_no, order_no): raising the number of orders, adding templates or splitting
-the work into shards changes no order that was there before.
+the work into shards changes no existing order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ METHODS = ("fixed", "random", "balanced")
 
 #: All 120 orders; order codes are positions in this list, 0 is the papers' fixed order.
 ORDERS = tuple("".join(order) for order in permutations("01234"))
-#: ``SHOWN[code, position]`` is the option that stands there.
+#: ``SHOWN[code, position]`` is the option at that position.
 SHOWN = np.array([[int(option) for option in order] for order in ORDERS], dtype=np.int8)
 _CODES = {order: code for code, order in enumerate(ORDERS)}
 #: Codes of the cyclic Latin square: ``_SQUARE[0, s]`` starts at option s and goes up, ``_SQUARE[1, s]`` down.
@@ -51,7 +51,7 @@ def order_codes(
         Row ``template + 2 order + h`` (mod 5) of the cyclic Latin square, with ``h`` drawn per flow;
         blocks of 5 templates and of 5 orders alternate between the square and its reverse, starting
         with either at random per flow. Over any number of templates and orders, every option of a
-        flow stands in every position equally often, up to one: in a T x L rectangle only the
+        flow is in every position equally often, to within one: in a T x L rectangle only the
         (T mod 5) x (L mod 5) corner is not a whole number of squares, and the step of 2 spreads
         that corner's rows over the residues evenly (checked for all sizes in the tests).
     """
@@ -73,11 +73,11 @@ def order_codes(
 
 
 def as_categorical(codes: npt.NDArray[np.int64]) -> pd.Categorical:
-    """Return order codes as the strings they stand for, each stored once."""
+    """Return order codes as order strings, each stored once."""
     return pd.Categorical.from_codes(codes, categories=pd.Index(ORDERS, dtype="str"))
 
 
 @cache
 def options_shown(options: tuple[str, ...]) -> list[str]:
-    """Return the option list as it stands in a prompt, for each of ``ORDERS``, as the papers wrote it."""
+    """Return the option list as a prompt shows it, for each of ``ORDERS``, in the papers' format."""
     return ["[" + ", ".join(options[int(index)] for index in order) + "]" for order in ORDERS]

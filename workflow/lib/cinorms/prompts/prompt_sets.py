@@ -13,7 +13,7 @@ from typing import Any, Literal
 from cinorms.core import errors, validation
 from cinorms.core.errors import ConfigError
 
-#: What a template must hold exactly once: the vignette and the answer options.
+#: Placeholders that a template must have exactly once: the vignette and the answer options.
 PLACEHOLDERS = ("{scenario}", "{options}")
 
 #: Where the templates of a prompt set come from: its own file, or a paraphraser that is still to be asked.
@@ -29,7 +29,7 @@ GENERATE_SCHEMA = SCHEMA.with_name("generate_prompt_set.schema.yaml")
 
 @dataclass(frozen=True)
 class Generate:
-    """What a paraphraser is asked: ``count`` templates beside the original, in ``tries`` rounds at most.
+    """What a paraphraser is asked: ``count`` templates in addition to the original, in at most ``tries`` rounds.
 
     ``checkpoint`` names the weights of the paraphraser pegasus, and is empty for every other.
     """
@@ -45,8 +45,8 @@ class Generate:
 class PromptSet:
     """The wordings of one paraphraser; ``templates[0]`` is the original, as the papers number it.
 
-    ``generate`` is what makes templates 1 and up where they are not there yet; ``templates`` then holds the
-    original alone. ``waits`` says why nobody may be asked in these words yet (see ``confirm``): nobody has read
+    ``generate`` is the request for templates 1 and up where they do not exist yet; ``templates`` then holds the
+    original alone. ``waits`` is why nobody may be asked in these words yet (see ``confirm``): nobody has read
     them since the paraphraser wrote them, or a person has edited them since. ``file`` is where they are.
     """
 
@@ -62,7 +62,7 @@ class PromptSet:
 
     @property
     def n_templates(self) -> int:
-        """Number of templates, those still to be made among them."""
+        """Number of templates, including those that do not exist yet."""
         return self.generate.count + 1 if self.generate else len(self.templates)
 
 
@@ -109,7 +109,7 @@ def part_path(frozen: Path) -> Path:
 
 
 def accepted_unread() -> bool:
-    """Tell whether the environment says that paraphrases are accepted unread."""
+    """Tell whether the environment accepts unread paraphrases."""
     return os.environ.get(YES, "") not in ("", "0")
 
 
@@ -124,7 +124,7 @@ def notice(prompt_set: PromptSet) -> str:
     since = {"unread": "nobody has read them yet", "edited": "they were edited since they were confirmed"}
     return (
         f"{prompt_set.file}: these paraphrases wait for you: {since[prompt_set.waits or 'unread']}.\n"
-        f"Read them, mend what is wrong in that file, `make confirm CONFIG=...`, run again ({YES}=1: unread)"
+        f"Read them, correct them in that file, `make confirm CONFIG=...`, run again ({YES}=1 accepts them unread)"
     )
 
 
@@ -132,11 +132,11 @@ def placeholder_fault(template: str) -> str | None:
     """Return what is wrong with the placeholders of ``template``, or ``None``."""
     for name in re.findall(r"\{[^{}]*\}", template):
         if name not in PLACEHOLDERS:
-            return f"placeholder {name} is not known; {errors.listing(name, PLACEHOLDERS)}"
+            return f"{name} is not a placeholder; {errors.listing(name, PLACEHOLDERS)}"
     for name in PLACEHOLDERS:
         count = template.count(name)
         if count != 1:
-            return f"{name} stands {count} times; it must stand there exactly once"
+            return f"{name} appears {count} times; expected exactly once"
     rest = template
     for name in PLACEHOLDERS:
         rest = rest.replace(name, "")
@@ -208,7 +208,7 @@ def _awaited(path: Path, document: Mapping[str, Any]) -> PromptSet:
 
 
 def _check_asked(path: Path, document: Mapping[str, Any]) -> None:
-    """Refuse an original without its placeholders, and a checkpoint with or without the one it is for."""
+    """Refuse an original without its placeholders, and a checkpoint that is missing or has no use."""
     fault = placeholder_fault(document["original"])
     if fault:
         raise ConfigError(f"{path}: original: {fault}")
@@ -220,22 +220,22 @@ def _check_asked(path: Path, document: Mapping[str, Any]) -> None:
         )
     if not is_pegasus and "checkpoint" in document:
         raise ConfigError(
-            f"{path}: checkpoint: only paraphraser 'pegasus' has one, {document['paraphraser']!r} was given; "
-            "config/models.yaml says where a model's weights are"
+            f"{path}: checkpoint: paraphraser {document['paraphraser']!r} takes none, only 'pegasus' does; remove it "
+            "(config/models.yaml states where a model's weights are)"
         )
     if is_pegasus and document["temperature"] == 0:
-        raise ConfigError(f"{path}: temperature: 0 was given; pegasus samples: allowed: more than 0")
+        raise ConfigError(f"{path}: temperature: 0 is too low, because pegasus samples; allowed: more than 0")
 
 
 def _refuse_other_words(path: Path, document: Mapping[str, Any], frozen: Path) -> None:
-    """Refuse a frozen file that was made from something else than ``document`` asks for now."""
+    """Refuse a frozen file that was made from another request than ``document`` states now."""
     stored = validation.load_yaml(frozen)
     validation.check(stored, SCHEMA, str(frozen))
     made_with = stored.get("provenance", {}).get("request")
     if made_with is None:
         raise ConfigError(
-            f"{frozen}: key 'provenance' is missing; put it back, or delete the file to have all templates made "
-            "again. Edited templates can stay: `make confirm` records who worded which"
+            f"{frozen}: key 'provenance' is missing; restore it, or delete the file to generate all templates again. "
+            "Edited templates can stay: `make confirm` records who worded which"
         )
     for key in ("paraphraser", "scale", "original", "temperature", "seed", "checkpoint", "count"):
         asked, held = document.get(key), made_with.get(key)
@@ -243,8 +243,8 @@ def _refuse_other_words(path: Path, document: Mapping[str, Any], frozen: Path) -
             continue
         keep = f", or move it to {part_path(frozen)}, which keeps its templates" if key == "count" else ""
         raise ConfigError(
-            f"{path}: {key}: {asked!r} was given, {frozen} was made with {held!r}; put that back, or delete "
-            f"{frozen} to have all templates made again{keep}"
+            f"{path}: {key}: {asked!r} differs from {held!r}, with which {frozen} was made; restore that, or delete "
+            f"{frozen} to generate all templates again{keep}"
         )
 
 
@@ -254,5 +254,5 @@ def _refuse_twins(file: str, templates: tuple[str, ...]) -> None:
         first = first_seen.setdefault(normalised(template), number)
         if first != number:
             raise ConfigError(
-                f"{file}: templates[{number}]: the same wording as templates[{first}]; they must differ"
+                f"{file}: templates[{number}]: the same wording as templates[{first}]; reword or remove one"
             )

@@ -28,7 +28,7 @@ WRAPPERS = {
 #: How a prompt is spread over the messages of a chat.
 LAYOUTS = ("single", "instruction_in_system")
 
-#: Where the vignette stood in a template, with the punctuation that leads to it.
+#: The place of the vignette in a template, with the punctuation before it.
 _SCENARIO = re.compile(r":?\s*\{scenario\}")
 
 
@@ -49,17 +49,19 @@ def list_variants(prompt_set: str, templates: Sequence[str], n_templates: int, n
 def select_flows(vignettes: pd.DataFrame, select: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Return the flows whose levels are among those named, every factor that is not named left free.
 
-    Raises ``ConfigError`` for a level that no flow has (of a dataset that is a file, settings cannot know the
-    levels), and where no flow is left.
+    Raises ``ConfigError`` for a level that no flow has (the levels of a dataset in a file are not known before), and
+    where no flow is left.
     """
     for factor, levels in select.items():
         known = list(vignettes[factor].unique())
         for level in levels:
             if level not in known:
-                raise ConfigError(f"select.{factor}: level {level!r} is not known; {listing(level, known)}")
+                raise ConfigError(f"select.{factor}: {level!r} is not a level; {listing(level, known)}")
     keep = has_levels(vignettes, select)
     if select and not keep.any():
-        raise ConfigError(f"select: no flow has all of {', '.join(select)} at the levels named")
+        raise ConfigError(
+            f"select: no flow has the levels named for {', '.join(select)} together; select others"
+        )
     return vignettes.loc[keep].reset_index(drop=True)
 
 
@@ -106,7 +108,7 @@ def messages(
 
 
 def fill(template: str, vignette: str, shown: str) -> str:
-    """Put the vignette and the option list into a template (each placeholder stands once)."""
+    """Put the vignette and the option list into a template (it has each placeholder once)."""
     before, _, after = template.partition("{options}")
     return before.replace("{scenario}", vignette) + shown + after.replace("{scenario}", vignette)
 
@@ -114,7 +116,7 @@ def fill(template: str, vignette: str, shown: str) -> str:
 def wrap(chat: Sequence[Mapping[str, str]], wrapper: str) -> str:
     """Return the text of a single-message chat in one of the papers' literal ``WRAPPERS``.
 
-    A system message stands before the user's text, as the papers' wrappers have no place of their own for it.
+    A system message comes before the user's text, because the papers' wrappers have no place of their own for it.
     """
     start, end = WRAPPERS[wrapper]
     return start + "\n\n".join(message["content"] for message in chat) + end

@@ -100,8 +100,8 @@ class _Unpickler(pickle.Unpickler):
         kind = _ADMITTED.get((module, name))
         if kind is None:
             raise DataError(
-                f"pickle refused: it asks for '{module}.{name}', only plain pandas and numpy data are "
-                "admitted; nothing of it was run. Fetch the file again and check its SHA-256"
+                f"pickle refused: it asks for '{module}.{name}', but only plain pandas and numpy data are "
+                "allowed; nothing in it was run. Fetch the file again and check its SHA-256"
             )
         return None if kind == "missing" else _KINDS[kind]
 
@@ -283,12 +283,12 @@ def _model_names(frame: pd.DataFrame) -> pd.Series[str]:
     if "paraphrasing" not in frame or "model" not in frame:
         return frame["model"].astype(str)
     by, paraphrasers = pd.factorize(frame["paraphrasing"])
-    of, prefixed = pd.factorize(frame["model"])
+    which, prefixed = pd.factorize(frame["model"])
     # "gpt-4o-mini-8B" of the paraphraser gpt carries no prefix, although it begins like one.
     names = [
         [m if m == "gpt-4o-mini-8B" else m.removeprefix(f"{p}-") for m in prefixed] for p in paraphrasers
     ]
-    return pd.Series(np.array(names, dtype=object)[by, of], index=frame.index, dtype="str")
+    return pd.Series(np.array(names, dtype=object)[by, which], index=frame.index, dtype="str")
 
 
 def _rows_of(frame: pd.DataFrame, model: str, prompt_set: str | None) -> pd.DataFrame:
@@ -323,10 +323,10 @@ def flows_of(text: pd.Series[str], vignettes: pd.DataFrame) -> pd.Series[int]:
     """Return the flow of each vignette's text; raise ``DataError`` for a text that is none."""
     known = vignettes.set_index("vignette")["flow"]
     if known.index.has_duplicates:
-        raise DataError("vignettes: a text comes twice, so rows cannot be joined to flows by it")
+        raise DataError("vignettes: a text appears twice, so rows cannot be joined to flows by it")
     flow = text.map(known)
     if flow.isna().any():
-        raise DataError(f"published data: '{text[flow.isna()].iloc[0]}' is no vignette of this dataset")
+        raise DataError(f"published data: '{text[flow.isna()].iloc[0]}' is not a vignette of this dataset")
     return flow.astype(np.int32)
 
 

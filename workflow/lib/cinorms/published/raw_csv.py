@@ -44,16 +44,18 @@ def read_raw_csv(path: str | Path, vignettes: pd.DataFrame) -> pd.DataFrame:
     try:
         raw = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:
-        raise DataError(f"{path}: no readable CSV file ({error})") from error
+        raise DataError(f"{path}: not a readable CSV file ({error})") from error
     missing = [c for c in RAW_COLUMNS if c not in raw]
     if missing:
-        raise DataError(f"{path}: no columns {missing}; the authors' raw files have {list(RAW_COLUMNS)}")
+        raise DataError(
+            f"{path}: the columns {missing} are missing; the authors' raw files have {list(RAW_COLUMNS)}"
+        )
     flow = flows_of(raw["Scenario"], vignettes).astype(np.int32)
     template = raw["prompt_id"].str.extract(r"^(?:p#)?(\d+)$", expand=False)
     if template.isna().any():
         wrong = raw.loc[template.isna(), "prompt_id"].iloc[0]
         raise DataError(f"{path}: prompt_id '{wrong}' is not a template number")
-    # ASSUME: rows of one flow and template stand in the order in which the random orders were drawn.
+    # ASSUME: rows of one flow and template are in the order in which the random orders were drawn.
     number = pd.Series(flow.to_numpy()).groupby([flow.to_numpy(), template.to_numpy()]).cumcount()
     orders = {name: order_of(name) for name in raw["likert_order_id"].unique()}
     return pd.DataFrame(

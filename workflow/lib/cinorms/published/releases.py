@@ -16,7 +16,7 @@ from cinorms.vignettes.source_files import SourceFile, get, own_files, read_sour
 SCHEMA = Path(__file__).parents[3] / "schemas" / "published.schema.yaml"
 
 #: Columns of a file of printed numbers. ``printed`` has the digits of the paper; ``analysis``, ``where``
-#: ("model=tulu-2-7b; t_val=10") and ``column`` say where this project's number stands; ``shown`` says how the
+#: ("model=tulu-2-7b; t_val=10") and ``column`` say where this project's number is; ``shown`` says how the
 #: paper shows it (`replication.SHOWN`); ``counted`` is yes, or no for what is listed but not counted.
 COLUMNS = ("item", "cell", "printed", "analysis", "where", "column", "shown", "counted")
 
@@ -35,7 +35,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Release:
-    """What a paper's authors published; ``file`` says so, ``numbers`` are the files with the printed numbers.
+    """What a paper's authors published, as ``file`` declares it; ``numbers`` are the files with printed numbers.
 
     ``reaches`` holds, by item and cell, how far a number computed by an optimiser moves with the machine.
     """
@@ -60,7 +60,7 @@ class Release:
 def load_release(path: str | Path) -> Release:
     """Read the release at ``path``; its name is the file's name without ``.yaml``.
 
-    Raises ``ConfigError`` with the file, the key, what was given and what is allowed.
+    Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
     """
     path = Path(path)
     document = validation.load_yaml(path)
@@ -73,7 +73,7 @@ def load_release(path: str | Path) -> Release:
     numbers = tuple(path.parent / name for name in document.get("numbers", []))
     for file in numbers:
         if not file.is_file():
-            raise ConfigError(f"{path}: numbers: there is no file {file}")
+            raise ConfigError(f"{path}: numbers: there is no file {file}; correct the name")
     return Release(
         file=path,
         name=path.stem,
@@ -102,7 +102,7 @@ def import_answers(
 
     The frame's file is looked for in the folder ``mirror``, then in ``cache_dir``, then fetched.
 
-    Raises ``DataError`` where the file is not to be had or not as declared, as `published.to_answers`, and
+    Raises ``DataError`` where the file cannot be obtained or is not as declared, as `published.to_answers`, and
     where the frame has a variant that ``variants`` (the arm's prompts) lacks.
     """
     source = release.frames[frame]
@@ -159,11 +159,11 @@ def read_numbers(release: Release) -> pd.DataFrame:
     for path in release.numbers:
         frame = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
         if list(frame.columns) != list(COLUMNS):
-            raise DataError(f"{path}: has the columns {list(frame.columns)}, {list(COLUMNS)} are needed")
+            raise DataError(f"{path}: has the columns {list(frame.columns)}, expected {list(COLUMNS)}")
         twice = frame.duplicated(["item", "cell"])
         if twice.any():
             raise DataError(
-                f"{path}: {frame.loc[twice, ['item', 'cell']].iloc[0].tolist()} stands there twice"
+                f"{path}: {frame.loc[twice, ['item', 'cell']].iloc[0].tolist()} appears twice; keep one"
             )
         parts.append(frame)
     whole = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(COLUMNS), dtype="str")

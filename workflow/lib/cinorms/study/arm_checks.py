@@ -18,14 +18,13 @@ MOST_SYSTEM = 100_000
 
 
 def check_arm(study: Study, name: str) -> None:
-    """Look up every name in the arm ``name``, and whether its settings fit together."""
+    """Look up every name in the arm ``name``, and check that its settings fit together."""
     arm, models = study.arms[name], study.models(name)
     _check_prompts(study, name, arm)
     _check_source(study, name, arm)
     if not models:
         raise ConfigError(
-            f"{study.settings.stated_in('models')}: no model is named for arm '{name}'; name some of "
-            "config/models.yaml"
+            f"{study.settings.stated_in('models')}: arm '{name}' has no models; name some from config/models.yaml"
         )
     for model in models:
         if model not in study.registry:
@@ -39,14 +38,13 @@ def check_arm(study: Study, name: str) -> None:
     _check_templates_for(study, arm, models)
     if arm.readout == "options" and arm.temperature != 0:
         raise ConfigError(
-            f"{arm.stated_in('readout')}: 'options' reads probabilities, not samples; temperature "
-            f"{arm.temperature} was given, allowed: 0"
+            f"{arm.stated_in('readout')}: 'options' reads probabilities, not samples; temperature is "
+            f"{arm.temperature}, set it to 0"
         )
     if arm.orders.method == "fixed" and arm.orders.count > 1 and arm.temperature == 0:
         raise ConfigError(
-            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} was given; with method 'fixed' "
-            f"({arm.stated_in('orders', 'method')}) and temperature 0 every prompt would be "
-            "asked so many times over; allowed: 1"
+            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} sends every prompt {arm.orders.count} identical "
+            "times (method: fixed, temperature: 0); set it to 1"
         )
     _check_system(arm)
     check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
@@ -57,8 +55,8 @@ def _check_system(arm: Arm) -> None:
     length = len(shlex.quote(json.dumps(arm.system)))
     if length > MOST_SYSTEM:
         raise ConfigError(
-            f"{arm.stated_in('system')}: a text of {len(arm.system or ''):,} characters was given, {length:,} bytes "
-            f"as a job receives it; allowed: at most {MOST_SYSTEM:,}. Shorten it"
+            f"{arm.stated_in('system')}: the text has {len(arm.system or ''):,} characters, {length:,} bytes "
+            f"as a job receives it; allowed: at most {MOST_SYSTEM:,}; shorten it"
         )
 
 
@@ -71,7 +69,7 @@ def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]]
             raise unknown(file, key, factor, factors, f"factor of dataset {dataset!r}")
         known = [*factors[factor]]
         if not known:
-            continue  # a dataset that is a file does not tell its levels before it is fetched
+            continue  # the levels of a dataset in a file are unknown until it is fetched
         if study.null_principle(dataset) and null and null.factor == factor:
             known.append(null.label)
         for level in levels:
@@ -80,7 +78,7 @@ def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]]
 
 
 def _check_prompts(study: Study, name: str, arm: Arm) -> None:
-    """Look up the dataset and the prompt set of an arm, and whether they fit each other and the templates."""
+    """Look up the dataset and the prompt set of an arm, and check that they and the templates fit together."""
     for setting, given, kind, what in (
         ("dataset", arm.dataset, "vignettes", "dataset"),
         ("prompts", arm.prompts, "prompts", "prompt set"),
@@ -91,8 +89,8 @@ def _check_prompts(study: Study, name: str, arm: Arm) -> None:
     prompt_set, dataset = study.prompt_set(arm.prompts), study.dataset(arm.dataset)
     if prompt_set.scale != dataset.scale:
         raise ConfigError(
-            f"{study.settings.stated_in('arms', name)}: prompt set {arm.prompts!r} asks for {prompt_set.scale}, "
-            f"dataset {arm.dataset!r} is judged by {dataset.scale}; give both the same scale"
+            f"{study.settings.stated_in('arms', name)}: prompt set {arm.prompts!r} has the scale {prompt_set.scale}, "
+            f"dataset {arm.dataset!r} has {dataset.scale}; choose two with the same scale"
         )
     stated: dict[tuple[str, ...], int] = {
         ("templates_for", model): count for model, count in arm.templates_for.items()
@@ -102,28 +100,28 @@ def _check_prompts(study: Study, name: str, arm: Arm) -> None:
     for path, count in stated.items():
         if count > prompt_set.n_templates:
             raise ConfigError(
-                f"{arm.stated_in(*path)}: {count} was given; prompt set {arm.prompts!r} has "
-                f"{prompt_set.n_templates} templates"
+                f"{arm.stated_in(*path)}: {count} is more than prompt set {arm.prompts!r} has; "
+                f"allowed: at most {prompt_set.n_templates}"
             )
 
 
 def _check_source(study: Study, name: str, arm: Arm) -> None:
-    """Look up where the answers of an arm come from, and whether its models are in there."""
+    """Check where the answers of an arm come from, and that its models are in there."""
     needed = {"published": "frame", "raw_csv": "raw_files"}.get(arm.source)
     for setting, given in (("frame", arm.frame), ("raw_files", arm.raw_files)):
         if setting == needed and not given:
             raise ConfigError(
-                f"{arm.stated_in('source')}: '{arm.source}' was given; arms.{name} needs the key '{setting}' too"
+                f"{arm.stated_in('source')}: '{arm.source}' also needs the key '{setting}'; add it to arms.{name}"
             )
         if setting != needed and given:
             raise ConfigError(
-                f"{arm.stated_in(setting)}: {given!r} was given; allowed only with another 'source' than "
-                f"'{arm.source}'"
+                f"{arm.stated_in(setting)}: {given!r} does not fit source '{arm.source}'; remove it or change "
+                "'source'"
             )
     if needed and study.settings.engine == "planted":
         raise ConfigError(
-            f"{study.settings.stated_in('engine')}: 'planted' was given; the answers of arm '{name}' are there "
-            f"already (source: {arm.source}), allowed: null"
+            f"{study.settings.stated_in('engine')}: 'planted' cannot replace the existing answers of arm '{name}' "
+            f"(source: {arm.source}); set it to null"
         )
     if arm.source == "published" and arm.frame is not None:
         _check_frame(study, arm, arm.frame)
@@ -142,9 +140,9 @@ def _check_frame(study: Study, arm: Arm, frame: str) -> None:
 
 
 def _check_templates_for(study: Study, arm: Arm, models: Sequence[str]) -> None:
-    """Look up the models that are asked a number of templates of their own."""
+    """Look up the models that have their own number of templates."""
     place = arm.stated_in("templates_for")
-    # What stands in arm_defaults is for several arms, which need not all ask the same models.
+    # A setting in arm_defaults is for several arms, which need not all ask the same models.
     named = models if place.key.startswith("arms.") else [m for arm in study.arms for m in study.models(arm)]
     for model in arm.templates_for:
         if model not in named:

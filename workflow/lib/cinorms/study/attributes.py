@@ -1,4 +1,4 @@
-"""What a study knows of its models and arms that an analysis can name."""
+"""The attributes of models and arms that an analysis can name."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from __future__ import annotations
 MODEL_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation", "dtype")
 #: Attributes of an arm: the conditions in which its models were asked.
 ARM_ATTRIBUTES = ("dataset", "paraphraser", "temperature", "order", "readout", "wrapper", "layout", "system")
-#: What tells models apart: a table of the models has them, and two models that are compared in one agree in the others.
+#: Attributes that tell models apart: the columns of a table of models. Models compared in one agree in the others.
 DESCRIBED = ("family", "capacity", "alignment", "quantisation")

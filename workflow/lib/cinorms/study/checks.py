@@ -33,7 +33,7 @@ def check_names(study: Study) -> None:
 
 
 def _check_datasets(study: Study) -> None:
-    """Look up the datasets that have options, and whether the options fit them."""
+    """Look up the datasets that have options, and check that the options fit them."""
     known = study.root.names("vignettes")
     for name, options in study.settings.datasets.items():
         if name not in known:
@@ -41,8 +41,8 @@ def _check_datasets(study: Study) -> None:
             raise unknown(file, "datasets", name, known, "dataset", study.root.searched("vignettes"))
         if options.null_principle and not study.dataset(name).null_level:
             raise ConfigError(
-                f"{options.stated_in('null_principle')}: true was given; the dataset has no 'null_level', "
-                "allowed: false"
+                f"{options.stated_in('null_principle')}: true needs a 'null_level', which the dataset lacks; "
+                "set it to false"
             )
 
 
@@ -55,8 +55,8 @@ def _check_compared(study: Study) -> None:
     for analysis in analyses_of(study.compared()):
         if analysis not in study.settings.analyses:
             raise ConfigError(
-                f"{place}: {name!r} was given; its numbers need an analysis '{analysis}', and the study has none "
-                "of that name (config/replication.yaml has all of them)"
+                f"{place}: the numbers of {name!r} need an analysis '{analysis}', which the study lacks; "
+                "copy it from config/replication.yaml"
             )
 
 
@@ -73,32 +73,31 @@ def _check_coder(study: Study) -> None:
     if study.registry[answers.coder].kind.planted:
         raise ConfigError(
             f"{place}: '{answers.coder}' is planted: it answers questions about flows and cannot read a reply; "
-            "name a model that is asked"
+            "name a real model"
         )
 
 
 def _check_pilot(study: Study) -> None:
-    """Refuse a pilot that is this study, whose answers the plan would have to ask for, or that has no answers."""
+    """Refuse this study as its own pilot (the plan would have to ask for its answers), and one without answers."""
     pilot, place = study.settings.plan.pilot, study.settings.plan.stated_in("pilot")
     if pilot == study.name:
-        raise ConfigError(f"{place}: {pilot!r} was given; allowed: the name of another study")
+        raise ConfigError(f"{place}: {pilot!r} is this study; name another one")
     answers = study.root.results / pilot / "answers" if pilot else None
     if answers and not answers.is_dir():
         raise ConfigError(
-            f"{place}: {pilot!r} was given; there is no {answers} in the folder that the study runs in: "
-            "run that study first"
+            f"{place}: there is no {answers} in the folder that the study runs in; run the study {pilot!r} first"
         )
 
 
 def _check_awaited(study: Study) -> None:
-    """Refuse a paraphraser that is not known, and paraphrases that nobody would find again."""
+    """Refuse an unknown paraphraser, and paraphrases that nobody would find again."""
     for name in study.awaited():
         file = study.root.names("prompts")[name]
         if study.root.is_fetched and study.settings.engine != "planted" and not study.root.is_own(file):
             raise ConfigError(
-                f"{study.root.shown(file)}: its paraphrases are still to be made, and this project was fetched from "
-                "git: they would be lost in a cache. Copy the file into prompts/ of a folder of yours, and name that "
-                "folder in the study (resources: [FOLDER])"
+                f"{study.root.shown(file)}: its paraphrases do not exist yet. This project was fetched from git, so "
+                "they would be lost in a cache: copy the file into prompts/ of a folder of yours, and name that folder "
+                "in the study (resources: [FOLDER])"
             )
 
 
@@ -108,6 +107,6 @@ def _check_stand_ins(study: Study) -> None:
             entry, stand_in = study.registry[model], study.stand_in(model)
             if not entry.kind.planted and stand_in not in study.registry:
                 raise ConfigError(
-                    f"{entry.file}: {model}: key 'stand_in' is missing, and there is no {stand_in!r}, which answers "
-                    "where it is left out; name a planted model"
+                    f"{entry.file}: {model}: key 'stand_in' is missing, and its default {stand_in!r} does not exist; "
+                    "name a planted model"
                 )

@@ -1,7 +1,7 @@
 """``python -m cinorms.study.data FILE``: get the published files of a study, or list those that are missing.
 
-A job that misses a file names that file only. `make` runs this first, so that a machine without internet is told once
-what it needs.
+A job names only the file that it misses. `make` runs this first, so that one message lists everything that a machine
+without internet needs.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def norms_entry(study: Study) -> Entry[Any]:
 
 
 def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any]) -> Entry[Any]:
-    """Return the entry that a study file would state so."""
+    """Return the entry for options as a study file states them."""
     kind = kinds(section)[stated["kind"]]
     options = kind.read(stated)
     base = {"section": section, "name": name, "kind": kind.name, "options": options}
@@ -67,7 +67,7 @@ def _depends_on_thresholds(kind: Kind) -> bool:
 def _rules(study: Study, options: Any, models: Sequence[str]) -> dict[str, Any]:
     """Return the rules under which an entry takes norms, its own before the study's.
 
-    What reads no norms has none: other thresholds make it no different.
+    An entry that reads no norms has none: thresholds do not affect it.
     """
     t_val, t_maj = getattr(options, "t_val", None), getattr(options, "t_maj", None)
     stated = {"t_val": t_val, "t_maj": t_maj}

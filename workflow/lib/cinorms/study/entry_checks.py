@@ -1,4 +1,4 @@
-"""What the options of an analysis, a figure or a printed table cannot see alone: names that only the study knows."""
+"""Checks of analyses, figures and printed tables that need the study: names that only the study knows."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def _check_arms(place: EntryPlace, options: Any) -> None:
 
 
 def _hint(study: Study, used: str, section: str) -> str:
-    """Return what to do where a file has ``used`` of its own, but not the ``section`` that is made of them."""
+    """Return what to do if a file sets its own ``used``, but not the ``section`` that is made from them."""
     above, below = study.settings.stated_in(used), study.settings.stated_in(section)
     if above.layer <= below.layer:
         return ""
-    return f"; {above.file} has {used} of its own and needs {section} of its own"
+    return f"; {above.file} sets its own {used}, so it also needs its own {section}"

@@ -34,7 +34,7 @@ class EntryPlace:
     def unknown(
         self, part: str, given: object, allowed: Iterable[str], what: str, *, hint: bool = False
     ) -> ConfigError:
-        """Return the error for a name in ``part`` that there is not; ``hint``: with the hint of the entry's file."""
+        """Return the error for an unknown name in ``part``; ``hint``: with the hint of the entry's file."""
         return unknown(self.file, self.key(part), given, allowed, what, self.hint if hint else "")
 
     def check_names(self, part: str, given: Iterable[str], allowed: Iterable[str], what: str) -> None:

@@ -24,7 +24,7 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
     Raises
     ------
     ConfigError
-        For the first mistake, with the file, the key, what was given and what is allowed.
+        For the first mistake, with the file, the key, what is given and what is allowed.
 
     """
     for layer in layers:
@@ -53,8 +53,6 @@ def make_settings(merged: Merged) -> StudySettings:
         if first["type"] != "missing":
             raise  # the schema, which follows from the same classes, would have refused it
         key = ".".join(map(str, first["loc"]))
-        raise ConfigError(
-            f"config/config.yaml: key '{key}' is missing; every default has to stand there"
-        ) from None
+        raise ConfigError(f"config/config.yaml: key '{key}' is missing; restore its default there") from None
     settings.locate(merged.origins)
     return settings

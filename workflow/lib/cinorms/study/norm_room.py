@@ -1,4 +1,4 @@
-"""Whether a study asks enough to hold norms at all: a flow needs ``t_val`` valid answers, and has one per variant."""
+"""Whether a study asks enough for norms: a flow needs ``t_val`` valid answers, and gets at most one per variant."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Room(NamedTuple):
 
 
 def norm_room(study: Study) -> Room:
-    """Return one text for each way in which models are asked too few variants to hold a norm."""
+    """Return one text for each group of models that are asked too few variants to hold a norm."""
     pairs = [(arm, model) for arm in study.arms_from("model") for model in study.models(arm)]
     variants = {
         (arm, model): study.templates(arm, model) * study.arms[arm].orders.count for arm, model in pairs
@@ -70,11 +70,11 @@ def _texts(study: Study, short: list[Short]) -> list[str]:
         who = "every model" if set(models) == set(study.models(arm)) else ", ".join(models)
         entries = list(dict.fromkeys(each.entry for each in found if each.entry))
         more = f" and {len(entries) - SHOWN} more" if len(entries) > SHOWN else ""
-        where = f" (read by {', '.join(entries[:SHOWN])}{more})" if entries else ""
+        where = f" (in {', '.join(entries[:SHOWN])}{more})" if entries else ""
         orders = study.arms[arm].orders.count
         asked = f"{variants // orders} templates x {orders} order{'s'[: orders > 1]}"
         texts.append(
-            f"arms.{arm}: {variants} variants ({asked}) of {who}, and t_val is "
-            f"{t_val}: no flow can hold a norm{where}; raise templates or orders.count, or lower t_val"
+            f"arms.{arm}: {variants} variants per flow ({asked}) for {who} are fewer than t_val ({t_val}), so no flow "
+            f"can hold a norm{where}; raise templates or orders.count, or lower t_val"
         )
     return texts

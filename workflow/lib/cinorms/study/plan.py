@@ -1,4 +1,4 @@
-"""The plan: what a study asks of each model in each arm, and what that costs, before anything is spent."""
+"""The plan: what a study asks each model in each arm, and what that costs, before anything is spent."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def estimate(
 def add_precision(
     plan: pd.DataFrame, pilot: Mapping[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]], target_se: float
 ) -> pd.DataFrame:
-    """Return the plan with what a pilot says of its numbers of templates and orders.
+    """Return the plan with the precision that a pilot predicts for its numbers of templates and orders.
 
     ``pilot`` has answers and prompts by arm and model. Added columns: se (predicted standard error of a flow's mean
     over the planned templates and orders, in levels, root mean square over flows) and templates_needed (for
@@ -102,7 +102,7 @@ def _cost(ask: Mapping[str, Any], work: Work) -> dict[str, Any]:
 def as_text(plan: pd.DataFrame) -> str:
     """Return the plan as a table for a terminal, totals (of what is known) last."""
     if plan.empty:
-        return "\nNo model is asked: all answers of this study are there already."
+        return "\nNo model is asked: all answers of this study exist already."
     counts = ["prompts", "input_tokens", "output_tokens"]
     shown = plan.drop(columns="gpus").rename(columns={"gpu_minutes": "GPU-minutes", "usd": "USD"})
     total = {"arm": "total", **{name: plan[name].sum() for name in counts}}
@@ -116,12 +116,12 @@ def as_text(plan: pd.DataFrame) -> str:
             shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else "-" for value in shown[name]]
     lines = shown.fillna("").to_string(index=False)
     note = (
-        "Estimates: rates from config/models.yaml; '-' where it has none, and totals leave those out. "
-        "Retries are not in them."
+        "Estimates with the rates in config/models.yaml ('-': no rate; the totals leave it out). "
+        "Retries are not included."
     )
     if "se" in shown:
         note += (
-            "\nse: standard error of a flow's mean over these templates and orders, as the pilot's answers predict it; "
-            "templates_needed: to reach plan.target_se with as many orders of each (kind budget_needed: with others)."
+            "\nse: standard error of a flow's mean over these templates and orders, predicted from the pilot; "
+            "templates_needed: templates for plan.target_se with these orders (kind budget_needed: others)."
         )
     return f"\n{lines}\n\n{note}"

@@ -1,4 +1,4 @@
-"""Where the files are that a study is made of: the project's own, and those of its user."""
+"""Where the files of a study are: the project's own, and those of its user."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ class Root:
             if not folder.is_dir():
                 raise ConfigError(
                     f"{place}: there is no folder {stated!r} in {Path.cwd()}, where the study runs; "
-                    "a path starts from there, or give a whole one"
+                    "correct the path, or give a full one"
                 )
             if not any((folder / name).exists() for name in (*KINDS, MODELS)):
                 raise ConfigError(
-                    f"{place}: the folder {stated!r} holds none of {', '.join(f'{kind}/' for kind in KINDS)}, "
-                    f"{MODELS}; it is laid out as resources/ of this project"
+                    f"{place}: the folder {stated!r} has none of {', '.join(f'{kind}/' for kind in KINDS)}, "
+                    f"{MODELS}; lay it out like resources/ of this project"
                 )
         return replace(self, own=own)
 
     def places(self, kind: str) -> list[Path]:
-        """Return the folders with resources of ``kind``, in the order in which they are looked at."""
+        """Return the folders with resources of ``kind``, in the order of the search."""
         return [*(folder / kind for folder in self.own), self.folder / "resources" / kind]
 
     def names(self, kind: str) -> dict[str, Path]:
@@ -87,7 +87,7 @@ class Root:
     def searched(self, kind: str) -> str:
         """Return where a name of a ``kind`` (or of ``models``) was looked up, to end a message with.
 
-        That is nothing where the user has no folders: then there is one place, the project's.
+        That is nothing where the user has no folders: then the project's folder is the only one.
         """
         places = self.registries if kind == "models" else self.places(kind)
         return f"; looked in {', '.join(map(self.shown, places))}" if self.own else ""

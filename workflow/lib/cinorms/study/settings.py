@@ -1,6 +1,6 @@
-"""The settings of a study: every key with its type, its bounds and what it is for, and no default.
+"""The settings of a study: every key with its type, bounds and purpose, and no default.
 
-Defaults are in config/config.yaml. The schema that a study file is checked with follows from these classes
+Defaults are in config/config.yaml. The schema for study files follows from these classes
 (``schema_of(StudySettings)``). A setting knows the file and the key that it comes from (``stated_in``).
 """
 
@@ -16,7 +16,7 @@ from cinorms.entries.options import Select, TMaj, TVal
 from cinorms.study.layers import Origins, Place
 
 ArmName = Annotated[Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_'")]
-#: An entry as it is stated: the options of its kind, a class of their own, close it (cinorms.entries).
+#: An entry as it is stated. The class of options of its kind checks the other keys (cinorms.entries).
 Entry = Annotated[
     Mapping[str, Any],
     WithJsonSchema(
@@ -26,7 +26,7 @@ Entry = Annotated[
             "required": ["kind"],
             "properties": {
                 "kind": {
-                    "description": "What is made, and which other keys the entry has.",
+                    "description": "What the entry makes; its other keys depend on it.",
                     "type": "string",
                 }
             },
@@ -49,7 +49,7 @@ class Settings(Section):
         return self.model_dump(mode="json", exclude_unset=True)
 
     def locate(self, origins: Origins) -> None:
-        """Tell these settings, and all inside them, where they are stated."""
+        """Note in these settings, and all inside them, where they are stated."""
         self._origins = origins
         for key in type(self).model_fields:
             value = getattr(self, key)
@@ -62,14 +62,14 @@ class Settings(Section):
 
 
 class PlanSettings(Settings):
-    """What the plan says beside numbers and costs."""
+    """What the plan shows in addition to numbers and costs."""
 
     pilot: str | None = Field(
-        description="Name of another study whose answers are in results/{pilot}/answers: how much they vary "
-        "says how many templates are enough. Null for none."
+        description="Name of another study whose answers are in results/{pilot}/answers; from how much they vary, "
+        "the plan predicts how many templates are enough. Null for none."
     )
     target_se: Number = Field(
-        gt=0, le=4, description="Wanted standard error of a flow's mean over templates, in levels."
+        gt=0, le=4, description="Target standard error of a flow's mean over templates, in levels."
     )
 
 
@@ -82,59 +82,59 @@ class DatasetOptions(Settings):
 
 
 class Orders(Settings):
-    """In which orders the answer options are shown."""
+    """The orders in which the answer options are shown."""
 
     method: Literal["balanced", "random", "fixed"] = Field(
-        description="balanced: every option in every position equally often; random: seeded draws, as the "
-        "papers; fixed: the papers' order."
+        description="balanced: every option in every position equally often, to within one; random: seeded random "
+        "orders, as in the papers; fixed: the papers' order."
     )
     count: int = Field(ge=1, le=120, description="Orders per template.")
 
 
 class ArmDefaults(Settings):
-    """What an arm does where it does not say otherwise."""
+    """Settings of every arm that does not state its own."""
 
     source: Literal["model", "published", "raw_csv"] = Field(
-        description="model: models are asked; published: scored answers that a paper's authors published "
-        "(frame); raw_csv: their files of responses (raw_files)."
+        description="model: models are asked; published: scored answers that a paper's authors "
+        "published (frame); raw_csv: their files of responses (raw_files)."
     )
     frame: str | None = Field(
-        description="For source: published: release/frame, a frame of a release of resources/published, e.g. "
-        "pets2026/regular; else null."
+        description="For source published: the release in resources/published and its frame, e.g. pets2026/regular; "
+        "else null."
     )
     raw_files: str | None = Field(
-        description="For source: raw_csv: path of a model's CSV file; {organisation} and {name} stand for the "
+        description="For source raw_csv: path of a model's CSV file; {organisation} and {name} are replaced by the "
         "two parts of the model's source in models.yaml. Else null."
     )
     select: Select = Field(description="Factor -> list of its levels; flows with other levels are left out.")
     templates: Annotated[int, Field(ge=1, le=10_000)] | Literal["all"] = Field(
-        description="How many templates of the prompt set are used, from the first (the original) on; 'all' for "
+        description="How many templates of the prompt set to use, starting with the first (the original); 'all' for "
         "all."
     )
     templates_for: Mapping[
         str, Annotated[int, Field(ge=1, le=10_000, description="Number of templates for this model.")]
-    ] = Field(description="How many templates single models are asked, by model.")
-    orders: Orders = Field(description="In which orders the answer options are shown.")
+    ] = Field(description="How many templates to use for single models, by model.")
+    orders: Orders = Field(description="The orders in which the answer options are shown.")
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature; 0 takes the likeliest token.")
     max_tokens: int = Field(ge=1, le=1_000_000, description="Longest answer, in tokens.")
     readout: Literal["text", "options"] = Field(
         description="text: the model writes an answer; options: the probability of each option is read."
     )
     wrap: Literal["registry", "chat_template", "paper", "llama2", "tulu", "llama3", "none"] = Field(
-        description="registry: as the model's entry says; chat_template: the tokenizer's; paper: the papers' "
-        "literal wrapper for the model; llama2, tulu, llama3, none: that literal wrapper."
+        description="How a prompt is wrapped. registry: as the model's entry states; chat_template: the tokenizer's; "
+        "paper: the papers' literal wrapper for the model; llama2, tulu, llama3, none: that literal wrapper."
     )
     layout: Literal["single", "instruction_in_system", "paper"] = Field(
         description="single: one message; instruction_in_system: the instruction as system message, the "
         "vignette as user message; paper: as the papers asked the model."
     )
-    system: str | None = Field(description="A system prompt to put before everything, or null.")
+    system: str | None = Field(description="A system prompt that comes before everything else, or null.")
     dataset: LeftOut[str] = Field(default=None, description="A dataset of resources/vignettes.")
     prompts: LeftOut[str] = Field(default=None, description="A prompt set of resources/prompts.")
     models: LeftOut[Distinct[str]] = Field(
         default=None,
         min_length=1,
-        description="The models asked in this arm; all of the study's where left out.",
+        description="The models asked in this arm; default: all models of the study.",
     )
 
 
@@ -166,7 +166,7 @@ class Arm(ArmDefaults):
 
 
 class Grid(Settings):
-    """Thresholds to try: what depends on them (tables, figure, norm cards) is shown under each pair."""
+    """Thresholds to try; the tables, the figure and the norm cards that depend on them show each pair."""
 
     t_val: Distinct[TVal] = Field(description="The t_val to try.")
     t_maj: Distinct[TMaj] = Field(description="The t_maj to try.")
@@ -184,20 +184,20 @@ class NormSettings(Settings):
         description="Share of the valid answers that must agree, or 'plurality', for figures and analyses."
     )
     t_val_for: Mapping[str, Annotated[TVal, Field(description="t_val of this model.")]] = Field(
-        description="t_val for single models (a model asked in fewer variants cannot give as many valid answers)."
+        description="t_val for single models (a model asked fewer variants gives fewer valid answers)."
     )
     grid: Grid = Field(
         description="Thresholds to try, each t_val with each t_maj: the tables norm_counts, discarded and lost, the "
-        "figure sensitivity and the norm cards show what is left under them."
+        "figure sensitivity and the norm cards show the norms under each pair."
     )
 
 
 class AnswerSettings(Settings):
-    """How the replies are read that no rule can read."""
+    """How replies are read that no rule can read."""
 
     coder: str | None = Field(
         description="A model of config/models.yaml that codes the replies in which the rules find no level; null for "
-        "none. Its codes count once a sample coded by hand shows that they are good."
+        "none. Its codes count once it agrees with a sample coded by hand."
     )
     max_tokens: int = Field(
         ge=1,
@@ -207,17 +207,17 @@ class AnswerSettings(Settings):
     sample: int = Field(
         ge=20,
         le=100_000,
-        description="Replies that a person codes too, half of them with a level by the coder.",
+        description="Number of replies that a person codes too; to half of them the coder gave a level.",
     )
     coded: str | None = Field(
-        description="The sheet with the codes that a person gave (results/{study}/coding/to_code.csv, or a copy of "
-        "it); null as long as there is none."
+        description="The sheet with a person's codes (results/{study}/coding/to_code.csv, or a copy of it); null "
+        "until there is one."
     )
     agreement: Number = Field(
         gt=0.5,
         lt=1,
-        description="Agreement that the coder needs before its codes count: the lower end of the 95% interval, for "
-        "codes with a level and without one each.",
+        description="Agreement that the coder needs before its codes count: the lower end of the 95% interval, "
+        "separately for codes with a level and without one.",
     )
 
 
@@ -226,11 +226,11 @@ class StudySettings(Settings):
 
     study: str = Field(
         pattern=NAME,
-        description="Name of the study; everything it makes goes to results/{study}. Lower-case letters, digits, "
-        "'-' and '_'.",
+        description="Name of the study, in lower-case letters, digits, '-' and '_'; its results go to "
+        "results/{study}.",
     )
     seed: int = Field(
-        ge=0, le=2**63 - 1, description="Whole number that every random draw of the study starts from."
+        ge=0, le=2**63 - 1, description="Whole number that seeds every random draw of the study."
     )
     resources: Distinct[str] = Field(
         description="Folders of your own with datasets (vignettes/), prompt sets (prompts/), planted norms "
@@ -247,21 +247,21 @@ class StudySettings(Settings):
     )
     answers: AnswerSettings
     compare: str | None = Field(
-        description="A release of resources/published whose printed numbers are compared with this study's "
-        "tables; null for none."
+        description="A release in resources/published; its printed numbers are compared with this study's tables. "
+        "Null for none."
     )
     engine: Literal["planted", None] = Field(
         description="'planted' replaces every model by its planted stand-in (no model is asked); null asks the "
         "models."
     )
     mode: Literal["live", "batch", None] = Field(
-        description="How models behind an API are asked, whatever the registry says: live, or batch (the Batch "
-        "API); null for the registry's. Changes no response."
+        description="How models behind an API are asked: live, or batch (the Batch API); overrides the registry, null "
+        "for the registry's setting. Changes no response."
     )
     max_cost_usd: Number | None = Field(
         gt=0,
         le=10_000_000,
-        description="Dollars that the study may spend at paid APIs; asking stops before it is passed. Null for no "
+        description="Dollars that the study may spend at paid APIs; asking stops before it spends more. Null for no "
         "cap. Changes no response.",
     )
     plan: PlanSettings

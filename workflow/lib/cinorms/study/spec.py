@@ -1,4 +1,4 @@
-"""From a study to what its inference jobs receive: the spec of each, and what changes no response."""
+"""What the inference jobs of a study receive: the spec of each, and settings that change no response."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _coder(study: Study) -> str:
 
 
 def make_tuning(study: Study, arm: str, model: str, shard: str, responses: str) -> dict[str, Any]:
-    """Return what changes no response, and so must not be in a spec: how ``model`` is reached and paid.
+    """Return how ``model`` is reached and paid, which changes no response and so must not be in a spec.
 
     The paths in it are below ``responses``, the study's folder of responses. ``key_variable`` is the name of an
     environment variable, never a key.
@@ -95,7 +95,7 @@ def _tuning(study: Study, entry: ModelEntry, name: str, journals: str, responses
 
 
 def journals_folder(responses: str, arm: str, model: str) -> str:
-    """Return the folder of the journals of ``model`` in ``arm``: beside its responses, undeclared."""
+    """Return the folder of the journals of ``model`` in ``arm``: next to its responses, declared by no rule."""
     return f"{responses}/{arm}/{model}/.journal"
 
 
@@ -105,7 +105,7 @@ def spending_folder(responses: str) -> str:
 
 
 def shards_of(study: Study, arm: str, model: str) -> list[str]:
-    """Return the names of the shards of ``model`` in ``arm``; what is not asked is not split."""
+    """Return the names of the shards of ``model`` in ``arm``; existing answers are one shard."""
     if study.arms[arm].source != "model":
         return shard_names(1, 1)
     n_variants = study.templates(arm, model) * study.arms[arm].orders.count
@@ -113,12 +113,12 @@ def shards_of(study: Study, arm: str, model: str) -> list[str]:
 
 
 def paraphraser_environment(engine: str) -> EngineKind | OwnEnvironment:
-    """Return what names the environment of a paraphraser: its engine, or itself where it is none."""
+    """Return the declaration of a paraphraser's environment: its engine's, or its own if it is no engine."""
     return OWN_ENVIRONMENTS[engine] if engine in OWN_ENVIRONMENTS else engine_kind(engine)
 
 
 def _wrapper(asked: str, entry: ModelEntry) -> str:
-    """Return how a prompt is wrapped: what the arm asks for, or else what the model's entry states."""
+    """Return how a prompt is wrapped: as the arm states, or else as the model's entry does."""
     if asked not in ("registry", "paper"):
         return asked
     assert isinstance(entry.settings, ServedSettings), "an engine that wraps prompts has these settings"

@@ -25,7 +25,7 @@ from cinorms.vignettes.source_files import SourceFile
 
 @dataclass(frozen=True)
 class Study:
-    """A study whose every name has been looked up. ``settings`` is what was merged, defaults included."""
+    """A study whose every name has been looked up. ``settings`` are the merged ones, defaults included."""
 
     settings: StudySettings
     registry: dict[str, ModelEntry]
@@ -104,7 +104,7 @@ class Study:
         return self.release(self.settings.compare) if self.settings.compare else None
 
     def awaited(self) -> dict[str, dict[str, Any]]:
-        """Return what is to be asked for each prompt set whose paraphrases are not there yet."""
+        """Return the request to the paraphraser of each prompt set whose paraphrases do not exist yet."""
         planted = self.settings.engine == "planted"
         used = {
             name: self.prompt_set(name) for name in dict.fromkeys(arm.prompts for arm in self.arms.values())
@@ -152,7 +152,7 @@ class Study:
         return self.dataset(self.arms[arm].dataset).scale
 
     def described(self, models: Sequence[str] | None) -> dict[str, dict[str, Any]]:
-        """Return what a table of the models says of each: of ``models``, or of all where that is None."""
+        """Return what a table of the models shows of each of ``models``, or of all where that is None."""
         return {model: _described(self.registry_entry(model)) for model in models or self.all_models()}
 
     def factors_of(self, arm: str) -> DatasetFactors:
@@ -164,7 +164,7 @@ class Study:
         )
 
     def attributes(self, model: str) -> dict[str, Any]:
-        """Return what the registry says of ``model`` that an analysis can name."""
+        """Return the attributes of ``model`` that an analysis can name."""
         return {name: self.registry[model].get(name) for name in MODEL_ATTRIBUTES}
 
     def asked(self) -> list[dict[str, Any]]:
@@ -188,7 +188,7 @@ class Study:
         ]
 
     def registry_entry(self, model: str) -> ModelEntry:
-        """Return what is asked under the name ``model``: its planted stand-in under ``engine: planted``."""
+        """Return the entry that answers as ``model``: under ``engine: planted``, its planted stand-in."""
         entry = self.registry[model]
         if self.settings.engine != "planted" or entry.kind.planted:
             return entry
@@ -215,7 +215,7 @@ class Study:
         return [model for model in self.all_models() if self.registry_entry(model).kind.planted]
 
     def mark(self, shown: Iterable[str]) -> str:
-        """Return what must be stated where the answers of the models ``shown`` are: which of them are planted."""
+        """Return the mark for results of the models ``shown``: which of them are planted."""
         names = list(shown)
         return planted_mark([model for model in names if self.registry_entry(model).kind.planted], names)
 

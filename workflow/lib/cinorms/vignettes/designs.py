@@ -17,7 +17,7 @@ from cinorms.vignettes.source_files import SourceFile, own_files, read_source
 
 SCHEMA = Path(__file__).parents[3] / "schemas" / "dataset.schema.yaml"
 
-#: Names that a factor cannot have, because tables keep their own columns beside the factors.
+#: Names that a factor cannot have, because tables keep their own columns next to the factors.
 RESERVED = frozenset(
     name
     for contract in (tables.VIGNETTES, tables.PROMPTS, tables.RESPONSES, tables.ANSWERS, tables.NORMS)
@@ -85,7 +85,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What a dataset's YAML ``file`` says. ``expected_range`` holds the values of the scale's two ends."""
+    """The content of a dataset's YAML ``file``. ``expected_range`` holds the values of the scale's two ends."""
 
     file: Path
     name: str
@@ -105,7 +105,7 @@ class Dataset:
         """Labels of each factor's levels, slowest factor first; none are known before a CSV file is read."""
         if self.design is not None:
             levels = self.design.factors.items()
-            return {name: tuple(dict.fromkeys(level.label for level in of)) for name, of in levels}
+            return {name: tuple(dict.fromkeys(level.label for level in known)) for name, known in levels}
         return dict.fromkeys(self.columns.factors, ()) if self.columns is not None else {}
 
     @property
@@ -134,7 +134,7 @@ class Dataset:
 def load_dataset(path: str | Path) -> Dataset:
     """Read the dataset at ``path``; its name is the file's name without ``.yaml``.
 
-    Raises ``ConfigError`` with the file, the key, what was given and what is allowed.
+    Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
     """
     path = Path(path)
     document = validation.load_yaml(path)
@@ -151,7 +151,7 @@ def load_dataset(path: str | Path) -> Dataset:
     expected_range = document.get("expected_range")
     if expected_range is not None and not expected_range[0] < expected_range[1]:
         raise ConfigError(
-            f"{path}: expected_range: {expected_range} was given; the first must be the lower one"
+            f"{path}: expected_range: {expected_range} does not rise; put the lower value first"
         )
     return Dataset(
         file=path,
@@ -290,7 +290,7 @@ def _compile(design: Design) -> Callable[..., str]:
 def _null(design: Design) -> NullLevel:
     if design.null_level is None:
         raise ConfigError(
-            f"{design.file}: null_principle was asked for, but the dataset has no key 'null_level'"
+            f"{design.file}: null_principle needs the key 'null_level', which the dataset lacks"
         )
     return design.null_level
 
@@ -300,7 +300,7 @@ def _check_keys(file: str, document: dict[str, Any], source: str) -> None:
     for key in document:
         if key in specific and key not in _NEEDED[source] | _OPTIONAL[source]:
             allowed = ", ".join(sorted(_NEEDED[source] | _OPTIONAL[source]))
-            raise ConfigError(f"{file}: {key}: not for 'source: {source}'; allowed there: {allowed}")
+            raise ConfigError(f"{file}: {key}: does not fit 'source: {source}'; allowed there: {allowed}")
     for key in sorted(_NEEDED[source]):
         if key not in document:
             raise ConfigError(f"{file}: key '{key}' is missing; 'source: {source}' needs it")
@@ -308,7 +308,7 @@ def _check_keys(file: str, document: dict[str, Any], source: str) -> None:
     if source == "confaide" and "labels" not in files:
         raise ConfigError(f"{file}: files: key 'labels' is missing; 'source: confaide' needs it")
     if source == "csv" and "labels" in files:
-        raise ConfigError(f"{file}: files.labels: not for 'source: csv'; use columns.expected")
+        raise ConfigError(f"{file}: files.labels: does not fit 'source: csv'; use columns.expected")
 
 
 def _read_design(file: str, document: dict[str, Any]) -> Design:
@@ -322,7 +322,7 @@ def _read_design(file: str, document: dict[str, Any]) -> Design:
 
 
 def _check_design(design: Design, with_template: bool) -> None:
-    """Refuse what the schema cannot see: names that are not there, unequal lengths, levels given twice."""
+    """Refuse what the schema cannot see: unknown names, unequal lengths, repeated levels."""
     _check_names(design.file, "factors", design.factors)
     _check_linked(design)
     for group in _groups(design):
@@ -331,20 +331,18 @@ def _check_design(design: Design, with_template: bool) -> None:
         )
         twice = next((row for number, row in enumerate(rows) if row in rows[:number]), None)
         if twice is not None:
-            raise ConfigError(
-                f"{design.file}: factors.{group[0]}: level {' + '.join(twice)!r} is given twice"
-            )
+            raise ConfigError(f"{design.file}: factors.{group[0]}: level {' + '.join(twice)!r} appears twice")
     null = design.null_level
     if null is not None:
         if null.factor not in design.factors:
             raise validation.unknown(design.file, "null_level.factor", null.factor, design.factors, "factor")
         if any(null.factor in group for group in design.linked):
             raise ConfigError(
-                f"{design.file}: null_level.factor: {null.factor!r} is linked; it must stand alone"
+                f"{design.file}: null_level.factor: {null.factor!r} is in a linked group; name a factor outside them"
             )
         if null.label in {level.label for level in design.factors[null.factor]}:
             raise ConfigError(
-                f"{design.file}: null_level.label: {null.label!r} is already a level of {null.factor}"
+                f"{design.file}: null_level.label: {null.label!r} is already a level of {null.factor}; name another"
             )
     if with_template:
         _compile(design)
@@ -357,21 +355,21 @@ def _check_linked(design: Design) -> None:
             if name not in design.factors:
                 raise validation.unknown(design.file, "linked", name, design.factors, "factor")
             if name in seen:
-                raise ConfigError(
-                    f"{design.file}: linked: factor {name!r} is in two groups; it can be in one"
-                )
+                raise ConfigError(f"{design.file}: linked: factor {name!r} is in two groups; keep it in one")
             seen.add(name)
         counts = {name: len(design.factors[name]) for name in group}
         if len(set(counts.values())) > 1:
             given = ", ".join(f"{name} {count}" for name, count in counts.items())
-            raise ConfigError(f"{design.file}: linked: factors need equally many levels; given: {given}")
+            raise ConfigError(
+                f"{design.file}: linked: factors need the same number of levels; they have: {given}"
+            )
 
 
 def _check_names(file: str, key: str, names: dict[str, Any]) -> None:
     for name in names:
         if name in RESERVED:
             raise ConfigError(
-                f"{file}: {key}: {name!r} cannot name a factor: tables have a column of that name"
+                f"{file}: {key}: {name!r} cannot name a factor, because tables have such a column; use another name"
             )
 
 
@@ -386,6 +384,6 @@ def _read_files(path: Path, document: dict[str, Any]) -> dict[str, SourceFile]:
     if document["source"] == "csv" and "rows" not in document and files["vignettes"].path is None:
         raise ConfigError(
             f"{path}: key 'rows' is missing; a file with an address needs it, so that a study can be planned "
-            "before the file is fetched"
+            "before the file is downloaded"
         )
     return files

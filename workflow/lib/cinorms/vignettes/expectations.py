@@ -24,7 +24,7 @@ LEVEL_RANGE: Range = (scales.LEVELS[0], scales.LEVELS[-1])
 def from_vignettes(vignettes: pd.DataFrame, expected_range: Range | None = None) -> pd.DataFrame:
     """Return flow, expected (on -2..2) and expected_source from the column ``expected`` of the vignettes.
 
-    ``expected_range`` holds the numbers that stand for the scale's two ends, -2 and 2 unless given. Where
+    ``expected_range`` holds the numbers for the scale's two ends, by default -2 and 2. Where
     nothing is expected, both are missing.
 
     Raises `ConfigError` for an impossible range, `DataError` for a number outside it.
@@ -48,9 +48,9 @@ def read_expected(
 ) -> pd.DataFrame:
     """Return flow, expected (on -2..2) and expected_source (line and note) from a CSV file of stated norms.
 
-    The file has a column ``expected``, a column for each factor that matters (a name in ``factors``) and, if
-    wanted, ``note``. An empty cell means any level, so a row can state a norm for a slice; of the rows that
-    match a flow the one with most levels given counts. Flows that no row matches have no expected value.
+    The file has a column ``expected``, a column for each factor that matters (a name in ``factors``) and
+    optionally ``note``. An empty cell means any level, so a row can state a norm for a slice. If several rows match
+    a flow, the one that names most levels counts. Flows without a matching row have no expected value.
     ``expected_range`` is as in `from_vignettes`.
 
     Raises `ConfigError` for an impossible range, and `DataError`, naming the line, for an unknown column or
@@ -86,7 +86,7 @@ def _check_range(expected_range: Range | None) -> Range:
     low, high = expected_range or LEVEL_RANGE
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ConfigError(
-            f"expected_range: {low:g}, {high:g} was given; two numbers, the lower one first, are needed"
+            f"expected_range: {low:g}, {high:g} does not rise; give two numbers, the lower one first"
         )
     return low, high
 
@@ -107,13 +107,15 @@ def _read_rows(path: Path, factors: list[str], between: Range) -> pd.DataFrame:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read as a CSV file in UTF-8: {error}") from None
     if len(lines) < 2:
-        raise DataError(f"{path}: has no rows; a header and a row per stated norm are needed")
+        raise DataError(f"{path}: has no rows; write a header and one row per stated norm")
     (_, header), *body = lines
     _check_header(path, header, factors)
     rows = []
     for line, cells in body:
         if len(cells) != len(header):
-            raise DataError(f"{path}: line {line}: {len(cells)} cells, the header has {len(header)}")
+            raise DataError(
+                f"{path}: line {line}: has {len(cells)} cells, expected {len(header)} as in the header"
+            )
         row = dict(zip(header, cells, strict=True))
         value = _number(f"{path}: line {line}", row["expected"], between)
         rows.append({**dict.fromkeys(("note", *factors), ""), **row, "expected": value, "line": line})
@@ -134,11 +136,11 @@ def _check_header(path: Path, header: list[str], factors: list[str]) -> None:
     allowed = [*factors, "expected", "note"]
     for number, name in enumerate(header):
         if name not in allowed:
-            raise DataError(f"{path}: line 1: column {name!r} is not known; {listing(name, allowed)}")
+            raise DataError(f"{path}: line 1: {name!r} is not a column; {listing(name, allowed)}")
         if name in header[:number]:
-            raise DataError(f"{path}: line 1: column {name!r} is there twice")
+            raise DataError(f"{path}: line 1: column {name!r} appears twice; keep one")
     if "expected" not in header:
-        raise DataError(f"{path}: line 1: column 'expected' is missing")
+        raise DataError(f"{path}: line 1: column 'expected' is missing; add it")
 
 
 def _number(where: str, cell: str, between: Range) -> float:
@@ -148,8 +150,8 @@ def _number(where: str, cell: str, between: Range) -> float:
         value = math.nan
     if not between[0] <= value <= between[1]:
         raise DataError(
-            f"{where}: expected is {cell!r}; a number from {between[0]:g} to {between[1]:g} is needed "
-            "(expected_range says otherwise where the numbers have another range)"
+            f"{where}: expected is {cell!r}; allowed: a number from {between[0]:g} to {between[1]:g} "
+            "(set expected_range for numbers with another range)"
         )
     return value
 
@@ -160,9 +162,7 @@ def _check_levels(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> None:
         wrong = (rows[name] != "") & ~rows[name].isin(known)
         if wrong.any():
             line, level = rows.loc[wrong, "line"].iloc[0], rows.loc[wrong, name].iloc[0]
-            raise DataError(
-                f"{path}: line {line}: {name}: level {level!r} is not known; {listing(level, known)}"
-            )
+            raise DataError(f"{path}: line {line}: {name}: {level!r} is not a level; {listing(level, known)}")
 
 
 def _match(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> pd.DataFrame:
@@ -180,7 +180,9 @@ def _match(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> pd.DataFrame:
     idle = ~rows.index.isin(matches["row"])
     if idle.any():
         line = rows.loc[idle, "line"].iloc[0]
-        raise DataError(f"{path}: line {line}: no flow of the dataset has these levels together")
+        raise DataError(
+            f"{path}: line {line}: no flow of the dataset has these levels together; correct the line"
+        )
     most = matches.groupby("at")["n_levels"].transform("max")
     best = matches[matches["n_levels"] == most].sort_values(["at", "row"])
     first = best.drop_duplicates("at")
@@ -196,7 +198,7 @@ def _match(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> pd.DataFrame:
 def _refuse(path: Path, rows: pd.DataFrame, flows: pd.DataFrame, pair: pd.Series[int]) -> None:
     one, two = rows.loc[pair["row_first"]], rows.loc[pair["row"]]
     raise DataError(
-        f"{path}: lines {one['line']} and {two['line']} give equally many levels and state "
+        f"{path}: lines {one['line']} and {two['line']} name equally many levels, but state "
         f"{one['expected']:g} and {two['expected']:g} for the flow {flows.iloc[pair['at']].to_dict()}; "
         "add a row with more levels, or drop one"
     )

@@ -16,7 +16,7 @@ JOINT = " + "
 
 @dataclass(frozen=True)
 class DatasetFactors:
-    """What an analysis needs to know of a dataset: name, factors, which are linked, range of what is expected."""
+    """What an analysis needs to know about a dataset: name, factors, linked factors, range of expected values."""
 
     dataset: str
     factors: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Files that a dataset or a release names: one's own, read where it is, or one with an address, fetched once."""
+"""Files that a dataset or a release names: the user's own, read in place, or one with an address, fetched once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cinorms.core.errors import ConfigError
 class SourceFile:
     """A file to read or fetch: address or path, its SHA-256, and where a mirror folder may have it.
 
-    A file with an address has a SHA-256; one's own file, which is read where it is, need not have one.
+    A file with an address has a SHA-256; the user's own file, which is read in place, need not have one.
     """
 
     url: str
@@ -39,12 +39,12 @@ def read_source(path: Path, key: str, given: Mapping[str, Any]) -> SourceFile:
         url = str(path.parent / url)
         if not Path(url).is_file():
             raise ConfigError(
-                f"{path}: {key}.url: {given['url']!r} was given; there is no such file in {path.parent} "
-                "(a path starts from the folder of the file that names it)"
+                f"{path}: {key}.url: there is no file {given['url']!r} in {path.parent}; correct the path "
+                "(it starts from the folder of the file that names it)"
             )
     elif scheme.lower() not in ("http", "https"):
         raise ConfigError(
-            f"{path}: {key}.url: {url!r} was given; allowed: an http or https address, or a local path"
+            f"{path}: {key}.url: {url!r} cannot be downloaded; allowed: an http or https address, or a local path"
         )
     elif sha256 is None:
         raise ConfigError(
@@ -63,7 +63,7 @@ def get(file: SourceFile, cache_dir: str | Path, mirror: str | Path | None) -> P
 
     Raises ``DataError`` where it cannot be obtained or fails its checksum.
     """
-    if file.sha256 is None:  # only one's own file has none
+    if file.sha256 is None:  # only a user's own file has none
         return Path(file.url)
     return fetch.fetch(file.url, file.sha256, cache_dir, mirror, file.mirror)
 

@@ -109,7 +109,7 @@ def _check(
     frame: pd.DataFrame, path: Path, n_flows: int | None, expected_range: tuple[float, float] | None
 ) -> None:
     if frame.empty:
-        raise DataError(f"{path}: has no rows; a dataset needs a flow")
+        raise DataError(f"{path}: has no rows; a dataset needs at least one")
     if n_flows is not None and len(frame) != n_flows:
         raise DataError(f"{path}: has {len(frame)} rows, the dataset's file declares {n_flows}")
     empty = frame["vignette"].str.strip() == ""

@@ -110,6 +110,4 @@ def test_a_cap_needs_prices() -> None:
     free = make_model("free", engine="openai", source="s", rates={"usd_per_million_input": 1})
     assert look_at_prices([priced, free], Surroundings(Path(), {})) is None
     (finding,) = look_at_prices([priced, free], Surroundings(Path(), {}, cap=5)) or []
-    assert finding.text.startswith(
-        "free: max_cost_usd (5) needs its price; give it rates.usd_per_million_input"
-    )
+    assert finding.text.startswith("free: max_cost_usd (5) needs its price; add rates.usd_per_million_input")

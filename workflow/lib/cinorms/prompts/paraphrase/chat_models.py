@@ -20,7 +20,7 @@ from cinorms.prompts.paraphrase.paraphraser import (
 #: OpenAI's own address, so that no variable of the environment can send the key to another one.
 OPENAI = "https://api.openai.com/v1"
 
-#: What vLLM is told when it loads a model, by the key of the registry.
+#: vLLM's settings for loading a model, by the key of the registry.
 VLLM_SETTINGS = {
     "revision": "revision",
     "tokenizer_revision": "revision",
@@ -50,7 +50,7 @@ class OpenAIParaphraser:
         if key_variable and not key:
             raise ConfigError(
                 f"paraphraser {entry['name']!r}: the variable {key_variable} is not set; export the key in "
-                "the shell that starts the run (it belongs in no file)"
+                "the shell that starts the run (keep it out of files)"
             )
         self._secrets = [key] if key else []
         self._entry = entry
@@ -86,7 +86,7 @@ class OpenAIParaphraser:
     def _request(self, ask: Ask) -> Any:
         openai = self._openai
         reasoning = self._entry.get("reasoning")
-        # A reasoning model takes neither of the two.
+        # A reasoning model takes neither temperature nor seed.
         settings: dict[str, Any] = {} if reasoning else {"temperature": ask.temperature}
         if reasoning and "effort" in reasoning:
             settings["reasoning_effort"] = reasoning["effort"]
@@ -107,8 +107,8 @@ class OpenAIParaphraser:
 
     def _failure(self, error: Exception) -> ParaphraseError:
         # Some servers repeat the key that they refuse.
-        said = redact(str(error), self._secrets)
-        return ParaphraseError(f"paraphraser {self._entry['name']!r}: {type(error).__name__}: {said}")
+        message = redact(str(error), self._secrets)
+        return ParaphraseError(f"paraphraser {self._entry['name']!r}: {type(error).__name__}: {message}")
 
 
 class VllmParaphraser:

@@ -18,10 +18,10 @@ _RUN_ON = re.compile(r"\{scenario\}[^\S\n]*(?:[A-Z]\w*|\{options\})")
 
 
 def fault_of(candidate: str, templates: Sequence[str], options: Sequence[str]) -> str | None:
-    """Return the first reason why ``candidate`` cannot be a template beside ``templates``, or ``None``.
+    """Return the first reason why ``candidate`` cannot be a template next to ``templates``, or ``None``.
 
     ``templates[0]`` is the original. The checks, in this order: there is text; it is one line; each of
-    ``{scenario}`` and ``{options}`` stands in it exactly once and no other placeholder does; none of the
+    ``{scenario}`` and ``{options}`` is in it exactly once and no other placeholder is; none of the
     answer ``options`` is named; its length is within ``LENGTHS``; a vignette that has a full stop after it in the
     original does not run into the next sentence; its wording is none of ``templates``.
     """
@@ -39,7 +39,7 @@ def fault_of(candidate: str, templates: Sequence[str], options: Sequence[str]) -
 
 
 def option_fault(template: str, options: Sequence[str]) -> str | None:
-    """Return which of the answer ``options`` stands in ``template`` as words, or ``None``.
+    """Return which of the answer ``options`` is in ``template`` as words, or ``None``.
 
     A template that names an option suggests it to the model that is asked.
     """

@@ -1,4 +1,4 @@
-"""The file of frozen paraphrases: how it is written, and how a person's reading and mending of it are recorded."""
+"""The file of frozen paraphrases: how it is written, and how a person's reading and edits are recorded."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from cinorms.prompts.paraphrase.checks import fault_of
 from cinorms.prompts.prompt_sets import digest, load_prompt_set
 
 HEAD = """\
-# Made by the rule generate_paraphrases. Read the templates, mend here what is wrong, then run `make confirm` with your
-# study and commit this file. While it is here the paraphraser is not asked again; provenance says who worded what.
+# Made by the rule generate_paraphrases. Read the templates, correct them here, then run `make confirm` with your study
+# and commit this file. While it exists, the paraphraser is not asked again; provenance records who worded what.
 """
 
 
@@ -65,16 +65,16 @@ def _check_edited(path: Path, document: Mapping[str, Any]) -> None:
     templates, request = document["templates"], document["provenance"]["request"]
     if templates[0] != request["original"]:
         raise ConfigError(
-            f"{path}: templates[0]: is not the original that was reworded; put that back ({request['original']!r}), "
+            f"{path}: templates[0]: differs from the original that was reworded; restore it ({request['original']!r}), "
             "or state a new original in the prompt set and delete this file"
         )
     if len(templates) != request["count"] + 1:
         raise ConfigError(
-            f"{path}: templates: {len(templates) - 1} paraphrases, {request['count']} were asked for; word the missing "
-            "ones by hand, or take the extra ones out"
+            f"{path}: templates: has {len(templates) - 1} paraphrases, expected {request['count']}; write the missing "
+            "ones by hand, or remove the extra ones"
         )
     options = SCALES[document["scale"]].options
     for number in range(1, len(templates)):
         fault = fault_of(templates[number], templates[:number], options)
         if fault:
-            raise ConfigError(f"{path}: templates[{number}]: {fault}; mend it")
+            raise ConfigError(f"{path}: templates[{number}]: {fault}; correct it")

@@ -53,17 +53,17 @@ class Registered(Protocol):
 
     @property
     def key_variable(self) -> str | None:
-        """The environment variable that has to hold the key of the model's endpoint, if it wants one."""
+        """The environment variable with the key of the model's endpoint, if it needs one."""
 
     @property
     def paraphraser(self) -> Mapping[str, Any]:
-        """What of the model's entry says who is asked and how it runs, its engine first of all."""
+        """The keys of the model's entry that state who is asked and how it runs, its engine first of all."""
 
 
 def make_request(
     prompt_set: PromptSet, registry: Mapping[str, Registered], planted: bool = False, file: str = ""
 ) -> dict[str, Any]:
-    """Return as plain data what the paraphraser of ``prompt_set`` is to be asked.
+    """Return the request to the paraphraser of ``prompt_set`` as plain data.
 
     ``planted`` puts the planted paraphraser in its place. ``file`` is the prompt set's, as messages name it.
 
@@ -72,7 +72,7 @@ def make_request(
     """
     asked = prompt_set.generate
     if asked is None:
-        raise ValueError(f"prompt set {prompt_set.name} is not to be generated")
+        raise ValueError(f"prompt set {prompt_set.name} has no paraphrases to generate")
     file, name = file or f"resources/prompts/{prompt_set.name}.yaml", prompt_set.paraphraser
     fault = option_fault(prompt_set.templates[0], SCALES[prompt_set.scale].options)
     if fault:
@@ -111,7 +111,7 @@ def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> N
     Raises ``ParaphraseError`` where there are too few after the rounds that the request allows.
     """
     if out.is_file():
-        print(f"{out}: is there already; nothing is asked")
+        print(f"{out} exists already; nothing is asked")
         return
     part = part_path(out)
     document = _resume(part, request, paraphraser) or _begin(request, paraphraser)
@@ -161,14 +161,14 @@ def _begin(request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, An
 
 
 def _confirmed(planted: bool) -> dict[str, str] | None:
-    """Return how new paraphrases are confirmed already; a fixed list holds nothing that somebody has to read."""
+    """Return how new paraphrases are already confirmed: a fixed list has nothing that somebody must read."""
     if not planted and not accepted_unread():
         return None
     return {"date": now(), "how": "planted" if planted else "unread"}
 
 
 def _resume(part: Path, request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, Any] | None:
-    """Return what an earlier run has paid for; one that was asked something else is set aside."""
+    """Return the document of an earlier run, which is paid for; move one with another request aside."""
     if not part.is_file():
         return None
     document: dict[str, Any] = load_yaml(part)
@@ -183,11 +183,11 @@ def _resume(part: Path, request: Mapping[str, Any], paraphraser: Paraphraser) ->
         held.setdefault("generated", document["templates"][1:])  # an earlier version kept none
         wanted = request["request"]["count"]
         del document["templates"][wanted + 1 :], held["generated"][wanted:]
-        print(f"{part}: {len(document['templates']) - 1} valid paraphrases of earlier rounds are used")
+        print(f"{part}: {len(document['templates']) - 1} valid paraphrases of earlier rounds are reused")
         return document
     aside = part.with_name(f"{part.name}.{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}")
     part.rename(aside)
-    print(f"{part}: made with another request, or edited; it is set aside as {aside.name}")
+    print(f"{part} was made with another request or edited; it is moved to {aside.name}")
     return None
 
 
@@ -241,7 +241,7 @@ def _kept(document: Mapping[str, Any], part: Path) -> str:
 
 
 def _too_few(document: Mapping[str, Any], missing: int, file: str, part: Path) -> str:
-    """Return what the user is told: how many are missing, what was rejected and why, what to do."""
+    """Return the message: how many are missing, what was rejected and why, what to do."""
     provenance = document["provenance"]
     wanted, rejected = provenance["request"], provenance["rejected"]
     lines = [

@@ -1,4 +1,4 @@
-"""What every paraphraser shares: what it is asked, what it is told, and how its text is read."""
+"""What all paraphrasers share: the request, the instruction, and how a reply is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from cinorms.core.errors import CinormsError, ConfigError
 
-#: What a model is told. ``<count>``, ``<original>`` and ``<taken>`` are filled in.
+#: The instruction to a model. ``<count>``, ``<original>`` and ``<taken>`` are filled in.
 INSTRUCTION = """\
 Reword the prompt template below in <count> different ways. Keep what it asks for and how strictly it asks.
 Each rewording is one line and holds the placeholders {scenario} and {options} exactly once, written just so.
@@ -19,7 +19,7 @@ Template:
 <original>
 <taken>"""
 
-#: Said only where some rewordings are there already.
+#: A part of it that is used only if there are rewordings already.
 TAKEN = """
 These are there already; write others:
 <templates>
@@ -43,7 +43,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What came back as rewordings, unchecked, and what the paraphraser said of itself."""
+    """Unchecked rewordings, and what the paraphraser reported about itself."""
 
     texts: tuple[str, ...]
     reported: dict[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Paraphraser(Protocol):
 
     @property
     def instruction(self) -> str:
-        """Return what it is told, or what it does where it is told nothing."""
+        """Return its instruction, or what it does without one."""
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def told(ask: Ask) -> str:
 def candidates_in(text: str, cut_off: bool = False) -> tuple[str, ...]:
     """Return the lines of a reply without list marks and quotation marks around them; at least one.
 
-    What a model thinks aloud in ``<think>`` is left out, and so is the last line of a reply that was cut off.
+    Text in ``<think>`` is left out, and so is the last line of a reply that was cut off.
     """
     text = re.sub(r"(?s)^.*</think>|<think>.*", "", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -102,5 +102,5 @@ def not_installed(name: str, package: str, environment: str) -> ConfigError:
     """Return the message about a package that a paraphraser needs."""
     return ConfigError(
         f"paraphraser {name!r}: the package {package!r} is not installed in this Python; run with "
-        f"`--sdm conda`, which makes {environment}, or install it"
+        f"`--sdm conda`, which installs {environment}, or install it"
     )

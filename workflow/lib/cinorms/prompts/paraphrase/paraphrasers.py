@@ -12,7 +12,7 @@ from cinorms.prompts.paraphrase.paraphraser import Paraphraser
 from cinorms.prompts.paraphrase.pegasus import PegasusParaphraser
 from cinorms.prompts.paraphrase.planted_rewordings import PlantedParaphraser
 
-#: Makes a paraphraser from its entry, the variable that has to hold the key, and the key.
+#: Makes a paraphraser from its entry, the name of the variable with the key, and the key.
 Make = Callable[[Mapping[str, Any], str | None, str | None], Paraphraser]
 
 
@@ -32,14 +32,14 @@ PARAPHRASERS: dict[str, Make] = {
     "pegasus": lambda entry, variable, key: PegasusParaphraser(entry),
 }
 
-#: Of the paraphrasers that are no engine; the others run where their engine does.
+#: For the paraphrasers that are no engine; the others run in their engine's environment.
 OWN_ENVIRONMENTS = {"pegasus": OwnEnvironment("paraphrase", ".venv-paraphrase")}
 
 
 def open_paraphraser(entry: Mapping[str, Any], key_variable: str | None, key: str | None) -> Paraphraser:
     """Return the paraphraser that ``entry`` describes (``generate.make_request`` makes it).
 
-    ``key`` is the endpoint's, and ``key_variable`` the variable of the environment that has to hold it.
+    ``key`` is the endpoint's, and ``key_variable`` the environment variable that holds it.
 
     Raises ``ConfigError`` where its package is not installed or its key is not there.
     """

@@ -1,4 +1,4 @@
-"""PEGASUS: a sequence-to-sequence model that rewords one sentence at a time and is told nothing."""
+"""PEGASUS: a sequence-to-sequence model that rewords one sentence at a time and takes no instruction."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from cinorms.core.errors import ConfigError
 from cinorms.prompts.paraphrase.paraphraser import Ask, Candidates, ParaphraseError
 
-#: Words that stand for the placeholders while a sentence is reworded: braces are not in PEGASUS' vocabulary,
-#: names are, and are seldom reworded. The first that the template does not hold is used.
+#: Words that replace the placeholders while a sentence is reworded: braces are not in PEGASUS' vocabulary,
+#: names are, and are seldom reworded. The first one that is not in the template is used.
 NAMES = {"{scenario}": ("Zanzibar", "Samarkand"), "{options}": ("Timbuktu", "Reykjavik")}
 
 #: Candidates for a round: twice as many as are wanted and so many more, for they cost nothing and many are
@@ -91,13 +91,15 @@ class PegasusParaphraser:
 def protect(template: str) -> tuple[str, dict[str, str]]:
     """Return ``template`` with a name in the place of each placeholder, and the names by placeholder.
 
-    Raises ``ConfigError`` where the template holds every name that could stand for a placeholder.
+    Raises ``ConfigError`` where the template has every name that could replace a placeholder.
     """
     used = {}
     for placeholder, names in NAMES.items():
         free = [name for name in names if name.casefold() not in template.casefold()]
         if not free:
-            raise ConfigError(f"original: {' and '.join(names)} stand for {placeholder}; leave one out of it")
+            raise ConfigError(
+                f"original: {' and '.join(names)} replace {placeholder} for PEGASUS; take one of them out"
+            )
         used[placeholder] = free[0]
         template = template.replace(placeholder, free[0])
     return template, used

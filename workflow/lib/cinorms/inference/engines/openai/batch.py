@@ -38,7 +38,7 @@ POLL = 30.0
 ROUNDS = 3
 #: Batches that are refused for their size are halved down to this.
 SMALLEST = 500
-#: So many prompts refused and none answered: the fault is in the request, not in the prompts.
+#: If this many prompts are refused and none is answered, the fault is in the request, not in the prompts.
 REFUSALS = 5
 # ASSUME: at least 3 bytes per token on average; the authors' prompts have 4.6.
 BYTES_PER_TOKEN = 3
@@ -86,7 +86,7 @@ class BatchEngine:
                 self._api.close()
 
     def facts(self) -> dict[str, Any]:
-        """Return what the run record says of this engine."""
+        """Return what the run record states about this engine."""
         usd = self.spending.spent if self.spending.priced else None
         return {**self.endpoint.facts(), **self.counts, "usd": usd}
 
@@ -124,9 +124,7 @@ class BatchEngine:
                 batch.void = batch.batch_id is None
                 self._notes.save(batch)
             if batch.batch_id:
-                print(
-                    f"Batch {batch.batch_id} of an earlier job is found again ({len(batch.ids):,} requests)."
-                )
+                print(f"Found batch {batch.batch_id} of an earlier job ({len(batch.ids):,} requests).")
                 self._reserved[batch.mark] = self.spending.adopt(batch.usd)
                 found.append(batch)
         return found
@@ -195,7 +193,7 @@ class BatchEngine:
     # --- Harvesting
 
     def _harvest(self, batch: Batch, state: State) -> None:
-        """Keep the replies of a batch that has ended; what has none goes back among the fresh questions."""
+        """Keep the replies of a batch that has ended; questions without one go back to the fresh ones."""
         if state.status == "failed":
             self._learn(batch, state)
         if state.status == "completed" and not state.files:
@@ -241,19 +239,21 @@ class BatchEngine:
                 self._rounds[at] = self._rounds.get(at, 0) + 1
             if max(self._rounds[at] for at in again) >= ROUNDS:
                 raise EngineError(
-                    f"{len(again):,} requests expired unanswered in {ROUNDS} batches; what was answered is "
+                    f"{len(again):,} requests expired unanswered in {ROUNDS} batches; every response so far is "
                     "in the journal. Run again later, or with --config mode=live"
                 )
 
     def _learn(self, batch: Batch, state: State) -> None:
-        """Draw the consequence of a batch that the API did not take at all."""
+        """React to a batch that the API did not accept."""
         batch.void = True
         codes = [code for code, _ in state.errors]
         if "token_limit_exceeded" in codes:
             # Nothing may be submitted before another batch, of this job or any other, has ended.
             self._one_by_one = True
             self._most_requests = max(min(SMALLEST, self._most_requests), len(batch.ids) // 2)
-            print("The account's limit of enqueued tokens is reached: smaller batches, one after the other.")
+            print(
+                "The account's limit of enqueued tokens is reached: sending smaller batches, one after another."
+            )
             return
         shown = "; ".join(f"{code}: {message}" for code, message in state.errors[:3]) or "no reason given"
         body = {"code": codes[0] if codes else "", "message": shown}
@@ -270,7 +270,7 @@ class BatchEngine:
                 if None not in lines:
                     break
                 print(
-                    f"File {file_id}, try {attempt}: {lines.count(None)} of {len(lines):,} lines are spoilt."
+                    f"File {file_id}, try {attempt}: {lines.count(None)} of {len(lines):,} lines are unreadable."
                 )
             yield from ((line, own) for line, own in zip(lines, raw, strict=True) if line is not None)
 
@@ -308,7 +308,7 @@ class BatchEngine:
         return None
 
     def _pay(self, at: int, reply: dict[str, Any]) -> float | None:
-        """Count what a reply cost, at most where it does not say."""
+        """Count what a reply cost; the most possible where it does not say."""
         spending = self.spending
         usd = self.endpoint.cost(spending, self._questions.chat(at), reply)
         spending.settle(0.0, usd)

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class State:
-    """What the API says of a batch."""
+    """The state of a batch, as the API reports it."""
 
     id: str
     status: str
@@ -104,7 +104,7 @@ class BatchApi:
             after = last.id
 
     def state(self, batch_id: str) -> State:
-        """Return what has become of a batch."""
+        """Return the state of a batch."""
         batches = self._client.batches.with_raw_response
         return self._call(lambda: batches.retrieve(batch_id), _state, advice="batch")
 
@@ -187,7 +187,7 @@ class BatchApi:
 
 
 def _state(found: dict[str, Any]) -> State:
-    """Return what the API says of a batch; raise an exception where it has no id or no status."""
+    """Return the state of a batch from the API's answer; raise an exception if it has no id or no status."""
     counts, errors, marks = (as_object(found.get(name)) for name in ("request_counts", "errors", "metadata"))
     numbers = [n for name in ("completed", "failed", "total") if isinstance(n := counts.get(name), int)]
     reasons = errors.get("data")

@@ -15,7 +15,7 @@ from cinorms.inference.journal import explained
 
 @dataclass
 class Batch:
-    """One batch: written down before it is created, under a random mark that the API is given as well."""
+    """One batch: written down before it is created, under a random mark that the API also receives."""
 
     mark: str
     #: Names of its questions (``Questions.name``); they name the prompts, so they outlive shards and jobs.
@@ -48,7 +48,7 @@ class BatchNotes:
         return batch
 
     def save(self, batch: Batch) -> None:
-        """Write down what has become of a batch."""
+        """Write down the new state of a batch."""
         with explained(self._folder):
             write_whole(self._folder / f"{batch.mark}.json", json.dumps(asdict(batch)).encode())
 

@@ -17,7 +17,7 @@ LONGEST_RESULTS = 256 * 2**20
 
 
 class LiveClient(DefaultAsyncHttpxClient):
-    """Sends prompts to the address that it was given and to no other."""
+    """Sends prompts to the given address and to no other."""
 
     def __init__(self) -> None:
         super().__init__(follow_redirects=False)

@@ -45,7 +45,7 @@ class Endpoint:
 
     @property
     def limits(self) -> Mapping[str, Any]:
-        """What the registry says the endpoint bears."""
+        """The endpoint's limits in the registry."""
         return dict(self.tuning["limits"])
 
     def client(self, asynchronous: bool) -> Any:
@@ -54,7 +54,7 @@ class Endpoint:
 
         from cinorms.inference.engines.openai.clients import BatchClient, LiveClient
 
-        # A server of one's own may want no key, and must not be given OpenAI's.
+        # A server of one's own may need no key, and must not receive OpenAI's.
         settings: dict[str, Any] = {"api_key": self.key or "none", "base_url": self.url, "max_retries": 0}
         settings["timeout"] = float(self.limits["timeout"])
         if asynchronous:
@@ -83,7 +83,7 @@ class Endpoint:
         return sum(len(m["content"].encode("utf-8", "replace")) + TOKENS_AROUND_MESSAGE for m in chat)
 
     def cost(self, spending: Spending, chat: Sequence[Mapping[str, str]], reply: Mapping[str, Any]) -> float:
-        """Return what a reply to ``chat`` cost, the most that it can where it does not say or cannot be right."""
+        """Return what a reply to ``chat`` cost; the most possible where it does not say, or cannot be right."""
         asked = sum(len(message["content"]) for message in chat)
         given = len(reply.get("text") or "")
         return spending.price(
@@ -104,23 +104,23 @@ class Endpoint:
         )
 
     def explain(self, failure: Failure) -> EngineError:
-        """Return the message that tells the user why ``failure`` ends the job, and what to do."""
+        """Return the message that explains why ``failure`` ends the job, and what to do."""
         variable = self.tuning["key_variable"]
         advice = {
             "key": f"check the key in {variable}"
             if variable
             else "name the variable that holds its key as `key_variable` of the model's entry in "
             "config/models.yaml",
-            "quota": "pay or wait until the account may ask again, then run again",
+            "quota": "pay, or wait until the account's limit resets, then run again",
             "model": (
                 f"the endpoint does not know model {self.model!r}: it may have been retired, or the key may "
-                "not see it. What was answered is kept; name a model that is still served in an entry of its "
-                "own in config/models.yaml (it is another instrument), and check base_url"
+                "not see it. Answers so far are kept. Check base_url, or give a model that is still served its own "
+                "entry in config/models.yaml (it is another instrument)"
             ),
             "batch": (
-                "the endpoint does not know a batch, or the results of one, that it had accepted; its replies are "
-                "lost where that is final. To ask those questions again, and pay again, delete the folder batches in "
-                "this model's .journal and run again"
+                "the endpoint no longer knows a batch that it accepted, or its results. If that is final, the replies "
+                "are lost: to ask those questions again, and pay again, delete the folder batches in this model's "
+                ".journal and run again"
             ),
             "request": (
                 "every request would be refused; correct the model's entry in config/models.yaml "
@@ -130,7 +130,7 @@ class Endpoint:
                 "prompts are sent to no other address than base_url; if that one is right, put it into base_url "
                 "of the model's entry in config/models.yaml"
             ),
-            "down": "see whether the endpoint is up and base_url is right, then run again",
+            "down": "check that the endpoint is up and base_url is right, then run again",
         }
         do = advice[failure.advice or "down"]
         reason = clean(failure.reason, self.secrets, LONGEST_REASON)
@@ -139,11 +139,11 @@ class Endpoint:
 
     @property
     def secrets(self) -> list[str]:
-        """What must appear nowhere."""
+        """Texts that must appear nowhere."""
         return [self.key] if self.key else []
 
     def facts(self) -> dict[str, Any]:
-        """Return what the run record says of the endpoint."""
+        """Return what the run record states about the endpoint."""
         request = {name: value for name, value in self.body([]).items() if name != "messages"}
         return {"device": self.url, "request": request, "mode": self.tuning["mode"]}
 

@@ -55,10 +55,12 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
             f"{place}: the environment variable {variable} is not set; put the endpoint's key into it"
         )
     if wrap not in ("none", "chat_template"):
-        raise ConfigError(f"{place}: wrap {wrap!r} was given, but an API wraps prompts itself; allowed: none")
+        raise ConfigError(
+            f"{place}: wrap {wrap!r} is not possible, because an API wraps prompts itself; allowed: none"
+        )
     if spec.readout != "text":
         raise ConfigError(
-            f"{place}: readout {spec.readout!r} was given; an API gives text only: use engine vllm"
+            f"{place}: readout {spec.readout!r} is not possible, because an API gives text only; use engine vllm"
         )
     try:
         import openai  # noqa: F401

@@ -15,7 +15,7 @@ from cinorms.inference.engines.openai.limiter import read_retry_after
 
 #: Characters of an endpoint's reason that are shown and kept.
 LONGEST_REASON = 500
-#: Times that a prompt is sent whose replies nobody can read: each of them is paid.
+#: Times that a prompt with unreadable replies is sent: each of them is paid.
 UNREADABLE_ATTEMPTS = 2
 
 _QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated")
@@ -113,7 +113,7 @@ def judge_status(status: int, body: object, headers: Mapping[str, str], message:
 
 
 def unreadable(reason: str, raw: bytes | None = None) -> Failure:
-    """Return what a reply means that nobody can read; the digest of its bytes tells two of them apart."""
+    """Return the failure of an unreadable reply; the digest of its bytes tells two of them apart."""
     digest = f" (sha256 {hashlib.sha256(raw).hexdigest()})" if raw else ""
     return Failure("again", reason + digest, paid=True, advice="down", unreadable=True)
 
@@ -130,7 +130,7 @@ def _word(value: object) -> str:
 
 
 def _target(asked: str, location: str | None) -> str:
-    """Return the base_url that a redirect of the request to ``asked`` stands for."""
+    """Return the base_url to which the request to ``asked`` is redirected."""
     if not location:
         return "an address that it does not name"
     with suppress(ValueError):  # no address at all: shown as it is

@@ -2,7 +2,7 @@
 
 Concurrency rises by one for every round of successes and is halved when the endpoint is overloaded, at most
 once for the requests that were under way together (additive increase, multiplicative decrease). Its
-``x-ratelimit-*`` headers and ``Retry-After`` hold everybody back before that is needed.
+``x-ratelimit-*`` headers and ``Retry-After`` slow down all requests before that happens.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from email.utils import parsedate_to_datetime
 START = 16
 #: Longest wait, in seconds, that follows an endpoint's "too many requests" without a Retry-After.
 LONGEST_PAUSE = 60.0
-#: Seconds of being told to wait, without a single reply, after which a job gives up.
+#: Seconds of requests to wait, without a single reply, after which a job gives up.
 LONGEST_WAIT = 900.0
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -154,7 +154,7 @@ class Limiter:
 
 
 def read_duration(text: str | None) -> float | None:
-    """Return the seconds that ``"6m0s"``, ``"120ms"`` or ``"1.5"`` stand for, or None."""
+    """Return the seconds in ``"6m0s"``, ``"120ms"`` or ``"1.5"``, or None."""
     if not text:
         return None
     number = _number(text)

@@ -27,14 +27,14 @@ from cinorms.inference.stopping import stop_in_loop
 
 #: Most replies that are handed over, and so journalled, at once.
 CHUNK = 1_000
-#: Times that a request which failed is sent; waiting because the endpoint is busy does not count.
+#: Times that a failing request is sent; waiting because the endpoint is busy does not count.
 ATTEMPTS = 8
-#: For tokens per minute; endpoints count the longest output as well.
+#: For tokens per minute; endpoints also count the longest output.
 # ASSUME: prompts in English; the authors' have 4.6 characters per token.
 BYTES_PER_TOKEN = 4
-#: Seconds that requests under way have to arrive when the job is told to end; SLURM kills it after thirty.
+#: Seconds for replies to requests under way when the job must end; SLURM kills it after thirty.
 GRACE = 10.0
-#: So many prompts refused and none answered: the fault is in the request, not in the prompts.
+#: If this many prompts are refused and none is answered, the fault is in the request, not in the prompts.
 REFUSALS = 5
 
 
@@ -67,7 +67,7 @@ class LiveEngine:
                 self.spending.close()
 
     def facts(self) -> dict[str, Any]:
-        """Return what the run record says of this engine."""
+        """Return what the run record states about this engine."""
         limiter = self.limiter
         pace = {"most_under_way": limiter.most_under_way, "told_to_wait": limiter.n_overloads}
         usd = self.spending.spent if self.spending.priced else None
@@ -233,7 +233,7 @@ class _Run:
                 return wait
             if not self.some_answered and not failure.unreadable:
                 raise endpoint.explain(failure)
-            # The endpoint answers others: it is this prompt that it cannot answer.
+            # The endpoint answers other prompts: it cannot answer this one.
         row = {"at": at, **refusal(failure, endpoint.secrets, usd)}
         if self.some_answered:
             self._note(row)

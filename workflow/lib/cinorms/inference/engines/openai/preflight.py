@@ -24,7 +24,7 @@ SHOWN = 5
 
 
 class Target(NamedTuple):
-    """One model at one endpoint, and the variable that has to hold its key."""
+    """One model at one endpoint, and the variable with its key."""
 
     url: str
     source: str
@@ -40,7 +40,7 @@ class _Answer(NamedTuple):
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A key goes to the address that was stated and to no other."""
+    """A key goes to the stated address and to no other."""
 
     def redirect_request(self, *arguments: Any) -> None:
         """Follow nothing."""
@@ -74,8 +74,8 @@ def look_at_prices(entries: Sequence[Asked], surroundings: Surroundings) -> list
     names = ("usd_per_million_input", "usd_per_million_output")
     return [
         error(
-            f"{entry.name}: max_cost_usd ({cap:g}) needs its price; give it rates.{names[0]} and rates.{names[1]} in "
-            "config/models.yaml (0 for a server of your own)"
+            f"{entry.name}: max_cost_usd ({cap:g}) needs its price; add rates.{names[0]} and rates.{names[1]} to its "
+            "entry in config/models.yaml (0 for a server of your own)"
         )
         for entry in entries
         if any(getattr(entry.settings.rates, name) is None for name in names)
@@ -86,7 +86,7 @@ def _look(target: Target, surroundings: Surroundings) -> Finding | None:
     key = surroundings.environment.get(target.variable or "", "")
     answer = _get(f"{target.url}/models", key)
     if answer.status == 0:
-        text = f"does not answer ({answer.reason}); see whether it is up and base_url is right"
+        text = f"does not answer ({answer.reason}); check that it is up and base_url is right"
         # A login node may see less of the world than the nodes do, and the other way round.
         return warning(f"{text} (asked from this machine)") if surroundings.cluster else error(text)
     if answer.status in (401, 403):

@@ -1,4 +1,4 @@
-"""What an entry of config/models.yaml can hold for a model behind an OpenAI-compatible endpoint."""
+"""Settings of a model behind an OpenAI-compatible endpoint in an entry of config/models.yaml."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cinorms.inference.settings import ServedSettings
 
 
 class Reasoning(Value):
-    """For a model that reasons before it answers. It is given no temperature."""
+    """For a model that reasons before it answers. It receives no temperature."""
 
     effort: LeftOut[Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]] = Field(
-        default=None, description="How long it reasons; the model's own default where left out."
+        default=None, description="How long the model reasons; default: the model's own."
     )
     extra_tokens: int = Field(
         default=0,
@@ -25,19 +25,22 @@ class Reasoning(Value):
 
 
 class Limits(Value):
-    """What the endpoint bears. Changes no response."""
+    """How fast the endpoint may be asked. Changes no response."""
 
     concurrency: int = Field(
         default=64,
         ge=1,
         le=10_000,
-        description="Requests under way at once, at most. It starts lower and adapts.",
+        description="Most requests under way at once. The number starts lower and adapts.",
     )
     requests_per_minute: LeftOut[Number] = Field(
-        default=None, gt=0, le=10**9, description="Requests per minute."
+        default=None, gt=0, le=10**9, description="Most requests per minute."
     )
     tokens_per_minute: LeftOut[Number] = Field(
-        default=None, gt=0, le=10**12, description="Tokens per minute, the longest possible answers included."
+        default=None,
+        gt=0,
+        le=10**12,
+        description="Most tokens per minute, counting the longest possible answers.",
     )
     enqueued_tokens: LeftOut[Number] = Field(
         default=None,
@@ -49,7 +52,7 @@ class Limits(Value):
         default=120.0,
         gt=0,
         le=86_400,
-        description="Seconds after which a request is given up and sent again.",
+        description="Seconds after which an unanswered request is sent again.",
     )
 
 
@@ -65,8 +68,8 @@ class OpenAISettings(ServedSettings):
     key_variable: LeftOut[str] = Field(
         default=None,
         pattern=r"^[A-Z][A-Z0-9_]*$",
-        description="Environment variable that holds the endpoint's key; OPENAI_API_KEY where left out, "
-        "none for another base_url.",
+        description="Environment variable with the endpoint's key; default: OPENAI_API_KEY, or none with another "
+        "base_url.",
     )
     mode: Literal["live", "batch"] = Field(
         default="live",
@@ -77,5 +80,5 @@ class OpenAISettings(ServedSettings):
 
     @property
     def needed_key_variable(self) -> str | None:
-        """The environment variable that has to hold the key: a server of one's own is not given OpenAI's."""
+        """The environment variable with the key: a server of one's own never receives OpenAI's."""
         return self.key_variable or (None if self.base_url else "OPENAI_API_KEY")

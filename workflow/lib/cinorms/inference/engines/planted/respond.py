@@ -22,5 +22,5 @@ class PlantedEngine:
         keep(replies.assign(at=todo))
 
     def facts(self) -> dict[str, Any]:
-        """Return what the run record says of this engine."""
+        """Return what the run record states about this engine."""
         return {"device": "none: no model was asked"}

@@ -1,4 +1,4 @@
-"""What is planted in a respondent, as an entry of config/models.yaml states it."""
+"""Settings of a planted respondent in an entry of config/models.yaml."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ class Invalid(Value):
 
     refusal: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Refuses to judge.")
     needs_context: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Asks for context.")
-    nonsense: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Not of the scale.")
-    ambiguous: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Several options.")
-    truncated: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Cut off.")
-    empty: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Nothing.")
+    nonsense: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Answers off the scale.")
+    ambiguous: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Names several options.")
+    truncated: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Is cut off.")
+    empty: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Writes nothing.")
 
 
 class Planted(Value):
-    """What is planted."""
+    """What is planted in the respondent."""
 
-    norms: LeftOut[str] = Field(default=None, description="Coefficients, by file name in resources/planted.")
+    norms: LeftOut[str] = Field(
+        default=None, description="Name of a file of coefficients in resources/planted."
+    )
     shift: Number = Field(
         default=Respondent.shift,
         ge=-100,
@@ -38,7 +40,7 @@ class Planted(Value):
         default=Respondent.scale,
         ge=0,
         le=100,
-        description="Multiplies all coefficients; below 1 the respondent tells flows apart less.",
+        description="Factor for all coefficients; below 1, the respondent distinguishes flows less.",
     )
     template_sd: Number = Field(
         default=Respondent.template_sd,
@@ -56,19 +58,19 @@ class Planted(Value):
         default=Respondent.position_share,
         ge=0,
         le=1,
-        description="Share of answers that follow the position of the option, not the flow.",
+        description="Share of answers that depend on the position of the option, not on the flow.",
     )
     position_weights: tuple[Weight, ...] = Field(
         default=Respondent.position_weights,
         min_length=5,
         max_length=5,
-        description="How those answers spread over the five positions, first to last.",
+        description="Weights of the five positions, first to last, for those answers.",
     )
     verbose: Number = Field(
         default=Respondent.verbose,
         ge=0,
         le=1,
-        description="Share of valid answers that come inside a longer text.",
+        description="Share of valid answers that are inside a longer text.",
     )
     invalid: LeftOut[Invalid] = Field(default=None, description=str(Invalid.__doc__))
     control: LeftOut[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = Field(
@@ -79,4 +81,4 @@ class Planted(Value):
 class PlantedSettings(EntrySettings):
     """A respondent with known norms."""
 
-    planted: Planted = Field(description="What is planted.")
+    planted: Planted = Field(description="What is planted in the respondent.")

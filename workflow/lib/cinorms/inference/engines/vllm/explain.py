@@ -1,4 +1,4 @@
-"""What vLLM says when it fails, told as one message with what to do."""
+"""vLLM's failures, each as one message with what to do."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ KNOWN = (
 
 ADVICE = {
     "memory": (
-        "the GPU's memory is full: see with nvidia-smi that no other job uses it, take a GPU with more "
+        "the GPU's memory is full: check with nvidia-smi that no other job uses it, take a GPU with more "
         "memory, raise `gpus` in the model's entry in config/models.yaml, or lower its `max_model_len`"
     ),
-    "host_memory": "this machine's memory is full: end what else runs, or give the job more with mem_mb",
+    "host_memory": "this machine's memory is full: stop other programs, or give the job more with mem_mb",
     "code": (
-        "its repository brings code of its own, which is not run unless you have read it and set "
+        "its repository has its own code, which runs only if you have read it and set "
         "`trust_remote_code: true` in its entry in config/models.yaml"
     ),
     "architecture": "this version of vLLM does not know such models: see envs/vllm.yaml for its version",
     "no_gpu": (
-        "no GPU is to be seen: ask the cluster for one (profiles/slurm), see that nvidia-smi lists it; on a "
+        "no GPU is visible: request one from the cluster (profiles/slurm) and check that nvidia-smi lists it; on a "
         "machine without GPU, `make control` uses vLLM's build for CPUs"
     ),
     "gpus": (
         "`gpus` in its entry in config/models.yaml does not suit this machine or the model's number of heads"
     ),
     "shared_memory": (
-        "it needs a folder /dev/shm that can be written: mount one, or start the container with --shm-size"
+        "it needs a writable folder /dev/shm: mount one, or start the container with --shm-size"
     ),
     "damaged": "a file of its weights is damaged: delete the checkpoint's folder and fetch it again",
-    "quantisation": "this GPU or this version of vLLM cannot run weights quantised so",
+    "quantisation": "this GPU or this version of vLLM cannot run weights with this quantisation",
     None: "the log has the rest",
 }
 
 
-def explain(error: BaseException, model: str, said: str = "") -> EngineError:
-    """Return why vLLM failed, found in ``error``, in what caused it, or in what its processes ``said``."""
+def explain(error: BaseException, model: str, output: str = "") -> EngineError:
+    """Return why vLLM failed, found in ``error``, in its causes, or in the ``output`` of vLLM's processes."""
     chain: list[str] = []
     at: BaseException | None = error
     while at is not None:
@@ -67,7 +67,7 @@ def explain(error: BaseException, model: str, said: str = "") -> EngineError:
         at = at.__cause__ or at.__context__
     # Where another process failed, the exception here says no more than that.
     elsewhere = re.search(r"[Ee]ngine ?[Cc]ore|EngineDead|WorkerProc|background process", chain[0])
-    for text in ("\n".join(chain), said if elsewhere else ""):
+    for text in ("\n".join(chain), output if elsewhere else ""):
         for pattern, name in KNOWN:
             if found := re.search(pattern, text):
                 line = _line_around(text, found.start())

@@ -71,7 +71,7 @@ class VllmEngine:
                 raise explain(error, model, output.text()) from error
 
     def facts(self) -> dict[str, Any]:
-        """Return what the run record says of this engine."""
+        """Return what the run record states about this engine."""
         return {**self._facts, **self._counts}
 
     def _ask_all(
@@ -103,7 +103,7 @@ class VllmEngine:
                     self._count(conversation)
                     progress.answered()
                     handover.add(conversation)
-            finally:  # also where the job is told to stop
+            finally:  # also when the job must stop
                 handover.flush()
                 progress.close()
         self._facts["prompts_per_second"] = round(len(todo) / (time.monotonic() - started), 1)
@@ -192,7 +192,7 @@ class VllmEngine:
             "VLLM_NO_USAGE_STATS": "1",
             "VLLM_DO_NOT_TRACK": "1",
             "TOKENIZERS_PARALLELISM": "true",
-            # Processes that begin anew import the job's module, which sees to it that they end with the job.
+            # Spawned processes import the job's module, which makes them end with the job.
             "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
         }
         for name, value in variables.items():
@@ -213,7 +213,7 @@ class VllmEngine:
 
 
 def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu: bool) -> dict[str, Any]:
-    """Return what vLLM is told when it loads the checkpoint of ``spec`` in ``folder``."""
+    """Return vLLM's settings for loading the checkpoint of ``spec`` in ``folder``."""
     settings: dict[str, Any] = {"tensor_parallel_size": gpus}
     if on_cpu:
         settings = {
@@ -249,7 +249,7 @@ def _dtype(stated: str, on_cpu: bool) -> str:
 
 
 def import_vllm(model: str) -> tuple[Any, str, bool]:
-    """Return vLLM's engine class, its version, and whether it is built for CPUs; say what is missing."""
+    """Return vLLM's engine class, its version, and whether it is built for CPUs; raise an error if it is missing."""
     try:
         from vllm import LLM, __version__
         from vllm.platforms import current_platform

@@ -1,10 +1,10 @@
 """The probability of each answer option: its whole token sequence, scored branch by branch.
 
-The options of a scale share their first tokens ("strongly", "somewhat"), so that no single token can tell
-them apart. All spellings of all options form a trie; the probability of an option is the sum over its
-spellings of the product of its tokens' probabilities along the branch. Spellings are no beginnings of one
-another, so that these are probabilities of events which exclude each other: *the answer begins with this
-option*. What they lack to 1 is the mass outside the options.
+The options of a scale share their first tokens ("strongly", "somewhat"), so no single token can tell them
+apart. All spellings of all options form a trie; the probability of an option is the sum over its
+spellings of the product of its tokens' probabilities along the branch. No spelling is the beginning of
+another, so these are probabilities of events that exclude each other: *the answer begins with this
+option*. The rest to 1 is the mass outside the options.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class OptionTrie:
 
     @classmethod
     def of(cls, written: Mapping[str, Sequence[tuple[int, ...] | None]], model: str) -> OptionTrie:
-        """Build the trie from the ways to write each option; ``None`` stands for one that cannot be written.
+        """Build the trie from the ways to write each option; ``None`` is a way that cannot be written.
 
         Raises ``ConfigError`` where an option has no way left, or where one way is the beginning of another.
         """

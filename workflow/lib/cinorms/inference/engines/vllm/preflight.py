@@ -1,4 +1,4 @@
-"""Whether vLLM is here, and the GPUs that a model needs: looked up in files, without starting anything."""
+"""Whether vLLM and the GPUs that a model needs are here: looked up in files, without starting anything."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ SECONDS = 2.0
 
 
 class Progress:
-    """A bar that counts answered prompts, and says how many were read while none is answered yet."""
+    """A bar that counts answered prompts, and shows how many were read while none is answered yet."""
 
     def __init__(self, total: int, done: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._bar = tqdm(
@@ -43,7 +43,7 @@ class Progress:
         self._bar.close()
 
     def text(self) -> str:
-        """Return what the bar says."""
+        """Return the text of the bar."""
         seconds = self._clock() - self._started
         parts = [
             f"{self._done + self._answered:,}/{self._total:,} answered",

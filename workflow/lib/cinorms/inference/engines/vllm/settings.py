@@ -1,4 +1,4 @@
-"""What an entry of config/models.yaml can hold for a checkpoint that vLLM loads."""
+"""Settings of a checkpoint that vLLM loads in an entry of config/models.yaml."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Ids = npt.NDArray[np.int32]
 #: Some chat templates state the day. This one (the default of Llama 3.1's) keeps prompts the same on every
 #: day.
 DAY = "26 Jul 2024"
-#: Stands for a message while the text around it is looked up; no template trims or alters it.
+#: Placeholder for a message while the text around it is looked up; no template trims or alters it.
 _MARK = "[[message-{}]]"
 #: Texts per call of the tokenizer: bounds the memory that its intermediate objects take.
 _BLOCK = 8_192
@@ -54,7 +54,7 @@ class Tokeniser:
         except (OSError, ValueError, KeyError) as error:
             raise ConfigError(
                 f"model {model!r}: {folder} holds no tokenizer that can be read "
-                f"({str(error).splitlines()[0]}); see that `source` in config/models.yaml is a checkpoint"
+                f"({str(error).splitlines()[0]}); check that `source` in config/models.yaml is a checkpoint"
             ) from error
         return cls(tokenizer, wrapper, model)
 
@@ -97,7 +97,7 @@ class Tokeniser:
         return texts
 
     def _by_frame(self, chat: Chat) -> str:
-        """Render a chat with the text that the template puts around messages, worked out once per roles.
+        """Render a chat with the text that the template puts around messages, computed once per sequence of roles.
 
         Running the template itself for each of 228,096 prompts takes minutes.
         """
