@@ -12,10 +12,10 @@ from cinorms.core.rounding import rounded, scientific
 from cinorms.entries.entry import Entry
 from cinorms.stats.pvalues import stars
 
-#: What stands where there is no number.
+#: Printed where there is no number.
 NONE = "--"
 #: The note that explains the stars of p-values.
-STARS_SAID = "*** p < 0.001, ** p < 0.01, * p < 0.05."
+STARS_TEXT = "*** p < 0.001, ** p < 0.01, * p < 0.05."
 
 
 @dataclass(frozen=True)

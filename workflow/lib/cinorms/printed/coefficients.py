@@ -12,7 +12,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.printed.cells import (
     NONE,
-    STARS_SAID,
+    STARS_TEXT,
     Cell,
     Group,
     Printed,
@@ -30,7 +30,7 @@ _COLUMNS = ("Coef.", "Std. err.", "z", "p")
 #: Why a term has no numbers.
 _REASONS = {
     "separated": "no finite estimate, as all flows of the level have the lowest or highest value",
-    "aliased": "not told apart from other terms",
+    "aliased": "cannot be separated from other terms",
     "constant_factor": "one level only",
     "not_estimated": "the fit gave none",
 }
@@ -63,7 +63,7 @@ def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]
         ),
         groups=tuple(_group(term, of, fits) for term, of in frame.groupby("term", sort=False)),
         notes=(
-            "Ordinal regression; positive coefficients: more acceptable than the baseline. " + STARS_SAID,
+            "Ordinal regression; positive coefficients: more acceptable than the baseline. " + STARS_TEXT,
             *((f"{NONE}: {reasons}.",) if reasons else ()),
             *marked(entry),
         ),

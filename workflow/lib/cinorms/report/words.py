@@ -1,4 +1,4 @@
-"""How the report says things: names, numbers, shares and statuses in plain words."""
+"""The report's wording: names, numbers, shares and statuses in plain words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATUSES = {
     "ambiguous": "ambiguous",
     "empty": "empty",
     "truncated": "cut off",
-    "error": "error of the endpoint",
+    "error": "endpoint error",
     "invalid": "invalid (reason not published)",
 }
 NORM_STATUSES = {
@@ -30,12 +30,12 @@ def plain(name: str) -> str:
 
 
 def count(n: int) -> str:
-    """Return a count with thousands apart."""
+    """Return a count with separated thousands."""
     return f"{n:,}"
 
 
 def share(part: float, whole: float) -> str:
-    """Return a share in per cent; what is not quite none or all is not called so."""
+    """Return a share in per cent; only exactly none or all is shown as 0% or 100%."""
     if not whole:
         return "none"
     value = 100 * part / whole
@@ -50,7 +50,7 @@ def signed(level: int) -> str:
 
 
 def number(value: Any) -> str:
-    """Return a cell of a table: a long decimal number with four digits, anything else as it stands."""
+    """Return a cell of a table: a long decimal number with four digits, anything else unchanged."""
     text = str(value)
     if not any(mark in text for mark in ".e"):
         return text
