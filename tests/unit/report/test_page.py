@@ -193,7 +193,7 @@ def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results
     statuses = pd.concat([results.status("main", m) for m in MODELS])
     gone = int((statuses != "kept").sum())
     assert f"{gone} of 360 pairs of model and flow" in finding.text
-    assert f"a tie {int((statuses == 'tie').sum())}" in finding.text
+    assert f"{int((statuses == 'tie').sum())} with a tie" in finding.text
     assert "No norm does not mean neutral" in finding.text
     assert parse_qs(finding.link.partition("?")[2])["held"] == ["none"]
 

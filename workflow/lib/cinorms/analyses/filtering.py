@@ -226,7 +226,8 @@ KINDS = (
             Column(
                 "measure",
                 "A measure of a flow's minority answers (valid answers that differ from its norm): n_minority (their "
-                "number), share (of the valid answers), variance, deviation (mean distance from the norm), max_deviation.",
+                "number), share (of the valid answers), variance, deviation (mean distance from the norm), "
+                "max_deviation.",
             ),
             Column("flows", "Flows that hold a norm."),
             Column(

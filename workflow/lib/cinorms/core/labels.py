@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-#: What every table, figure and page states that shows planted respondents alone; `planted_mark` for others.
+#: The mark of every table, figure and page that only shows planted respondents; see `planted_mark` for others.
 PLANTED_MARK = "Planted respondents: no model gave their answers."
 #: What a regression of several models or arms has in the column of the one it is not of.
 POOLED = "pooled"
@@ -14,9 +14,9 @@ NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majori
 
 
 def planted_mark(planted: Iterable[str], shown: Iterable[str]) -> str:
-    """Return what a table, figure or page must state of the ``planted`` among the models that are ``shown``.
+    """Return what a table, figure or page must state about the ``planted`` respondents among those ``shown``.
 
-    That is nothing where none is, and the names where models were asked too.
+    Empty if it shows none; with their names if it shows models too.
     """
     names = list(dict.fromkeys(planted))
     if not names or set(shown) <= set(names):

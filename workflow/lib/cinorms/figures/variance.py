@@ -57,7 +57,7 @@ def draw(
     over = entry.options.over
     frame = spreads(chosen_each(selected, entry, vignettes), entry, prompts)
     if not len(frame) or not frame["n"].any():
-        return empty(entry, f"the {NAMES[over]}, needs two of them; no flow has two.")
+        return empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     plot = ggplot() + base_theme() + labs(x=UNITS, y="")
     for layer in boxes.layers(boxes.place(frame, rows, groups), rows, groups):

@@ -342,7 +342,7 @@ def _discarded_sentences(
     if not gone:
         yield "Every flow has a norm: the consistency filter discarded nothing."
         return
-    parts = [f"{NORM_LABELS[s]} {count(n[s])}" for s in tables.NORM_STATUSES[1:] if n.get(s)]
+    parts = [f"{count(n[s])} with {NORM_LABELS[s]}" for s in tables.NORM_STATUSES[1:] if n.get(s)]
     yield (
         f"{count(gone)} of {count(total)} pairs of model and flow ({share(gone, total)}) have no norm: "
         f"{', '.join(parts)}. No norm does not mean neutral: the study cannot tell what the model holds there."

@@ -65,9 +65,11 @@ def number(value: Any) -> str:
 def thresholds(t_val: int, t_maj: float | str) -> str:
     """Return in words what a norm needs."""
     agree = (
-        "and the most frequent level counts" if t_maj == "plurality" else f"{float(t_maj):.0%} of them agree"
+        "the most frequent level counts"
+        if t_maj == "plurality"
+        else f"at least {float(t_maj):.0%} of them must agree"
     )
-    return f"at least {t_val} valid answers, {agree}"
+    return f"at least {t_val} valid answers; {agree}"
 
 
 def link(arm: str, models: Sequence[str], **state: str) -> str:

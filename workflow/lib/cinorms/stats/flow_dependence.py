@@ -54,7 +54,7 @@ class Dependence:
 
     @property
     def verdict(self) -> str:
-        """What the numbers say in one word of `VERDICTS`."""
+        """The verdict of the numbers, a key of `VERDICTS`."""
         if self.status == "no_answers":
             return "no_answers"
         if self.top_share >= ONE_ANSWER:
@@ -68,8 +68,8 @@ class Dependence:
 VERDICTS = {
     "depends": "the answers depend on the flow",
     "depends_few": "the answers depend on the flow, but fewer than half of them could be read",
-    "one_answer": "nearly every flow gets the same answer; norms held here are not about single flows",
-    "no_dependence": "nothing shows that the answers depend on the flow; norms held here are not about flows",
+    "one_answer": "nearly every flow gets the same answer; norms here are not about single flows",
+    "no_dependence": "there is no evidence that the answers depend on the flow; norms here are not about flows",
     "no_answers": "no answer could be read",
 }
 

@@ -267,9 +267,9 @@ def _interval(
     """Return standard error, interval, status and reason of one row."""
     few = []
     if counts["templates"] < FEWEST:
-        few.append("one template says nothing about others")
+        few.append("an interval needs at least two templates")
     if not fixed_flows and counts["n"] < FEWEST:
-        few.append("one combination of the other factors says nothing about others")
+        few.append("an interval needs at least two combinations of the other factors")
     if few:
         return _no_interval("no_interval", "; ".join([*([reason] if reason else []), *few]))
     variance, freedom = spread(found.templates, None if fixed_flows else found.contexts, found.cells)
@@ -300,13 +300,13 @@ def _effect_status(row: Mapping[str, int], n_levels: int, answered: npt.NDArray[
     if row["n"] == 0:
         return (
             "no_common_template",
-            "level and baseline have values in common combinations, but never in one template",
+            "level and baseline have values in common combinations, but never in the same template",
         )
-    return _complete(row, "were left out")
+    return _complete(row, "are left out")
 
 
-def _complete(row: Mapping[str, int], said: str) -> tuple[str, str]:
-    """Return ``ok``, or ``incomplete`` with what has no value."""
+def _complete(row: Mapping[str, int], fate: str) -> tuple[str, str]:
+    """Return ``ok``, or ``incomplete`` with what has no value and its ``fate``."""
     parts = [
         f"{row[missing]} of {row[missing] + row[there]} {what}"
         for there, missing, what in (
@@ -315,4 +315,4 @@ def _complete(row: Mapping[str, int], said: str) -> tuple[str, str]:
         )
         if row[missing]
     ]
-    return ("incomplete", f"{' and '.join(parts)} {said}") if parts else ("ok", "")
+    return ("incomplete", f"{' and '.join(parts)} {fate}") if parts else ("ok", "")
