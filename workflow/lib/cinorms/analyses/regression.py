@@ -108,7 +108,7 @@ class ResponseRegressionOptions(RegressionOptions, OfFlows):
         return [*super().allowed_factors(place, arm), *RESPONSE_FACTORS]
 
     def factors_used(self, place: EntryPlace, arm: str) -> Iterable[str]:
-        """Return the factors that the regression is of, where it names some, or else those that it can be of."""
+        """Return the factors that the regression names, or else all that it can use."""
         return [*super().factors_used(place, arm), *(() if self.factors else RESPONSE_FACTORS)]
 
     def levels(self, place: EntryPlace, factor: str) -> list[str]:

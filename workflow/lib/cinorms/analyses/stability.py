@@ -71,7 +71,7 @@ def stability(
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Return, per model, how many of its norms would come out the same in other wordings."""
+    """Return, per model, how many of its norms would be the same in other wordings."""
     whole = norm_intervals(selected, entry, norms, vignettes, prompts)
 
     def make(one: Selected) -> pd.DataFrame:

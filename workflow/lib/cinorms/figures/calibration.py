@@ -1,4 +1,4 @@
-"""Kind ``calibration``: the norms recovered from planted respondents against those that were planted."""
+"""Kind ``calibration``: the norms recovered from planted respondents, compared with the planted ones."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ Levels = str | Sequence[str] | None
 #: levels that no flow of the dataset combines (linked factors, datasets that are no full product).
 STATUSES = (*tables.NORM_STATUSES, "not_asked", "no_flow")
 
-#: Most cells that are laid out as an array; the largest dataset here has 11,520.
+#: Most cells of an array; the largest dataset here has 11,520.
 MAX_CELLS = 10**7
 
 
@@ -64,7 +64,7 @@ class PrivacyBias:
     ) -> PrivacyBias:
         """Return ``values`` (flow, value, status) over ``factors``.
 
-        ``vignettes`` (`tables.VIGNETTES`) says which flows there are and in which order levels stand; a flow
+        ``vignettes`` (`tables.VIGNETTES`) lists the flows and gives the order of the levels; a flow
         without a row in ``values`` is ``not_asked``.
 
         Raises `ConfigError` for no or an unknown factor, `DataError` for a flow that is not in ``vignettes``.

@@ -61,7 +61,7 @@ def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]
             (Cell(""), *(Cell(fit, span=len(_COLUMNS)) for fit in fits)),
             heading("Parameters", *_COLUMNS * len(fits)),
         ),
-        groups=tuple(_group(term, of, fits) for term, of in frame.groupby("term", sort=False)),
+        groups=tuple(_group(term, part, fits) for term, part in frame.groupby("term", sort=False)),
         notes=(
             "Ordinal regression; positive coefficients: more acceptable than the baseline. " + STARS_TEXT,
             *((f"{NONE}: {reasons}.",) if reasons else ()),

@@ -333,7 +333,7 @@ def factor_pairs(
         if any(first[name] != v for name, v in base.items()):
             continue
         if all(first[h] == second[h] for h in held) and all(first[v] != second[v] for v in varied):
-            levels = ["+".join(_text(of[v]) for v in varied) for of in (first, second)]
+            levels = ["+".join(_text(side[v]) for v in varied) for side in (first, second)]
             shared = ", ".join(f"{h} = {_text(first[h])}" for h in held)
             rows.append((attribute, a, levels[0], b, levels[1], shared))
     return pd.DataFrame(rows, columns=["attribute", "model_a", "level_a", "model_b", "level_b", "held"])

@@ -1,4 +1,4 @@
-"""Tests and contrasts between two models that hold the noise of the wording.
+"""Tests and contrasts between two models that include the noise of the wording.
 
 All flows are asked in the same few variants, so a wording that moves one model more than another moves it
 in every flow at once. A test that takes each flow's norm as one error-free number and the flows as
@@ -39,7 +39,7 @@ def compare(
     draws: int = 9999,
     confidence: float = wordings.CONFIDENCE,
 ) -> pd.DataFrame:
-    """Return the label-swap test and the contrast with its interval for every two models, corrected over all pairs.
+    """Return the label-swap test and the contrast with its interval for each pair of models, corrected over all pairs.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def compare(
     templates
         The template of each variant (index: variant).
     fixed_flows
-        Whether to speak of exactly these flows, in wordings like these; or else of flows and wordings like
-        these.
+        Whether results are about exactly these flows, in wordings like these; else about flows and wordings
+        like these.
     seed, draws
         Of the test.
     confidence
