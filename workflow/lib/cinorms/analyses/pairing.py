@@ -86,7 +86,7 @@ def nothing_to_compare(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFr
     Where one of ``columns`` is missing they are put in front.
     """
     if table.empty:
-        none = "no two of the selected models differ only in what is compared"
+        none = "no two of the selected models differ only in the compared attribute"
         table = pd.DataFrame([{"status": "one_model", "reason": none}])
     if not set(columns) <= set(table.columns):
         table = table.reindex(columns=list(dict.fromkeys([*columns, *table.columns])))

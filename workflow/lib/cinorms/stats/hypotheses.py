@@ -27,11 +27,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 
-#: Fewest flows on which normality is judged; on fewer the check would hardly ever see a departure.
+#: Normality is judged from at least this many flows; with fewer, the check would almost never find a departure.
 FEWEST_FOR_NORMALITY = 20
 #: Most flows for which the Shapiro-Wilk p-value is calibrated; D'Agostino and Pearson's test beyond.
 _MOST_SHAPIRO = 5000
-#: Fewest differences other than zero for which the signed-rank statistic is about normal.
+#: From this many nonzero differences on, the signed-rank statistic is about normal.
 _FEWEST_NORMAL = 10
 
 #: The papers' factors of influence, and the levels that one side of each pair must have (none: any pair).

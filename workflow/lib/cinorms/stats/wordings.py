@@ -77,10 +77,10 @@ def template_means(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
 
 
 class Units(NamedTuple):
-    """What the templates, or the flows, bring to an estimate.
+    """The contributions of the templates, or of the flows, to an estimate.
 
-    ``influence`` is what it has from each beyond what it would have from an average one; the sum is 0. ``weight``
-    is how much each counts in it; the sum is 1.
+    ``influence`` is the contribution of each minus that of an average one; the sum is 0. ``weight``
+    is how much each counts; the sum is 1.
     """
 
     influence: Floats
