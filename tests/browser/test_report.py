@@ -116,13 +116,13 @@ def test_searching_finds_what_all_words_are_in(window: Window, page: Path) -> No
     box = window.one('[name="query"]')
     box.send_keys("CAMERA police")
     window.wait(
-        lambda: window.one("#flows-said").text.startswith("8 flows"), "the search finds something else"
+        lambda: window.one("#flows-status").text.startswith("8 flows"), "the search finds something else"
     )
     assert window.run("return document.activeElement.name") == "query"
     assert all("a camera" in text and "the police" in text for text in window.texts("#flows tbody tr"))
     box = window.one('[name="query"]')
     box.send_keys(" nowhere")
-    window.wait(lambda: window.one("#flows-said").text.startswith("0 flows"), "the search finds something")
+    window.wait(lambda: window.one("#flows-status").text.startswith("0 flows"), "the search finds something")
 
 
 def test_an_open_flow_shows_its_norm_answers_and_expected_value(
@@ -226,12 +226,12 @@ def test_the_heatmap_is_one_stop_of_the_tab_key_and_moves_with_arrows(window: Wi
 def test_a_cell_of_several_flows_narrows_the_table(window: Window, page: Path) -> None:
     window.open(page)
     window.click(".heatmap tbody td")
-    said = window.one("#flows-said").text
+    said = window.one("#flows-status").text
     assert said.startswith(f"3 flows with principle ‘{PRINCIPLES[0]}’ and recipient ‘{RECIPIENTS[0]}’")
     window.open(page, window.hash())
-    assert window.one("#flows-said").text == said
+    assert window.one("#flows-status").text == said
     window.click('[name="whole"]')
-    assert window.one("#flows-said").text.startswith("120 flows")
+    assert window.one("#flows-status").text.startswith("120 flows")
 
 
 def test_arms_differ_in_models_and_variants(window: Window, page: Path) -> None:
@@ -366,5 +366,5 @@ def test_one_model_alone_is_told_that_it_cannot_be_compared(window: Window, tmp_
     page = tmp_path / "index.html"
     page.write_text(render(alone, COMMAND), encoding="utf-8")
     window.open(page, "#explorer?compare=1")
-    assert window.one("#flows-said").text == "Choose at least two models to compare."
+    assert window.one("#flows-status").text == "Choose at least two models to compare."
     assert "there is no other to compare it with" in window.one("#finding-disagreement").text

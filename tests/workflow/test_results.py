@@ -126,7 +126,7 @@ def file_of(place: Path, known: set[str]) -> str:
 def test_an_empty_figure_has_a_header_and_a_reason(results: Results) -> None:
     orders = results.figures["orders"]
     assert orders["figure_status"].tolist() == ["empty"]
-    assert "no flow has two" in orders["figure_reason"].iloc[0]
+    assert "no flow has the two valid answers" in orders["figure_reason"].iloc[0]
     assert "mean" in orders
     assert results.figures["norms"]["figure_status"].eq("ok").all()
 

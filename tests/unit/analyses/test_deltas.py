@@ -118,7 +118,7 @@ def test_mean_delta_of_nothing_is_a_row_without_a_number() -> None:
             "transmission_principle; did you mean 'sender'?",
         ),
         ({"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
-        ({"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] was given; each number must be above"),
+        ({"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] do not rise; make each number larger"),
         ({"embedding": [0, 1, 2, 3]}, "embedding: it has 4 entries; allowed: at least 5"),
         ({"of": "mean"}, "of: 'mean' is not allowed; allowed: means, norms; did you mean 'means'?"),
     ],

@@ -53,7 +53,7 @@ def test_a_separated_term_is_marked_in_words(figure_entry, built) -> None:
     drawn = draw([one._replace(frame=frame)], figure_entry("coefficients", ["a", "b"], table="regression"))
     texts = [set(layer["label"]) for layer in built(drawn.plot) if "label" in layer]
     assert {"× separated: no finite value"} in texts
-    assert "Not plain: 1 separated" in drawn.caption
+    assert "Terms with a problem: 1 separated" in drawn.caption
 
 
 def test_a_calibrations_table_shows_what_was_planted(figure_entry, built) -> None:
@@ -63,7 +63,7 @@ def test_a_calibrations_table_shows_what_was_planted(figure_entry, built) -> Non
     drawn = draw([one._replace(frame=both)], figure_entry("coefficients", ["a"], table="regression"))
     planted = [layer for layer in built(drawn.plot) if "shape" in layer and set(layer["shape"]) == {"|"}]
     assert planted[0]["x"].tolist() == [1.2] * 3
-    assert "was planted" in drawn.caption
+    assert "the planted coefficient" in drawn.caption
 
 
 @pytest.mark.parametrize("models", [["a"], ["nobody"]])

@@ -114,7 +114,7 @@ def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vign
     drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
     assert [page.labels.title for page in drawn.pages] == ["Norms: a tracker", "Norms: a camera"]
     assert "n = 12 flows" in drawn.pages[1].labels.caption
-    assert "All 2 pages, one for each sender: n = 24 flows" in drawn.caption
+    assert "All 2 pages (one per sender): n = 24 flows" in drawn.caption
 
 
 def test_a_selection_takes_its_levels_only(norms_of, figure_entry, small_vignettes, built) -> None:

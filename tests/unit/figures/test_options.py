@@ -35,8 +35,11 @@ def load(build_study: Any, **entry: Any) -> Any:
     ("entry", "message"),
     [
         ({"kind": "norms"}, "figures.fig.models: a cell would have 8 parts .* allowed: 1, 2, 4"),
-        ({"kind": "norms", "models": TWO, "arms": ["main", "toys"]}, "arms of one dataset are needed"),
-        ({"kind": "agreement", "arms": ["main", "toys"]}, "figures.fig.arms: arms of one dataset are needed"),
+        ({"kind": "norms", "models": TWO, "arms": ["main", "toys"]}, "name arms of one dataset only"),
+        (
+            {"kind": "agreement", "arms": ["main", "toys"]},
+            "figures.fig.arms: these arms use datasets iot, coppa",
+        ),
         ({"kind": "norms", "models": TWO, "rows": ["sendr"]}, "figures.fig.rows: .*did you mean 'sender'"),
         (
             {"kind": "norms", "models": TWO, "pages": "receiver"},
@@ -69,7 +72,7 @@ def load(build_study: Any, **entry: Any) -> Any:
             "factor of analysis 'regression'",
         ),
         ({"kind": "delta", "expected": "nowhere.csv"}, "figures.fig.expected: .*nowhere.csv"),
-        ({"kind": "delta", "embedding": [1, 2, 3, 3, 5]}, "figures.fig.embedding: .*above the last"),
+        ({"kind": "delta", "embedding": [1, 2, 3, 3, 5]}, "figures.fig.embedding: .*do not rise"),
         ({"kind": "coefficients"}, "key 'table' is missing"),
         ({"kind": "coefficients", "table": "regression", "first": 0}, "figures.fig.first"),
         ({"kind": "norms", "first": 3}, "figures.fig.first: .*allowed: 1, 2, 4"),

@@ -194,7 +194,7 @@ def test_a_slice_holds_what_filtering_the_flows_gives(asked, exists, wanted):
         ({"sendr": "a door lock"}, "factor 'sendr'.*did you mean 'sender'"),
         ({"sender": "a door look"}, "sender: level 'a door look'.*did you mean 'a door lock'"),
         ({"recipient": ["the police", "the polic"]}, "level 'the polic'.*did you mean 'the police'"),
-        ({"sender": []}, "sender: an empty list"),
+        ({"sender": []}, "sender: the list is empty"),
     ],
 )
 def test_a_wrong_slice_says_what_there_is(bias, wanted, words):

@@ -376,7 +376,7 @@ STUDY = {
         ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.25]]}, "the lower threshold comes first"),
         ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.9]]}, "printed.t.steps: T_maj 0.9"),
         ({"kind": "coefficients", "from": ["fit"], "models": ["planted-tulu-2-13b"]}, "printed.t.models"),
-        ({"kind": "pairs", "from": ["by-size"]}, "without the key 'factor'"),
+        ({"kind": "pairs", "from": ["by-size"]}, "name analyses without that key"),
         ({"kind": "pairs", "from": ["tests"], "correction": "tukey"}, "printed.t.correction"),
         ({"kind": "models", "models": ["nobody"]}, "printed.t.models: 'nobody' is not a"),
         ({"kind": "models", "titel": "x"}, "did you mean 'title'"),

@@ -198,11 +198,11 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     assert "<b>one</b>" not in text
     assert "S&lt;1&gt;" in text
     assert "3 of 4 printed numbers match" in text
-    assert "Table 3, near is printed as 1.2 and is 1.25 on this machine" in text
+    assert "Table 3, near is printed as 1.2 and computed as 1.25 on this machine" in text
     assert "Table 3: 1 of 1 match" in text
     assert "two: printed 1.2, computed 1.3 (1.25)" in text
-    assert "Table 2, one is printed as 0.18 and is 0.17497" in text
-    assert "0 of its 1 numbers would be printed otherwise" in text
+    assert "Table 2, one is printed as 0.18 and computed as 0.17497" in text
+    assert "0 of its 1 numbers would be printed differently" in text
     assert "exact maximum likelihood" in text
     assert "src=" not in text
     assert "<script" not in text

@@ -123,7 +123,7 @@ def test_the_key_of_a_paraphraser_is_needed_too(elsewhere: Path) -> None:
     assert look_at_keys(case(study, OPENAI_API_KEY="x")) == []
     (finding,) = look_at_paraphrases(case(study))
     assert finding.severity == "warning"
-    assert "then the run stops, for you to read" in finding.text
+    assert "then stops so that you can read" in finding.text
 
 
 def test_paraphrases_that_wait_are_an_error(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,9 +209,9 @@ def test_a_local_folder_must_hold_a_checkpoint(elsewhere: Path) -> None:
     root = project(elsewhere, served(source="./weights/m"))
     ((severity, text),) = look(root)
     assert severity == "error"
-    assert text.startswith("m: the folder ./weights/m is not there; correct `source` in config/models.yaml")
+    assert text.startswith("m: the folder ./weights/m does not exist; correct `source` in config/models.yaml")
     (elsewhere / "weights/m").mkdir(parents=True)
-    assert "holds no complete checkpoint" in look(root)[0][1]
+    assert "has no complete checkpoint" in look(root)[0][1]
     (elsewhere / "weights/m").rmdir()
     checkpoint(elsewhere / "weights/m")
     assert look(root) == []
@@ -225,7 +225,7 @@ def test_a_hub_id_is_looked_up_in_the_cache_and_offline_it_must_be_there(
     home = {"HF_HOME": str(elsewhere / "hf")}
     ((severity, text),) = look(root, **home)
     assert severity == "warning"
-    assert text.startswith("m (org/m): not on this machine yet; a run downloads first")
+    assert text.startswith("m (org/m): not on this machine yet; a run downloads them first")
     ((severity, text),) = look(root, HF_HUB_OFFLINE="1", **home)
     assert severity == "error"
     assert "`make fetch`" in text

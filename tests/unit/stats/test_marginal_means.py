@@ -211,7 +211,7 @@ def test_with_one_template_there_is_a_mean_and_no_interval():
         marginal_means.amce(small(), ["A", "B"], {}, fixed_flows=True),
     ):
         assert (found["status"] == "no_interval").all()
-        assert found["reason"].str.contains("one template").all()
+        assert found["reason"].str.contains("two templates").all()
         assert found["estimate"].notna().all()
         assert found["conf_low"].isna().all()
 
@@ -248,7 +248,7 @@ def test_a_level_without_answers_in_some_templates_is_compared_in_the_others():
     effect = marginal_means.amce(rows, ["A", "B"], {}).iloc[0]
     assert effect["estimate"] == 0
     assert effect[["n", "n_missing", "templates", "templates_missing"]].tolist() == [3, 0, 6, 5]
-    assert (effect["status"], effect["reason"]) == ("incomplete", "5 of 11 templates were left out")
+    assert (effect["status"], effect["reason"]) == ("incomplete", "5 of 11 templates are left out")
     means = marginal_means.marginal_means(rows, ["A", "B"]).set_index("level")
     assert means.loc["y", ["templates", "templates_missing", "status"]].tolist() == [6, 5, "incomplete"]
     assert "5 of 11 templates have no value" in means.loc["y", "reason"]

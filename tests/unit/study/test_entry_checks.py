@@ -21,7 +21,7 @@ WRONG: dict[str, tuple[Any, str]] = {
             "analyses": {"d": {"kind": "delta", "arms": ["main"], "embedding": [-2, -1, 0, 0, 2]}},
             "figures": {},
         },
-        "analyses.d.embedding: [-2, -1, 0, 0, 2] was given; each number must be above the last",
+        "analyses.d.embedding: [-2, -1, 0, 0, 2] do not rise; make each number larger than the one before",
     ),
     "slices by what is no factor": (
         {"analyses": {"d": {"kind": "delta", "arms": ["main"], "by": ["recipiant"]}}, "figures": {}},

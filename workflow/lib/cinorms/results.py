@@ -15,12 +15,12 @@ from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError, listing
 from cinorms.core.scales import LEVELS
 
-#: Columns of the vignettes that are no factor.
+#: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
 
 
 def open_results(folder: str | Path) -> Results:
-    """Return the results in ``folder``, e.g. ``results/demo``. A table is read when it is used.
+    """Return the results in ``folder``, e.g. ``results/demo``. Each table is read when first used.
 
     Raises ``DataError`` where there are no results, or where they are those of an earlier version.
     """
@@ -30,7 +30,7 @@ def open_results(folder: str | Path) -> Results:
     path = folder / "study.json"
     if not path.is_file():
         raise DataError(
-            f"{folder}: has no study.json; the study has not run to its end with this version: run it again"
+            f"{folder}: has no study.json, so the study has not finished with this version; run it again"
         )
     return Results(folder, json.loads(path.read_text(encoding="utf-8")))
 
@@ -82,7 +82,7 @@ class Results:
         self.figures = Frames("figure", list(study["figures"]), self._figure)
 
     def __repr__(self) -> str:
-        """Return the name of the study and what it has."""
+        """Return the study's name, arms, models, tables and figures."""
         models, arms = ", ".join(self.study["models"]), ", ".join(self.study["arms"])
         lines = [
             f"Results of study {self.study['name']} ({self.folder})",
@@ -98,13 +98,13 @@ class Results:
 
     @cached_property
     def dictionary(self) -> pd.DataFrame:
-        """What every table of the study holds, and each of its columns."""
+        """Every table of the study and each of its columns, with descriptions."""
         return read_csv(self._file("dictionary.csv"))
 
     def describe(self, name: str) -> pd.DataFrame:
-        """Return what each column of a file holds, e.g. of ``norms``, ``tables/regression`` or ``figures/norms``.
+        """Return the description of each column of a file: ``norms``, ``tables/regression``, ``figures/norms``, ...
 
-        What a row of the file is stands in ``attrs["holds"]`` of the frame.
+        ``attrs["holds"]`` of the frame describes what a row of the file is.
         """
         known = list(dict.fromkeys(self.dictionary["file"]))
         file = next((file for file in known if file in (name, f"{name}.csv", f"{name}.parquet")), None)
@@ -116,7 +116,7 @@ class Results:
         return described
 
     def answers(self, arm: str | None = None, model: str | None = None) -> pd.DataFrame:
-        """Return one row per flow and variant: its factors in words, and the answer. Of all arms and models by default.
+        """Return one row per flow and variant: its factors in words, and the answer. Default: all arms and models.
 
         Columns: arm, model, flow, the factors, variant, template_no, order_no, order, level, answer (the level in
         words), status, rule.
@@ -132,21 +132,21 @@ class Results:
         return pd.concat([self._answers(*pair) for pair in pairs], ignore_index=True)
 
     def flows(self, dataset: str) -> pd.DataFrame:
-        """Return the flows of a dataset: factors in words, the vignette, and what the dataset expects."""
+        """Return the flows of a dataset: factors in words, the vignette, and the expected value."""
         (name,) = self._named("dataset", dataset, self.study["datasets"])
         frame = tables.read(self._file(f"vignettes/{name}.parquet"), tables.VIGNETTES)
         factors = [column for column in frame if column not in _NO_FACTORS]
         return frame.astype(dict.fromkeys(factors, "str"))[["flow", *factors, "vignette", "expected"]]
 
     def _answers(self, arm: str, model: str) -> pd.DataFrame:
-        told = self.study["arms"][arm]
+        settings = self.study["arms"][arm]
         frame = tables.read(self._file(f"answers/{arm}/{model}.parquet"), tables.ANSWERS)
         variants = tables.read(self._file(f"prompts/{arm}.parquet"), tables.PROMPTS)
         texts = frame.astype(dict.fromkeys(("variant", "order", "status", "rule"), "str"))
         numbered = texts.merge(variants[["variant", "template_no", "order_no"]], on="variant", validate="m:1")
-        flows = self.flows(told["dataset"]).drop(columns=["vignette", "expected"])
+        flows = self.flows(settings["dataset"]).drop(columns=["vignette", "expected"])
         whole = numbered.merge(flows, on="flow", validate="m:1").assign(arm=arm, model=model)
-        words = dict(zip(LEVELS, told["options"], strict=True))
+        words = dict(zip(LEVELS, settings["options"], strict=True))
         whole["answer"] = whole["level"].map(words, na_action="ignore").astype("str")
         asked = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
         return whole[["arm", "model", *flows.columns, *asked]]
@@ -160,7 +160,7 @@ class Results:
     def _file(self, name: str) -> Path:
         path = self.folder / name
         if not path.is_file():
-            raise DataError(f"{path}: there is no such file; run the study to its end")
+            raise DataError(f"{path}: there is no such file; let the study run to its end")
         return path
 
     @staticmethod

@@ -17,9 +17,9 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from cinorms.core.logs import FAILURES_AT_THE_END
 from cinorms.core.run_report import RunReport
 
-#: Messages without an event that a user needs although nothing is wrong.
-_SAID = ("Nothing to be done", "Terminating processes on user request", "Trying to restart job", "Unlocking")
-#: What is said again once the failed jobs are known.
+#: Messages without an event that a user needs even if nothing is wrong.
+_SHOWN = ("Nothing to be done", "Terminating processes on user request", "Trying to restart job", "Unlocking")
+#: Messages that repeat failures; the report of failed jobs replaces them.
 _REPEATED = (
     "RuleException",
     "CalledProcessError",
@@ -29,17 +29,17 @@ _REPEATED = (
 
 
 class LogHandler(LogHandlerBase):
-    """Passes what happens to a `RunReport`, and prints what that makes of it."""
+    """Passes events to a `RunReport`, and prints its lines."""
 
     def __post_init__(self) -> None:
-        """Start an empty report, and leave it to the end to say why a job failed."""
+        """Start an empty report; it explains failed jobs at the end."""
         self.report = RunReport()
         self.repeated: list[str] = []
         if not self.common_settings.dryrun:
             os.environ[FAILURES_AT_THE_END] = "1"
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print what a user needs of ``record``."""
+        """Print the part of ``record`` that a user needs."""
         if self.common_settings.dryrun:
             self._print(self.format(record))
             return
@@ -69,7 +69,9 @@ class LogHandler(LogHandlerBase):
         repeated = text.startswith(_REPEATED) or "\nAt least one job did" in text
         if record.levelno >= logging.ERROR and repeated:
             self.repeated.append(text)
-        elif record.levelno >= logging.WARNING or getattr(record, "closing", False) or text.startswith(_SAID):
+        elif (
+            record.levelno >= logging.WARNING or getattr(record, "closing", False) or text.startswith(_SHOWN)
+        ):
             self._print(text)
 
     @staticmethod
@@ -79,7 +81,7 @@ class LogHandler(LogHandlerBase):
 
     @property
     def writes_to_stream(self) -> bool:
-        """Whether it writes to the terminal, in place of Snakemake's own handler."""
+        """Whether it writes to the terminal, instead of Snakemake's own handler."""
         return True
 
     @property

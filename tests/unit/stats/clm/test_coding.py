@@ -97,5 +97,5 @@ def test_what_cannot_be_coded_is_said(frame: pd.DataFrame) -> None:
     with pytest.raises(DataError, match="read the same"):
         code_factors(pd.DataFrame({"a": pd.Series([1, "1"], dtype=object)}), ["a"])
     coding, _ = code_factors(frame, ["a"])
-    with pytest.raises(DataError, match="was not in the fitted data"):
+    with pytest.raises(DataError, match="is not in the fitted data"):
         coding.slots_of(pd.DataFrame({"a": ["w"]}))

@@ -32,7 +32,7 @@ class AgreementSetsOptions(OfNorms):
     """Options of kind ``agreement_sets``."""
 
     sets: LeftOut[Annotated[dict[str, Members], Field(min_length=1)]] = Field(
-        None, description="Sets of models, by name; all models of the arm where left out."
+        None, description="Sets of models, by name; default: one set of all models of the arm."
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -45,7 +45,7 @@ class AgreementSetsOptions(OfNorms):
 def agreement_pairs(
     selected: Sequence[Selected], entry: Entry[AgreementPairsOptions], vignettes: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return how far each pair holds the same norms."""
+    """Return how often each pair holds the same norm."""
     selected = chosen_each(selected, entry, vignettes)
     parts = []
     for pair in pairs_of(selected, entry):
@@ -75,16 +75,16 @@ _AGREEMENT = (
     Column("agreement", "Share of these flows on which both norms are the same."),
     Column("kappa_linear", "Cohen's kappa with linear weights."),
     Column("kappa_quadratic", "Cohen's kappa with quadratic weights."),
-    Column("mean_difference", "Mean of the first side less the second, in levels."),
+    Column("mean_difference", "Mean of the first side minus the second, in levels."),
     Column(
-        "status", "ok, no_flows, no_variance (both hold one and the same level throughout), or one_model."
+        "status", "ok, no_flows, no_variance (both hold the same single level on all flows), or one_model."
     ),
 )
 
 KINDS = (
     Kind(
         name="agreement_pairs",
-        about="How far each pair of models holds the same norms.",
+        about="How often each pair of models holds the same norm.",
         options=AgreementPairsOptions,
         function=agreement_pairs,
         reads="norms",
@@ -94,7 +94,7 @@ KINDS = (
         columns=(
             *PAIR,
             *_AGREEMENT,
-            Column("reason", "Why there is nothing to compare (only where there is not)."),
+            Column("reason", "Why there is nothing to compare; only in tables without a comparison."),
         ),
     ),
     Kind(
@@ -108,12 +108,12 @@ KINDS = (
         key=("arm", "set"),
         columns=(
             ARM,
-            Column("set", "Name of the set; all without sets."),
+            Column("set", "Name of the set; all if the analysis names none."),
             Column("models", "Models in the set."),
             Column("flows", "Flows that any model of the arm was asked about."),
             Column("n_all", "Flows for which every model of the set holds a norm."),
-            Column("n_same", "Of n_all, flows for which it is the same norm."),
-            Column("n_same_sign", "Of n_all, flows for which it is on the same side of neutral, or neutral."),
+            Column("n_same", "Of n_all, flows with the same norm for all models."),
+            Column("n_same_sign", "Of n_all, flows with all norms above neutral, all below, or all neutral."),
             Column("share_same", "n_same as a share of n_all."),
             Column("share_same_sign", "n_same_sign as a share of n_all."),
             Column("status", "ok, one_model (the set has one) or no_flows (n_all is 0)."),

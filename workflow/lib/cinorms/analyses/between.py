@@ -56,7 +56,7 @@ class ModelTestsOptions(NormalityOptions):
 
     test: Literal["chosen", "rank", "normal"] = Field(
         "chosen",
-        description="chosen: by the normality of the differences; rank: Friedman and Wilcoxon; normal: ANOVA and t.",
+        description="chosen: from the normality of the differences; rank: Friedman and Wilcoxon; normal: ANOVA and t.",
     )
 
 
@@ -65,8 +65,8 @@ class ModelPairsOptions(ModelTestsOptions):
 
     zero_method: Literal["wilcox", "pratt", "zsplit"] = Field(
         "wilcox",
-        description="What becomes of flows without a difference. wilcox: left out (the papers); pratt: ranked, then "
-        "left out; zsplit: shared.",
+        description="How to treat flows without a difference. wilcox: leave them out (as the papers do); pratt: rank "
+        "them, then leave them out; zsplit: split them between both signs.",
     )
 
 
@@ -79,8 +79,8 @@ class ModelContrastsOptions(Generalises, Compares):
         if "paraphraser" in (self.factor or "").split("+"):
             raise place.error(
                 "factor",
-                "'paraphraser' was given; model_contrasts compares within wordings, and two paraphrasers share none; "
-                "use the kind model_pairs",
+                "'paraphraser' does not work here: model_contrasts compares within wordings, and two paraphrasers "
+                "share none; use the kind model_pairs",
             )
 
 
@@ -183,13 +183,13 @@ def _with_effect(table: pd.DataFrame, test: str) -> pd.DataFrame:
     return table.rename(columns={name: "effect_size"}).assign(effect=name)
 
 
-_CHOSEN_BECAUSE = Column("chosen_because", "Why this test: the normality checks, or the study's choice.")
+_CHOSEN_BECAUSE = Column("chosen_because", "Why this test was chosen: the normality checks, or the study.")
 _TESTS = (
-    Column("arm", "Name of the arm, or names of the arms that are compared."),
-    Column("compared", "The models that are compared, with their arms where these differ."),
+    Column("arm", "Name of the arm, or names of the compared arms."),
+    Column("compared", "The compared models, with their arms where these differ."),
     Column("test", "friedman or repeated_measures_anova."),
     Column("n", "Flows for which all of the models hold a norm."),
-    Column("models", "Number of models that are compared."),
+    Column("models", "Number of compared models."),
     STATISTIC,
     Column("df", "Degrees of freedom."),
     Column("df_error", "Degrees of freedom of the error, before epsilon; analysis of variance only."),
@@ -208,8 +208,8 @@ _PAIRS = (
     Column("test", "wilcoxon_pairs or paired_t."),
     Column("n", "Flows for which both sides hold a norm."),
     Column("n_zero", "Flows without a difference; Wilcoxon only."),
-    Column("n_ties", "Differences other than zero whose size is not unique; Wilcoxon only."),
-    Column("mean_difference", "Mean of the first side less the second, in levels; paired t only."),
+    Column("n_ties", "Nonzero differences whose size is not unique; Wilcoxon only."),
+    Column("mean_difference", "Mean of the first side minus the second, in levels; paired t only."),
     Column("std_err", "Standard error of mean_difference; paired t only."),
     Column("statistic", "The smaller rank sum, or t."),
     Column("z", "The statistic as a standard normal, above 0 where the first side is higher; Wilcoxon only."),
@@ -220,7 +220,7 @@ _PAIRS = (
     *CORRECTED,
     Column("effect", "Which effect size: rank_biserial or cohen_d."),
     Column("effect_size", "The effect size, above 0 where the first side is higher."),
-    Column("median_difference", "Median of the first side less the second, zeros included; Wilcoxon only."),
+    Column("median_difference", "Median of the first side minus the second, including zeros; Wilcoxon only."),
     STATUS,
     REASON,
     _CHOSEN_BECAUSE,
@@ -238,15 +238,15 @@ _NORMALITY = (
     *CORRECTED,
     STATUS,
     REASON,
-    Column("overall", "Test over all models of the group that the checks lead to."),
-    Column("pairwise", "Test of a pair of models that the checks lead to."),
+    Column("overall", "Test over all models of the group that follows from the checks."),
+    Column("pairwise", "Test of a pair of models that follows from the checks."),
     _CHOSEN_BECAUSE,
 )
 _CONTRASTS = (
     *PAIR,
     Column("n_flows", "Flows that both sides answered."),
-    Column("n_templates", "Templates in which both sides answered: what is swapped."),
-    Column("estimate", "Mean level of the first side less that of the second."),
+    Column("n_templates", "Templates in which both sides answered; the test swaps the sides in them."),
+    Column("estimate", "Mean level of the first side minus that of the second."),
     STD_ERR,
     CONF_LOW,
     CONF_HIGH,
@@ -254,7 +254,7 @@ _CONTRASTS = (
     LOG10_P,
     P_TEXT,
     *CORRECTED,
-    Column("p_smallest", "The smallest p-value that so few templates can give."),
+    Column("p_smallest", "The smallest p-value that this number of templates can give."),
     STATUS,
     REASON,
 )
@@ -262,7 +262,7 @@ _CONTRASTS = (
 KINDS = (
     Kind(
         name="model_tests",
-        about="One test over all models of a group: Friedman with Kendall's W, or analysis of variance.",
+        about="One test across all models of a group: Friedman with Kendall's W, or analysis of variance.",
         options=ModelTestsOptions,
         function=model_tests,
         reads="norms",
@@ -301,7 +301,7 @@ KINDS = (
     Kind(
         name="model_contrasts",
         about="The difference in mean level of each pair of models, with a permutation test and an interval that "
-        "hold the noise of the wording.",
+        "include the noise of the wording.",
         options=ModelContrastsOptions,
         function=model_contrasts,
         reads="answers",

@@ -109,7 +109,7 @@ def _terms(
     vignettes: pd.DataFrame,
     coefficients: Coefficients,
 ) -> pd.DataFrame:
-    """Return the terms of both regressions beside what was planted; no rows where no coefficient was."""
+    """Return the terms of both regressions with the planted coefficients; no rows if none was planted."""
     from cinorms.stats.clm import fit_clm  # not above: SciPy need not be loaded to load a study
 
     facts = coefficients.get((one.arm, one.model), {}).get("coefficients", [])
@@ -145,24 +145,26 @@ def _beside(fit: ClmFit, truth: Mapping[tuple[str, str], float]) -> pd.DataFrame
 
 
 _COEFFICIENTS = (
-    Column("source", "Whether the estimate is from the norms planted, or from those recovered."),
+    Column("source", "Norms that the estimate uses: planted or recovered."),
     FACTOR,
     LEVEL,
     BASELINE,
-    Column("planted", "The planted coefficient of the level less that of the baseline, in logits."),
-    Column("estimate", "Its estimate."),
+    Column("planted", "The planted coefficient of the level minus that of the baseline, in logits."),
+    Column("estimate", "Estimate of the planted coefficient."),
     STD_ERR,
     CONF_LOW,
     CONF_HIGH,
-    Column("difference", "The estimate less what was planted, in logits."),
-    Column("inside", "Whether the interval holds the planted coefficient."),
-    Column("status", "Of the term; where there is no term, of the fit or as in a table of kind calibration."),
+    Column("difference", "estimate minus planted, in logits."),
+    Column("inside", "Whether the interval contains the planted coefficient."),
+    Column(
+        "status", "Status of the term; without a term, that of the fit or of the table of kind calibration."
+    ),
 )
 
 KINDS = (
     Kind(
         name="calibration",
-        about="Norms and coefficients planted against those recovered, per planted respondent.",
+        about="Planted (known) norms and coefficients, compared with the recovered ones, per planted respondent.",
         options=CalibrationOptions,
         function=calibration,
         reads="norms",
@@ -172,26 +174,28 @@ KINDS = (
         columns=(
             *WHO,
             Column("flows", "Flows that the respondent answered."),
-            Column("kept", "Norms that are recovered."),
-            Column("same", "Of these, those that are the same as the planted norm."),
-            Column("share_same", "Those that are the same, as a share of the flows with both norms."),
-            Column("mean_difference", "Mean of the recovered norm less the planted one, in levels."),
-            Column("terms", "Coefficients that have an interval from the norms recovered."),
-            Column("inside", "Of these, those whose interval holds the planted coefficient."),
-            Column("coverage", "Those inside as a share of terms."),
-            Column("terms_planted", "Coefficients that have an interval from the norms planted."),
-            Column("inside_planted", "Of these, those whose interval holds the planted coefficient."),
-            Column("coverage_planted", "Those inside as a share of terms_planted."),
+            Column("kept", "Flows with a recovered norm."),
+            Column("same", "Of these, flows whose recovered norm is the planted one."),
+            Column("share_same", "same as a share of the flows with both norms."),
+            Column("mean_difference", "Mean of the recovered minus the planted norm, in levels."),
+            Column("terms", "Coefficients with an interval from the recovered norms."),
+            Column("inside", "Of terms, those whose interval contains the planted coefficient."),
+            Column("coverage", "inside as a share of terms."),
+            Column("terms_planted", "Coefficients with an interval from the planted norms."),
+            Column(
+                "inside_planted", "Of terms_planted, those whose interval contains the planted coefficient."
+            ),
+            Column("coverage_planted", "inside_planted as a share of terms_planted."),
             Column(
                 "status",
-                "ok, no_norms (none is recovered), none_planted (a control that holds none) or not_planted (a model "
-                "was asked).",
+                "ok, no_norms (no norm is recovered), none_planted (a control without norms) or not_planted (a model, "
+                "not a planted respondent).",
             ),
         ),
     ),
     Kind(
         name="calibration_coefficients",
-        about="Every planted coefficient beside its estimates.",
+        about="Every planted coefficient next to its estimates.",
         options=CalibrationOptions,
         function=calibration_coefficients,
         reads="norms",

@@ -1,4 +1,4 @@
-"""Columns that the tables of several kinds have, each described once."""
+"""Columns that the tables of several kinds share, each described once."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from cinorms.entries.kind import Column
 
 ARM = Column("arm", "Name of the arm.")
 MODEL = Column("model", "Name of the model.")
-FACTOR = Column("factor", "Name of a factor, those of a linked group joined.")
+FACTOR = Column("factor", "Name of the factor; linked factors have their names joined.")
 LEVEL = Column("level", "Level of the factor.")
-BASELINE = Column("baseline", "Level that the others of the factor are compared with.")
+BASELINE = Column("baseline", "Level that the factor's other levels are compared with.")
 STATUS = Column("status", "ok, or why the row has no numbers.")
 REASON = Column("reason", "The status in words; empty where it is ok.")
 T_VAL = Column("t_val", "Valid answers that a flow needs for a norm.")
@@ -19,8 +19,8 @@ STD_ERR = Column("std_err", "Standard error of the estimate.")
 CONF_LOW = Column("conf_low", "Lower end of the 95% interval.")
 CONF_HIGH = Column("conf_high", "Upper end of the 95% interval.")
 STATISTIC = Column("statistic", "The test statistic.")
-P = Column("p", "p-value; where it is below 2.2e-308, the smallest number with full precision, that number.")
-LOG10_P = Column("log10_p", "Logarithm of the p-value to base 10, exact however small it is.")
+P = Column("p", "p-value; smaller ones are given as 2.2e-308, the smallest number with full precision.")
+LOG10_P = Column("log10_p", "Logarithm of the p-value to base 10, exact for very small p-values too.")
 P_TEXT = Column("p_text", "The p-value as text.")
 
 #: The last column of every table of an analysis.

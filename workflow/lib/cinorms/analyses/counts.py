@@ -22,7 +22,7 @@ ANSWER_COUNTS = (
     Column("outcome", "The words of the option, or the status of an answer without a level."),
     Column("level", "Level of the option; missing for a status."),
     Column("status", "ok for a level, else why the answers have none."),
-    Column("count", "Answers."),
+    Column("count", "Number of answers."),
     Column("share", "Share of all answers of the model in the arm."),
 )
 
@@ -57,7 +57,7 @@ def _check_all_counted(arm: str, model: str, answers: pd.DataFrame, levels: pd.S
     if stray or n_ok != levels.reindex(LEVELS).sum():
         raise DataError(
             f"answers of {model} in {arm}: each needs a known status (unknown: {sorted(map(str, stray))}), "
-            f"and a level among {LEVELS} where it is ok; delete the table to have it made again"
+            f"and a level among {LEVELS} where it is ok; delete the table and rerun"
         )
 
 
@@ -93,7 +93,7 @@ KINDS = (
     ),
     Kind(
         name="norm_counts",
-        about="Flows per model that are kept or discarded under every pair of thresholds of the study.",
+        about="Flows kept and discarded per model under each pair of the study's thresholds.",
         options=OfArms,
         function=norm_counts,
         reads="norms",
@@ -103,7 +103,7 @@ KINDS = (
             *WHO,
             T_VAL,
             T_MAJ,
-            Column("used", "Whether the figures and analyses of the study use this pair of thresholds."),
+            Column("used", "Whether the study's other figures and analyses use this pair of thresholds."),
             Column("status", "kept, or why the flow has no norm."),
             Column("flows", "Flows with this status."),
             Column("share", "Share of all flows of the model in the arm."),

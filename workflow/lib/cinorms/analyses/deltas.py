@@ -1,4 +1,4 @@
-"""Kinds ``privacy_bias``, ``delta`` and ``mean_delta``: what models hold beside what is expected (PETS 3.1, 5.3)."""
+"""Kinds ``privacy_bias``, ``delta`` and ``mean_delta``: models' norms and expected values (PETS 3.1, 5.3)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class DeltaOptions(Expects):
 
     by: LeftOut[Names] = Field(
         None,
-        description="Factors of the dataset: a slice for each combination of their levels. All flows together where "
-        "left out.",
+        description="Factors of the dataset: one slice for each combination of their levels. Default: all flows "
+        "together.",
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -51,7 +51,7 @@ class DeltaOptions(Expects):
 def bias_of_flows(
     selected: Sequence[Selected], entry: Entry[Expects], vignettes: Vignettes, expected: Path | None
 ) -> pd.DataFrame:
-    """Return one row per flow and model: the factors, the value, what is expected, and the delta."""
+    """Return one row per flow and model: the factors, the value, the expected value, and the delta."""
     table = for_each(
         chosen_each(selected, entry, vignettes), lambda one: _stated(one, entry, vignettes[one.arm], expected)
     )
@@ -144,14 +144,16 @@ def _points(dataset: DatasetFactors, embedding: Sequence[float] | None = None) -
     )
 
 
-_SLICE = Column("<factor>", "Level of a factor that the slice is of (by); none where all flows are together.")
+_SLICE = Column(
+    "<factor>", "The slice's level of each factor in by; no such column if all flows are together."
+)
 _PAIRS = Column("n", "Flows with a value and an expected value.")
-_OTHERS = Column("n_missing", "The other flows.")
+_OTHERS = Column("n_missing", "Flows without a value or without an expected value.")
 
 KINDS = (
     Kind(
         name="privacy_bias",
-        about="What each model holds for every flow, beside what is expected, and the delta (PETS section 3.1).",
+        about="For every flow, what each model holds, the expected value, and the delta (PETS section 3.1).",
         options=Expects,
         function=bias_of_flows,
         reads="norms",
@@ -164,20 +166,20 @@ KINDS = (
             Column("<factor>", "Level of each factor of the dataset."),
             Column(
                 "value",
-                "What the model holds, in the numbers that stand for the five levels; missing for none.",
+                "What the model holds, on the number scale of the five levels; missing where it holds none.",
             ),
             Column("status", "kept, or why there is no value."),
-            Column("expected", "The expected value, in the same numbers."),
+            Column("expected", "The expected value, on the same scale."),
             Column("expected_source", "Where the expected value comes from."),
-            Column("delta", "value less expected: above 0 where the model accepts more than is expected."),
-            Column("delta_absolute", "The delta without its sign."),
+            Column("delta", "value minus expected: above 0 where the model accepts more than expected."),
+            Column("delta_absolute", "Absolute value of delta."),
             Column("delta_category", "0 where value and expected are the same, else 1."),
             Column("delta_status", "ok, or why there is no delta."),
         ),
     ),
     Kind(
         name="delta",
-        about="Every measure of the distance from what is expected, for each slice (PETS section 3.1).",
+        about="Every measure of the distance from the expected values, for each slice (PETS section 3.1).",
         options=DeltaOptions,
         function=delta,
         reads="norms",
@@ -198,7 +200,7 @@ KINDS = (
     ),
     Kind(
         name="mean_delta",
-        about="How far the mean answers of each model lie from the expected values (PETS section 5.3).",
+        about="How far the mean answers of each model are from the expected values (PETS section 5.3).",
         options=OfFlows,
         function=mean_delta,
         reads="norms",
@@ -207,13 +209,14 @@ KINDS = (
         key=("arm", "model"),
         columns=(
             *WHO,
-            Column("mean_signed", "Mean delta: mean answer less expected value, in the dataset's units."),
+            Column("mean_signed", "Mean delta: mean answer minus expected value, in the dataset's units."),
             Column("std_signed", "Standard deviation of the delta over flows."),
-            Column("mean_absolute", "Mean of the delta without its sign."),
+            Column("mean_absolute", "Mean absolute delta."),
             _PAIRS,
             _OTHERS,
             Column(
-                "from_zero", "Rank among the arm's models by how near the mean is to 0; 1 is the nearest."
+                "from_zero",
+                "Rank among the arm's models by the distance of the mean from 0; 1 is the closest.",
             ),
             STATUS,
             REASON._replace(about="What is missing, in words; empty where nothing is."),

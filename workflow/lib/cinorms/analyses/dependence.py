@@ -58,14 +58,14 @@ KINDS = (
             Column("top_share", "Share of the valid answers that have the most frequent level."),
             Column(
                 "share",
-                "Share of the variance of the valid answers that goes with the flow, beyond what answers exchanged "
-                "between flows give; 0 for none, below 0 by chance.",
+                "Share of the variance of the valid answers that the flow explains, corrected for chance by shuffling "
+                "answers between flows; about 0 if answers do not depend on the flow.",
             ),
             P,
             Column("norms", "Flows that hold a norm."),
             Column(
                 "norms_exchanged",
-                "Flows that would hold one on average if the valid answers of each template were exchanged between "
+                "Flows that would hold a norm on average if the valid answers of each template were shuffled between "
                 "its flows and orders.",
             ),
             STATUS,

@@ -20,7 +20,7 @@ from cinorms.vignettes.factors import JOINT
 
 _INCOMPLETE = Column(
     "status",
-    "ok, incomplete where a combination of the other factors or a template is left out, or why there is no number.",
+    "ok; incomplete if a combination of the other factors or a template is missing; or why there is no number.",
 )
 _N_CELLS = Column("n", "Combinations of the other factors in which the level has a value.")
 _NO_TEMPLATES = Column("templates_missing", "Templates in which the level has no value.")
@@ -38,19 +38,17 @@ _OF_MEANS = (
     REASON,
 )
 _N_PAIRS = Column(
-    "n", "Combinations of the other factors in which level and baseline are compared in some template."
+    "n", "Combinations of the other factors in which at least one template compares level and baseline."
 )
-_EFFECT = Column(
-    "estimate", "Mean difference of level and baseline within a combination and template, in levels."
-)
+_EFFECT = Column("estimate", "Mean of level minus baseline within a combination and template, in levels.")
 _OF_EFFECTS = (
     FACTOR,
     LEVEL,
     BASELINE,
     _N_PAIRS,
-    Column("n_missing", "Combinations of the other factors in which the two are compared in no template."),
-    Column("templates", "Templates in which level and baseline are compared."),
-    Column("templates_missing", "Templates in which they are not: one of the two has no value there."),
+    Column("n_missing", "Combinations of the other factors in which no template compares the two."),
+    Column("templates", "Templates that compare level and baseline."),
+    Column("templates_missing", "Templates that do not, because level or baseline has no value there."),
     _EFFECT,
     *INTERVAL,
     _INCOMPLETE,
@@ -117,7 +115,7 @@ def level_effects(
 
 
 def _factors(entry: Entry[MeansOptions], arm: str, vignettes: pd.DataFrame) -> list[str]:
-    """Return the factors asked for, those linked with one of them added; all that vary without any."""
+    """Return the named factors and those linked with them; all varying factors if none is named."""
     dataset = entry.factors_of[arm]
     stated = entry.options.factors or usual_factors(vignettes, dataset)
     asked = {part for name in stated for part in name.split(JOINT)}
@@ -148,7 +146,7 @@ def _nothing(columns: Sequence[Column], status: str, reason: str) -> pd.DataFram
 KINDS = (
     Kind(
         name="marginal_means",
-        about="The mean level at each level of each factor, by the design alone.",
+        about="The mean answer at each level of each factor, averaged evenly over the design (no regression model).",
         options=MeansOptions,
         function=level_means,
         reads="answers",
@@ -160,7 +158,7 @@ KINDS = (
     ),
     Kind(
         name="amce",
-        about="The average marginal component effect of each level of each factor against its baseline.",
+        about="The average marginal component effect of each level of each factor, relative to its baseline.",
         options=EffectsOptions,
         function=level_effects,
         reads="answers",

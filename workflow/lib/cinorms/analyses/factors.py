@@ -29,7 +29,7 @@ def add_factors(frame: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[
     at = pd.Index(vignettes["flow"]).get_indexer(pd.Index(frame["flow"]))
     if (at < 0).any():
         raise DataError(
-            f"flow {frame['flow'].iloc[int((at < 0).argmax())]} is not in the vignettes; make both again"
+            f"flow {frame['flow'].iloc[int((at < 0).argmax())]} is not in the vignettes; delete both tables and rerun"
         )
     return frame.assign(**{name: _column(vignettes, name).take(at) for name in factors})
 

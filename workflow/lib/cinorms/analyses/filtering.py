@@ -39,7 +39,7 @@ class LostOptions(OfArms):
     """Options of what is lost from one majority threshold to another: only the valid threshold is fixed."""
 
     t_val: LeftOut[TVal] = Field(
-        None, description="Valid answers that a flow needs, in place of the study's; 0 for none."
+        None, description="Valid answers that a flow needs, instead of the study's t_val; 0: no threshold."
     )
 
 
@@ -130,13 +130,13 @@ _DEGREES = Column("dof", "Degrees of freedom of the test.")
 _CRAMERS_V = Column("cramers_v", "Cramer's V: 0 for no association, 1 for the strongest.")
 _ASSOCIATED = Column(
     "status",
-    "ok, low_expected where an expected count is below 5 (read p with care), or why there is no test.",
+    "ok; low_expected if an expected count is below 5 (read p with care); or why there is no test.",
 )
 
 KINDS = (
     Kind(
         name="discarded",
-        about="Flows discarded under every pair of thresholds of the study (PETS Table 2).",
+        about="Flows discarded under each pair of the study's thresholds (PETS Table 2).",
         options=OfArms,
         function=discarded,
         reads="norms",
@@ -149,8 +149,8 @@ KINDS = (
             _FLOWS,
             Column("below_t_val", "Flows with too few valid answers."),
             Column("of", "Flows with enough valid answers."),
-            Column("no_majority", "Of these, flows without the majority needed."),
-            Column("tie", "Of these, flows with several most frequent levels."),
+            Column("no_majority", "Of these, flows without the required majority."),
+            Column("tie", "Of these, flows with several equally frequent levels."),
             Column("discarded", "no_majority and tie together."),
             _KEPT,
             Column("share_discarded", "Share of the flows with enough valid answers that are discarded."),
@@ -159,7 +159,7 @@ KINDS = (
     ),
     Kind(
         name="lost",
-        about="Norms lost from one majority threshold to a higher one (PETS Table 3).",
+        about="Norms lost when the majority threshold rises (PETS Table 3).",
         options=LostOptions,
         function=lost,
         reads="norms",
@@ -176,7 +176,7 @@ KINDS = (
             Column("share_lost", "Share of all flows that are lost."),
             Column(
                 "changed",
-                "Flows that hold another norm under the higher threshold; anything but 0 is an error.",
+                "Flows with a different norm under the higher threshold; anything but 0 is an error.",
             ),
             STATUS,
         ),
@@ -195,7 +195,7 @@ KINDS = (
     ),
     Kind(
         name="discarded_association",
-        about="Whether being discarded goes with a factor: chi-square and Cramer's V.",
+        about="Whether discarding is associated with a factor: chi-square and Cramer's V.",
         options=FactorsOfNorms,
         function=discarded_association,
         reads="norms",
@@ -214,7 +214,7 @@ KINDS = (
     ),
     Kind(
         name="minority",
-        about="How the answers outside a norm deviate from it (PETS Figure 6).",
+        about="How far minority answers deviate from the norm (PETS Figure 6).",
         options=OfNorms,
         function=minority_of_norms,
         reads="norms",
@@ -225,21 +225,22 @@ KINDS = (
             *WHO,
             Column(
                 "measure",
-                "Of a flow's answers outside its norm: n_minority (how many), share (of the valid answers), variance, "
-                "deviation (mean distance from the norm), max_deviation.",
+                "A measure of a flow's minority answers (valid answers that differ from its norm): n_minority (their "
+                "number), share (of the valid answers), variance, deviation (mean distance from the norm), "
+                "max_deviation.",
             ),
             Column("flows", "Flows that hold a norm."),
             Column(
                 "n",
-                "Flows of the row: all for n_minority and share, those with an answer outside the norm for the rest.",
+                "Flows in the row: all for n_minority and share; for the others, those with a minority answer.",
             ),
             Column("mean", "Mean of the measure over these flows."),
             Column("q25", "Lower quartile of the measure."),
             Column("median", "Median of the measure."),
             Column("q75", "Upper quartile of the measure."),
             Column("max", "Largest value of the measure."),
-            Column("unanimous", "Flows without an answer outside the norm."),
-            Column("single_dissent", "Flows with one answer outside the norm."),
+            Column("unanimous", "Flows without a minority answer."),
+            Column("single_dissent", "Flows with exactly one minority answer."),
             STATUS,
         ),
     ),

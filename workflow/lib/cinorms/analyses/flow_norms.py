@@ -34,12 +34,12 @@ _BEFORE = (
 _AFTER = (
     Column("norm", "The norm in the words of the scale; missing where there is none."),
     Column("level", "The norm as a level, -2 to 2; missing where there is none."),
-    Column("status", "kept where a norm is held, else why there is none."),
-    Column("reason", "The status in words; missing where a norm is held."),
+    Column("status", "kept where there is a norm, else why there is none."),
+    Column("reason", "The status in words; missing where there is a norm."),
     Column("n_asked", "Answers, valid or not."),
     Column("n_valid", "Valid answers: those with a level."),
     Column("share", "Share of the valid answers at the most frequent level; missing without valid answers."),
-    Column("tie", "Whether several levels are the most frequent."),
+    Column("tie", "Whether several levels are equally frequent."),
     Column("mean", "Mean level of the valid answers; missing without any."),
     CONF_LOW._replace(about="Lower end of the 95% interval of the mean over other wordings, in levels."),
     CONF_HIGH._replace(about="Upper end of the 95% interval of the mean over other wordings, in levels."),
@@ -113,7 +113,7 @@ def _named(intervals: pd.DataFrame) -> pd.DataFrame:
 KINDS = (
     Kind(
         name="flow_norms",
-        about="Every flow with its factors in words: the norm that a model holds for it, or why it holds none.",
+        about="Every flow with its factors in words, and each model's norm or why it holds none.",
         options=OfNorms,
         function=flow_norms,
         reads="norms",

@@ -1,4 +1,4 @@
-"""Options that several kinds of analyses share, each with the check of what only the study can tell."""
+"""Options that several kinds of analyses share, with the checks that need the study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
 
-#: What else than a factor of the dataset a factor of a regression can be; of a regression of responses, these too.
+#: Factors that a regression can have besides those of the dataset; a regression of responses has all four.
 OTHER_FACTORS = ("model", "arm")
 RESPONSE_FACTORS = ("template", "position")
 
@@ -23,9 +23,9 @@ Level = Annotated[str | Number, Field(description="Level of this factor.")]
 
 
 class Factors(OfArms):
-    """The factors of the dataset that an analysis is made by."""
+    """The dataset's factors in an analysis."""
 
-    factors: LeftOut[Names] = Field(None, description="Factors of the dataset; all where left out.")
+    factors: LeftOut[Names] = Field(None, description="Factors of the dataset; default: all.")
 
     def check(self, place: EntryPlace) -> None:
         """Look up the factors."""
@@ -48,7 +48,7 @@ class Baselines(OfArms):
 
     baselines: LeftOut[dict[str, Level]] = Field(
         None,
-        description="Factor -> the level that its others are compared with; the first level where left out.",
+        description="For each factor, the level that its other levels are compared with; default: its first level.",
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -67,7 +67,7 @@ class Baselines(OfArms):
         return {factor: text(level) for factor, level in (self.baselines or {}).items()}
 
     def factors_used(self, place: EntryPlace, arm: str) -> Iterable[str]:
-        """Return the factors that the analysis is of, where it names some, or else those that it can be of."""
+        """Return the factors that the analysis names, or else all that it can use."""
         dataset = place.study.factors_of(arm)
         return getattr(self, "factors", None) or [*default_factors(dataset), *dataset.factors]
 
@@ -81,10 +81,11 @@ class RegressionOptions(Baselines, Factors, OfFlows):
 
     factors: LeftOut[Names] = Field(
         None,
-        description="Factors of the dataset, model, arm, or an attribute of these (capacity, temperature, ...), which "
-        "makes one regression of several models or arms; all of the dataset's where left out.",
+        description="Factors of the dataset, model, arm, or an attribute of a model or arm (capacity, temperature, "
+        "...); model, arm and attributes put several models or arms into one regression. Default: all factors of the "
+        "dataset.",
     )
-    link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link of the cumulative model.")
+    link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link function of the model.")
 
     @property
     def estimation(self) -> str:
@@ -127,9 +128,9 @@ class Compares(OfFlows):
 
     factor: LeftOut[str] = Field(
         None,
-        description="Compare models that differ in this attribute and in no other, e.g. capacity, alignment, "
-        "quantisation, alignment+quantisation, or arms that do: temperature, paraphraser, order; all models of each "
-        "arm where left out.",
+        description="Compare models that differ only in this attribute (e.g. capacity, alignment, quantisation, "
+        "alignment+quantisation), or arms that do (temperature, paraphraser, order). Default: compare all models of "
+        "each arm.",
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -140,45 +141,47 @@ class Compares(OfFlows):
 
 
 class Generalises(Options):
-    """What an interval or a test speaks of, besides other wordings."""
+    """What an interval or a test generalises to, besides other wordings."""
 
     flows: Literal["sample", "fixed"] = Field(
         "sample",
-        description="sample: the flows are a sample of more flows like these; fixed: they are all that there are. "
-        "Templates are a sample of wordings either way.",
+        description="sample: results generalise to more flows like these; fixed: they are about these flows only. "
+        "Either way they generalise to other wordings.",
     )
 
     @property
     def fixed_flows(self) -> bool:
-        """Whether the flows are all that there are."""
+        """Whether results are about these flows only."""
         return self.flows == "fixed"
 
 
 class Expects(OfNorms):
-    """What a model holds, and what is expected."""
+    """What a model holds, and the expected values."""
 
     of: Literal["norms", "means"] = Field(
         "norms",
-        description="What a model holds for a flow: its norm under the thresholds, or the mean of its valid answers.",
+        description="What to compare: norms (under the thresholds), or means (of the valid answers).",
     )
     expected: LeftOut[str] = Field(
         None,
-        description="A CSV file of expected values: a column for each factor that matters (an empty cell: any level), "
-        "'expected' and, if wanted, 'note'. The dataset's own where left out.",
+        description="A CSV file of expected values. Columns: each factor that matters (an empty cell: any level), "
+        "'expected' and optionally 'note'. Default: the dataset's own values.",
     )
     embedding: LeftOut[Annotated[tuple[Number, ...], Field(min_length=5, max_length=5)]] = Field(
         None,
-        description="Five rising numbers that stand for the five levels; where left out, evenly over the dataset's "
-        "expected_range, else -2 to 2.",
+        description="Five rising numbers for the five levels; default: evenly spaced over the dataset's "
+        "expected_range, or -2 to 2 without one.",
     )
 
     def check(self, place: EntryPlace) -> None:
-        """Look whether the file of expected values is there, and whether the numbers rise."""
+        """Check that the file of expected values exists, and that the numbers rise."""
         super().check(place)
         place.check_file("expected", self.expected)
         points = list(self.embedding or ())
         if points != sorted(set(points)):
-            raise place.error("embedding", f"{points} was given; each number must be above the last")
+            raise place.error(
+                "embedding", f"{points} do not rise; make each number larger than the one before"
+            )
 
 
 def _levels(place: EntryPlace, arm: str, factor: str) -> Iterable[str]:

@@ -26,7 +26,7 @@ class Pair:
     level_b: str = ""
 
     def names(self, selected: Sequence[Selected], factor: str | None) -> dict[str, Any]:
-        """Return the columns that say what is compared."""
+        """Return the columns that name what is compared."""
         a, b = selected[self.a], selected[self.b]
         names = {"arm_a": a.arm, "model_a": a.model, "arm_b": b.arm, "model_b": b.model}
         if factor is None:
@@ -81,12 +81,12 @@ def side_by_side(selected: Sequence[Selected], entry: Entry[Any], group: Sequenc
 
 
 def nothing_to_compare(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the table, as one row that says so where there is nothing to compare.
+    """Return the table; if there is nothing to compare, one row with the reason.
 
     Where one of ``columns`` is missing they are put in front.
     """
     if table.empty:
-        none = "no two of the selected models differ only in what is compared"
+        none = "no two of the selected models differ only in the compared attribute"
         table = pd.DataFrame([{"status": "one_model", "reason": none}])
     if not set(columns) <= set(table.columns):
         table = table.reindex(columns=list(dict.fromkeys([*columns, *table.columns])))
@@ -94,7 +94,7 @@ def nothing_to_compare(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFr
 
 
 def _attributes(selected: Sequence[Selected], entry: Entry[Compares], varied: Sequence[str]) -> pd.DataFrame:
-    """Return one row per table: what its model and arm are, in all that must agree and what is varied."""
+    """Return one row per table with its attributes: those that must agree, and the varied one."""
     across = [name for name in varied if name in ARM_ATTRIBUTES]
     held = [*ARM_ATTRIBUTES]
     if len(across) < len(varied):

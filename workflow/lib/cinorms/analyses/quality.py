@@ -75,7 +75,7 @@ def missing_bounds(
 KINDS = (
     Kind(
         name="reliability",
-        about="How far a model's answers agree with themselves across wordings.",
+        about="How consistent a model's answers are across wordings.",
         options=OfArms,
         function=reliability_of_models,
         reads="answers",
@@ -86,17 +86,18 @@ KINDS = (
             *WHO,
             Column(
                 "measure",
-                "alpha (Krippendorff's), split_half, spearman_brown, valid (share of valid answers), a source's share "
-                "of the variance, or how often the orders of one template give different levels or signs.",
+                "alpha (Krippendorff's), split_half, spearman_brown, valid (share of valid answers), the share of the "
+                "variance from one source, or how often the orders of a template give different levels or signs.",
             ),
             ESTIMATE,
-            Column("n", "Flows that the estimate is about; for the orders, flows times templates."),
+            Column("n", "Flows in the estimate; for the orders, flows times templates."),
             STATUS,
         ),
     ),
     Kind(
         name="position_effects",
-        about="How often the option at each shown position was chosen, against what the levels alone would give.",
+        about="How often the option at each position was chosen, compared with the share expected without an effect "
+        "of position.",
         options=OfArms,
         function=position_effects,
         reads="answers",
@@ -109,10 +110,10 @@ KINDS = (
             Column("share", "Share of the valid answers whose order is known."),
             Column(
                 "expected",
-                "The share if each flow's answers were dealt at random to the orders it was asked in.",
+                "The share if each flow's answers were assigned at random to the orders it was asked in.",
             ),
-            Column("balanced", "The share under balanced orders without any effect of position: one fifth."),
-            Column("excess", "The share less the expected one."),
+            Column("balanced", "The share under balanced orders without an effect of position: one fifth."),
+            Column("excess", "share minus the expected share."),
             Column("n", "Valid answers whose order is known."),
             STATUS,
         ),
@@ -128,16 +129,16 @@ KINDS = (
         key=("arm", "model", "by", "level"),
         columns=(
             *WHO,
-            Column("by", "What the answers are divided by: status, template_no, order_no or variant."),
+            Column("by", "How the answers are grouped: by status, template_no, order_no or variant."),
             Column("level", "Which status, template, order or variant."),
             Column("n", "Missing answers."),
             Column("of", "Answers that were asked for."),
-            Column("share", "Share of the answers asked for that is missing."),
+            Column("share", "n / of."),
         ),
     ),
     Kind(
         name="missing_bounds",
-        about="Worst-case bounds on every mean level if answers are not missing at random.",
+        about="Worst-case bounds on each mean level if answers are not missing at random.",
         options=BoundsOptions,
         function=missing_bounds,
         reads="norms",
@@ -147,7 +148,7 @@ KINDS = (
         columns=(
             *WHO,
             FACTOR._replace(
-                about="Name of a factor, those of a linked group joined; all for all flows together."
+                about="Name of the factor (linked factors have their names joined); all for all flows together."
             ),
             LEVEL._replace(about="Level of the factor; all for all flows together."),
             Column("n_flows", "Flows with this level."),

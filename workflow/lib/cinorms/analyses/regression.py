@@ -56,15 +56,15 @@ class OrdinalRegressionOptions(NormRegressionOptions):
 
     estimator: Literal["newton", "statsmodels", "penalised"] = Field(
         "newton",
-        description="newton: the maximum; statsmodels: stops where the papers' software does; penalised: finite under "
-        "separation too.",
+        description="newton: exact maximum likelihood; statsmodels: stops where the papers' software stops; penalised: "
+        "gives finite estimates even under separation.",
     )
 
     errors: LeftOut[Literal["independent", "clustered"]] = Field(
         None,
-        description="clustered: robust against what the norms of several models or arms on one flow share (newton "
-        "only); independent: norms are independent. Where left out: clustered where several are in one regression by "
-        "newton, else independent.",
+        description="clustered: allows norms of several models or arms on the same flow to be correlated (newton "
+        "only); independent: treats norms as independent. Default: clustered if a regression by newton has several "
+        "models or arms, else independent.",
     )
 
     @property
@@ -77,7 +77,8 @@ class OrdinalRegressionOptions(NormRegressionOptions):
         super().check(place)
         if self.errors == "clustered" and self.estimator != "newton":
             raise place.error(
-                "errors", f"'clustered' was given; estimator {self.estimator!r} has no such errors"
+                "errors",
+                f"'clustered' does not work with estimator {self.estimator!r}; use newton, or errors: independent",
             )
 
 
@@ -86,15 +87,15 @@ class ResponseRegressionOptions(RegressionOptions, OfFlows):
 
     factors: LeftOut[Names] = Field(
         None,
-        description="Factors of the dataset, template, position, model, arm, or an attribute of these (capacity, "
-        "temperature, ...); the dataset's with template and position where left out.",
+        description="Factors of the dataset, template, position, model, arm, or an attribute of a model or arm "
+        "(capacity, temperature, ...); default: the dataset's factors, template and position.",
     )
     errors: Literal["clustered", "flow_clustered", "flow_intercept", "crossed_intercepts"] = Field(
         "clustered",
-        description="clustered: robust against what the answers of a flow, and those in a template, share; "
-        "flow_clustered: against the first only (nothing is said of other wordings); flow_intercept: a mixed model "
-        "with a random intercept for each flow; crossed_intercepts: with one for each flow and one for each template "
-        "of each model (both slow: minutes).",
+        description="clustered: allows answers to the same flow, and answers in the same template, to be correlated; "
+        "flow_clustered: the same for flows only (does not generalise to other wordings); flow_intercept: a mixed "
+        "model with a random intercept for each flow; crossed_intercepts: one for each flow and one for each template "
+        "of each model (both take minutes).",
     )
 
     @property
@@ -107,7 +108,7 @@ class ResponseRegressionOptions(RegressionOptions, OfFlows):
         return [*super().allowed_factors(place, arm), *RESPONSE_FACTORS]
 
     def factors_used(self, place: EntryPlace, arm: str) -> Iterable[str]:
-        """Return the factors that the regression is of, where it names some, or else those that it can be of."""
+        """Return the factors that the regression names, or else all that it can use."""
         return [*super().factors_used(place, arm), *(() if self.factors else RESPONSE_FACTORS)]
 
     def levels(self, place: EntryPlace, factor: str) -> list[str]:
@@ -202,9 +203,9 @@ def _fit(task: Task, entry: Entry[RegressionOptions], clusters: tuple[str, ...] 
     for name in (*clusters, *groups):
         if len(used) and used[name].nunique() < 2:
             what = _CALLED[name]
-            return f"one_{what}", f"one {what} has all of the answers and says nothing about others"
+            return f"one_{what}", f"all answers are in one {what}; nothing shows how others would differ"
     if groups:
-        # What differs between models or arms rests on as many wordings as there are, not on the answers in them.
+        # A difference between models or arms has as many independent units as wordings, not as answers.
         freedom = (
             dict.fromkeys(task.between, used["wording"].nunique() - 1.0) if "own_wording" in groups else {}
         )
@@ -263,7 +264,7 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
 
 _COLUMNS = (
     *WHO,
-    Column("term", "Factor, or threshold for a threshold between two levels of the scale."),
+    Column("term", "Name of the factor, or threshold (between two levels of the scale)."),
     Column("level", "Level of the factor, or the two levels of the scale that the threshold separates."),
     BASELINE,
     Column("estimate", "Change from the baseline to the level, or the threshold, on the scale of the link."),
@@ -271,16 +272,16 @@ _COLUMNS = (
     STATISTIC,
     P,
     LOG10_P,
-    Column("odds_ratio", "exp(estimate); for the link logit only."),
+    Column("odds_ratio", "exp(estimate); only for link logit."),
     Column("conf_low", "Lower end of the 95% interval of the estimate."),
     Column("conf_high", "Upper end of the 95% interval of the estimate."),
-    Column("status", "ok, penalised (finite only because of the penalty), or why the term has no numbers."),
+    Column("status", "ok; penalised (finite only because of the penalty); or why the term has no numbers."),
     Column("link", "Link of the cumulative model."),
     Column("estimator", "How the model was estimated: the estimator, or for responses the kind of errors."),
-    Column("n", "Norms, or valid answers, that were used."),
-    Column("n_missing", "Flows without a norm, or answers that are not valid."),
-    Column("n_flows", "Flows whose answers or norms share an error; missing where none do."),
-    Column("n_templates", "Templates whose answers share an error; missing where none do."),
+    Column("n", "Norms or valid answers in the fit."),
+    Column("n_missing", "Flows without a norm, or invalid answers."),
+    Column("n_flows", "Flows used as clusters or random intercepts; missing without them."),
+    Column("n_templates", "Templates used as clusters or random intercepts; missing without them."),
     Column("log_likelihood", "Log-likelihood of the fit."),
     Column("aic", "Akaike's information criterion."),
     Column("mcfadden_r2", "McFadden's R squared; missing for mixed models."),
@@ -294,7 +295,7 @@ _SHOWN = (*names(*WHO), "term", "level", "baseline", "estimate", "std_err", "sta
 KINDS = (
     Kind(
         name="ordinal_regression",
-        about="Cumulative link model of the norms on factors: coefficients, then thresholds.",
+        about="Ordinal regression (cumulative link model) of the norms on factors: coefficients, then thresholds.",
         options=OrdinalRegressionOptions,
         function=ordinal_regression,
         reads="norms",
@@ -315,8 +316,8 @@ KINDS = (
         key=("arm", "model", "term", "level"),
         columns=(
             *WHO,
-            Column("n", "Norms that were used."),
-            Column("term", "Factor; missing for the test of all of them together."),
+            Column("n", "Norms in the test."),
+            Column("term", "Name of the factor; missing for the joint test of all factors."),
             Column("level", "Level of the factor; missing for the test of the whole factor."),
             Column("statistic", "The score statistic, chi-square."),
             Column("df", "Its degrees of freedom."),
@@ -327,7 +328,7 @@ KINDS = (
     ),
     Kind(
         name="response_regression",
-        about="Cumulative link model of every valid answer on factors, template and position.",
+        about="Ordinal regression (cumulative link model) of all valid answers on factors, template and position.",
         options=ResponseRegressionOptions,
         function=response_regression,
         reads="answers",

@@ -31,7 +31,7 @@ class NeededOptions(OfArms):
     """Options of how many templates are needed."""
 
     target_se: Annotated[Distinct[Annotated[Number, Field(gt=0, le=4)]], Field(min_length=1)] = Field(
-        (0.1, 0.2, 0.3), description="Standard errors of a flow's mean to reach, in levels."
+        (0.1, 0.2, 0.3), description="Target standard errors of a flow's mean, in levels."
     )
     orders: Counts = Field((1, 3, 5), description="Numbers of orders per template to try.")
 
@@ -71,7 +71,7 @@ def stability(
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Return, per model, how many of its norms would come out the same in other wordings."""
+    """Return, per model, how many of its norms would be the same in other wordings."""
     whole = norm_intervals(selected, entry, norms, vignettes, prompts)
 
     def make(one: Selected) -> pd.DataFrame:
@@ -140,7 +140,7 @@ def budget_design(
 KINDS = (
     Kind(
         name="norm_intervals",
-        about="Interval of the mean and stability of the norm of every flow under other wordings.",
+        about="For every flow, the interval of its mean and the stability of its norm under other wordings.",
         options=OfNorms,
         function=norm_intervals,
         reads="answers",
@@ -150,13 +150,13 @@ KINDS = (
         columns=(
             *WHO,
             Column("flow", "Number of the flow."),
-            Column("value", "The norm that is held, -2 to 2; missing where none is."),
-            Column("norm_status", "kept where a norm is held, else none."),
+            Column("value", "The norm, -2 to 2; missing where there is none."),
+            Column("norm_status", "kept where there is a norm, else none."),
             Column("estimate", "Mean level of the flow's valid answers."),
             *INTERVAL,
             Column(
                 "stability",
-                "Probability that the most frequent level is the same in as many fresh templates; missing for a tie.",
+                "Probability of the same most frequent level in equally many new templates; missing for a tie.",
             ),
             Column("n_valid", "Valid answers of the flow."),
             Column("n_templates", "Templates in which the flow has a valid answer."),
@@ -165,7 +165,7 @@ KINDS = (
     ),
     Kind(
         name="stability",
-        about="How many of a model's norms would come out the same in other wordings.",
+        about="How many of a model's norms would be the same in other wordings.",
         options=OfNorms,
         function=stability,
         reads="answers",
@@ -178,7 +178,7 @@ KINDS = (
             Column("norms", "Flows that hold a norm."),
             Column(
                 "mean_stability",
-                "Mean over the norms of the probability that they come out the same in fresh wordings.",
+                "Mean over the norms of the probability that they are the same in new wordings.",
             ),
             Column(
                 "share_stable",
@@ -201,17 +201,15 @@ KINDS = (
             *WHO,
             Column("k", "Number of templates drawn at random, each with all of its orders."),
             Column("of", "Templates that were asked."),
-            Column(
-                "n_flows", "Flows with a valid answer in at least two templates, which the errors are about."
-            ),
+            Column("n_flows", "Flows in the errors: those with a valid answer in at least two templates."),
             Column(
                 "predicted",
                 "Predicted root mean square difference from the mean over all templates asked.",
             ),
-            Column("observed", "The same as found by drawing templates, in levels."),
+            Column("observed", "The same difference, observed by drawing templates, in levels."),
             Column(
                 "predicted_any",
-                "Predicted difference from the mean over all templates that could be written.",
+                "Predicted difference from the mean over all possible templates.",
             ),
             STATUS,
         ),
@@ -227,23 +225,23 @@ KINDS = (
         key=("arm", "model", "target_se", "orders", "flows"),
         columns=(
             *WHO,
-            Column("target_se", "Standard error of a flow's mean to reach, in levels."),
+            Column("target_se", "Target standard error of a flow's mean, in levels."),
             Column("orders", "Orders in which each template is asked."),
-            Column("flows", "Which flow: the typical one (root mean square), or a percentile of the spread."),
             Column(
-                "spread", "Standard deviation of the flow's means in one template over templates, in levels."
+                "flows", "Which flow: a typical one (root mean square), or one at a percentile of the spread."
             ),
-            Column("templates", "Templates with a valid answer that are needed."),
             Column(
-                "ask", "Templates to ask for that many with a valid answer, by their share in these answers."
+                "spread", "Standard deviation over templates of the flow's mean in one template, in levels."
             ),
+            Column("templates", "Templates with a valid answer that the flow needs."),
+            Column("ask", "Templates to ask so that this many have a valid answer, at the share seen here."),
             Column("variants", "Templates to ask times orders."),
             STATUS,
         ),
     ),
     Kind(
         name="budget_design",
-        about="Standard error of a flow's mean for numbers of templates and orders.",
+        about="Standard error of a flow's mean for different numbers of templates and orders.",
         options=GridOptions,
         function=budget_design,
         reads="answers",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-#: The mark of every table, figure and page that shows planted respondents only; `planted_mark` gives the others'.
+#: The mark of every table, figure and page that only shows planted respondents; see `planted_mark` for others.
 PLANTED_MARK = "Planted respondents: no model gave their answers."
 #: Value of the column ``model`` or ``arm`` for a regression over several of them.
 POOLED = "pooled"
@@ -14,9 +14,9 @@ NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majori
 
 
 def planted_mark(planted: Iterable[str], shown: Iterable[str]) -> str:
-    """Return the mark of a table, figure or page with the models ``shown``, some of them ``planted``.
+    """Return what a table, figure or page must state about the ``planted`` respondents among those ``shown``.
 
-    It is empty where none is planted, and names those that are where models were asked too.
+    Empty if it shows none; with their names if it shows models too.
     """
     names = list(dict.fromkeys(planted))
     if not names or set(shown) <= set(names):

@@ -23,8 +23,8 @@ from cinorms.figures.theme import (
     empty,
     finish,
     inks_on_shares,
-    selection_said,
-    thresholds_said,
+    selection_text,
+    thresholds_text,
 )
 from cinorms.stats.agreement import pairs
 
@@ -37,7 +37,7 @@ CELL, LABELS = 0.62, 1.35
 class AgreementOptions(FigureOptions, OfOneDataset, OfNorms):
     """Options of the matrices."""
 
-    arms: Names = Field(description="Arms of one dataset; of several, every model of each is compared.")
+    arms: Names = Field(description="Arms of one dataset. With several arms, all their models are compared.")
 
 
 def draw(
@@ -92,10 +92,10 @@ def draw(
         frame[["measure", "arm_a", "model_a", "arm_b", "model_b", "n_flows", "value"]],
         size,
         "Small numbers: n, the flows for which both models hold a norm.",
-        "Cohen's kappa corrects agreement for chance, a distance of two levels weighing four times "
-        "one of one; - where it is not defined (both give one level throughout, or no flow in common).",
-        thresholds_said(entry),
-        selection_said(entry),
+        "Cohen's kappa corrects agreement for chance; a distance of two levels weighs four times as much as a "
+        "distance of one. A dash: kappa is not defined (both models hold a single level, or share no flow).",
+        thresholds_text(entry),
+        selection_text(entry),
     )
 
 
@@ -134,7 +134,7 @@ def matrix(selected: Sequence[Selected], entry: Entry[AgreementOptions]) -> pd.D
 KINDS = (
     Kind(
         name="agreement",
-        about="Matrices of agreement and kappa of every two models.",
+        about="Matrices of the agreement and kappa of each pair of models.",
         options=AgreementOptions,
         function=draw,
         reads="norms",
@@ -148,7 +148,7 @@ KINDS = (
             Column("arm_b", "Arm of the column."),
             Column("model_b", "Model of the column."),
             Column("n_flows", "Flows for which both models hold a norm."),
-            Column("value", "The share or the kappa; missing where it is not defined."),
+            Column("value", "The share or kappa; missing where it is not defined."),
         ),
     ),
 )

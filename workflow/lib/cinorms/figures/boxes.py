@@ -25,9 +25,9 @@ COLUMNS = (
     Column("high", "95th percentile."),
     Column("mean", "Mean."),
 )
-EXPLAINED = "Box: quartiles and median; whiskers: 5th to 95th percentile; diamond: mean."
+EXPLAINED = "Boxes: quartiles and median; whiskers: 5th to 95th percentile; diamonds: mean."
 VIOLIN_EXPLAINED = (
-    f"Outline: density of the flows (Gaussian kernel, as wide at its peak everywhere). {EXPLAINED}"
+    f"Outline: density of the flows (Gaussian kernel, scaled to the same peak width). {EXPLAINED}"
 )
 #: Width in inches of the labels of rows, and height of one row of one group.
 LABEL_WIDTH, ROW_HEIGHT = 1.7, 0.26
@@ -101,9 +101,9 @@ def layers(
     zero: bool = False,
     violins: pd.DataFrame | None = None,
 ) -> list[Any]:
-    """Return the layers and scales of the boxes; rows without numbers say "none".
+    """Return the layers and scales of the boxes; rows without numbers show "none".
 
-    With ``violins``, as `outlines` gives them, the boxes are slim and stand within these.
+    With ``violins``, as `outlines` gives them, the boxes are slim and inside them.
     """
     from plotnine import (
         aes,

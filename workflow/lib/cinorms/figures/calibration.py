@@ -1,4 +1,4 @@
-"""Kind ``calibration``: the norms recovered from planted respondents against those that were planted."""
+"""Kind ``calibration``: the norms recovered from planted respondents, compared with the planted ones."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from cinorms.figures.theme import (
     empty,
     finish,
     inks_on_shares,
-    selection_said,
-    thresholds_said,
+    selection_text,
+    thresholds_text,
 )
 
 #: Side of a cell in inches.
@@ -37,7 +37,7 @@ CELL = 0.5
 class CalibrationOptions(FigureOptions, OfNorms):
     """Options of the matrices."""
 
-    arms: Names = Field(description="Arms whose norms are compared, with a panel per respondent each.")
+    arms: Names = Field(description="Arms whose norms are compared; each has one panel per respondent.")
 
 
 def draw(
@@ -101,10 +101,10 @@ def draw(
         entry,
         frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
         size,
-        f"Of the flows planted at a level, the share recovered at each. {_same(frame)}",
-        "Outlined: the planted norm is the recovered one. - where no flow was planted at a level.",
-        thresholds_said(entry),
-        selection_said(entry),
+        f"For each planted level: the share of its flows recovered at each level. {_same(frame)}",
+        "Outlined: the recovered norm is the planted one. A dash: no flow was planted at that level.",
+        thresholds_text(entry),
+        selection_text(entry),
     )
 
 
@@ -166,7 +166,7 @@ def _same(frame: pd.DataFrame) -> str:
 KINDS = (
     Kind(
         name="calibration",
-        about="Norms recovered from planted respondents against those that were planted.",
+        about="Norms recovered from planted (simulated) respondents, compared with the planted norms.",
         options=CalibrationOptions,
         function=draw,
         reads="norms",
@@ -177,9 +177,9 @@ KINDS = (
             *WHO,
             Column("planted", "Level that was planted."),
             Column("recovered", "Level of the norm that was recovered, or no norm."),
-            Column("flows", "Flows planted at the one level and recovered at the other."),
-            Column("of", "Flows planted at the level."),
-            Column("share", "flows / of (missing where nothing was planted at the level)."),
+            Column("flows", "Flows planted at level planted and recovered as recovered."),
+            Column("of", "All flows planted at that level."),
+            Column("share", "flows / of; missing where no flow was planted at the level."),
         ),
     ),
 )

@@ -51,7 +51,7 @@ TABLES = ("ordinal_regression", "response_regression", "calibration_coefficients
 #: How a term without numbers is marked.
 MARKS = {
     "separated": "separated: no finite value",
-    "aliased": "not told apart from others",
+    "aliased": "aliased with other terms",
     "constant_factor": "one level only",
     "not_estimated": "not estimated",
 }
@@ -64,15 +64,13 @@ class CoefficientsOptions(FigureOptions, OfArms):
 
     arms: Names = Field(description="Arms whose terms are shown.")
     models: LeftOut[Names] = Field(
-        None, description="Models whose terms are shown; all of the table where left out."
+        None, description="Models whose terms are shown; default: all models of the table."
     )
     first: LeftOut[int] = Field(
-        None, ge=1, le=1000, description="Take only the first so many of the models, however many there are."
+        None, ge=1, le=1000, description="Show at most this many models, the first ones."
     )
     table: str = Field(description=f"Name of an analysis of kind {', '.join(TABLES[:-1])} or {TABLES[-1]}.")
-    factors: LeftOut[Names] = Field(
-        None, description="Factors of the regression to show; all where left out."
-    )
+    factors: LeftOut[Names] = Field(None, description="Factors of the regression to show; default: all.")
 
     def check(self, place: EntryPlace) -> None:
         """Look up the analysis, and in it the arms, the models and the factors."""
@@ -237,10 +235,10 @@ def _counted(frame: pd.DataFrame) -> str:
 def _more(frame: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> list[str]:
     counts = frame.loc[frame["status"] != "ok", "status"].value_counts()
     without = ", ".join(f"{n} {MARKS.get(str(s), str(s))}" for s, n in counts.items())
-    planted = "Upright mark: the coefficient that was planted." if frame["planted"].notna().any() else ""
+    planted = "Vertical mark: the planted coefficient." if frame["planted"].notna().any() else ""
     return [
-        f"Terms of the table '{entry.options.table}', on the scale of the link (logits where it is the logit).",
-        f"Not plain: {without}." if without else "Every term has a finite estimate.",
+        f"Terms of table '{entry.options.table}', on the scale of the link function (logits for a logit link).",
+        f"Terms with a problem: {without}." if without else "Every term has a finite estimate.",
         planted,
     ]
 
@@ -263,8 +261,8 @@ KINDS = (
             ESTIMATE,
             CONF_LOW,
             CONF_HIGH,
-            Column("planted", "The coefficient that was planted (missing where the table has none)."),
-            Column("n", "Norms or answers fitted."),
+            Column("planted", "The planted coefficient; missing where the table has none."),
+            Column("n", "Norms or answers in the fit."),
             STATUS,
         ),
     ),

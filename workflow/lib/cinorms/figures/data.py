@@ -1,4 +1,4 @@
-"""The data beside a figure: the values that it shows, with the columns that its kind declares."""
+"""The data of a figure: the values that it shows, with the columns that its kind declares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENDING = (
 def data_of(drawn: Drawn, kind: Kind) -> pd.DataFrame:
     """Return what a figure of ``kind`` shows: its declared columns in their order, then `ENDING`.
 
-    A figure with nothing to show has one row, which says why and has no other values. Raises ``DataError`` where the
+    A figure with nothing to show has one row with the reason and no other values. Raises ``DataError`` where the
     data are not as declared.
     """
     names = [column.name for column in kind.columns]
@@ -30,7 +30,7 @@ def data_of(drawn: Drawn, kind: Kind) -> pd.DataFrame:
     order = [each for name in names for each in (further if name.startswith("<") else [name])]
     if sorted(order) != sorted(map(str, drawn.data.columns)):
         raise DataError(
-            f"figure of kind {kind.name}: columns {list(drawn.data.columns)}, declared are {names}"
+            f"figure of kind {kind.name}: columns {list(drawn.data.columns)} differ from the declared {names}"
         )
     return drawn.data[order].assign(
         figure_status="ok", figure_reason=pd.array([None] * len(drawn.data), "str")

@@ -1,4 +1,4 @@
-"""Kind ``delta``: what a model holds less the expected values, per model and by factor (PETS figure 11)."""
+"""Kind ``delta``: a model's norms or means minus the expected values, per model and by factor (PETS figure 11)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from cinorms.figures.theme import (
     base_theme,
     empty,
     finish,
-    selection_said,
-    thresholds_said,
+    selection_text,
+    thresholds_text,
 )
 
 if TYPE_CHECKING:
@@ -41,20 +41,20 @@ OVERALL = "all flows"
 MOST_POINTS = 300
 #: Means have two decimals where the range of the points is no wider than this, else one.
 FEW_POINTS = 10
-#: What a delta is of, as the axis and the caption say it.
+#: What the delta compares with the expected value, as named on the axis and in the caption.
 _HELD = {"norms": ("norm", "norm"), "means": ("mean answer", "mean of all valid answers")}
 
 
 class DeltaOptions(FigureOptions, Expects):
     """Options of the boxes or violins."""
 
-    arms: Names = Field(description="Arms that are compared, a box each.")
+    arms: Names = Field(description="Arms to compare; each has one box.")
     shape: Literal["box", "violin"] = Field(
-        "box", description="box: quartiles; violin: their density as well."
+        "box", description="box: quartiles; violin: quartiles and density."
     )
     by: LeftOut[str] = Field(
         None,
-        description="A factor of the dataset that gets a panel for each level, beside the one of all flows.",
+        description="A factor of the dataset: adds a panel for each of its levels next to that for all flows.",
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -88,7 +88,7 @@ def draw(
         boxes.outlines(frame, placed, ["row", "group", "panel"]) if entry.options.shape == "violin" else None
     )
     unit = _unit(entry)
-    axis = f"{_HELD[entry.options.of][0]} less expected value ({unit.split()[0]}; above 0: more acceptable)"
+    axis = f"{_HELD[entry.options.of][0]} minus expected value ({unit.split()[0]}; above 0: more acceptable)"
     plot = ggplot(placed) + base_theme() + labs(x=axis, y="")
     for layer in boxes.layers(placed, rows, groups, zero=True, violins=violins):
         plot += layer
@@ -142,10 +142,10 @@ def _more(entry: Entry[DeltaOptions], unit: str) -> tuple[str, ...]:
         f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers." if any(t_vals) else ""
     )
     return (
-        f"Delta is the {what} less the expected value of the same flow, both in {unit}. Flows without a "
+        f"Delta is the {what} minus the expected value of the same flow, both in {unit}. Flows without a "
         f"{_HELD[entry.options.of][0]} or without an expected value are left out.",
-        thresholds_said(entry) if entry.options.of == "norms" else enough,
-        selection_said(entry),
+        thresholds_text(entry) if entry.options.of == "norms" else enough,
+        selection_text(entry),
     )
 
 
@@ -198,7 +198,7 @@ def _jitter(flows: pd.Series[int]) -> np.ndarray[Any, Any]:
 KINDS = (
     Kind(
         name="delta",
-        about="Norm or mean answer less expected value, per model and by factor.",
+        about="Norm or mean answer minus expected value, per model and by factor.",
         options=DeltaOptions,
         function=draw,
         reads="norms",
@@ -207,7 +207,7 @@ KINDS = (
         key=("arm", "model", "factor", "level"),
         columns=(
             *WHO,
-            Column("factor", "The factor that ``by`` names, or all flows."),
+            Column("factor", "The factor in ``by``, or all flows."),
             Column("level", "Level of the factor, or all flows."),
             *boxes.COLUMNS,
         ),

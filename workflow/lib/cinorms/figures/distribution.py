@@ -25,8 +25,8 @@ from cinorms.figures.theme import (
     note,
 )
 
-#: Columns of the data beside the figure.
-COLUMNS = (*ANSWER_COUNTS, Column("segment", "What the bar's segment is called in the legend."))
+#: Columns of the figure's data.
+COLUMNS = (*ANSWER_COUNTS, Column("segment", "Label of the bar's segment in the legend."))
 
 
 class DistributionOptions(FigureOptions, OfArms):
@@ -34,7 +34,7 @@ class DistributionOptions(FigureOptions, OfArms):
 
     arms: Names = Field(description="Arms whose answers are shown, one panel each.")
     models: LeftOut[Names] = Field(
-        None, description="Models to show, in this order; all of the arms' where left out."
+        None, description="Models to show, in this order; default: all models of the arms."
     )
 
 
@@ -97,7 +97,7 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> Dra
 def segments(counts: pd.DataFrame) -> pd.DataFrame:
     """Return counts in drawing order with segment, colour, and the label with its place and ink.
 
-    Statuses that no answer has are left out; arms stand in the order of ``counts``.
+    Statuses that no answer has are left out; arms are in the order of ``counts``.
     """
     order = list(dict.fromkeys(counts.loc[counts["status"] == "ok"].sort_values("level")["outcome"]))
     present = counts[(counts["status"] != "ok") & (counts["count"] > 0)]["status"]
@@ -131,7 +131,7 @@ def _size(options: DistributionOptions, models: int, arms: int) -> tuple[float, 
 def _numbers(totals: pd.Series) -> str:
     low, high = int(totals.min()), int(totals.max())
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    return f"n = {each} answers per model, {int(totals.sum()):,} in all. Nothing was filtered."
+    return f"n = {each} answers per model, {int(totals.sum()):,} in total. Nothing is filtered."
 
 
 def _caption(counts: pd.DataFrame, totals: pd.Series, entry: Entry[DistributionOptions]) -> str:
@@ -141,14 +141,10 @@ def _caption(counts: pd.DataFrame, totals: pd.Series, entry: Entry[DistributionO
     )
     invalid = (without_level / of_model).dropna()  # over all arms; nothing for a model without answers
     worst = invalid.idxmax() if len(invalid) else ""
-    most = (
-        f" The most invalid answers came from {worst}: {invalid.max():.1%}."
-        if worst and invalid.max()
-        else ""
-    )
+    most = f" {worst} gave the most invalid answers: {invalid.max():.1%}." if worst and invalid.max() else ""
     return note(
         entry.mark,
-        "Share of each answer and of each kind of invalid answer, per model, before any filtering. "
+        "Share of each level and of each kind of invalid answer, per model, before any filtering. "
         + _numbers(totals)
         + most,
     )
@@ -157,7 +153,7 @@ def _caption(counts: pd.DataFrame, totals: pd.Series, entry: Entry[DistributionO
 KINDS = (
     Kind(
         name="distribution",
-        about="Stacked share of each answer level and each invalid status per model, before any filtering.",
+        about="Stacked shares of the answer levels and of the invalid answers per model, before any filtering.",
         options=DistributionOptions,
         function=draw,
         reads="answers",

@@ -1,4 +1,4 @@
-"""Where the cells and labels of a heatmap stand, in inches: labels are measured, cells take what is left."""
+"""Where the cells and labels of a heatmap are, in inches: labels are measured, cells take what is left."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ class Layout:
 
     @property
     def bottom(self) -> float:
-        """Height of the column labels, which stand upright."""
+        """Height of the column labels, which are vertical."""
         return widest(self.column_labels, self.text) + 2 * SPACE
 
     @property
     def right(self) -> float:
-        """Width of the row strips, which stand upright."""
+        """Width of the row strips, which are vertical."""
         return max((height_of(s, self.row_strip_text) for s in self.row_strips), default=0) + 2 * SPACE
 
     @property

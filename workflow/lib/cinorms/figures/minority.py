@@ -14,7 +14,7 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import boxes
 from cinorms.figures.options import FigureOptions
-from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_said, thresholds_said
+from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_text, thresholds_text
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
 
@@ -28,7 +28,7 @@ PANELS = {
 class MinorityOptions(FigureOptions, OfNorms):
     """Options of the boxes."""
 
-    arms: Names = Field(description="Arms that are compared, a box each.")
+    arms: Names = Field(description="Arms to compare; each has one box.")
 
 
 def draw(
@@ -59,11 +59,11 @@ def draw(
             {"measure": PANELS}
         ),
         size,
-        f"n = flows with a norm that have a minority: {counts}. {boxes.EXPLAINED}",
-        "A minority answer is a valid answer that is not the flow's norm. Only flows with a norm are "
-        "counted; those whose answers all agree have no minority.",
-        thresholds_said(entry),
-        selection_said(entry),
+        f"n = flows with a norm and at least one minority answer: {counts}. {boxes.EXPLAINED}",
+        "A minority answer is a valid answer that differs from the flow's norm. Flows without a norm, and flows "
+        "whose answers all agree, are left out.",
+        thresholds_text(entry),
+        selection_text(entry),
     )
 
 
@@ -82,7 +82,7 @@ def deviations(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -> p
 KINDS = (
     Kind(
         name="minority",
-        about="Deviation of the answers outside a norm from it, and their variance.",
+        about="How far minority answers are from the norm, and their variance.",
         options=MinorityOptions,
         function=draw,
         reads="norms",

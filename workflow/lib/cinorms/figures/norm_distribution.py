@@ -27,8 +27,8 @@ from cinorms.figures.theme import (
     empty,
     finish,
     ink_on,
-    selection_said,
-    thresholds_said,
+    selection_text,
+    thresholds_text,
 )
 from cinorms.norms import assessment
 
@@ -107,8 +107,8 @@ def draw(
         entry,
         _data(frame),
         size,
-        f"n = {each} flows per model. {thresholds_said(entry)}",
-        selection_said(entry),
+        f"n = {each} flows per model. {thresholds_text(entry)}",
+        selection_text(entry),
     )
 
 
@@ -158,7 +158,7 @@ def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) ->
 KINDS = (
     Kind(
         name="norm_distribution",
-        about="Stacked share of the norms at each level and of the flows without a norm, per model.",
+        about="Stacked shares of the norms at each level and of the flows without a norm, per model.",
         options=NormDistributionOptions,
         function=draw,
         reads="norms",

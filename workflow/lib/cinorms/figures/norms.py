@@ -32,8 +32,8 @@ from cinorms.figures.theme import (
     empty,
     finish,
     ink_on,
-    selection_said,
-    thresholds_said,
+    selection_text,
+    thresholds_text,
 )
 from cinorms.norms import assessment
 
@@ -54,7 +54,7 @@ def cells(
 
     Columns: part (place in the key), arm, model, flow, the factors placed, value (missing where there is no
     norm), status (of `assessment.status`), tie (the most frequent levels were tied), shown (the level's words
-    or "no norm"). Raises `ConfigError` where two flows of a model come to one cell.
+    or "no norm"). Raises `ConfigError` where two flows of a model fall into one cell.
     """
     at = entry.options.placed(entry.factors_of[selected[0].arm].factors)
     factors = [factor for side in at.values() for factor in side]
@@ -82,7 +82,7 @@ def draw(
     """Return the heatmap: a cell per flow, a part of it per model; a page for each level of ``pages``."""
     if len(selected) not in SHAPES:
         raise ConfigError(
-            f"figures.{entry.name}: {len(selected)} models (in all arms together) were given; a cell has "
+            f"figures.{entry.name}: {len(selected)} models (over all arms) do not fit into a cell; it has "
             "room for 1, 2 or 4: name them under 'models'"
         )
     frame = cells(selected, entry, vignettes)
@@ -99,13 +99,13 @@ def draw(
         pages = [(str(level), part) for level, part in frame.groupby(at["pages"][0], observed=True)]
     size = _size(layout, len(key), [*scale.options, NO_NORM])
     more = (
-        f"All {len(pages)} pages, one for each {at['pages'][0].replace('_', ' ')}: {_counts(frame, names)} "
+        f"All {len(pages)} pages (one per {at['pages'][0].replace('_', ' ')}): {_counts(frame, names)} "
         "PNG and SVG show the first page."
         if at["pages"]
         else "",
-        f"Each cell is one flow. {_reasons(frame)} Grey: no norm; x: the most frequent levels were tied.",
-        thresholds_said(entry),
-        selection_said(entry),
+        f"Each cell is one flow. {_reasons(frame)} Grey: no norm; x: a tie between the most frequent levels.",
+        thresholds_text(entry),
+        selection_text(entry),
     )
     data, drawn = _data(frame, entry, vignettes), []
     for level, part in pages:
@@ -146,7 +146,7 @@ def _crowded(
     free = [f for f in entry.factors_of[entry.selected[0][0]].factors if f not in factors]
     loose = [f for f in free if len(asked[f].unique()) > 1]
     return (
-        f"figures.{entry.name}: several flows come to one cell; factors {loose} have no place: name them "
+        f"figures.{entry.name}: several flows fall into one cell; factors {loose} have no place: name them "
         "under rows, columns or pages, or choose one level of each under select"
     )
 
@@ -314,7 +314,7 @@ def _key(key: list[list[tuple[int, str]]], layout: Layout, n: int) -> list[Any]:
 
 
 def _legend_rows(options: Sequence[str], width: float) -> int:
-    """Return in how many rows the levels and "no norm" fit; the mark of ties stands beside them."""
+    """Return how many rows the levels and "no norm" need; the mark of ties is next to them."""
     each = max(width_of(option, TEXT_SIZE) for option in options) + 0.4
     total = sum(width_of(option, TEXT_SIZE) + 0.4 for option in options)
     across = max(1, int((width - 0.9) / each))
@@ -335,7 +335,7 @@ def _size(layout: Layout, key_lines: int, options: Sequence[str]) -> tuple[float
 
 
 def _where(at: Mapping[str, list[str]]) -> str:
-    """Return in words which factor stands where."""
+    """Return which factors the rows and columns show, in words."""
 
     def side(factors: list[str], outer: str, inner: str) -> str:
         names = [f.replace("_", " ") for f in factors]
@@ -356,10 +356,10 @@ def _reasons(frame: pd.DataFrame) -> str:
     """Return how many parts have no norm, by reason."""
     gone = frame.loc[frame["status"] != "kept", "status"].value_counts()
     if gone.empty:
-        return "No norm is missing."
+        return "Every flow has a norm."
     reasons = ", ".join(f"{NORM_LABELS[str(s)]} {int(n):,}" for s, n in gone.items())
     everyone = " No model holds any norm here." if len(frame) == gone.sum() else ""
-    return f"Without a norm: {reasons} (of {len(frame):,}).{everyone}"
+    return f"No norm: {reasons} (of {len(frame):,}).{everyone}"
 
 
 KINDS = (
@@ -380,7 +380,7 @@ KINDS = (
             Column("level", "Level of the norm, -2 to 2; missing where there is none."),
             Column("status", "kept, or why there is no norm."),
             Column("reason", "The status in words; missing where a norm is kept."),
-            Column("tie", "Whether several levels are the most frequent; the cell has a cross."),
+            Column("tie", "Whether several levels are equally frequent; the cell has a cross."),
         ),
     ),
 )

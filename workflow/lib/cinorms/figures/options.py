@@ -1,4 +1,4 @@
-"""Options that several kinds of figures share, each with the check of what only the study can tell."""
+"""Options that several kinds of figures share, with the checks that need the study."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ class FigureOptions(Options):
 
     title: str = Field("", description="Title above the figure.")
     width: LeftOut[Number] = Field(
-        None, ge=2, le=40, description="Width in inches; as much as is needed where left out."
+        None, ge=2, le=40, description="Width in inches; default: as wide as needed."
     )
     height: LeftOut[Number] = Field(
-        None, ge=2, le=60, description="Height in inches; as much as is needed where left out."
+        None, ge=2, le=60, description="Height in inches; default: as high as needed."
     )
 
 
 class OfOneDataset(OfArms):
-    """Options of a figure that puts the flows of all its arms together."""
+    """Options of a figure that pools the flows of all its arms."""
 
     def check(self, place: EntryPlace) -> None:
         """Refuse arms of several datasets."""
         super().check(place)
         datasets = list(dict.fromkeys(place.study.arms[arm].dataset for arm in self.arms))
         if len(datasets) > 1:
-            raise place.error("arms", f"arms of one dataset are needed, these have {', '.join(datasets)}")
+            raise place.error(
+                "arms", f"these arms use datasets {', '.join(datasets)}; name arms of one dataset only"
+            )
 
 
 def check_factor(place: EntryPlace, part: str, arm: str, factor: str) -> None:

@@ -16,7 +16,7 @@ from cinorms.vignettes.factors import JOINT, nameable_factors
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
 
-#: Where the parameters of contextual integrity stand unless the entry says otherwise: outer factor first.
+#: Default places of the parameters of contextual integrity, outer factor first.
 ROWS = ("sender", "transmission_principle")
 COLUMNS = ("recipient", "information_type")
 
@@ -33,21 +33,21 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         "left.",
     )
     first: LeftOut[Literal[1, 2, 4]] = Field(
-        None, description="Take only the first so many of the models, however many there are."
+        None, description="Show at most this many models, the first ones."
     )
     rows: LeftOut[OneOrTwo] = Field(
         None,
-        description="One or two factors of the dataset that go down, outer one first; sender, "
-        "transmission_principle where left out.",
+        description="One or two factors of the dataset for the rows, outer one first; default: sender, "
+        "transmission_principle.",
     )
     columns: LeftOut[OneOrTwo] = Field(
         None,
-        description="One or two factors of the dataset that go across, outer one first; recipient, "
-        "information_type where left out.",
+        description="One or two factors of the dataset for the columns, outer one first; default: recipient, "
+        "information_type.",
     )
     pages: LeftOut[str] = Field(
         None,
-        description="A factor of the dataset that gets a page for each level (PDF; PNG and SVG have the first).",
+        description="A factor of the dataset: one page for each of its levels (PDF; PNG and SVG show the first).",
     )
 
     def placed(self, factors: Sequence[str]) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Kind ``profile``: what kind of respondent a model is, before anybody speaks of its norms."""
+"""Kind ``profile``: how a model responds (valid answers, first option, dependence on the flow)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.figures.options import FigureOptions
-from cinorms.figures.theme import Drawn, base_theme, finish, selection_said, thresholds_said
+from cinorms.figures.theme import Drawn, base_theme, finish, selection_text, thresholds_text
 from cinorms.stats import reliability
 
 #: The panels: how each is called, and what its stroke is.
@@ -79,7 +79,7 @@ def draw(
         + theme(panel_grid_major_y=element_blank(), panel_spacing_x=0.02)
         + labs(x="", y="")
     )
-    said = "; ".join(
+    verdicts = "; ".join(
         f"{who}: {text}" for who, text in zip(frame["who"].unique(), table["verdict_text"], strict=True)
     )
     return finish(
@@ -87,10 +87,10 @@ def draw(
         entry,
         data,
         (9.5, 1.9 + 0.42 * len(order)),
-        "Upright strokes: the same if the answers had nothing to do with the flow, or with the order of the options.",
-        f"By a permutation test with {entry.options.draws} draws: {said}.",
-        thresholds_said(entry),
-        selection_said(entry),
+        "Vertical strokes: the value to expect if answers did not depend on the flow, or on the order of the options.",
+        f"Permutation test with {entry.options.draws} draws: {verdicts}.",
+        thresholds_text(entry),
+        selection_text(entry),
     )
 
 
@@ -127,7 +127,7 @@ def measures(table: pd.DataFrame, selected: Sequence[Selected]) -> pd.DataFrame:
 KINDS = (
     Kind(
         name="profile",
-        about="What kind of respondent a model is: valid answers, the first option, norms, dependence on the flow.",
+        about="How each model responds: valid answers, choice of the first option, norms, dependence on the flow.",
         options=ProfileOptions,
         function=draw,
         reads="answers",
@@ -137,10 +137,10 @@ KINDS = (
         columns=(
             *WHO,
             Column("measure", "Which of the four shares."),
+            Column("value", "The share. That of variance is corrected for chance, so it can be below 0."),
             Column(
-                "value", "The share; of variance beyond what exchanged answers give, so it can be below 0."
+                "reference", "The share to expect if answers did not depend on the flow, or on the order."
             ),
-            Column("reference", "The share if answers had nothing to do with the flow, or with the order."),
         ),
     ),
 )

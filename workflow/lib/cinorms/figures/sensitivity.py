@@ -23,7 +23,7 @@ from cinorms.figures.theme import (
     base_theme,
     empty,
     finish,
-    selection_said,
+    selection_text,
 )
 from cinorms.stats import survivorship
 
@@ -34,7 +34,7 @@ PANEL = (2.25, 1.9)
 class SensitivityOptions(FigureOptions, OfFlows):
     """Options of the lines."""
 
-    arms: Names = Field(description="Arms whose norms are counted, with a panel per model each.")
+    arms: Names = Field(description="Arms whose norms are counted; each has one panel per model.")
 
 
 def draw(
@@ -85,10 +85,10 @@ def draw(
         entry,
         frame[["arm", "model", "t_val", "t_maj", "flows", "kept", "share"]],
         size,
-        f"n = {each} flows per model. Line: valid answers that a flow needs (t_val).",
-        "A t_val above the number of variants that a model was asked is left out. Nothing else was filtered.",
+        f"n = {each} flows per model. Lines: valid answers that a flow needs (t_val).",
+        "A t_val above a model's number of variants is left out. Nothing else is filtered.",
         _extremes(frame),
-        selection_said(entry),
+        selection_text(entry),
     )
 
 
@@ -127,7 +127,7 @@ def _extremes(frame: pd.DataFrame) -> str:
     least = frame.iloc[int(frame["share"].to_numpy().argmin())]
     model = str(least["panel"]).replace("\n", "")
     return (
-        f"The fewest flows are kept by {model} with {least['line']} valid answers and {least['majority']}: "
+        f"{model} keeps the fewest flows, with {least['line']} valid answers and {least['majority']}: "
         f"{least['kept']:,} of {least['flows']:,}."
     )
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plotnine import ggplot, theme
 
 #: One colour per level, lowest first. Orange and blue tell colour-blind readers apart; in a grey print the
-#: five, and the grey of no norm, stand at even steps from dark to light, each with a grey of its own.
+#: five, and the grey of no norm, are at even steps from dark to light, each with a grey of its own.
 LEVEL_COLOURS = dict(zip(LEVELS, ("#5e2400", "#d2722f", "#fbf3d5", "#aed4f0", "#2166ac"), strict=True))
 #: A flow on which the model holds no norm.
 NO_NORM_COLOUR = "#a6a6a6"
@@ -41,7 +41,7 @@ STATUS_COLOURS = {
 STATUS_LABELS = {"needs_context": "asks for context", "invalid": "invalid (reason not published)"}
 #: The grey of a flow without a norm in a bar of norms, by reason.
 NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
-#: Colours of groups that are compared (arms, thresholds), with the marker that says the same in grey.
+#: Colours of groups that are compared (arms, thresholds), with the marker that also shows in grey.
 GROUP_COLOURS = ("#1f4e79", "#e69f00", "#7fb7a3", "#a8326e", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a")
 GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: From none to all of something, light to dark.
@@ -65,7 +65,7 @@ TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
 class Drawn:
     """A figure, its size in inches, the sentences that go under it; ``further`` are pages after the first.
 
-    ``data`` are the values that it shows, under the columns that its kind declares; ``nothing`` says why it shows none.
+    ``data`` are the values that it shows, under the columns that its kind declares; ``nothing`` is why it shows none.
     """
 
     plot: ggplot
@@ -132,7 +132,7 @@ def finish(
 
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
-    """Return a figure that shows nothing but why there is nothing to show."""
+    """Return a figure that only states why there is nothing to show."""
     from plotnine import aes, element_blank, geom_text, ggplot, labs, theme
 
     width = entry.options.width or 6.0
@@ -144,7 +144,7 @@ def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     return replace(drawn, nothing=reason)
 
 
-def thresholds_said(entry: Entry[Any]) -> str:
+def thresholds_text(entry: Entry[Any]) -> str:
     """Return in words which norms were kept: every model's t_val, and the t_maj."""
     t_vals = {model: entry.thresholds[model].t_val for _, model in entry.selected}
     usual = max(set(t_vals.values()), key=list(t_vals.values()).count, default=0)
@@ -160,7 +160,7 @@ def thresholds_said(entry: Entry[Any]) -> str:
     return f"Norms: {least}, {agree}."
 
 
-def selection_said(entry: Entry[OfFlows]) -> str:
+def selection_text(entry: Entry[OfFlows]) -> str:
     """Return in words which flows were chosen."""
     select = entry.options.select or {}
     if not select:
@@ -170,7 +170,7 @@ def selection_said(entry: Entry[OfFlows]) -> str:
 
 
 def is_dark(colour: str) -> bool:
-    """Tell whether white has more contrast than black on ``colour`` (WCAG 2): small numbers stand on it."""
+    """Tell whether white has more contrast than black on ``colour`` (WCAG 2): small numbers are printed on it."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -220,7 +220,7 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
 def _figure(drawn: Drawn, page: ggplot) -> Figure:
     figure = page.draw()
     figure.set_size_inches(drawn.width, drawn.height)
-    # Everything's place is worked out once, not anew for each format; at a high resolution, as letters of few
+    # The layout is computed once, not again for each format; at a high resolution, as letters of few
     # dots are wider or narrower than they are in print.
     figure.set_dpi(DPI)
     engine = figure.get_layout_engine()

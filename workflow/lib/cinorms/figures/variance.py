@@ -17,14 +17,14 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.figures import boxes
 from cinorms.figures.options import FigureOptions
-from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_said
+from cinorms.figures.theme import Drawn, base_theme, empty, finish, selection_text
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.wordings import look_up, template_numbers
 from cinorms.vignettes.factors import text
 
 #: Over what the answers vary, and the column of the prompts table that is held fixed.
 FIXED = {"variants": None, "templates": "order_no", "orders": "template_no"}
-SAID = {
+NAMES = {
     "variants": "variance of a flow's valid answers over all variants",
     "templates": "variance of a flow's valid answers over the templates, within one answer order",
     "orders": "variance of a flow's valid answers over the answer orders, within one template",
@@ -35,13 +35,13 @@ UNITS = "variance of the answers (levels squared; a level is one step of the sca
 class VarianceOptions(FigureOptions, OfFlows):
     """Options of the boxes."""
 
-    arms: Names = Field(description="Arms that are compared, a box each.")
+    arms: Names = Field(description="Arms to compare; each has one box.")
     over: Literal["variants", "templates", "orders"] = Field(
         "variants",
-        description="variants: all that a flow was asked in; templates: within one order; orders: within one template.",
+        description="variants: over all variants; templates: within one order; orders: within one template.",
     )
     by: Literal["arm", "temperature", "paraphraser", "order", "readout", "wrapper", "layout"] = Field(
-        "arm", description="What the arms are called by: arm (their names), or a condition."
+        "arm", description="How the boxes are labelled: arm (its name), or a condition of the arm."
     )
 
 
@@ -57,7 +57,7 @@ def draw(
     over = entry.options.over
     frame = spreads(chosen_each(selected, entry, vignettes), entry, prompts)
     if not len(frame) or not frame["n"].any():
-        return empty(entry, f"the {SAID[over]}, needs two of them; no flow has two.")
+        return empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     plot = ggplot() + base_theme() + labs(x=UNITS, y="")
     for layer in boxes.layers(boxes.place(frame, rows, groups), rows, groups):
@@ -66,7 +66,7 @@ def draw(
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
     under = f"n = {each} {what} per box, each with at least two valid answers. {boxes.EXPLAINED}"
-    under = " ".join([under, *asked_said(selected, prompts)])
+    under = " ".join([under, *asked_text(selected, prompts)])
     size = (8.5, 1.7 + boxes.height(len(rows), len(groups)))
     means = ", ".join(
         f"{row} {group} {mean:.2f}"
@@ -78,14 +78,14 @@ def draw(
         frame.rename(columns={"row": "model"}),
         size,
         under,
-        f"{SAID[over][0].upper()}{SAID[over][1:]}, divided by their number. Invalid answers have none.",
+        f"{NAMES[over][0].upper()}{NAMES[over][1:]}, divided by their number. Invalid answers are left out.",
         f"Means: {means}.",
-        selection_said(entry),
+        selection_text(entry),
     )
 
 
-def asked_said(selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Say what each model was asked, where models were asked different flows or in different numbers of templates."""
+def asked_text(selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Return what each model was asked, if models were asked different flows or different numbers of templates."""
     asked: dict[tuple[int, int], list[str]] = {}
     for one in selected:
         used = template_numbers(prompts[one.arm])[one.frame["variant"].astype(str).unique()]
@@ -100,7 +100,7 @@ def asked_said(selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame]
         for key, models in sorted(asked.items(), key=lambda item: item[0] == most)
     ]
     return [
-        f"Models were asked different flows and templates: {'; '.join(parts)}. Compare the boxes of one model."
+        f"Models were asked different flows and templates: {'; '.join(parts)}. Only compare boxes of the same model."
     ]
 
 
@@ -166,7 +166,7 @@ KINDS = (
         key=("arm", "model"),
         columns=(
             *WHO,
-            Column("group", "What the box is called in the legend: the arm, or its condition."),
+            Column("group", "Label of the box in the legend: the arm, or its condition."),
             *boxes.COLUMNS,
         ),
     ),

@@ -1,8 +1,8 @@
 """The multi-prompt assessment: from the answers of one model to one norm per flow, or why there is none.
 
 Each flow was asked in many variants. Its valid answers vote; invalid answers never do, and the order
-of the rows never matters. The norms table keeps the counts; whether a flow holds a norm under some thresholds
-is judged from them where it is asked, so that other thresholds never need another assessment.
+of the rows never matters. The norms table keeps the counts. Whether a flow has a norm under some thresholds
+is computed from them when needed, so other thresholds never need another assessment.
 """
 
 from __future__ import annotations

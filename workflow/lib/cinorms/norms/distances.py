@@ -84,7 +84,7 @@ def bias_table(
         Flow, expected on -2..2 and expected_source (`expected.from_vignettes`, `expected.read_expected`);
         ``None`` where nothing is expected.
     embedding
-        The numbers that stand for the five levels in value, expected and delta (`embed`).
+        The numbers for the five levels in value, expected and delta (`embed`).
 
     Added columns: expected, expected_source, delta (value - expected; positive: the model accepts more than
     expected), delta_absolute (numerical and ordinal delta), delta_category (0 or 1), delta_status (``ok``,
@@ -155,8 +155,8 @@ def _points(embedding: Sequence[float]) -> Floats:
     points = np.asarray(embedding, dtype=np.float64)
     if points.shape != (len(scales.LEVELS),) or not np.isfinite(points).all() or (np.diff(points) <= 0).any():
         raise ConfigError(
-            f"embedding: {list(embedding)} was given; five rising numbers are needed, "
-            "such as -100, -50, 0, 50, 100"
+            f"embedding: {list(embedding)} is not a list of five rising numbers; "
+            "give one such as -100, -50, 0, 50, 100"
         )
     return points
 

@@ -23,13 +23,13 @@ Levels = str | Sequence[str] | None
 #: levels that no flow of the dataset combines (linked factors, datasets that are no full product).
 STATUSES = (*tables.NORM_STATUSES, "not_asked", "no_flow")
 
-#: Most cells that are laid out as an array; the largest dataset here has 11,520.
+#: Most cells of an array; the largest dataset here has 11,520.
 MAX_CELLS = 10**7
 
 
 @dataclass(frozen=True)
 class Norm:
-    """What a model holds for one flow: a value, or the status that says why there is none."""
+    """What a model holds for one flow: a value, or a status with the reason for having none."""
 
     value: float | None
     status: str
@@ -64,7 +64,7 @@ class PrivacyBias:
     ) -> PrivacyBias:
         """Return ``values`` (flow, value, status) over ``factors``.
 
-        ``vignettes`` (`tables.VIGNETTES`) says which flows there are and in which order levels stand; a flow
+        ``vignettes`` (`tables.VIGNETTES`) lists the flows and gives the order of the levels; a flow
         without a row in ``values`` is ``not_asked``.
 
         Raises `ConfigError` for no or an unknown factor, `DataError` for a flow that is not in ``vignettes``.
@@ -78,7 +78,7 @@ class PrivacyBias:
         unknown = ~values["flow"].isin(vignettes["flow"])
         if unknown.any():
             raise DataError(
-                f"flow {values.loc[unknown, 'flow'].iloc[0]} is not in the vignettes; make both again"
+                f"flow {values.loc[unknown, 'flow'].iloc[0]} is not in the vignettes; delete both tables and rerun"
             )
         columns = {
             name: vignettes[name].astype("category").cat.remove_unused_categories()
@@ -148,9 +148,7 @@ class PrivacyBias:
             if level not in self.factors[factor]:
                 raise validation.unknown("privacy bias", factor, level, self.factors[factor], "level")
         if not levels:
-            raise ConfigError(
-                f"privacy bias: {factor}: an empty list was given; name a level, or None for all"
-            )
+            raise ConfigError(f"privacy bias: {factor}: the list is empty; name a level, or None for all")
         flows = self.flows[self.flows[factor].isin(levels)].reset_index(drop=True)
         factors, fixed = dict(self.factors), dict(self.fixed)
         if isinstance(wanted, str):

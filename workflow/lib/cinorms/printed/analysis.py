@@ -11,7 +11,7 @@ import pandas as pd
 from cinorms.printed.cells import NONE, Cell, Group, Printed, heading
 from cinorms.stats import pvalues
 
-#: More rows than this are not for print; the rest is left to the CSV file, and the table says so.
+#: A printed table has at most this many rows; it then refers to the CSV file for the rest.
 MOST = 500
 #: Digits after the point.
 DIGITS = 3

@@ -12,10 +12,10 @@ from cinorms.core.rounding import rounded, scientific
 from cinorms.entries.entry import Entry
 from cinorms.stats.pvalues import stars
 
-#: What stands where there is no number.
+#: Printed where there is no number.
 NONE = "--"
 #: The note that explains the stars of p-values.
-STARS_SAID = "*** p < 0.001, ** p < 0.01, * p < 0.05."
+STARS_TEXT = "*** p < 0.001, ** p < 0.01, * p < 0.05."
 
 
 @dataclass(frozen=True)
@@ -76,16 +76,18 @@ def decimals(value: Any, places: int = 2) -> Cell:
     return Cell(NONE if pd.isna(value) else rounded(float(value), places))
 
 
-def share(count: Any, of: Any) -> Cell:
+def share(count: Any, total: Any) -> Cell:
     """Return "count/of (share)"; a share below 1% has two decimals."""
-    if not of:
+    if not total:
         return Cell(NONE)
-    percent = 100 * int(count) / int(of)
-    return Cell(f"{int(count)}/{int(of)} ({percent:.2f}%)" if 0 < percent < 1 else _whole(count, of, percent))
+    percent = 100 * int(count) / int(total)
+    return Cell(
+        f"{int(count)}/{int(total)} ({percent:.2f}%)" if 0 < percent < 1 else _whole(count, total, percent)
+    )
 
 
-def _whole(count: Any, of: Any, percent: float) -> str:
-    return f"{int(count)}/{int(of)} ({rounded(percent, 0)}%)"
+def _whole(count: Any, total: Any, percent: float) -> str:
+    return f"{int(count)}/{int(total)} ({rounded(percent, 0)}%)"
 
 
 def p_starred(log10_p: Any) -> Cell:

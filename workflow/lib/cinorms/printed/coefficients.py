@@ -12,7 +12,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.printed.cells import (
     NONE,
-    STARS_SAID,
+    STARS_TEXT,
     Cell,
     Group,
     Printed,
@@ -30,7 +30,7 @@ _COLUMNS = ("Coef.", "Std. err.", "z", "p")
 #: Why a term has no numbers.
 _REASONS = {
     "separated": "no finite estimate, as all flows of the level have the lowest or highest value",
-    "aliased": "not told apart from other terms",
+    "aliased": "cannot be separated from other terms",
     "constant_factor": "one level only",
     "not_estimated": "the fit gave none",
 }
@@ -61,9 +61,9 @@ def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]
             (Cell(""), *(Cell(fit, span=len(_COLUMNS)) for fit in fits)),
             heading("Parameters", *_COLUMNS * len(fits)),
         ),
-        groups=tuple(_group(term, of, fits) for term, of in frame.groupby("term", sort=False)),
+        groups=tuple(_group(term, part, fits) for term, part in frame.groupby("term", sort=False)),
         notes=(
-            "Ordinal regression; positive coefficients: more acceptable than the baseline. " + STARS_SAID,
+            "Ordinal regression; positive coefficients: more acceptable than the baseline. " + STARS_TEXT,
             *((f"{NONE}: {reasons}.",) if reasons else ()),
             *marked(entry),
         ),

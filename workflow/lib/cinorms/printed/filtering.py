@@ -42,13 +42,13 @@ class DiscardedOptions(FromAnalyses):
 
     t_val: LeftOut[_TVals] = Field(
         None,
-        description="The T_val to print, of those under norms; every one that leaves a flow where left out.",
+        description="The T_val to print, from those under norms; default: each that keeps a flow.",
     )
     t_val_for: LeftOut[
         dict[str, Annotated[_TVals, Field(description="The T_val to print for this model.")]]
-    ] = Field(None, description="T_val of single models, in place of t_val.")
+    ] = Field(None, description="T_val for single models, instead of t_val.")
     t_maj: LeftOut[Annotated[Distinct[TMaj], Field(min_length=1)]] = Field(
-        None, description="The T_maj to print, of those under norms; all where left out."
+        None, description="The T_maj to print, from those under norms; default: all."
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -69,8 +69,8 @@ class LostOptions(FromAnalyses):
 
     steps: LeftOut[Annotated[tuple[_Step, ...], Field(min_length=1)]] = Field(
         None,
-        description="Pairs of T_maj, of those under norms, the lower one first (plurality is the lowest); every pair "
-        "where left out.",
+        description="Pairs of T_maj from those under norms, the lower one first (plurality is the lowest). Default: "
+        "every pair.",
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -93,10 +93,11 @@ def discarded(selected: Sequence[Selected], entry: Entry[DiscardedOptions]) -> P
         title=entry.options.title,
         header=(heading("Models", "T_val", "≥ T_val", *(f"T_maj {threshold(t)}" for t in t_majs)),),
         groups=tuple(
-            Group(name, blank_again(_rows_of(of, entry.options, t_majs))) for name, of in _arms(frame).items()
+            Group(name, blank_again(_rows_of(part, entry.options, t_majs)))
+            for name, part in _arms(frame).items()
         ),
         notes=(
-            "Flows discarded, of all flows and then of those with enough valid answers.",
+            "Discarded flows as a share of all flows, then of those with enough valid answers.",
             *marked(entry),
         ),
         grouped="arm",
@@ -105,11 +106,11 @@ def discarded(selected: Sequence[Selected], entry: Entry[DiscardedOptions]) -> P
 
 def _rows_of(frame: pd.DataFrame, options: DiscardedOptions, t_majs: Sequence[str]) -> list[list[Cell]]:
     rows = []
-    for model, of in frame.groupby("model", sort=False):
-        # A T_val above what the model was asked leaves no flow: it says nothing about the model.
+    for model, part in frame.groupby("model", sort=False):
+        # No flow reaches a T_val above the model's number of variants: that shows nothing about the model.
         t_vals = (options.t_val_for or {}).get(str(model)) or options.t_val
-        for t_val in t_vals or sorted(of.loc[of["of"] > 0, "t_val"].unique()):
-            at = of[of["t_val"] == t_val].set_index("t_maj")
+        for t_val in t_vals or sorted(part.loc[part["of"] > 0, "t_val"].unique()):
+            at = part[part["t_val"] == t_val].set_index("t_maj")
             first = at.iloc[0]
             parts = [share(at.loc[t, "discarded"], at.loc[t, "of"]) for t in t_majs]
             rows.append(
@@ -128,9 +129,9 @@ def lost(selected: Sequence[Selected], entry: Entry[LostOptions]) -> Printed:
     return Printed(
         title=entry.options.title,
         header=(heading("Models", *(f"{threshold(a)} → {threshold(b)}" for a, b in steps)),),
-        groups=tuple(Group(name, _lost_rows(of, steps)) for name, of in _arms(frame).items()),
+        groups=tuple(Group(name, _lost_rows(part, steps)) for name, part in _arms(frame).items()),
         notes=(
-            "Flows whose norm does not meet the higher majority threshold, in percent of all.",
+            "Flows whose norm does not reach the higher majority threshold, in percent of all flows.",
             _t_val_said(t_vals),
             *marked(entry),
         ),
@@ -142,9 +143,9 @@ def _lost_rows(frame: pd.DataFrame, steps: Sequence[tuple[str, str]]) -> tuple[t
     return tuple(
         (
             Cell(str(model)),
-            *(_percent(of.set_index(["from", "to"])["share_lost"].get(step)) for step in steps),
+            *(_percent(part.set_index(["from", "to"])["share_lost"].get(step)) for step in steps),
         )
-        for model, of in frame.groupby("model", sort=False)
+        for model, part in frame.groupby("model", sort=False)
     )
 
 
@@ -161,7 +162,7 @@ def _t_val_said(t_vals: pd.Series[Any]) -> str:
 
 def _arms(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of each arm by the heading above them; one arm needs none."""
-    found = {str(arm): of for arm, of in frame.groupby("arm", sort=False)}
+    found = {str(arm): part for arm, part in frame.groupby("arm", sort=False)}
     return found if len(found) > 1 else {"": frame}
 
 

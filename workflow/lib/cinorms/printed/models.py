@@ -21,7 +21,7 @@ class ModelsOptions(PrintedOptions):
     """Options of the table of models."""
 
     models: LeftOut[Names] = Field(
-        None, description="Models, in this order; all of the study's where left out."
+        None, description="Models, in this order; default: all models of the study."
     )
 
 
@@ -58,7 +58,7 @@ def optimisation(alignment: str | None, quantisation: str | None) -> str:
 KINDS = (
     Kind(
         name="models",
-        about="The models with family, capacity, optimisation and source, as config/models.yaml has them "
+        about="The models with their family, capacity, optimisation and source from config/models.yaml "
         "(Table 1 of both papers).",
         options=ModelsOptions,
         function=models,

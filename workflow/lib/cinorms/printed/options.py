@@ -19,7 +19,7 @@ class PrintedOptions(Options):
 
     title: str = Field("", description="Title above the table.")
     models: LeftOut[Names] = Field(
-        None, description="Models, in this order; as the analyses have them where left out."
+        None, description="Models, in this order; default: those of the analyses, in their order."
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -38,7 +38,7 @@ class FromAnalyses(PrintedOptions):
     #: Kinds of analyses that it can be made from.
     made_from: ClassVar[tuple[str, ...]] = ()
 
-    sources: Names = Field(alias="from", description="Analyses, whose rows are put together.")
+    sources: Names = Field(alias="from", description="Analyses whose rows the table combines.")
 
     def check(self, place: EntryPlace) -> None:
         """Look up the analyses, then the models."""

@@ -31,7 +31,7 @@ class PairsOptions(FromAnalyses):
     made_from = ("model_pairs",)
 
     correction: Literal["none", "bonferroni", "holm", "bh"] = Field(
-        "none", description="How p-values are corrected for the number of tests; the paper's are not."
+        "none", description="Correction of the p-values for the number of tests; the paper uses none."
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -41,8 +41,8 @@ class PairsOptions(FromAnalyses):
         if any("factor" in analyses[source] for source in self.sources):
             raise place.error(
                 "from",
-                f"{', '.join(self.sources)} was given; a square needs the pairs of all models, allowed: analyses "
-                "without the key 'factor'",
+                f"{', '.join(self.sources)}: has the key 'factor', so it lacks pairs that a square needs; name "
+                "analyses without that key",
             )
 
 
@@ -50,7 +50,7 @@ def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
     """Return a row and a column per model, a group of rows per arm; a dash on the diagonal."""
     frames = [one.frame for one in selected]
     whole = pd.concat(frames, ignore_index=True)
-    # Pairs of one arm: those of one model in two arms are no square.
+    # Only pairs within an arm: pairs of one model in two arms do not form a square.
     frame = whole[whole["arm_a"] == whole["arm_b"]]
     correction = entry.options.correction
     column = "log10_p" if correction == "none" else f"log10_p_{correction}"
@@ -102,7 +102,7 @@ def _missing(frame: pd.DataFrame) -> tuple[str, ...]:
 KINDS = (
     Kind(
         name="pairs",
-        about="p-values of every two models as the lower half of a square, for each arm (LLM-CI Tables 2 to 4).",
+        about="p-values of each pair of models as the lower half of a square, for each arm (LLM-CI Tables 2 to 4).",
         options=PairsOptions,
         function=pairs,
         reads="tables",

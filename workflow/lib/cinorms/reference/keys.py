@@ -23,7 +23,7 @@ def key_rows(schema: Mapping[str, Any], defaults: Any, above: str = "") -> Itera
         if name == "kind":
             continue
         if "properties" in field:
-            # What a class fills in for itself is no default that a file states.
+            # A value that a class fills in for itself is not a default of the file.
             inner = default if name in stated else {k: v for k, v in (default or {}).items() if v is not None}
             yield from key_rows(field, inner, f"{key}.")
         else:

@@ -44,7 +44,7 @@ INTRODUCTIONS = {
     "`.svg`), its caption (`.txt`) and the values it shows (`.csv`). Every such CSV file ends with the columns "
     + " and ".join(f"`{column.name}`: {_lower(column.about).removesuffix('.')}" for column in ENDING)
     + ".",
-    "printed": "Each entry of a study's `printed` sets tables of `analyses` out as the papers print them: "
+    "printed": "Each entry of a study's `printed` lays out tables of `analyses` like those in the papers: "
     "`results/{study}/printed/{name}.csv`, `.tex`, `.html`.",
 }
 _NOTE = "<!-- Written by `make reference` from the declarations in workflow/lib/cinorms; edit those. -->"
@@ -84,9 +84,9 @@ def models_page() -> str:
 def tables_page() -> str:
     """Return the page of the tables that every study has: those of its stages, and CSV files for people."""
     about = (
-        "The Parquet table that each stage makes, in the order of the stages, and the CSV files for people. The tables "
-        "of analyses are in [analyses](analyses.md), the data of figures in [figures](figures.md). Each study has the "
-        "same for its own tables in `results/{study}/dictionary.csv`."
+        "The Parquet tables of the stages, in their order, and the CSV files for people. See [analyses](analyses.md) "
+        "for the tables of analyses and [figures](figures.md) for the data of figures. Each study describes its own "
+        "tables in `results/{study}/dictionary.csv`."
     )
     parts = ["# Tables of every study", _NOTE, about, "## Tables of the stages"]
     for contract in STAGES:
@@ -104,7 +104,7 @@ def tables_page() -> str:
     parts.append("## CSV files for people")
     for file in CSV_TABLES:
         columns = table(
-            ("column", "what it holds"), ((f"`{name}`", said) for name, said in file.about.items())
+            ("column", "what it holds"), ((f"`{name}`", text) for name, text in file.about.items())
         )
         holds = f"`results/{{study}}/{file.file}`: {file.holds} {_per(file.key)}"
         parts += [f"### {file.name}", holds, columns]

@@ -1,7 +1,7 @@
-"""Replication: the numbers that a paper prints beside those computed here, and whether they are the same.
+"""Replication: the numbers that a paper prints, those computed here, and whether they are the same.
 
-A number matches if it is the printed one once it is written with the printed digits. Where two roundings
-are possible, `core.rounding.rounded` says which: values are first written with four decimals, then rounded half up.
+A number matches if it equals the printed one once it is rounded to the printed digits. Where two roundings
+are possible, `core.rounding.rounded` decides: values are first written with four decimals, then rounded half up.
 A number from an optimiser moves a little with the machine it runs on. Where that can change a printed digit,
 the release states by how much (the reach of that one number), and a match that needs it is ``within reach``.
 """
@@ -38,7 +38,7 @@ def compare(
     computed: Mapping[str, pd.DataFrame],
     reaches: Mapping[tuple[str, str], float] | None = None,
 ) -> pd.DataFrame:
-    """Return every printed number beside the computed one.
+    """Return every printed number with the computed one.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def compare(
         The tables of the analyses by name.
     reaches
         How far a computed number moves from machine to machine, by item and cell (``Release.reaches``). A
-        number that is not named there has to come out as printed.
+        number that is not named there must equal the printed one.
 
     Columns: paper, item, cell, printed, computed (with the printed digits; empty where there is no number),
     computed_full, match: ``yes``, ``within reach``, ``no``, or ``not counted`` for cells that are listed only.
@@ -193,7 +193,7 @@ def _value(row: Mapping[Any, Any], computed: Mapping[str, pd.DataFrame], place: 
 
 
 def _quotient(table: pd.DataFrame, where: str, column: str, place: str) -> float:
-    """Return what stands in the one row that ``where`` names; NaN where nothing does."""
+    """Return the value in the one row that ``where`` names; NaN if there is no such row."""
     chosen = pd.Series(True, index=table.index)
     for condition in where.split("; "):
         name, _, level = condition.partition("=")

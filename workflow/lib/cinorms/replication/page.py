@@ -1,4 +1,4 @@
-"""The page of a replication: printed numbers beside computed ones, and where text and numbers disagree."""
+"""The page of a replication: printed and computed numbers, and where text and numbers disagree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cinorms.core.templates import environment
 from cinorms.published.releases import Release
 from cinorms.replication.comparison import MATCHED, mismatches, summary
 
-#: An item with this ending is no list of its own: it stands beside the item that it is called after.
+#: An item with this ending has no list of its own: it is a column of the item that it is named after.
 BESIDE = ", maximum likelihood"
 
 
@@ -75,6 +75,6 @@ def _item(name: str, group: pd.DataFrame, comparison: pd.DataFrame) -> dict[str,
 
 
 def _besides(name: str, group: pd.DataFrame) -> dict[str, Any]:
-    """Return how many printed numbers would be others with the values of an item that stands beside one."""
+    """Return how many printed numbers would differ with the values of an item that is a column of another."""
     differ = int((group["computed"] != group["printed"]).sum())
     return {"name": name.removesuffix(BESIDE), "differ": differ, "total": len(group)}

@@ -88,5 +88,5 @@ def tally(codes: AnswerCodes, groups: Mapping[str, Ints]) -> tuple[Ints, Ints]:
 def _mapped(column: pd.Series[str], numbers: Mapping[str, int]) -> Ints:
     """Return the number of each text, `NOTHING` for one without a number; each category is looked up once."""
     category = column.astype("category").cat
-    of = [numbers.get(str(name), NOTHING) for name in category.categories]
-    return np.array([*of, NOTHING], dtype=np.int64)[category.codes.to_numpy()]
+    found = [numbers.get(str(name), NOTHING) for name in category.categories]
+    return np.array([*found, NOTHING], dtype=np.int64)[category.codes.to_numpy()]

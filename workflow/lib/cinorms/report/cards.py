@@ -1,4 +1,4 @@
-"""Norm cards: what a model was found to hold, as a section of its model card, for its developer to publish."""
+"""Norm cards: a model's norms as a section of its model card, for its developer to publish."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from cinorms.norms.thresholds import grid
 from cinorms.report.results import Results, dependence_table
 from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
 
-#: Flows that a card names as the ones accepted most and least.
+#: Flows that a card names as most accepted, and as least accepted.
 NAMED_FLOWS = 5
 
 #: What every reader of a card must know.
 LIMITS = (
-    "A norm here is what the model says consistently when asked in these wordings and answer orders; it is neither "
-    "what the model does with data nor what is right.",
+    "A norm here is what the model says consistently in these wordings and answer orders. It is not what the model "
+    "does with data, and not what is right.",
     "A flow without a norm is not neutral: the model did not answer it consistently enough.",
-    "Flows are all combinations of the dataset's levels, implausible ones included; shares over them say nothing about "
+    "Flows are all combinations of the dataset's levels, including implausible ones. Shares over them do not show "
     "how often such flows happen.",
     "Other wordings, languages, contexts, system prompts and versions of the model can give other norms.",
 )
 
-#: What Markdown reads as more than text inside a line; nothing that comes from data begins one.
+#: Characters with a meaning in Markdown inside a line; no line begins with text from data.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]!|~&$])")
 
 
 def make_card(results: Results, model: str) -> dict[str, Any]:
-    """Return the card of ``model`` as plain data: the JSON file, and what the Markdown one is written from."""
+    """Return the card of ``model`` as plain data: the JSON file, and the source of the Markdown file."""
     study = results.study
     return {
         "card": "cinorms norm card",
@@ -52,23 +52,23 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
             "t_maj": study["t_maj"],
             "consensus": study["consensus"],
         },
-        "arms": [_arm(results, arm, model) for arm, of in results.norms if of == model],
+        "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],
         "limits": list(LIMITS),
     }
 
 
 def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
-    said, codes, norms = results.study["arms"][arm], results.codes[arm, model], results.norms[arm, model]
+    settings, codes, norms = results.study["arms"][arm], results.codes[arm, model], results.norms[arm, model]
     held, status = results.held(arm, model), results.status(arm, model)
     kept = (status == "kept").to_numpy()
     return {
         "arm": arm,
-        "dataset": results.study["datasets"][said["dataset"]]["title"],
-        "prompts": said["prompts"],
+        "dataset": results.study["datasets"][settings["dataset"]]["title"],
+        "prompts": settings["prompts"],
         "variants": int((norms["n_asked"]).max()),
-        "orders": said["orders"]["method"],
-        "temperature": said["temperature"],
-        "options": said["options"],
+        "orders": settings["orders"]["method"],
+        "temperature": settings["temperature"],
+        "options": settings["options"],
         "answers": codes.n_asked,
         "valid": codes.n_valid,
         "invalid": codes.invalid(),
@@ -85,7 +85,7 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
 
 
 def _dependence(results: Results, arm: str, model: str) -> dict[str, Any] | None:
-    """Return whether the model's answers depend on the flow, where an analysis of the study says it."""
+    """Return whether the model's answers depend on the flow, if an analysis of the study tests it."""
     table = dependence_table(results, arm)
     rows = [] if table is None else table[table["model"] == model].to_dict("records")
     names = ("verdict", "verdict_text", "share", "p", "norms", "norms_exchanged")
@@ -109,7 +109,7 @@ def _by_factor(results: Results, arm: str, held: pd.Series[Any]) -> list[dict[st
 
 
 def _extremes(results: Results, arm: str, model: str, kept: Any, best: bool) -> list[dict[str, Any]]:
-    """Return the flows with the highest (or lowest) norm, the surest of them first."""
+    """Return the flows with the highest (or lowest) norm, the most consistent ones first."""
     norms = results.norms[arm, model].loc[kept, ["flow", "value", "share", "n_valid"]]
     norms = norms.assign(value=norms["value"].astype("int64"))
     order = norms.sort_values(["value", "share", "flow"], ascending=[not best, False, True])
@@ -127,7 +127,7 @@ def _extremes(results: Results, arm: str, model: str, kept: Any, best: bool) -> 
 
 
 def _sensitivity(results: Results, norms: pd.DataFrame, kept: Any) -> dict[str, Any]:
-    """Return how firmly norms are held, and how many would be left under every pair of thresholds."""
+    """Return how consistent the norms are, and how many each pair of thresholds keeps."""
     pairs = {}
     t_vals, t_majs = results.study["grid"]
     for under in grid(t_vals, t_majs, results.study["consensus"]):
@@ -142,7 +142,7 @@ def _sensitivity(results: Results, norms: pd.DataFrame, kept: Any) -> dict[str, 
 
 
 def _delta(results: Results, arm: str, model: str) -> dict[str, Any] | None:
-    """Return how far the model's mean answers are from expected values, where an analysis of the study says it."""
+    """Return how far the model's mean answers are from expected values, if an analysis of the study computes it."""
     for name, entry in results.study["analyses"].items():
         if entry["kind"] == "mean_delta" and arm in entry["arms"]:
             table = read_csv(results.tables[name], as_text=True)
@@ -175,7 +175,7 @@ def card_markdown(card: dict[str, Any]) -> str:
     made = environment(
         "report",
         autoescape=False,
-        # What a macro of the template itself has made is marked safe there, its values were escaped.
+        # The template marks its macros' output as safe: their values are already escaped.
         finalize=lambda value: value if isinstance(value, Markup) else escape(value),
     )
     needs = card["norm_needs"]

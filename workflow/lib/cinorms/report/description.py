@@ -1,4 +1,4 @@
-"""What the report says of a study: its settings and names as plain data, read before anything is made."""
+"""What the report states about a study: its settings and names as plain data, read before anything is made."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cinorms.study.study import Study
 #: Kinds of analyses whose tables a card reads.
 ON_CARDS = ("mean_delta", "flow_dependence")
 
-#: What a reader may know of a registry entry, beside what its engine declares as ``public`` and its note. Names of
-#: keys, limits and prices are for those who run jobs.
+#: What the report shows of a registry entry, next to its note and what its engine declares as ``public``. Names of
+#: keys, limits and prices only matter to those who run jobs.
 PUBLIC = (
     "engine",
     "source",
@@ -27,7 +27,7 @@ PUBLIC = (
 
 
 def describe(study: Study) -> dict[str, Any]:
-    """Return everything that the page and the cards say of ``study`` beside its results."""
+    """Return everything that the page and the cards state about ``study``, apart from its results."""
     norms = study.settings.norms
     models = study.all_models()
     return {
@@ -52,26 +52,26 @@ def describe(study: Study) -> dict[str, Any]:
 
 
 def describe_for_card(study: Study, model: str) -> dict[str, Any]:
-    """Return what the card of ``model`` says of ``study``: a change of anything else leaves the card as it is."""
-    said = describe(study)
+    """Return what the card of ``model`` states about ``study``; the card does not change with the rest of the study."""
+    described = describe(study)
     arms = {
         name: {**arm, "models": [model], "layouts": {model: arm["layouts"][model]}}
-        for name, arm in said["arms"].items()
+        for name, arm in described["arms"].items()
         if model in arm["models"]
     }
     datasets = {arm["dataset"] for arm in arms.values()}
     shown = {
         name: {**entry, "models": [model]}
-        for name, entry in said["analyses"].items()
+        for name, entry in described["analyses"].items()
         if entry["kind"] in ON_CARDS and model in entry["models"]
     }
     return {
-        **{key: said[key] for key in ("name", "seed", "consensus", "t_maj", "grid")},
-        "t_val": {model: said["t_val"][model]},
+        **{key: described[key] for key in ("name", "seed", "consensus", "t_maj", "grid")},
+        "t_val": {model: described["t_val"][model]},
         "arms": arms,
-        "datasets": {name: of for name, of in said["datasets"].items() if name in datasets},
+        "datasets": {name: dataset for name, dataset in described["datasets"].items() if name in datasets},
         "mark": study.mark([model]),
-        "models": {model: said["models"][model]},
+        "models": {model: described["models"][model]},
         "analyses": shown,
     }
 

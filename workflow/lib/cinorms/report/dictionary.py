@@ -25,7 +25,7 @@ _PRINTED = "A table set out as in print; its headings are those in print."
 def dictionary(study: Mapping[str, Any], headers: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Return one row per file and column, in the order in which a study makes the files.
 
-    ``study`` is what `description` says of it. ``headers`` are the columns of the files that depend on the study:
+    ``study`` is what `description` returns for it. ``headers`` are the columns of the files that depend on the study:
     `norms.csv`, and those of its tables and figures, by their place in the results.
 
     Raises ``DataError`` for a column that nothing describes.

@@ -25,7 +25,7 @@ def explorer_data(results: Results, most_bytes: int = MOST_BYTES) -> dict[str, A
     """Return what the explorer needs, as plain data. Every ``pack`` is base64 of gzip.
 
     Answers take one byte each. Where all answers together are more than ``most_bytes``, those of the arms
-    that come last are left out, and the page says where they are.
+    that come last are left out, and the page points to them.
     """
     study = results.study
     arms = list(dict.fromkeys(arm for arm, _ in results.norms))
@@ -67,17 +67,17 @@ def _numbers(values: npt.NDArray[Any], kind: str) -> bytes:
 
 
 def _dataset(results: Results, name: str) -> dict[str, Any]:
-    said, frame = results.study["datasets"][name], results.vignettes[name]
-    factors = [factor for factor in said["factors"] if factor in frame]
+    settings, frame = results.study["datasets"][name], results.vignettes[name]
+    factors = [factor for factor in settings["factors"] if factor in frame]
     expected = frame["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
     return {
-        "title": said["title"],
+        "title": settings["title"],
         "factors": [_factor(factor, frame[factor]) for factor in factors],
         "n": len(frame),
         "flows": pack(_numbers(frame["flow"].to_numpy(), "<i4")),
         "codes": pack(b"".join(_numbers(frame[f].astype("category").cat.codes, "<u2") for f in factors)),
         "texts": pack(json.dumps(frame["vignette"].tolist()).encode()),
-        "range": said["expected_range"] or [scales.LEVELS[0], scales.LEVELS[-1]],
+        "range": settings["expected_range"] or [scales.LEVELS[0], scales.LEVELS[-1]],
         "expected": None
         if np.isnan(expected).all()
         else [None if np.isnan(value) else value for value in expected.tolist()],
@@ -90,7 +90,7 @@ def _factor(name: str, column: pd.Series[Any]) -> dict[str, Any]:
 
 
 def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
-    said, prompts = results.study["arms"][arm], results.prompts[arm]
+    settings, prompts = results.study["arms"][arm], results.prompts[arm]
     pairs = results.pairs(arm)
     flows = np.unique(np.concatenate([results.norms[pair]["flow"].to_numpy(np.int64) for pair in pairs]))
     frame = results.flows(arm)
@@ -101,9 +101,9 @@ def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
     orders = list(kept)
     return {
         "name": arm,
-        "dataset": said["dataset"],
-        "options": said["options"],
-        "system": said["system"],
+        "dataset": settings["dataset"],
+        "options": settings["options"],
+        "system": settings["system"],
         "variants": prompts[["variant", "template_no", "order_no"]].astype(object).to_numpy().tolist(),
         "templates": {str(no): text for no, text in templates.items()},
         "rows": pack(_numbers(pd.Index(frame["flow"]).get_indexer(pd.Index(flows)), "<i4")),

@@ -22,13 +22,13 @@ from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
 
 Floats = npt.NDArray[np.float64]
 
-#: Valid answers of a model that a level of a factor needs to be named as the one accepted most or least.
+#: Valid answers of a model that a level of a factor needs before it can be named as most or least accepted.
 ENOUGH = 30
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A heading, its sentences, the one number that matters, and where the explorer shows it."""
+    """A heading, its sentences, the number that matters most, and where the explorer shows it."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class Finding:
 
 
 def findings(results: Results) -> list[Finding]:
-    """Return the findings of a study, of its main arm where nothing else is said."""
+    """Return the findings of a study; they are about its main arm unless they name another."""
     arm = results.main_arm()
     table = dependence_table(results, arm)
     left_out = set() if table is None else set(table.loc[~table["verdict"].isin(DEPENDS), "model"])
@@ -56,26 +56,26 @@ def findings(results: Results) -> list[Finding]:
 def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
     if table is None or table.empty:
         return None
-    of = len(table)
+    total = len(table)
     depends = table[table["verdict"].isin(DEPENDS)]
-    who = "model" if of == 1 else "models"
-    text = f"The answers of {count(len(depends))} of {count(of)} {who} depend on the flow that was asked."
+    who = "model" if total == 1 else "models"
+    text = f"The answers of {count(len(depends))} of {count(total)} {who} depend on the flow."
     for verdict, rows in table[~table["verdict"].isin(DEPENDS)].groupby("verdict", sort=False):
         who = listed([str(model) for model in rows["model"]])
         text += f" {who}: {VERDICTS[str(verdict)]}."
         for row in rows[rows["norms"] > 0].to_dict("records"):
             text += (
                 f" {row['model']} holds a norm on {count(row['norms'])} of {count(row['flows'])} flows; with its "
-                f"answers exchanged between flows at random it would on {row['norms_exchanged']:.1f}."
+                f"answers shuffled between flows at random, it would hold {row['norms_exchanged']:.1f}."
             )
     few = [str(model) for model in table.loc[table["verdict"] == "depends_few", "model"]]
     if few:
         text += f" Fewer than half of the answers of {listed(few)} could be read."
-    if len(depends) < of:
-        text += " The findings below leave them out."
+    if len(depends) < total:
+        text += " The findings below leave out the models whose answers do not."
     models = [str(model) for model in table["model"]][:4]
-    title, number = "Whose answers depend on the flow", f"{len(depends)} of {of}"
-    return Finding("dependence", title, number, text, link(arm, models), "all of them")
+    title, number = "Whose answers depend on the flow", f"{len(depends)} of {total}"
+    return Finding("dependence", title, number, text, link(arm, models), "these models in the explorer")
 
 
 # --- What is accepted
@@ -83,7 +83,7 @@ def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
 
 @dataclass(frozen=True)
 class Level:
-    """A level of a factor, how far it is accepted, and what each template brings to that."""
+    """A level of a factor, the share of answers that accept it, and what each template adds to that share."""
 
     factor: str
     level: str
@@ -102,13 +102,13 @@ def _acceptance(results: Results, arm: str, models: Sequence[str]) -> Finding:
             "acceptance", title, "none", f"No two levels of a factor have {ENOUGH} valid answers to compare."
         )
     most, least = max(levels, key=lambda one: one.share), min(levels, key=lambda one: one.share)
-    who = f"of {models[0]}" if len(models) == 1 else f"about it, averaged over the {len(models)} models,"
+    who = f" of {models[0]}" if len(models) == 1 else f" (mean of {len(models)} models)"
     options = results.study["arms"][arm]["options"]
     text = (
-        f"Of all factors, {most} is accepted most: {_accepted(most, len(levels))} of the valid answers {who} "
-        f"are ‘{options[3]}’ or ‘{options[4]}’. {_capital(str(least))} is accepted least, with "
-        f"{_accepted(least, len(levels))}. These two are the extremes of {len(levels)} levels of all factors. "
-        f"{_interval_said(most)}"
+        f"Models accept flows with {most} most often: {_accepted(most, len(levels))} of the valid answers{who} "
+        f"are ‘{options[3]}’ or ‘{options[4]}’. They accept flows with {least} least often: "
+        f"{_accepted(least, len(levels))}. These are the extremes of {len(levels)} levels of all factors. "
+        f"{_interval_text(most)}"
     )
     see = f"the norms by {plain(most.factor)}"
     return Finding(
@@ -145,38 +145,34 @@ def levels_of(results: Results, arm: str, models: Sequence[str]) -> list[Level]:
 
 
 def share_of(accepts: Floats, answers: Floats) -> tuple[float, Units]:
-    """Return the share of answers that accept, and what each template brings to it."""
+    """Return the share of answers that accept, and what each template adds to it."""
     weight = answers / answers.sum()
     accepted = float(accepts.sum() / answers.sum())
     return accepted, Units(accepts / answers.sum() - accepted * weight, weight)
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _accepted(level: Level, of: int) -> str:
+def _accepted(level: Level, n_levels: int) -> str:
     """Return the share that accepts, with its interval where there is one."""
-    between = share_interval(level, of)
+    between = share_interval(level, n_levels)
     return share(level.share, 1) + (
         f" ({100 * between[0]:.0f}% to {100 * between[1]:.0f}%)" if between else ""
     )
 
 
-def _interval_said(level: Level) -> str:
+def _interval_text(level: Level) -> str:
     if share_interval(level, 1) is None:
-        return "They were asked in one template only, so nothing says how much the wording matters."
-    return "In brackets: 95% intervals over templates (wordings) that hold for all of these levels at once."
+        return "They were asked in one template only, so the study cannot show how much the wording matters."
+    return "Brackets: 95% intervals over templates (wordings) that hold for all these levels together."
 
 
-def share_interval(level: Level, of: int) -> tuple[float, float] | None:
-    """Return an interval of a share when other templates are asked about the same flows; none for one template.
+def share_interval(level: Level, n_levels: int) -> tuple[float, float] | None:
+    """Return an interval for a share if other templates asked about the same flows; none for one template.
 
-    The level was picked as an extreme of so many: at 95%, the intervals of all of them hold at once (Bonferroni).
+    The level is an extreme out of ``n_levels``, so Bonferroni's correction makes all their intervals hold at once.
     """
     if (level.templates.weight > 0).sum() < FEWEST:
         return None
-    _, low, high = interval(level.share, *spread(level.templates), 1 - (1 - CONFIDENCE) / of)
+    _, low, high = interval(level.share, *spread(level.templates), 1 - (1 - CONFIDENCE) / n_levels)
     return max(low, 0.0), min(high, 1.0)
 
 
@@ -188,25 +184,25 @@ def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding:
     held = {model: results.held(arm, model) for model in models}
     if len(held) < 2:
         return Finding(
-            "disagreement", title, "none", "One model is left: there is no other to compare it with."
+            "disagreement", title, "none", "Only one model is left; there is no other to compare it with."
         )
     values = pd.DataFrame(held)
     both = values[values.notna().sum(axis=1) > 1]
     if both.empty:
         return Finding(
-            "disagreement", title, "none", "On no flow do two models hold a norm: nothing can be compared."
+            "disagreement", title, "none", "No flow has norms of two models, so nothing can be compared."
         )
     spread = both.max(axis=1) - both.min(axis=1)
     opposed = (both.max(axis=1) > 0) & (both.min(axis=1) < 0)
     text = (
-        f"On {count(len(both))} of {count(len(results.norms[arm, models[0]]))} flows at least two of "
-        f"the {len(held)} models hold a norm. On {count(int((spread > 0).sum()))} of these "
-        f"({share(int((spread > 0).sum()), len(both))}) the norms differ, and on {count(int(opposed.sum()))} "
-        f"({share(int(opposed.sum()), len(both))}) one model accepts what another one rejects."
+        f"At least two of the {len(held)} models hold a norm on {count(len(both))} of "
+        f"{count(len(results.norms[arm, models[0]]))} flows. The norms differ on {count(int((spread > 0).sum()))} "
+        f"of these ({share(int((spread > 0).sum()), len(both))}). On {count(int(opposed.sum()))} "
+        f"({share(int(opposed.sum()), len(both))}), one model accepts what another rejects."
     )
     a, b, pair = _furthest(values)
     if len(held) > 2:
-        text += f" Furthest apart are {a} and {b}: {pair}"
+        text += f" {a} and {b} are furthest apart: {pair}"
     return Finding(
         "disagreement",
         title,
@@ -225,37 +221,35 @@ def _furthest(values: pd.DataFrame) -> tuple[str, str, str]:
         if len(gap):
             found.append((float(gap.mean()), len(gap), int((gap > 0).sum()), str(a), str(b)))
     mean, n, differ, a, b = max(found)
-    said = f"on {count(differ)} of the {count(n)} flows on which both hold a norm ({share(differ, n)}) they differ."
-    return a, b, f"{said} The mean distance is {mean:.2f} levels."
+    text = f"they differ on {count(differ)} of the {count(n)} flows on which both hold a norm ({share(differ, n)})."
+    return a, b, f"{text} Their mean distance over these {count(n)} flows is {mean:.2f} levels."
 
 
-# --- How sure that is
+# --- How consistent the norms are
 
 
 def _certainty(results: Results, arm: str, models: Sequence[str]) -> Finding:
-    title = "How sure that is"
+    title = "How consistent the norms are"
     sure = {}
     for model in models:
         kept = (results.status(arm, model) == "kept").to_numpy()
         if kept.any():
             sure[model] = float(results.norms[arm, model].loc[kept, "share"].mean())
     if not sure:
-        return Finding(
-            "certainty", title, "none", "No model holds a norm under the thresholds of this study."
-        )
+        return Finding("certainty", title, "none", "No model holds a norm under this study's thresholds.")
     first, last = max(sure, key=lambda m: sure[m]), min(sure, key=lambda m: sure[m])
     number = share(sure[last], 1)
     n = len(results.prompts[arm])
     if len(sure) == 1:
-        text = f"Where {last} holds a norm, on average {number} of its valid answers are that level."
+        text = f"Where {last} holds a norm, {number} of its valid answers agree with it on average."
     else:
         text = (
-            f"Where a model holds a norm, the level is what most of its valid answers say, but not all: on average "
-            f"{share(sure[first], 1)} of them for {first}, the most consistent, and {number} for {last}, the least."
+            f"A norm is the level of most valid answers, not of all. {first} is the most consistent: on average "
+            f"{share(sure[first], 1)} of its valid answers agree with its norm. {last} is the least: {number}."
         )
     text += (
-        f" Each flow was asked in up to {n} variants: in a single one of them, {last} would have given another valid "
-        f"answer in {share(1 - sure[last], 1)} of the cases."
+        f" Each flow was asked in up to {n} variants. A study with a single variant would record a different level for "
+        f"{last} in {share(1 - sure[last], 1)} of the cases."
     )
     return Finding(
         "certainty",
@@ -263,15 +257,15 @@ def _certainty(results: Results, arm: str, models: Sequence[str]) -> Finding:
         number,
         text,
         link(arm, [last], sort=f"share:{last}"),
-        f"the norms of {last}, least sure first",
+        f"the norms of {last}, least consistent first",
     )
 
 
-# --- How far from what is expected
+# --- Distance from expected values
 
 
 def _delta(results: Results) -> Finding | None:
-    """Return how far mean answers are from expected values, where an analysis of the study says it."""
+    """Return how far mean answers are from expected values, if an analysis of the study computes it."""
     for name, entry in results.study["analyses"].items():
         if entry["kind"] != "mean_delta":
             continue
@@ -285,14 +279,14 @@ def _delta(results: Results) -> Finding | None:
         low, high = dataset["expected_range"] or scales.LEVELS[:: len(scales.LEVELS) - 1]
         text = (
             f"{dataset['title']} states expected values from {low:g} to {high:g}. The mean answers of {near['model']} "
-            f"are nearest to them ({_signed(near)} on average over {count(int(near['n']))} flows)"
+            f"are closest to them ({_signed(near)} on average over {count(int(near['n']))} flows)"
         )
-        text += f" and those of {far['model']} furthest ({_signed(far)})." if len(table) > 1 else "."
-        text += " Above zero a model accepts more than is expected."
+        text += f"; those of {far['model']} are furthest ({_signed(far)})." if len(table) > 1 else "."
+        text += " A positive number means that the model accepts more than expected."
         see = "the flows with an expected value"
         return Finding(
             "delta",
-            "Against what is expected",
+            "Distance from expected values",
             _signed(far),
             text,
             link(str(far["arm"]), [str(far["model"])]),
@@ -309,30 +303,32 @@ def _signed(row: Any) -> str:
 
 
 def discarded(results: Results) -> Finding:
-    """Return what has no norm, why, and what that means for everything else on the page."""
+    """Return what has no norm, why, and what that means for the rest of the page."""
     arm = results.main_arm()
     statuses = pd.concat([results.status(*pair) for pair in results.pairs(arm)])
     n = {str(status): int(number) for status, number in statuses.value_counts().items()}
-    of = len(statuses)
-    gone = of - n.get("kept", 0)
+    total = len(statuses)
+    gone = total - n.get("kept", 0)
     models = {m: float((results.status(arm, m) != "kept").mean()) for _, m in results.pairs(arm)}
     worst = max(models, key=lambda m: models[m])
-    text = " ".join(_discarded_said(results, arm, n, of, gone))
+    text = " ".join(_discarded_sentences(results, arm, n, total, gone))
     if len(models) > 1 and gone:
-        text += f" Most are {worst}’s: it holds no norm on {share(models[worst], 1)} of its flows."
+        text += f" {worst} has the most: it holds no norm on {share(models[worst], 1)} of its flows."
     text += " ".join(["", *_association(results, arm)])
     shown = link(arm, [worst], held="none") if gone else ""
     return Finding(
         "discarded",
         "What was discarded",
-        share(gone, of),
+        share(gone, total),
         text,
         shown,
-        f"the flows without a norm of {worst}",
+        f"the flows on which {worst} holds no norm",
     )
 
 
-def _discarded_said(results: Results, arm: str, n: dict[str, int], of: int, gone: int) -> Iterator[str]:
+def _discarded_sentences(
+    results: Results, arm: str, n: dict[str, int], total: int, gone: int
+) -> Iterator[str]:
     codes = [results.codes[pair] for pair in results.pairs(arm)]
     asked, valid = sum(c.n_asked for c in codes), sum(c.n_valid for c in codes)
     kinds: dict[str, int] = {}
@@ -341,20 +337,20 @@ def _discarded_said(results: Results, arm: str, n: dict[str, int], of: int, gone
     most = sorted(kinds, key=lambda s: -kinds[s])[:2]
     yield (
         f"{count(asked - valid)} of {count(asked)} answers ({share(asked - valid, asked)}) have no level"
-        + (f" (mostly: {listed([STATUSES[s] for s in most])})." if most else ".")
+        + (f", mostly: {listed([STATUSES[s] for s in most])}." if most else ".")
     )
     if not gone:
         yield "Every flow has a norm: the consistency filter discarded nothing."
         return
-    parts = [f"{NORM_LABELS[s]} {count(n[s])}" for s in tables.NORM_STATUSES[1:] if n.get(s)]
+    parts = [f"{count(n[s])} with {NORM_LABELS[s]}" for s in tables.NORM_STATUSES[1:] if n.get(s)]
     yield (
-        f"{count(gone)} of {count(of)} pairs of model and flow ({share(gone, of)}) have no norm: {', '.join(parts)}."
-        " That is no neutral norm: this page says nothing about what the model holds there."
+        f"{count(gone)} of {count(total)} pairs of model and flow ({share(gone, total)}) have no norm: "
+        f"{', '.join(parts)}. No norm does not mean neutral: the study cannot tell what the model holds there."
     )
 
 
 def _association(results: Results, arm: str) -> Iterator[str]:
-    """Yield whether discarding goes with a factor, where an analysis of the study tested it."""
+    """Yield whether discarding is associated with a factor, if an analysis of the study tests it."""
     for name, entry in results.study["analyses"].items():
         if entry["kind"] != "discarded_association":
             continue
@@ -365,9 +361,9 @@ def _association(results: Results, arm: str) -> Iterator[str]:
             continue
         row = tested.iloc[int(tested["cramers_v"].to_numpy().argmax())]
         yield (
-            f"What is discarded is not a random part: of {count(len(tested))} pairs of model and factor that were "
-            f"tested, {count(len(found))} go together (p below {SIGNIFICANT:g} after Holm’s correction for all of "
-            f"them), most of all {plain(row['factor'])} for {row['model']} (Cramér’s V {row['cramers_v']:.2f}). So "
-            "averages over norms lean towards the levels that models answer consistently."
+            f"The discarded flows are not a random sample. The study tested {count(len(tested))} pairs of model and "
+            f"factor; {count(len(found))} are associated (p below {SIGNIFICANT:g} after Holm’s correction over all "
+            f"tests), most strongly {plain(row['factor'])} for {row['model']} (Cramér’s V {row['cramers_v']:.2f}). "
+            "So averages over norms lean towards the levels that models answer consistently."
         )
         return

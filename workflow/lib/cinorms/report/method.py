@@ -1,4 +1,4 @@
-"""How the study was made: what was asked of whom and when, with which software, at what cost."""
+"""How the study was made: which models answered what and when, with which software, at what cost."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ from cinorms.core.labels import listed
 from cinorms.report.results import Results
 from cinorms.report.words import count, share, thresholds
 
-#: What stands for an engine where none was asked.
+#: Shown in place of an engine where no engine was used.
 ENGINES = {"model": "not recorded", "published": "published answers", "raw_csv": "file of responses"}
 #: Packages that the numbers of a study come from.
 PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "matplotlib", "plotnine")
 
 
 def summary(results: Results) -> list[tuple[str, str]]:
-    """Return what was asked of which models and when, as pairs of a heading and a sentence."""
+    """Return which models were asked what and when, as pairs of a heading and a sentence."""
     study = results.study
-    said = [("Models", listed(list(study["models"])))]
+    rows = [("Models", listed(list(study["models"])))]
     for arm in dict.fromkeys(arm for arm, _ in results.norms):
-        said.append((f"Asked in arm {arm}", _arm(results, arm)))
+        rows.append((f"Asked in arm {arm}", _arm(results, arm)))
     asked = sum(codes.n_asked for codes in results.codes.values())
     valid = sum(codes.n_valid for codes in results.codes.values())
-    said.append(
+    rows.append(
         (
             "Answers",
-            f"{count(asked)}, of which {count(valid)} ({share(valid, asked)}) are valid: they have a level",
+            f"{count(asked)}; {count(valid)} of them ({share(valid, asked)}) are valid, that is, have a level",
         )
     )
     t_vals = list(study["t_val"].values())
     usual = max(t_vals, key=t_vals.count)
     needed = thresholds(usual, study["t_maj"])
     others = [f"{t} for {model}" for model, t in study["t_val"].items() if t != usual]
-    said.append(("A norm needs", needed + (f" (valid answers: {', '.join(others)})" if others else "")))
-    return [*said, ("When", _when(results))]
+    rows.append(("A norm needs", needed + (f" (valid answers: {', '.join(others)})" if others else "")))
+    return [*rows, ("When", _when(results))]
 
 
 def _arm(results: Results, arm: str) -> str:
-    said, prompts = results.study["arms"][arm], results.prompts[arm]
-    dataset = results.study["datasets"][said["dataset"]]
+    settings, prompts = results.study["arms"][arm], results.prompts[arm]
+    dataset = results.study["datasets"][settings["dataset"]]
     flows = len(results.norms[results.pairs(arm)[0]])
     n_orders = prompts["order_no"].nunique()
     return (
         f"{count(flows)} flows of {dataset['title']}, each in up to {len(prompts)} variants: "
-        f"{prompts['template_no'].nunique()} wordings ({said['prompts']}) in {n_orders} "
+        f"{prompts['template_no'].nunique()} wordings ({settings['prompts']}) in {n_orders} "
         f"{'order' if n_orders == 1 else 'orders'} of the options"
     )
 
@@ -65,16 +65,16 @@ def _when(results: Results) -> str:
         first, last = min(moments)[:10], max(moments)[:10]
         parts.append(first if first == last else f"{first} to {last}")
     if results.study["planted"]:
-        parts.append("planted respondents answer whenever they are asked: no time is kept")
+        parts.append("no time is kept for planted respondents")
     published = {a["origin"] for a in results.study["arms"].values() if a["source"] == "published"}
     parts += [f"answers published by {origin}" for origin in sorted(published)]
     if any(arm["source"] == "raw_csv" for arm in results.study["arms"].values()):
-        parts.append("answers from files of responses, which do not say when")
-    return "; ".join(parts) or "no time was kept"
+        parts.append("answers from response files, which record no time")
+    return "; ".join(parts) or "no time was recorded"
 
 
 def models(results: Results) -> list[dict[str, str]]:
-    """Return for every model and arm what is known of how it was reached; what is known of none is left out."""
+    """Return what is known about each model and arm; columns without any value are left out."""
     asked = {(one["arm"], one["model"]): one for one in results.provenance["asked"]}
     rows = [
         _model(pair, results.study["models"][pair[1]], asked.get(pair, {}), results) for pair in results.norms
@@ -95,7 +95,7 @@ def _model(
         "engine": str(record.get("engine") or ENGINES[source]),
         "source": str(spec.get("source") or entry.get("source", "")),
         "revision": _revision(spec, entry, record),
-        "known of it": ", ".join(
+        "known about it": ", ".join(
             f"{k} {entry[k]}" for k in ("family", "capacity", "alignment", "quantisation") if k in entry
         ),
         "answers": count(codes.n_asked),
@@ -122,7 +122,7 @@ def _versions(runs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _run_time(runs: Iterable[Mapping[str, Any]]) -> str:
-    """Return the hours that all jobs of a model took together; nothing where no job was recorded."""
+    """Return the hours of all jobs of a model together; nothing if no job was recorded."""
     seconds = 0.0
     for run in runs:
         if run.get("started") and run.get("ended"):
@@ -145,7 +145,7 @@ def software() -> list[tuple[str, str]]:
 
 
 def hashes(results: Results) -> list[tuple[str, str]]:
-    """Return the SHA-256 of what was asked, and of every file of responses."""
+    """Return the SHA-256 of vignettes, prompts, and every response file."""
     made = [(name, _sha256(path)) for name, path in results.asked.items()]
     for one in results.provenance["asked"]:
         for file in one["files"]:
@@ -158,14 +158,14 @@ def _sha256(path: Path) -> str:
 
 
 def citations(results: Results) -> list[str]:
-    """Return what the datasets, prompts and published answers of the study ask to be cited as."""
+    """Return the citations of the study's datasets, prompts and published answers."""
     study = results.study
-    said = [dataset["citation"] for dataset in study["datasets"].values()]
+    found = [dataset["citation"] for dataset in study["datasets"].values()]
     for arm in study["arms"].values():
-        said += [arm["prompts_citation"], arm["origin"]]
-    return list(dict.fromkeys(text for text in said if text))
+        found += [arm["prompts_citation"], arm["origin"]]
+    return list(dict.fromkeys(text for text in found if text))
 
 
 def settings_text(results: Results) -> str:
-    """Return the settings of the study, defaults included, as text."""
+    """Return the settings of the study, including defaults, as text."""
     return json.dumps(results.study["settings"], indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Who read the answers of a study that has a coder, and whether the coder's codes count."""
+"""Who coded the answers of a study with a coder, and whether the coder's codes count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cinorms.report.words import count
 
 VERDICTS = {
     COUNTS: "these codes count",
-    INCOMPLETE: "these codes do not count before the whole sample is coded by hand (coding/to_code.csv)",
+    INCOMPLETE: "these codes do not count until the whole sample is coded by hand (coding/to_code.csv)",
     TOO_LOW: "these codes do not count: the agreement is too low",
     NONE: "the coder gave none",
 }
@@ -20,7 +20,7 @@ KINDS = {"level": "codes with a level", "no level": "codes without a level"}
 
 
 def readers(results: Results) -> list[tuple[str, str]]:
-    """Return who read how many answers, and what a person says of the coder; nothing without a coder."""
+    """Return who coded how many answers, and how often a person agrees with the coder; empty without a coder."""
     if results.readers is None or results.agreement is None:
         return []
     coder = str(results.study["coder"])
@@ -29,13 +29,13 @@ def readers(results: Results) -> list[tuple[str, str]]:
     rows = [
         ("Read by rules", f"{count(int(by.sum()) - n_coder - n_hand)} answers"),
         ("Read by a person", f"{count(n_hand)} answers"),
-        (f"Read by {coder}", f"{count(n_coder)} answers that no rule can read"),
+        (f"Read by {coder}", f"{count(n_coder)} answers that no rule could read"),
     ]
     return rows + [_verdict(coder, row) for row in results.agreement.to_dict("records")]
 
 
 def _verdict(coder: str, row: Mapping[Hashable, Any]) -> tuple[str, str]:
-    """Return what the sample says of one kind of code."""
+    """Return how one kind of code did in the sample."""
     checked = f"{count(row['codes'])} given; {count(row['coded_by_hand'])} of {count(row['sample'])} checked by hand"
     if row["coded_by_hand"]:
         checked += (

@@ -48,7 +48,7 @@ class Card(NamedTuple):
 
 @dataclass(frozen=True)
 class Results:
-    """Results of a study. ``study`` is what `description` says of it; pairs are (arm, model).
+    """Results of a study. ``study`` is what `description` returns for it; pairs are (arm, model).
 
     ``tables`` holds the CSV file of each analysis, ``asked`` the files of vignettes and prompts by the name that the
     page gives them. What only the page shows (`read_page_results`) is empty for a card.
@@ -95,13 +95,13 @@ class Results:
         return [pair for pair in self.norms if pair[0] == arm]
 
     def main_arm(self) -> str:
-        """Return the arm with most norms, the first of equals: what is said of the whole study is of it."""
+        """Return the arm with most norms (the first of equals); statements about the whole study are about it."""
         arms = list(dict.fromkeys(arm for arm, _ in self.norms))
         return max(arms, key=lambda arm: sum(len(self.norms[pair]) for pair in self.pairs(arm)))
 
 
 def dependence_table(results: Results, arm: str) -> pd.DataFrame | None:
-    """Return the rows of an arm in the table that says whose answers depend on the flow, if there is one."""
+    """Return the rows of an arm in the table of whose answers depend on the flow, if there is one."""
     for name, entry in results.study["analyses"].items():
         if entry["kind"] == "flow_dependence" and arm in entry["arms"]:
             table = read_csv(results.tables[name])
@@ -112,7 +112,7 @@ def dependence_table(results: Results, arm: str) -> pd.DataFrame | None:
 def card_inputs_of(study: Mapping[str, Any], folder: str) -> dict[str, list[str]]:
     """Return the files below ``folder`` that a card is made from, by what they hold.
 
-    ``study`` is what `description` says of it; `read_results` relies on the order of the files, which is the study's.
+    ``study`` is from `description`. `read_results` relies on the order of the files, which is the study's.
     """
     pairs, arms, datasets = _pairs(study), _arms(study), _datasets(study)
     return {
@@ -161,11 +161,13 @@ def read_page_results(study: Mapping[str, Any], paths: Paths) -> Results:
     return replace(
         read_results(study, paths),
         reviews={pair: _review(path) for pair, path in _by(_read_here(study), paths["reviews"]).items()},
-        figures={name: Figure(*of) for name, of in _by_each(study["figures"], paths["figures"]).items()},
-        printed={
-            name: PrintedTable(*of) for name, of in _by_each(study["printed"], paths["printed"]).items()
+        figures={
+            name: Figure(*files) for name, files in _by_each(study["figures"], paths["figures"]).items()
         },
-        cards={name: Card(*of) for name, of in _by_each(study["models"], paths["cards"]).items()},
+        printed={
+            name: PrintedTable(*files) for name, files in _by_each(study["printed"], paths["printed"]).items()
+        },
+        cards={name: Card(*files) for name, files in _by_each(study["models"], paths["cards"]).items()},
         agreement=read_csv(paths["agreement"][0]) if study["coder"] else None,
         readers=_readers(paths["answers"]) if study["coder"] else None,
     )

@@ -19,7 +19,7 @@ SHOWN_ROWS = 40
 MOST_CSV = 60_000
 #: A table with more rows than this is folded.
 OPEN_ROWS = 12
-#: A bound on what all figures may take, in characters; a figure beyond it is linked.
+#: Characters that all figures together may take; the page links to figures beyond that.
 MOST_FIGURES = 5_000_000
 
 
@@ -36,12 +36,12 @@ SECTIONS = (
     Section(
         "answers",
         "Answers and norms",
-        "What was answered, and what is held consistently enough to be called a norm?",
+        "What did the models answer, and which answers are consistent enough to be norms?",
     ),
     Section(
         "sensitivity",
         "Sensitivity to prompts",
-        "How much hangs on the wording, on the order of the options, and on the thresholds?",
+        "How much do results depend on the wording, the order of the options, and the thresholds?",
     ),
     Section(
         "factors",
@@ -53,7 +53,7 @@ SECTIONS = (
         "Differences between models",
         "Do the models hold different norms, and do size, alignment or quantisation matter?",
     ),
-    Section("agreement", "Agreement of models", "On how much of what they hold do the models agree?"),
+    Section("agreement", "Agreement of models", "How often do the models hold the same norm?"),
     Section(
         "delta",
         "Distance from expected values",
@@ -62,18 +62,18 @@ SECTIONS = (
     Section(
         "calibration",
         "Calibration",
-        "Of what was planted in respondents with known norms, how much is recovered?",
+        "How much of the known norms does the study recover from planted (simulated) respondents?",
     ),
     Section(
         "reliability",
         "Reliability and number of prompts",
-        "Do a model's answers agree with themselves, and how many variants are enough?",
+        "Would other wordings give the same norms, and how many variants are enough?",
     ),
 )
 
 
 def sections(results: Results, command: str) -> list[dict[str, Any]]:
-    """Return the sections that have a figure or a table; ``command`` makes the file that is put after it."""
+    """Return the sections that have a figure or a table; ``command`` plus a file name rebuilds that file."""
     study, left = results.study, MOST_FIGURES
     found = []
     for section in SECTIONS:
@@ -93,7 +93,7 @@ def sections(results: Results, command: str) -> list[dict[str, Any]]:
 
 
 def printed(results: Results) -> list[dict[str, Any]]:
-    """Return the tables that the study sets out as in print. They were escaped when they were written."""
+    """Return the tables that the study prints like the papers. They were escaped when they were written."""
     found = []
     for name, files in results.printed.items():
         text = files.html.read_text(encoding="utf-8")
@@ -105,7 +105,7 @@ def printed(results: Results) -> list[dict[str, Any]]:
 
 def _figure(files: Figure, name: str, entry: Mapping[str, Any], command: str, left: int) -> dict[str, Any]:
     src = svg_address(files.svg.read_text(encoding="utf-8"))
-    # Its lines are broken for a narrower place than the page.
+    # Its line breaks suit the figure, which is narrower than the page.
     caption = " ".join(files.txt.read_text(encoding="utf-8").split())
     return {
         "name": name,
@@ -115,7 +115,7 @@ def _figure(files: Figure, name: str, entry: Mapping[str, Any], command: str, le
         "about": entry["about"],
         "pdf": f"../figures/{name}.pdf",
         "data": _data(files.csv, f"../figures/{name}.csv"),
-        # A heatmap is drawn from shapes: its norms are in the explorer, which hands them out as CSV.
+        # A heatmap's data are long: the explorer has its norms, with a CSV download.
         "explore": link(entry["arms"][0], entry["models"][:4]) if entry["kind"] == "norms" else "",
         "command": f"{command} {files.svg.with_suffix('.png').as_posix()}",
     }
@@ -148,7 +148,7 @@ def _table(path: Path, name: str, entry: Mapping[str, Any], command: str) -> dic
         "meanings": [(column, _meaning(column, entry["meanings"])) for column in columns],
         "columns": [plain(column) for column in columns],
         "rows": [[_cell(cell) for cell in row] for row in shown.to_numpy().tolist()],
-        "of": len(frame),
+        "total": len(frame),
         "open": len(frame) <= OPEN_ROWS,
         "data": _data(path, f"../tables/{name}.csv"),
         "command": f"{command} {path.as_posix()}",
@@ -156,22 +156,22 @@ def _table(path: Path, name: str, entry: Mapping[str, Any], command: str) -> dic
 
 
 def _meaning(column: str, meanings: Mapping[str, str]) -> str:
-    """Return what a column holds; one that is named by the data is described under a name in angle brackets."""
+    """Return what a column holds; the entry in angle brackets describes columns named by the data."""
     named = next((about for name, about in meanings.items() if name.startswith("<")), "")
     return meanings.get(column, named)
 
 
 def _cell(text: str) -> dict[str, Any]:
-    """Return a cell as it is shown; ``whole`` is what stands in the file where that is longer."""
+    """Return a cell as the page shows it; ``whole`` is the file's text where that is longer."""
     shown = number(text)
     numeric = bool(re.fullmatch(r"-?\d[\d.]*(e[+-]?\d+)?", text))
     return {"text": shown, "whole": text if shown != text else "", "number": numeric}
 
 
-def _data(path: Path, beside: str) -> dict[str, str] | None:
-    """Return where a reader gets a CSV file: in the page itself, or beside it if it is long; none if it is empty."""
+def _data(path: Path, address: str) -> dict[str, str] | None:
+    """Return the link to a CSV file: inside the page, or ``address`` if it is long; None if it is empty."""
     raw = path.read_bytes()
     if not raw.strip():
         return None
     inside = f"data:text/csv;charset=utf-8;base64,{base64.b64encode(raw).decode()}"
-    return {"name": path.name, "href": inside if len(raw) <= MOST_CSV else beside}
+    return {"name": path.name, "href": inside if len(raw) <= MOST_CSV else address}

@@ -1,4 +1,4 @@
-"""How the report says things: names, numbers, shares and statuses in plain words."""
+"""The report's wording: names, numbers, shares and statuses in plain words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATUSES = {
     "ambiguous": "ambiguous",
     "empty": "empty",
     "truncated": "cut off",
-    "error": "error of the endpoint",
+    "error": "endpoint error",
     "invalid": "invalid (reason not published)",
 }
 NORM_STATUSES = {
@@ -30,12 +30,12 @@ def plain(name: str) -> str:
 
 
 def count(n: int) -> str:
-    """Return a count with thousands apart."""
+    """Return a count with separated thousands."""
     return f"{n:,}"
 
 
 def share(part: float, whole: float) -> str:
-    """Return a share in per cent; what is not quite none or all is not called so."""
+    """Return a share in per cent; only exactly none or all is shown as 0% or 100%."""
     if not whole:
         return "none"
     value = 100 * part / whole
@@ -50,7 +50,7 @@ def signed(level: int) -> str:
 
 
 def number(value: Any) -> str:
-    """Return a cell of a table: a long decimal number with four digits, anything else as it stands."""
+    """Return a cell of a table: a long decimal number with four digits, anything else unchanged."""
     text = str(value)
     if not any(mark in text for mark in ".e"):
         return text
@@ -65,9 +65,11 @@ def number(value: Any) -> str:
 def thresholds(t_val: int, t_maj: float | str) -> str:
     """Return in words what a norm needs."""
     agree = (
-        "and the most frequent level counts" if t_maj == "plurality" else f"{float(t_maj):.0%} of them agree"
+        "the most frequent level counts"
+        if t_maj == "plurality"
+        else f"at least {float(t_maj):.0%} of them must agree"
     )
-    return f"at least {t_val} valid answers, {agree}"
+    return f"at least {t_val} valid answers; {agree}"
 
 
 def link(arm: str, models: Sequence[str], **state: str) -> str:

@@ -16,7 +16,7 @@ from cinorms.study.study import Study
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make every check of the study that the arguments name; return 1 where there is an error."""
+    """Run every check of the study that the arguments name; return 1 if one finds an error."""
     options = parser("check", "Check a study before anything is spent.")
     options.add_argument("--profile", help="the Snakemake profile that jobs will run with")
     options.add_argument("--sdm", nargs="*", default=[], help="as Snakemake's: conda")
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_case(study: Study, profile: str | None, conda: bool) -> Case:
-    """Return a study as it is before a run with ``profile``."""
+    """Return what the checks need to know about a study and its ``profile``."""
     asked = left_to_ask(study)
     stated = load_profile(profile) if profile else {}
     cluster = str(stated.get("executor", "")) not in ("", "local", "dryrun", "touch")

@@ -1,4 +1,4 @@
-"""``python -m cinorms.run.confirm --configfile FILE``: show the paraphrases that wait for a reader; confirm them."""
+"""``python -m cinorms.run.confirm --configfile FILE``: show unconfirmed paraphrases, and confirm them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cinorms.run.study_file import parser, read_study
 from cinorms.study.study import Study
 
 WHAT_TO_LOOK_AT = """\
-Look at each: does it ask what template 0 asks, as strictly? Is every sentence whole? Does it hint at an answer?
-Mend a bad one in the file, then call this again; who worded what is recorded."""
+Check each one: does it ask the same as template 0, as strictly? Is every sentence complete? Does it hint at an answer?
+Correct a bad one in the file, then run this command again; the file records which templates you changed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Show what waits and confirm it where the user agrees; return 1 where anything still waits."""
+    """Show unconfirmed paraphrases and confirm them if the user agrees; return 1 if any are left."""
     options = parser("confirm", "Confirm paraphrases.")
     options.add_argument("--yes", action="store_true", help="do not ask")
     given, _ = options.parse_known_args(arguments)
@@ -45,7 +45,7 @@ def _waiting(study: Study) -> Iterator[PromptSet]:
 def _nothing(study: Study) -> str:
     awaited = study.awaited()
     if awaited:
-        return f"{', '.join(awaited)}: the paraphrases are still to be made; `make run` makes them and stops."
+        return f"{', '.join(awaited)}: there are no paraphrases yet; `make run` makes them and stops."
     return f"Study {study.name}: no paraphrases wait for you."
 
 
@@ -54,16 +54,16 @@ def _confirm(prompt_set: PromptSet, yes: bool) -> bool:
     print("\n".join(_shown(prompt_set)))
     print(f"\n{WHAT_TO_LOOK_AT}")
     if not (yes or accepted_unread() or _agrees()):
-        print("Not confirmed: no model is asked in these words.")
+        print("Not confirmed: no model will be asked with these templates.")
         return False
-    # Whoever calls this in a terminal has them before their eyes.
+    # A user at a terminal has just read them.
     confirm(Path(prompt_set.file), read=not (yes or accepted_unread()))
     print(f"Confirmed; commit {prompt_set.file} and run the study.")
     return True
 
 
 def _shown(prompt_set: PromptSet) -> Iterator[str]:
-    """Yield each template with its number, and what is remarkable about it."""
+    """Yield each template with its number and its remarks."""
     mended = mended_in(load_yaml(prompt_set.file)) or []
     for number, template in enumerate(prompt_set.templates):
         marks = ["the original"] * (number == 0) + ["by hand"] * (number in mended)
@@ -75,9 +75,9 @@ def _shown(prompt_set: PromptSet) -> Iterator[str]:
 
 def _agrees() -> bool:
     if not sys.stdin.isatty():
-        print("Call this in a terminal to confirm them, or with YES=1 to accept them without being asked.")
+        print("Run this in a terminal to confirm them, or with YES=1 to accept them unread.")
         return False
-    print("Ask models in these words? [y/N] ", end="", flush=True)
+    print("Ask models with these templates? [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -1,4 +1,4 @@
-"""What jobs are doing, in the terminal from which they were started: read from their files, wherever they run."""
+"""Shows in the terminal of a run what its jobs are doing: read from their files, wherever they run."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 from cinorms.inference.job_state import State, read_state
 from cinorms.run.words import progress
 
-#: Seconds between two looks.
+#: Seconds between two reads of the jobs' files.
 PERIOD = 2.0
-#: Seconds for which a job must have run before it is worth a line.
+#: Seconds that a job must have run before it gets a line.
 PATIENCE = 8.0
 #: Seconds between two lines about a model, on a terminal and in a file.
 PAUSES = (15.0, 60.0)
 
-#: Seconds between two lines in which something went wrong, or was well again.
+#: Seconds between two lines about a problem or its end.
 GAP = 4.0
-#: Seconds to the next attempt from which on a failed one is worth a line.
+#: A failed attempt gets a line if the next one is at least this many seconds away.
 WORTH = 1.0
 
 #: The shards of each model in each arm that are asked.
@@ -28,7 +28,7 @@ Shards = Mapping[tuple[str, str], Sequence[str]]
 
 
 class Follower:
-    """Says how far jobs are, from a thread of its own: a line for each model and arm, now and then.
+    """Reports progress from its own thread: now and then a line for each model and arm.
 
     A line comes at once where something goes wrong or is well again.
     """
@@ -54,17 +54,17 @@ class Follower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Say nothing more."""
+        """Stop reporting."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join(timeout=PERIOD)
 
     def look(self, now: float) -> None:
-        """Say what is worth saying now."""
+        """Print the lines that are due."""
         for pair, shards in self._shards.items():
             found = [read_state(self._responses, *pair, shard) for shard in shards]
             alive = [state for state in found if state and state.is_alive(now)]
-            # A job of an earlier run may still be asking: it is followed like those of this one.
+            # A job of an earlier run may still be asking: it is followed too.
             if alive:
                 self._say_of(pair, alive, len(shards), now)
 

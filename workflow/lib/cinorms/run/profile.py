@@ -1,4 +1,4 @@
-"""What a Snakemake profile says of where jobs run, for a check without Snakemake."""
+"""Where a Snakemake profile runs jobs, for a check without Snakemake."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def load_profile(name: str) -> Mapping[str, Any]:
     """Return the settings of the profile in the folder ``name``."""
     files = sorted(Path(name).glob("config*.yaml"))
     if not files:
-        raise ConfigError(f"profile {name!r}: is no folder with a config.yaml, such as profiles/slurm")
+        raise ConfigError(
+            f"profile {name!r}: not a folder with a config.yaml; name one such as profiles/slurm"
+        )
     found = load_yaml(files[-1])
     return found if isinstance(found, dict) else {}
 

@@ -1,4 +1,4 @@
-"""``python -m cinorms.run.status --configfile FILE``: what of a study is done, running and missing, and what it cost.
+"""``python -m cinorms.run.status --configfile FILE``: what is done, running and missing in a study, and its cost.
 
 Everything is read from files next to the responses: it works in any shell that sees them, during a run and after it.
 """
@@ -36,7 +36,7 @@ COLUMNS = ("arm", "model", "state", "answered", "questions", "left", "cost")
 
 @dataclass(frozen=True)
 class Row:
-    """One model in one arm. ``questions`` is None where only a file that is still to be read can tell."""
+    """One model in one arm. ``questions`` is None while the number depends on a file that has not been read."""
 
     arm: str
     model: str
@@ -52,7 +52,7 @@ class Row:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the state of the study that the arguments name."""
-    given, _ = parser("status", "Say what of a study is done.").parse_known_args(arguments)
+    given, _ = parser("status", "Show which parts of a study are done.").parse_known_args(arguments)
     try:
         study = read_study(given)
         print(as_text(study, rows_of(study, time.time())))
@@ -68,7 +68,7 @@ def rows_of(study: Study, now: float) -> list[Row]:
 
 
 def as_text(study: Study, rows: Sequence[Row]) -> str:
-    """Return the rows as a table for a terminal, what is wrong below it, and where the results are."""
+    """Return the rows as a table for a terminal, followed by problems and the place of the results."""
     if not rows:
         return f"Study {study.name}: no model is asked; its answers come from files."
     cells = [
@@ -127,9 +127,9 @@ def _row(study: Study, arm: str, model: str, now: float) -> Row:
     answered = answered if questions is None else min(answered, questions)
     state, note = _state(states, alive, len(done) == len(shards), answered, now)
     if state == "done" and not all(_same(path, spec) for path in files.values()):
-        state, note = "outdated", "asked with other settings; a run asks what changed"
+        state, note = "outdated", "asked with other settings; a new run asks what changed"
     left = sum(each.rate or 0.0 for each in alive)
-    # What a job has spent is in its journal soon, and in its state at once.
+    # A job's spending is in its state at once, in its journal a little later.
     known = [usd for usd in (journal.usd() if journal else None, *[s.usd for s in alive]) if usd is not None]
     minutes, gpus = _minutes(journal) if journal else (None, 0)
     return Row(
@@ -149,7 +149,7 @@ def _row(study: Study, arm: str, model: str, now: float) -> Row:
 def _state(
     states: dict[str, State | None], alive: Sequence[State], all_there: bool, answered: int, now: float
 ) -> tuple[str, str]:
-    """Return the state of a model in an arm in one word, and what there is to say of it."""
+    """Return the state of a model in an arm in one word, and a note on it."""
     if alive:
         return "running", trouble(alive, now) or (progress(alive, now) if any(s.doing for s in alive) else "")
     if all_there:
@@ -157,14 +157,14 @@ def _state(
     failed = [state for state in states.values() if state and state.phase == "failed"]
     if failed:
         return "failed", failed[-1].trouble
-    # Whoever was killed could not write that down.
+    # A killed job could not record that it stopped.
     if any(state and state.phase != "done" for state in states.values()) or answered:
         return "stopped", "run again to ask the rest"
     return "missing", ""
 
 
 def _spec(study: Study, arm: str, model: str) -> Spec:
-    """Return what a model is asked with in an arm, with the checkpoint that was fetched, if any."""
+    """Return the settings with which a model is asked in an arm, with the fetched checkpoint, if any."""
     spec = make_spec(study, arm, model, "1-of-1")
     record = Path("results", study.name, "checkpoints", f"{model}.json")
     if study.registry_entry(model).kind.checkpoint and record.is_file():
@@ -173,12 +173,12 @@ def _spec(study: Study, arm: str, model: str) -> Spec:
 
 
 def _same(path: Path, spec: Spec) -> bool:
-    """Tell whether a file of responses was asked with ``spec``, as far as a reply depends on it."""
+    """Tell whether a response file was asked with the settings of ``spec`` that a reply depends on."""
     try:
         found = settings_of(Spec.from_plain(json.loads(tables.facts(path)["spec"])))
     except (CinormsError, KeyError, TypeError, ValueError):
         return False
-    # Which commit a checkpoint is was only known when it was fetched.
+    # A checkpoint's commit is only known once it is fetched.
     return {**found, "revision": None} == {**settings_of(spec), "revision": None}
 
 
@@ -190,7 +190,7 @@ def _n_rows(path: Path) -> int:
 
 
 def _n_questions(study: Study, arm: str, model: str) -> int | None:
-    """Return how many questions a model is asked in an arm; None where only a file can tell, which is not here yet."""
+    """Return how many questions a model is asked in an arm; None if that depends on a file that is not here yet."""
     settings = study.arms[arm]
     path = Path("results", study.name, "vignettes", f"{settings.dataset}.parquet")
     dataset = study.dataset(settings.dataset)

@@ -21,7 +21,7 @@ ROOT = Root(Path(__file__).parents[4])
 
 
 def parser(name: str, about: str) -> argparse.ArgumentParser:
-    """Return a parser for the arguments that say which study is meant, in Snakemake's words."""
+    """Return a parser for the arguments that name a study, with Snakemake's option names."""
     found = argparse.ArgumentParser(prog=f"cinorms.run.{name}", description=about)
     found.add_argument("--configfile", nargs="*", default=[], help="the study's file")
     found.add_argument(
@@ -43,6 +43,6 @@ def _settings(given: Sequence[str]) -> dict[str, Any]:
     for pair in given:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise ConfigError(f"--config: {pair!r} is no KEY=VALUE")
+            raise ConfigError(f"--config: {pair!r} is not of the form KEY=VALUE")
         found[key] = yaml.safe_load(value)
     return found

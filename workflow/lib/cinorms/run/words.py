@@ -1,4 +1,4 @@
-"""How progress is put into words for a terminal."""
+"""Progress in words, for a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def duration(seconds: float) -> str:
 
 
 def progress(states: Sequence[State], now: float) -> str:
-    """Return how far the running jobs of a model in an arm are: answers, rate, time left, failures, what is wrong."""
+    """Return the progress of a model's running jobs in an arm: answers, rate, time left, failures, problems."""
     total, answered = sum(state.total or 0 for state in states), sum(state.answered for state in states)
     parts = []
     if total:
@@ -42,7 +42,7 @@ def progress(states: Sequence[State], now: float) -> str:
 
 
 def trouble(states: Sequence[State], now: float) -> str:
-    """Return what is wrong with running jobs and when they try again; nothing where all is well."""
+    """Return what is wrong with running jobs and when they try again; empty if nothing is."""
     wrong = [state for state in states if state.trouble]
     if not wrong:
         return ""

@@ -3,7 +3,7 @@
 ``levels`` is `norms.level_matrix(answers)` of the pilot, ``templates`` the template of each variant (index: variant). A
 flow is one observation in each template, the mean over its answer orders. These vary over templates with the variance
 S^2 (divided by one less than their number), which is that of the wordings and, over the number of orders, that of the
-answer orders. Flows with a valid answer in fewer than two templates say nothing.
+answer orders. Flows with a valid answer in fewer than two templates are not used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cinorms.stats.wordings import template_means, template_sums
 
 Floats = npt.NDArray[np.float64]
 
-#: The flows that `needed` speaks of: the typical one, and those at percentiles of the spread.
+#: The flows in `needed`: the typical one, and those at percentiles of the spread.
 _FLOWS = ("typical (rms)", "50%", "90%", "95%")
 
 
@@ -175,5 +175,5 @@ def _inverse_count(share: Floats, k: int, of: int | None) -> tuple[Floats, Float
         chance, rest = hypergeom.pmf(m, of, valid, k), 1 / valid
     some = chance.sum(axis=0)
     inverse = divide((chance / m).sum(axis=0), some)
-    # Not below 0 by a rounding error where all that were asked are drawn.
+    # A rounding error must not make it negative if all templates are drawn.
     return np.maximum(np.nan_to_num(inverse - rest), 0.0)[which], some[which]

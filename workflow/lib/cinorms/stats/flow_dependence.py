@@ -1,12 +1,12 @@
-"""Whether a model's answers depend on the flow at all: its answers against the same answers dealt to flows at random.
+"""Whether a model's answers depend on the flow at all: its answers compared with the same answers in random order.
 
-A flow can hold a norm although the model did not look at it: one that answers "strongly acceptable" whatever it is
-asked has a norm everywhere, and where few answers are valid a majority of them agrees by chance. Here the valid answers
-of each template are exchanged between its flows and answer orders. What is left of the differences between flows, and
-of the norms, is what the model would show without reading the flow.
+A model can hold norms without reading the flow: one that always answers "strongly acceptable" has a norm everywhere,
+and if few answers are valid, a majority of them can agree by chance. This module shuffles the valid answers of each
+template between its flows and answer orders. The remaining differences between flows, and the remaining norms, are
+those that the model would show without reading the flow.
 
-Answer orders are balanced within a flow, so that a habit of taking the first option cancels in a flow's mean, and
-does not when answers are exchanged: for such a model the test rejects less often than it may.
+Answer orders are balanced within a flow, so a habit of taking the first option cancels in a flow's mean. It does not
+cancel in shuffled answers: for such a model the test rejects less often than its level allows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.intp]
 
 #: A model whose most frequent level has this share of its valid answers gives one answer to everything.
 ONE_ANSWER = 0.95
-#: With a smaller share of valid answers the flows and wordings that it can be read for are a selection.
+#: With a smaller share of valid answers, the flows and wordings with a valid answer are a selection.
 ENOUGH_VALID = 0.5
 #: p-values below this one count.
 SIGNIFICANT = 0.05
@@ -38,9 +38,9 @@ _N_LEVELS = len(scales.LEVELS)
 class Dependence:
     """How much the answers depend on the flow.
 
-    ``share`` is the part of the variance of the answers that goes with the flow, beyond what exchanging gives: 0 for
-    none, 1 where the flow decides everything. ``norms`` of the flows hold a norm; ``norms_exchanged`` would on
-    average if the answers were exchanged. ``status`` is ``ok``, ``no_answers`` or ``no_variance``.
+    ``share`` is the part of the variance of the answers that the flow explains, beyond that of shuffled answers: 0 for
+    none, 1 if the flow decides everything. ``norms`` is the number of norms; ``norms_exchanged`` is their average
+    number with shuffled answers. ``status`` is ``ok``, ``no_answers`` or ``no_variance``.
     """
 
     flows: int
@@ -54,7 +54,7 @@ class Dependence:
 
     @property
     def verdict(self) -> str:
-        """What the numbers say in one word of `VERDICTS`."""
+        """The verdict of the numbers, a key of `VERDICTS`."""
         if self.status == "no_answers":
             return "no_answers"
         if self.top_share >= ONE_ANSWER:
@@ -68,8 +68,8 @@ class Dependence:
 VERDICTS = {
     "depends": "the answers depend on the flow",
     "depends_few": "the answers depend on the flow, but fewer than half of them could be read",
-    "one_answer": "nearly every flow gets the same answer; norms held here are not about single flows",
-    "no_dependence": "nothing shows that the answers depend on the flow; norms held here are not about flows",
+    "one_answer": "nearly every flow gets the same answer; norms here are not about single flows",
+    "no_dependence": "there is no evidence that the answers depend on the flow; norms here are not about flows",
     "no_answers": "no answer could be read",
 }
 

@@ -27,11 +27,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 
-#: Fewest flows on which normality is judged; on fewer the check would hardly ever see a departure.
+#: Normality is judged from at least this many flows; with fewer, the check would almost never find a departure.
 FEWEST_FOR_NORMALITY = 20
 #: Most flows for which the Shapiro-Wilk p-value is calibrated; D'Agostino and Pearson's test beyond.
 _MOST_SHAPIRO = 5000
-#: Fewest differences other than zero for which the signed-rank statistic is about normal.
+#: From this many nonzero differences on, the signed-rank statistic is about normal.
 _FEWEST_NORMAL = 10
 
 #: The papers' factors of influence, and the levels that one side of each pair must have (none: any pair).
@@ -109,7 +109,7 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
 
     The differences a - b are ranked by size, equal sizes sharing their mean rank; the sum of the ranks of
     the positive ones is compared with what signs at random give (normal approximation, corrected for ties,
-    no continuity correction). ``zero_method`` says what becomes of flows without a difference: ``wilcox``
+    no continuity correction). ``zero_method`` is the treatment of flows without a difference: ``wilcox``
     leaves them out (the papers), ``pratt`` ranks them and then leaves them out, ``zsplit`` gives half of
     their ranks to each side. Where most differences are zero the choice can decide the result.
 
@@ -172,14 +172,13 @@ class Choice:
 
 
 def choose_tests(paired: pd.DataFrame, alpha: float = 0.05) -> Choice:
-    """Choose between ANOVA with paired t-tests and the rank tests, as LLM-CI section 4 says.
+    """Choose between ANOVA with paired t-tests and the rank tests, as in LLM-CI section 4.
 
-    What must be normal for the paired tests are the differences between models within flows. They are
-    checked for every pair by Shapiro and Wilk's test, or D'Agostino and Pearson's above 5,000 flows;
-    normality is rejected if the smallest p-value, Holm-corrected over the pairs, is below ``alpha``. Rank
-    tests are also chosen if normality cannot be judged: fewer than 20 complete flows, or differences that
-    never vary. Levels are five whole numbers, so on thousands of flows the answer is practically always
-    the rank tests.
+    The paired tests need normal differences between models within flows. Each pair is checked by Shapiro
+    and Wilk's test, or D'Agostino and Pearson's above 5,000 flows; normality is rejected if the smallest
+    p-value, Holm-corrected over the pairs, is below ``alpha``. Rank tests are also chosen if normality
+    cannot be judged: fewer than 20 complete flows, or differences that never vary. Levels are five whole
+    numbers, so with thousands of flows the choice is almost always the rank tests.
 
     ``checks`` has model_a, model_b, n, test, statistic, p, log10_p, p_text, the corrections, status (``ok``,
     ``few_flows``, ``no_variance``) and reason.
@@ -204,8 +203,8 @@ def choose_tests(paired: pd.DataFrame, alpha: float = 0.05) -> Choice:
     elif len(not_judged):
         first = not_judged.iloc[0]
         reason = (
-            "Rank tests, because normality cannot be judged: for "
-            f"{first['model_a']} and {first['model_b']}, {first['reason']}."
+            "Rank tests, because normality cannot be judged for "
+            f"{first['model_a']} and {first['model_b']}: {first['reason']}."
         )
     else:
         reason = (
@@ -334,7 +333,7 @@ def factor_pairs(
         if any(first[name] != v for name, v in base.items()):
             continue
         if all(first[h] == second[h] for h in held) and all(first[v] != second[v] for v in varied):
-            levels = ["+".join(_text(of[v]) for v in varied) for of in (first, second)]
+            levels = ["+".join(_text(side[v]) for v in varied) for side in (first, second)]
             shared = ", ".join(f"{h} = {_text(first[h])}" for h in held)
             rows.append((attribute, a, levels[0], b, levels[1], shared))
     return pd.DataFrame(rows, columns=["attribute", "model_a", "level_a", "model_b", "level_b", "held"])

@@ -108,16 +108,16 @@ def amce(
     """Return the average marginal component effect of every level against its factor's baseline.
 
     The difference of level and baseline is taken within each context and template in which both have a
-    value, averaged over the contexts of a template, and then over the templates, which count equally: a missing
-    cell never makes two levels be compared in different contexts or wordings. In a complete design it is the
-    difference of their marginal means. Parameters as of `marginal_means`; ``baselines`` names the baseline
-    of each factor, a linked group's under its joint name ("place + inference") or by its parts; the first
-    level is taken where none is named.
+    value, averaged over the contexts of a template, and then over the templates, which count equally. So a missing
+    cell never leads to a comparison of different contexts or wordings. In a complete design it is the
+    difference of their marginal means. Parameters as in `marginal_means`; ``baselines`` names the baseline
+    of each factor, a linked group's under its joint name ("place + inference") or by its parts; the default is
+    the first level.
 
     Columns: factor, level, baseline, n (contexts compared), n_missing (contexts left out), templates (in which
     they are compared), templates_missing, estimate, std_err, conf_low, conf_high (levels), status, reason.
     ``incomplete``: some contexts or templates were left out. ``no_common_context``: level and baseline never
-    meet in one, so no effect can be told from the others'. ``no_common_template``: they do, but never in the
+    meet in one, so the effect cannot be separated from others. ``no_common_template``: they do, but never in the
     same wording. ``constant``: the factor has one level. ``no_answers`` and ``no_interval`` as of
     `marginal_means`.
     """
@@ -267,9 +267,9 @@ def _interval(
     """Return standard error, interval, status and reason of one row."""
     few = []
     if counts["templates"] < FEWEST:
-        few.append("one template says nothing about others")
+        few.append("an interval needs at least two templates")
     if not fixed_flows and counts["n"] < FEWEST:
-        few.append("one combination of the other factors says nothing about others")
+        few.append("an interval needs at least two combinations of the other factors")
     if few:
         return _no_interval("no_interval", "; ".join([*([reason] if reason else []), *few]))
     variance, freedom = spread(found.templates, None if fixed_flows else found.contexts, found.cells)
@@ -300,13 +300,13 @@ def _effect_status(row: Mapping[str, int], n_levels: int, answered: npt.NDArray[
     if row["n"] == 0:
         return (
             "no_common_template",
-            "level and baseline have values in common combinations, but never in one template",
+            "level and baseline have values in common combinations, but never in the same template",
         )
-    return _complete(row, "were left out")
+    return _complete(row, "are left out")
 
 
-def _complete(row: Mapping[str, int], said: str) -> tuple[str, str]:
-    """Return ``ok``, or ``incomplete`` with what has no value."""
+def _complete(row: Mapping[str, int], fate: str) -> tuple[str, str]:
+    """Return ``ok``, or ``incomplete`` with what has no value and its ``fate``."""
     parts = [
         f"{row[missing]} of {row[missing] + row[there]} {what}"
         for there, missing, what in (
@@ -315,4 +315,4 @@ def _complete(row: Mapping[str, int], said: str) -> tuple[str, str]:
         )
         if row[missing]
     ]
-    return ("incomplete", f"{' and '.join(parts)} {said}") if parts else ("ok", "")
+    return ("incomplete", f"{' and '.join(parts)} {fate}") if parts else ("ok", "")

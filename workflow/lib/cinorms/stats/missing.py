@@ -1,4 +1,4 @@
-"""Answers that are missing, and how far they could move every mean if they are not missing at random."""
+"""Missing answers, and how much they could change each mean if they are not missing at random."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def by_variant(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     )
     strangers = sorted(set(counts["variant"]) - set(prompts["variant"]))
     if strangers:
-        raise DataError(f"answers: variants {strangers[:3]} are not in the arm's prompts; make both again")
+        raise DataError(
+            f"answers: variants {strangers[:3]} are not in the arm's prompts; delete both tables and rerun"
+        )
     counts = counts.merge(prompts[["variant", "template_no", "order_no"]], on="variant")
     parts = []
     for by in ("template_no", "order_no", "variant"):

@@ -1,4 +1,4 @@
-"""Tests and contrasts between two models that hold the noise of the wording.
+"""Tests and contrasts between two models that include the noise of the wording.
 
 All flows are asked in the same few variants, so a wording that moves one model more than another moves it
 in every flow at once. A test that takes each flow's norm as one error-free number and the flows as
@@ -8,7 +8,7 @@ whole flows too where they are a sample.
 
 ``levels`` is `norms.level_matrix(answers)`: flows x variants, NaN where there is no valid answer. Only
 cells that both models answered count. Variants of one template (its answer orders) share its wording:
-``templates`` (index: variant) says which belong together, and they are averaged within a flow.
+``templates`` (index: variant) is the template of each variant; variants of a template are averaged within a flow.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def compare(
     draws: int = 9999,
     confidence: float = wordings.CONFIDENCE,
 ) -> pd.DataFrame:
-    """Return the label-swap test and the contrast with its interval for every two models, corrected over all pairs.
+    """Return the label-swap test and the contrast with its interval for each pair of models, corrected over all pairs.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def compare(
     templates
         The template of each variant (index: variant).
     fixed_flows
-        Whether to speak of exactly these flows, in wordings like these; or else of flows and wordings like
-        these.
+        Whether results are about exactly these flows, in wordings like these; else about flows and wordings
+        like these.
     seed, draws
         Of the test.
     confidence
@@ -147,12 +147,15 @@ def _swap_row(d: Floats, seed: int, fixed_flows: bool, draws: int) -> dict[str, 
     row: dict[str, Any] = {"n_flows": n_flows, "n_templates": n_templates, "estimate": np.nan}
     row |= {"log10_p": np.nan, "p_smallest": np.nan}
     if d.size == 0:
-        return row | {"status": "no_flows", "reason": "no flow and wording was answered by both models"}
+        return row | {
+            "status": "no_flows",
+            "reason": "the models have no answers to the same flow and wording",
+        }
     row["estimate"] = float(np.nanmean(d))
     if n_templates < FEWEST:
-        return row | {"status": "one_template", "reason": "one template says nothing about others"}
+        return row | {"status": "one_template", "reason": "the test needs at least two templates"}
     if not fixed_flows and n_flows < FEWEST:
-        return row | {"status": "one_flow", "reason": "one flow says nothing about others"}
+        return row | {"status": "one_flow", "reason": "the test needs at least two flows"}
     if not np.nansum(np.abs(d)):
         return row | {"status": "no_differences", "reason": "the models never differ in a common cell"}
     p, smallest = _swap_p(d, seed, fixed_flows, draws)

@@ -1,4 +1,4 @@
-"""How far the answers of one model agree with themselves across variants, and what makes them differ.
+"""How consistent the answers of one model are across variants, and what makes them differ.
 
 Functions that take ``levels`` want `norms.level_matrix(answers)`: flows x variants, NaN where there is no
 valid answer. ``templates`` is the template of each variant (index: variant), `wordings.template_numbers(prompts)`.
@@ -29,7 +29,7 @@ SOURCES = ("flow", "template", "flow x template", "order")
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with how many flows it rests on, or, if ``status`` is not ``ok``, why there is none."""
+    """A number with its number of flows, or, if ``status`` is not ``ok``, the reason for having none."""
 
     estimate: float | None
     n_flows: int

@@ -127,7 +127,7 @@ def association(
     Columns: factor, statistic, dof, log10_p, cramers_v (``sqrt(chi2 / n)``, as one side has two classes), flows,
     status: ``ok``; ``low_expected`` (an expected count below 5: read p with care); without numbers
     ``none_discarded``, ``all_discarded``, ``one_level`` or ``no_flows``. The p-values are for each
-    factor alone: correct them over all that are made.
+    factor alone: correct them for the number of tests.
     """
     from scipy.stats import chi2_contingency
 

@@ -1,12 +1,12 @@
-"""Intervals that hold in other wordings: templates are what was sampled, answer orders are not.
+"""Intervals that hold in other wordings: templates are the sample, answer orders are not.
 
-The answer orders of one template share its wording, so they are no independent wordings: within a flow, a template is
-one observation, however many orders it was asked in. Flows are a sample of more flows, or all that there are.
+The answer orders of one template share its wording, so they are not independent wordings: within a flow, a template is
+one observation, whatever its number of orders. Flows are a sample of more flows, or the only ones.
 
-An estimate's variance is the sum of the squared influences of the templates and, where flows are a sample, of those of
-the flows, less what both hold of single answers; each sum is corrected for the mean that it is taken about. The
-interval refers to Student's t with the degrees of freedom of that sum (Welch and Satterthwaite): few templates say
-little about their own spread, and the quantiles of a bootstrap do not know that.
+An estimate's variance is the sum of the squared influences of the templates and, if flows are a sample, of the flows,
+minus the part of single answers that both include; each sum is corrected for its mean. The interval uses Student's t
+with the degrees of freedom of that sum (Welch and Satterthwaite), because the spread of few templates is uncertain;
+the quantiles of a bootstrap ignore that.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from cinorms.norms.assessment import divide
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-#: Fewest templates (and, where flows are a sample, flows) that an interval is given for.
+#: An interval needs at least this many templates (and, if flows are a sample, flows).
 FEWEST = 2
 CONFIDENCE = 0.95
-# ASSUME: one template more in which the next level leads by this share of its answers. Without it a few templates
-# that agree would be certain of all others; with it, in three orders, norms called stable come out the same in 95% of
-# fresh wordings in simulations (tests/unit/stats/test_wordings.py) and between halves of the published templates.
+# ASSUME: one more template in which the next level leads by this share of its answers. Without it, a few templates
+# that agree would give certainty about all others. With it, in three orders, norms called stable are the same in 95% of
+# new wordings in simulations (tests/unit/stats/test_wordings.py) and between halves of the published templates.
 DISSENT = 0.75
 
 
@@ -43,10 +43,12 @@ def look_up(variants: pd.Index, numbers: pd.Series[Any]) -> Ints:
 
     Raises ``DataError`` for a variant without one.
     """
-    of = numbers.reindex(variants)
-    if of.isna().any():
-        raise DataError(f"variant {of.index[of.isna()][0]} is not in the arm's prompts; make both again")
-    return of.to_numpy(dtype=np.intp)
+    found = numbers.reindex(variants)
+    if found.isna().any():
+        raise DataError(
+            f"variant {found.index[found.isna()][0]} is not in the arm's prompts; delete both tables and rerun"
+        )
+    return found.to_numpy(dtype=np.intp)
 
 
 def template_codes(variants: pd.Index, templates: pd.Series[Any]) -> Ints:
@@ -75,10 +77,10 @@ def template_means(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
 
 
 class Units(NamedTuple):
-    """What the templates, or the flows, bring to an estimate.
+    """The contributions of the templates, or of the flows, to an estimate.
 
-    ``influence`` is what it has from each beyond what it would have from an average one; the sum is 0. ``weight``
-    is how much each counts in it; the sum is 1.
+    ``influence`` is the contribution of each minus that of an average one; the sum is 0. ``weight``
+    is how much each counts; the sum is 1.
     """
 
     influence: Floats
@@ -88,7 +90,7 @@ class Units(NamedTuple):
 def spread(templates: Units, flows: Units | None = None, cells: Floats | None = None) -> tuple[float, float]:
     """Return the variance of an estimate and its degrees of freedom.
 
-    ``flows`` is None where the flows are all that there are; with them, ``cells`` is the influence of each flow in
+    ``flows`` is None where the flows are the only ones; with them, ``cells`` is the influence of each flow in
     each template, NaN where there is none.
     """
     of_templates, freedom = _squares(templates)

@@ -1,4 +1,4 @@
-// One flow: its vignette, each model's norm and answers, and the exact question of every variant.
+// One flow: its vignette, each model's norm and answers, and the exact question in every variant.
 
 /** Show the flow at place `i` in the dialog. */
 async function showCell(state, i, close) {
@@ -21,32 +21,32 @@ async function showCell(state, i, close) {
 }
 
 function modelPart(arm, model, i) {
-  const parts = [make("h4", {}, model.name), make("p", {}, chip(arm, model, i), ` ${normSaid(arm, model, i)}`)];
+  const parts = [make("h4", {}, model.name), make("p", {}, chip(arm, model, i), ` ${normText(arm, model, i)}`)];
   if (valid(model, i)) {
     const head = LEVELS.map((level, k) => make("th", { scope: "col" }, `${signed(level)} ${arm.options[k]}`));
     const cells = model.counts.map((of) => bar(of[i], valid(model, i)));
     parts.push(make("div", { class: "scroll" }, makeTable(head, [make("tr", {}, ...cells)])));
   }
-  const delta = deltaSaid(arm, model, i);
+  const delta = deltaText(arm, model, i);
   return make("section", { class: "answers-of" }, ...parts, delta ? make("p", {}, delta) : "");
 }
 
-/** Say what norm a model holds, and how sure that is. */
-function normSaid(arm, model, i) {
+/** Return the norm that a model holds, and how many answers agree with it, in words. */
+function normText(arm, model, i) {
   if (model.status[i] < 0) return "This model was not asked about this flow.";
   const n = valid(model, i);
   const invalid = model.asked[i] - n;
-  const said = holds(model, i)
+  const norm = holds(model, i)
     ? `The norm is ‘${wordsOf(arm, model, i)}’: ${model.counts[model.value[i] + 2][i]} of ${n} valid answers (${percent(model.counts[model.value[i] + 2][i], n)}) agree.`
-    : `${capital(study.norm_statuses[model.status[i]])}; ${n ? `at most ${agreeing(model, i)} of ${n} valid answers agree` : "there is no valid answer"}. This is not the same as neutral.`;
+    : `${capital(study.norm_statuses[model.status[i]])}; ${n ? `at most ${agreeing(model, i)} of ${n} valid answers agree` : "there is no valid answer"}. This does not mean neutral.`;
   const needs = study.t_maj === "plurality" ? "the most frequent level counts" : `${Math.round(100 * study.t_maj)}% must agree`;
-  return `${said} ${count(model.asked[i])} answers were asked for, ${count(invalid)} of them ${invalid === 1 ? "is" : "are"} invalid. A norm needs ${model.t_val} valid answers; ${needs}.`;
+  return `${norm} The model was asked ${count(model.asked[i])} times; ${count(invalid)} ${invalid === 1 ? "answer is" : "answers are"} invalid. A norm needs ${model.t_val} valid answers; ${needs}.`;
 }
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Say what is expected of a flow, and how far norm and mean answer are from it; nothing where nothing is. */
-function deltaSaid(arm, model, i) {
+/** Return the expected value of a flow, and how far norm and mean answer are from it; empty without one. */
+function deltaText(arm, model, i) {
   const expected = arm.expected?.[i];
   if (expected === null || expected === undefined) return "";
   const unit = `on the dataset’s range from ${arm.range[0]} to ${arm.range[1]}`;
@@ -63,7 +63,7 @@ function deltaSaid(arm, model, i) {
 /** Return the table of variants; choosing one shows its exact question in a row below it. */
 function variantPart(arm, models, packs, i) {
   if (!packs.some(Boolean)) {
-    return make("p", {}, `The answers are too many for this page: they are in the study’s folder under answers/${arm.name}.`);
+    return make("p", {}, `This page has no room for the answers: they are in the study’s folder under answers/${arm.name}.`);
   }
   const asked = make("td", { id: "question", colspan: 1 + models.length });
   const below = make("tr", {}, asked);

@@ -39,7 +39,7 @@ function modelChoice(state, change) {
       const models = now ? [...state.models, model.name] : state.models.filter((name) => name !== model.name);
       change({ models: state.arm.models.map((one) => one.name).filter((name) => models.includes(name)) });
     };
-    // The last one cannot be taken away, and a fifth cannot be added.
+    // At least one model stays chosen, and at most four can be.
     const fixed = (on && state.models.length === 1) || (!on && full);
     return check(model.name, `model:${model.name}`, on, toggle, fixed);
   });

@@ -1,4 +1,4 @@
-// The study's norms: an arm at a time, its models in typed arrays that have one place per flow.
+// The study's norms: one arm at a time, its models in typed arrays with one place per flow.
 
 const study = JSON.parse(document.getElementById("explorer-data").textContent);
 const LEVELS = [-2, -1, 0, 1, 2];

@@ -1,4 +1,4 @@
-// The table of flows: sortable by each column, as long as the reader wants it.
+// The table of flows: sortable by each column; the reader chooses how many rows it shows.
 
 const PAGE = 50;
 
@@ -11,22 +11,22 @@ function showFlows(state, places, most, change, more) {
   const rows = order.slice(0, most).map((i) => flowRow(state, models, factors, i, change));
   keepFocus("flows", () => fill("flows", makeTable(heads(state, models, factors, change), rows)));
   const shown = Math.min(most, order.length);
-  document.getElementById("flows-said").textContent = saidOf(state, order, shown);
+  document.getElementById("flows-status").textContent = statusText(state, order, shown);
   const button = make("button", { type: "button", onclick: more }, `Show ${Math.min(PAGE, order.length - shown)} more`);
   fill("flows-more", ...(shown < order.length ? [button] : []));
 }
 
-function saidOf(state, order, shown) {
+function statusText(state, order, shown) {
   const where = cellWords(state);
   if (state.compare && state.models.length < 2) return "Choose at least two models to compare.";
   const what = state.compare ? "flows on which the chosen models hold different norms, furthest apart first" : "flows";
-  return `${count(order.length)} ${what}${where}; ${count(shown)} are shown. Choose one to see the answers behind it.`;
+  return `${count(order.length)} ${what}${where}; ${count(shown)} are shown. Choose one to see its answers.`;
 }
 
 function cellWords(state) {
   const names = [state.rows, state.columns];
-  const said = (state.cell ?? []).map((level, k) => (level === null ? "" : `${names[k].replaceAll("_", " ")} ‘${level}’`));
-  return said.some(Boolean) ? ` with ${said.filter(Boolean).join(" and ")}` : "";
+  const parts = (state.cell ?? []).map((level, k) => (level === null ? "" : `${names[k].replaceAll("_", " ")} ‘${level}’`));
+  return parts.some(Boolean) ? ` with ${parts.filter(Boolean).join(" and ")}` : "";
 }
 
 function heads(state, models, factors, change) {

@@ -38,7 +38,7 @@ function showLegend(state) {
 function showHeatmap(state, slice, open) {
   const { arm } = state;
   const [rows, columns] = [state.rows, state.columns].map((name) => arm.factors.find((factor) => factor.name === name));
-  if (!rows) return fill("heatmap", make("p", {}, "The dataset states no factors: its flows are listed below."));
+  if (!rows) return fill("heatmap", make("p", {}, "The dataset has no factors: its flows are listed below."));
   const cells = grouped(slice, rows, columns);
   const lines = levelsOf(state, rows, slice);
   const across = columns ? levelsOf(state, columns, slice) : [{ label: "all flows", code: -1 }];
@@ -90,29 +90,29 @@ function heatCell(state, models, places, line, column, open) {
       role: "gridcell",
       tabindex: "-1",
       class: isChosen ? "chosen" : null,
-      "aria-label": `${where}: ${parts.map((part) => part.said).join("; ")}`,
+      "aria-label": `${where}: ${parts.map((part) => part.label).join("; ")}`,
       onclick: () => open(places, line.label, state.columns ? column.label : null),
     },
     make("div", { class: "parts", "aria-hidden": "true" }, ...parts.map((part) => part.node)),
   );
 }
 
-/** Return a model's part of a cell and what it says: the norm of its only flow, or the mean of several. */
+/** Return a model's part of a cell and its label: the norm of its only flow, or the mean of several. */
 function heatPart(state, model, places) {
   if (places.length === 1) {
     const [i] = places;
     const node = make("div", { class: `part ${classOf(model, i)}` }, signOf(model, i) || " ");
-    return { node, said: `${model.name}: ${holds(model, i) ? `${signed(model.value[i])} ` : ""}${wordsOf(state.arm, model, i)}` };
+    return { node, label: `${model.name}: ${holds(model, i) ? `${signed(model.value[i])} ` : ""}${wordsOf(state.arm, model, i)}` };
   }
   const held = places.filter((i) => holds(model, i));
   const few = make("small", {}, `${held.length}/${places.length}`);
   if (!held.length) {
-    return { node: make("div", { class: "part l-none" }, "–", few), said: `${model.name}: no norm on ${places.length} flows` };
+    return { node: make("div", { class: "part l-none" }, "–", few), label: `${model.name}: no norm on ${places.length} flows` };
   }
   const mean = held.reduce((sum, i) => sum + model.value[i], 0) / held.length;
   const text = signed(mean, 1);
   const node = make("div", { class: `part ${CLASSES[Math.round(mean) + 2]}` }, text, few);
-  return { node, said: `${model.name}: mean ${text} of ${held.length} norms on ${places.length} flows` };
+  return { node, label: `${model.name}: mean ${text} of ${held.length} norms on ${places.length} flows` };
 }
 
 /** Make the cells of a grid one stop of the Tab key; arrows, Home and End move, Enter and Space open. */

@@ -1,4 +1,4 @@
-// The explorer: reads the address, shows what it says, and writes every change back to it.
+// The explorer: reads the state from the address, shows it, and writes every change back.
 
 let state = null;
 let most = PAGE;
@@ -14,7 +14,7 @@ async function change(changed) {
   }
   if (!("flow" in changed)) {
     most = PAGE;
-    // What only narrows or sorts the table leaves everything above it as it is.
+    // Narrowing or sorting the table does not change anything above it.
     if (Object.keys(changed).every((key) => ["query", "held", "sort", "down"].includes(key))) showTable(sliceOf(state));
     else show();
   }

@@ -65,7 +65,7 @@ function sorted(state, places) {
   const key = sortKey(state, models);
   const sign = state.down ? -1 : 1;
   const keys = new Map(places.map((i) => [i, key(i)]));
-  // What has no number comes last, whichever way the rest is sorted.
+  // Rows without a number come last in both directions.
   return places.slice().sort((a, b) => {
     const [x, y] = [keys.get(a), keys.get(b)];
     if (x === null || y === null) return (x === null) - (y === null) || a - b;
@@ -82,7 +82,7 @@ function sortKey(state, models) {
   if (what === "factor" && factor) return (i) => factor.of[i];
   if (what === "flow") return (i) => state.arm.flow[i];
   if (what === "distance" || state.compare) {
-    // Unless it is asked for upwards, the largest distance comes first.
+    // By default the largest distance comes first.
     const turn = what === "distance" ? 1 : state.down ? 1 : -1;
     return (i) => turn * distance(models, i);
   }

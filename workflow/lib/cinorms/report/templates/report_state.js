@@ -42,18 +42,18 @@ function axes(arm, rows, columns) {
 
 /** Return the address of a state. */
 function addressOf(state) {
-  const said = new URLSearchParams([["arm", state.arm.name]]);
-  state.models.forEach((model) => said.append("model", model));
-  if (state.rows) said.set("rows", state.rows);
-  if (state.columns) said.set("columns", state.columns);
-  Object.entries(state.fix).forEach(([name, level]) => said.set(`fix:${name}`, level));
-  if (state.cell?.[0] != null) said.set("row", state.cell[0]);
-  if (state.cell?.[1] != null) said.set("column", state.cell[1]);
-  if (state.compare) said.set("compare", "1");
-  if (state.held !== "all") said.set("held", state.held);
-  if (state.query) said.set("query", state.query);
-  if (state.sort) said.set("sort", state.sort);
-  if (state.down) said.set("down", "1");
-  if (state.flow !== null) said.set("flow", state.flow);
-  return MARK + said;
+  const query = new URLSearchParams([["arm", state.arm.name]]);
+  state.models.forEach((model) => query.append("model", model));
+  if (state.rows) query.set("rows", state.rows);
+  if (state.columns) query.set("columns", state.columns);
+  Object.entries(state.fix).forEach(([name, level]) => query.set(`fix:${name}`, level));
+  if (state.cell?.[0] != null) query.set("row", state.cell[0]);
+  if (state.cell?.[1] != null) query.set("column", state.cell[1]);
+  if (state.compare) query.set("compare", "1");
+  if (state.held !== "all") query.set("held", state.held);
+  if (state.query) query.set("query", state.query);
+  if (state.sort) query.set("sort", state.sort);
+  if (state.down) query.set("down", "1");
+  if (state.flow !== null) query.set("flow", state.flow);
+  return MARK + query;
 }

@@ -1,4 +1,4 @@
-"""What a check looks at: a study, what of it is still to be asked, and where its jobs will run."""
+"""What a check looks at: a study, which requests are left, and where its jobs will run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Case:
     """A study before it is run. ``partitions``: the SLURM partition of each rule that asks for one, by rule."""
 
     study: Study
-    #: What is still to be asked.
+    #: The requests that are left.
     asked: tuple[Pair, ...]
     surroundings: Surroundings
     partitions: Mapping[str, str | None] = field(default_factory=dict)
 
     def entries(self) -> list[ModelEntry]:
-        """Return what is to be asked under each model's name, the coder, and the paraphrasers that are to be asked."""
+        """Return the settings of every model, coder and paraphraser that has requests left, by name."""
         study = self.study
         named = dict.fromkeys([*(model for _, model in self.asked), *filter(None, [study.coder])])
         found = [study.registry_entry(model) for model in named]
@@ -51,7 +51,7 @@ class Check:
 
 
 def left_to_ask(study: Study) -> tuple[Pair, ...]:
-    """Return the arms and models of which a file of responses is missing."""
+    """Return the arms and models without all their response files."""
     return tuple(
         (arm, model)
         for arm in study.arms_from("model")

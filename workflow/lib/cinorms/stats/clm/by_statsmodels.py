@@ -16,7 +16,7 @@ from cinorms.stats.clm.newton import Maximum
 def fit_statsmodels(problem: Problem, slots: Ints, y: Ints, coding: Coding) -> Maximum:
     """Return where ``OrderedModel(y, X, distr).fit(method="bfgs")`` stops, on the ungrouped rows.
 
-    The columns of a factor stand in the alphabetical order of their levels, as statsmodels' formulas put
+    The columns of a factor are in the alphabetical order of their levels, as statsmodels' formulas put
     them: the optimiser's stop depends on it (in PETS section 5.2 a z is 20.3049 so, 20.3051 otherwise).
     statsmodels estimates log increments of the thresholds; the delta method carries their covariance over.
     Its standard errors come from a numerical Hessian of the log-likelihood. Iterations are gradient calls.

@@ -58,7 +58,7 @@ class Coding:
             if (codes < 0).any():
                 bad = frame[factor].astype(str)[codes < 0].iloc[0]
                 raise DataError(
-                    f"factor {factor}: level {bad!r} was not in the fitted data; levels are {list(levels)}"
+                    f"factor {factor}: level {bad!r} is not in the fitted data; its levels are {list(levels)}"
                 )
             columns.append(codes + offset)
         return np.column_stack(columns).astype(np.int64) if columns else np.zeros((len(frame), 0), np.int64)

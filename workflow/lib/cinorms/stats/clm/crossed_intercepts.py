@@ -68,7 +68,7 @@ class _Blocks:
 class CrossedIntercepts:
     """The marginal likelihood; remembers the modes to start the next search.
 
-    ``swapped`` says that the second sigma of the parameters is that of the first, larger group.
+    ``swapped`` means that the second sigma of the parameters is that of the first, larger group.
     """
 
     def __init__(self, problem: Problem, first: Ints, second: Ints, swapped: bool) -> None:

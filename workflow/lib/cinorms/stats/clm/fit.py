@@ -238,11 +238,11 @@ class _Request:
 
 
 def _reason(coefficients: pd.DataFrame) -> str:
-    """Say which terms have no number of their own, and why."""
+    """Return which terms have no ordinary estimate, and why."""
     why = {
-        "separated": "no finite estimate, the answers at these levels settle it",
-        "penalised": "finite by the penalty alone",
-        "aliased": "repeats terms before it (linked factors)",
+        "separated": "perfectly separated, so without a finite estimate",
+        "penalised": "finite only because of the penalty",
+        "aliased": "repeats earlier terms (linked factors)",
         "constant_factor": "the factor has one level",
     }
     rows = list(zip(coefficients["status"], coefficients["factor"], coefficients["level"], strict=True))

@@ -18,7 +18,7 @@ class Problem:
     Row i has the answer ``y[i]`` (0 .. n_levels - 1), the weight ``w[i]`` and adds
     w log(F(a) - F(b)), a = theta[y] - x'beta (infinite for the highest answer), b = theta[y-1] - x'beta
     (minus infinite for the lowest). Parameters: n_levels - 1 thresholds, then beta at the slots ``terms``.
-    ``upper`` and ``lower`` say for which rows a and b are finite; under separation some go to their limit.
+    ``upper`` and ``lower`` mark the rows where a and b are finite; under separation some go to their limit.
     ``null`` holds, as columns, directions in which the likelihood then is constant.
     """
 

@@ -16,7 +16,7 @@ from cinorms.stats.clm.arrays import Floats
 class Link:
     """A distribution function F with density f, in forms that stay exact far out in the tails.
 
-    ``scale`` is its width beside the normal's, about; ``cdf`` F and ``quantile`` its inverse;
+    ``scale`` is roughly its width relative to the normal's; ``cdf`` is F and ``quantile`` its inverse;
     ``log_between(a, b)`` = log(F(a) - F(b)) for a > b, infinite ends allowed; ``log_density`` = log f;
     ``slope`` = f'/f and ``bend`` its derivative at finite points.
     """
@@ -99,7 +99,7 @@ LINKS = {
 
 
 def link_named(name: str) -> Link:
-    """Return the link called ``name``, or say which there are."""
+    """Return the link called ``name``; the error for an unknown one lists all links."""
     if name not in LINKS:
         raise ConfigError(f"link {name!r} is not known; choose one of {sorted(LINKS)}")
     return LINKS[name]

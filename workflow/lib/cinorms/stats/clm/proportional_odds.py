@@ -18,7 +18,7 @@ def score_test(problem: Problem, parameters: Floats, coding: Coding, status: str
 
     The score test of delta = 0 in eta_j = theta_j - x'(beta + delta_j): s' (I_dd - I_dc I_cc^-1 I_cd)^-1 s,
     chi-square with terms x (thresholds - 1) degrees of freedom, I the expected information at the fit.
-    A ``status`` that is not empty says why there is no test.
+    A ``status`` that is not empty is the reason for not testing.
     """
     k, p = problem.n_levels - 1, len(problem.terms)
     names = [coding.slot_names()[slot] for slot in problem.terms]

@@ -74,7 +74,7 @@ class ClmFit:
     def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the probability of each answer level (columns) for each row of ``frame``.
 
-        Where terms are separated the probability is its limit; it is null where the data say nothing.
+        Where terms are separated the probability is its limit; it is null where the data do not determine it.
         Raises DataError if there is no fit or a level was not in the fitted data.
         """
         solved = self._solved()
