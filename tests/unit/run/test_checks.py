@@ -211,7 +211,7 @@ def test_a_local_folder_must_hold_a_checkpoint(elsewhere: Path) -> None:
     assert severity == "error"
     assert text.startswith("m: the folder ./weights/m is not there; correct `source` in config/models.yaml")
     (elsewhere / "weights/m").mkdir(parents=True)
-    assert "holds no complete checkpoint" in look(root)[0][1]
+    assert "holds no whole checkpoint" in look(root)[0][1]
     (elsewhere / "weights/m").rmdir()
     checkpoint(elsewhere / "weights/m")
     assert look(root) == []
