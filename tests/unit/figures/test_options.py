@@ -61,7 +61,7 @@ def load(build_study: Any, **entry: Any) -> Any:
         ({"kind": "coefficients", "table": "regresion"}, "did you mean 'regression'"),
         (
             {"kind": "coefficients", "table": "regression", "arms": ["toys"]},
-            "figures.fig.arms: .toys. is not an arm of analysis",
+            "figures.fig.arms: 'toys' is not an arm of analysis",
         ),
         ({"kind": "coefficients", "table": "regression", "models": TWO}, "model of analysis 'regression'"),
         (
