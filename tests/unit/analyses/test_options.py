@@ -75,7 +75,7 @@ def test_a_wrong_name_says_where_it_stands_and_what_is_allowed(
 def test_an_attribute_that_a_model_does_not_have_cannot_be_regressed_on(build_study: Any) -> None:
     entry = {"kind": "ordinal_regression", "arms": ["main"], "factors": ["capacity"]}
     with pytest.raises(
-        ConfigError, match=r"'capacity' of 'planted-gpt-4o-mini' is not a model.*analyses\.mine\.models"
+        ConfigError, match=r"'capacity' of model 'planted-gpt-4o-mini' is not known.*analyses\.mine\.models"
     ):
         build_study({"analyses": {"mine": entry}, "figures": {}})
 

@@ -43,7 +43,7 @@ def load(build_study: Any, **entry: Any) -> Any:
         ({"kind": "norms", "models": TWO, "rows": ["sendr"]}, "figures.fig.rows: .*did you mean 'sender'"),
         (
             {"kind": "norms", "models": TWO, "pages": "receiver"},
-            "figures.fig.pages: factor of dataset 'iot' 'receiver'",
+            "figures.fig.pages: 'receiver' is not a factor of dataset 'iot'",
         ),
         (
             {"kind": "norms", "models": TWO, "columns": ["sender", "recipient"], "rows": ["sender"]},
@@ -64,7 +64,7 @@ def load(build_study: Any, **entry: Any) -> Any:
         ({"kind": "coefficients", "table": "regresion"}, "did you mean 'regression'"),
         (
             {"kind": "coefficients", "table": "regression", "arms": ["toys"]},
-            "figures.fig.arms: arm of analysis",
+            "figures.fig.arms: 'toys' is not an arm of analysis",
         ),
         ({"kind": "coefficients", "table": "regression", "models": TWO}, "model of analysis 'regression'"),
         (
@@ -117,7 +117,7 @@ def test_first_takes_the_first_models_of_the_study(build_study) -> None:
 
 def test_an_analysis_that_is_not_there_is_explained_where_it_was_replaced(build_study) -> None:
     with pytest.raises(
-        ConfigError, match=r"study\.yaml has analyses of its own and needs figures of its own"
+        ConfigError, match=r"study\.yaml sets its own analyses, so it also needs its own figures"
     ):
         build_study({"study": "s", "analyses": ANALYSES | {"regression": ANALYSES["counts"]}})
 

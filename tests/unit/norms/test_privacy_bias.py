@@ -191,9 +191,9 @@ def test_a_slice_holds_what_filtering_the_flows_gives(asked, exists, wanted):
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        ({"sendr": "a door lock"}, "factor 'sendr'.*did you mean 'sender'"),
-        ({"sender": "a door look"}, "sender: level 'a door look'.*did you mean 'a door lock'"),
-        ({"recipient": ["the police", "the polic"]}, "level 'the polic'.*did you mean 'the police'"),
+        ({"sendr": "a door lock"}, "'sendr' is not a factor.*did you mean 'sender'"),
+        ({"sender": "a door look"}, "sender: 'a door look' is not a level.*did you mean 'a door lock'"),
+        ({"recipient": ["the police", "the polic"]}, "'the polic' is not a level.*did you mean 'the police'"),
         ({"sender": []}, "sender: the list is empty"),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_wrong_slice_says_what_there_is(bias, wanted, words):
 
 
 def test_a_fixed_factor_cannot_be_fixed_again(bias):
-    with pytest.raises(ConfigError, match=r"factor 'sender' is not known.*fixed: sender"):
+    with pytest.raises(ConfigError, match=r"'sender' is not a factor.*fixed: sender"):
         bias.slice(sender="a door lock").slice(sender="a fitness tracker")
 
 

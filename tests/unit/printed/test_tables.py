@@ -363,15 +363,18 @@ STUDY = {
     [
         (
             {"kind": "discardd", "from": ["gone"]},
-            "printed.t.kind: kind 'discardd' .*did you mean 'discarded'",
+            "printed.t.kind: 'discardd' is not a kind.*did you mean 'discarded'",
         ),
         ({"kind": "discarded"}, "printed.t.*key 'from' is missing"),
         ({"kind": "discarded", "from": ["goon"]}, "printed.t.from: .*did you mean 'gone'"),
-        ({"kind": "discarded", "from": ["lost"]}, "printed.t.from: analysis of kind discarded 'lost'"),
+        (
+            {"kind": "discarded", "from": ["lost"]},
+            "printed.t.from: 'lost' is not an analysis of kind discarded",
+        ),
         ({"kind": "discarded", "from": ["gone"], "t_val": [11]}, "printed.t.t_val: T_val 11 .*10, 15, 30"),
         (
             {"kind": "discarded", "from": ["gone"], "t_val_for": {"gpt": [10]}},
-            "model of these analyses 'gpt'",
+            "'gpt' is not a model of these analyses",
         ),
         ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.25]]}, "the lower threshold comes first"),
         ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.9]]}, "printed.t.steps: T_maj 0.9"),
@@ -389,7 +392,9 @@ def test_a_mistake_is_one_message(build_study, stated: dict[str, Any], message: 
 
 def test_a_file_with_analyses_of_its_own_is_told_what_it_needs(build_study) -> None:
     printed = {"t": {"kind": "discarded", "from": ["gone"]}}
-    with pytest.raises(ConfigError, match=r"--config has analyses of its own and needs printed of its own"):
+    with pytest.raises(
+        ConfigError, match=r"--config sets its own analyses, so it also needs its own printed"
+    ):
         build_study({**STUDY, "printed": printed}, {"analyses": {}})
 
 
