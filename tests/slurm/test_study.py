@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, cluster: Cluster) -> Proje
 def test_a_planted_study_gives_what_it_gives_here(project: Project, cluster: Cluster, tmp_path: Path) -> None:
     before = cluster.last_job()
     printed = project.run()
-    assert "Report   results/trial/report/index.html" in printed
+    assert re.search(r"Report +results/trial/report/index.html", printed)
     jobs = [job for job in cluster.jobs() if int(job["JobId"]) > before]
     assert [job["JobState"] for job in jobs] == ["COMPLETED"] * len(MODELS), "only models are asked in jobs"
     assert all("rule_ask_planted" in job["Comment"] for job in jobs)

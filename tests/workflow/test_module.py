@@ -217,7 +217,7 @@ def test_a_snakefile_that_includes_it_has_its_own_config(caller: Caller) -> None
         (
             {**SMALL, "models": ["gpt"]},
             {},
-            "config of module 'cinorms' (config/study.yaml): models: model 'gpt'",
+            "config of module 'cinorms' (config/study.yaml): models: 'gpt' is not a model",
         ),
     ],
 )

@@ -169,7 +169,7 @@ def test_what_is_not_there_is_named(demo: Path, results: Results, tmp_path: Path
         results.describe("tables/x")
     with pytest.raises(DataError, match="no such folder; run the study first"):
         cinorms.open_results(tmp_path / "nowhere")
-    with pytest.raises(DataError, match=r"has no study.json; .* run it again"):
+    with pytest.raises(DataError, match=r"has no study.json, .*; run it again"):
         cinorms.open_results(tmp_path)  # as the results of earlier versions
 
 

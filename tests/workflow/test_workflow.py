@@ -215,7 +215,7 @@ def test_a_wrong_config_gives_one_message_and_no_traceback(
     assert message in printed
     assert "wrong.yaml" in printed
     assert "Traceback" not in printed
-    assert "did you mean" in printed or "needed" in printed
+    assert "did you mean" in printed or "whole number" in printed
 
 
 @pytest.mark.slow
