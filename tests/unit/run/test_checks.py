@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 
+from cinorms.core import tables
 from cinorms.inference.preflight import Surroundings
 from cinorms.prompts.prompt_sets import digest
 from cinorms.run import check
 from cinorms.run.checks.case import Case, left_to_ask
 from cinorms.run.checks.of_machine import look_at_checkpoints, look_at_partitions
-from cinorms.run.checks.of_study import look_at_keys, look_at_paraphrases, look_at_sentences
+from cinorms.run.checks.of_study import (
+    look_at_expectations,
+    look_at_keys,
+    look_at_paraphrases,
+    look_at_sentences,
+)
 from cinorms.run.checks.registry import Line, checks, make_checks
 from cinorms.run.profile import load_profile, partitions_of
 from cinorms.study.root import Root
+from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
 
 from ...studies import ARM, PROJECT, load
@@ -101,13 +110,51 @@ def test_the_command_exits_1_on_errors_alone(
     assert "profile 'nosuch'" in capsys.readouterr().err
 
 
-def test_what_has_been_asked_is_not_checked(elsewhere: Path) -> None:
+def responses_of(study: Study, folder: Path) -> None:
+    """Write a file of responses that states the spec of ``gpt-4o-mini``, and no response."""
+    spec = make_spec(study, "main", "gpt-4o-mini", "1-of-1").as_plain()
+    words = {name: pd.Categorical([]) for name in ("variant", "order", "text", "finish_reason")}
+    counts = {name: pd.array([], dtype="Int32") for name in ("n_prompt_tokens", "n_output_tokens")}
+    frame = pd.DataFrame({"flow": pd.array([], dtype="int32"), **words, **counts, "p_options": None})
+    path = folder / "results/s/responses/main/gpt-4o-mini/1-of-1.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tables.write(frame, path, tables.RESPONSES, {"spec": json.dumps(spec)})
+
+
+def test_what_has_been_asked_is_not_checked_until_a_setting_changes(elsewhere: Path) -> None:
     study = study_of(Root(PROJECT), ["gpt-4o-mini"])
     assert [finding.severity for finding in look_at_keys(case(study)) or []] == ["error"]
-    done = elsewhere / "results/s/responses/main/gpt-4o-mini/1-of-1.parquet"
-    done.parent.mkdir(parents=True)
-    done.touch()
+    responses_of(study, elsewhere)
     assert look_at_keys(case(study)) is None
+    for changed in ({"temperature": 1}, {"templates": 3}, {"max_tokens": 7}):
+        again = study_of(Root(PROJECT), ["gpt-4o-mini"], **changed)
+        assert look_at_keys(case(again)), changed
+
+
+def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere: Path) -> None:
+    def look(text: str) -> list[str]:
+        (elsewhere / "expected.csv").write_text(text)
+        entry = {"kind": "delta", "arms": ["main"], "expected": "expected.csv"}
+        study = load(
+            Root(PROJECT),
+            {
+                "study": "s",
+                "models": ["gpt-4o-mini"],
+                "arms": {"main": ARM},
+                "analyses": {"distance": entry, "again": entry},
+                "figures": {},
+                "printed": {},
+            },
+        )
+        return [f"{found.severity} {found.text}" for found in look_at_expectations(case(study)) or []]
+
+    assert look("recipient,expected\nowner's doctor,1\n") == []
+    (fault,) = look("recipent,expected\nowner's doctor,1\n")
+    assert fault.startswith("error analyses.again.expected: expected.csv: line 1: 'recipent'")
+    assert "did you mean 'recipient'" in fault
+    (fault,) = look("recipient,expected\nowner's docter,1\n")
+    assert "did you mean 'owner's doctor'" in fault
+    assert look_at_expectations(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
 
 
 # --- Keys, also of a paraphraser

@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 from cinorms.core import tables
 from cinorms.core.errors import CinormsError
 from cinorms.inference.job_state import State, read_state
-from cinorms.inference.journal import Journal, settings_of
+from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 from cinorms.inference.spending import spent_in
 from cinorms.prompts.variants import select_flows
-from cinorms.run.checks.case import response_file, responses_folder
+from cinorms.run.checks.case import is_asked_as, response_file, responses_folder
 from cinorms.run.study_file import parser, read_study
 from cinorms.run.words import dollars, duration, progress, trouble
 from cinorms.study.spec import journals_folder, make_spec, shards_of, spending_folder
@@ -126,7 +126,7 @@ def _row(study: Study, arm: str, model: str, now: float) -> Row:
     answered = max(finished + sum(state.answered for state in alive), journal.n_kept() if journal else 0)
     answered = answered if questions is None else min(answered, questions)
     state, note = _state(states, alive, len(done) == len(shards), answered, now)
-    if state == "done" and not all(_same(path, spec) for path in files.values()):
+    if state == "done" and not all(is_asked_as(path, spec) for path in files.values()):
         state, note = "outdated", "asked with other settings; a new run asks what changed"
     left = sum(each.rate or 0.0 for each in alive)
     # A job's spending is in its state at once, in its journal a little later.
@@ -170,16 +170,6 @@ def _spec(study: Study, arm: str, model: str) -> Spec:
     if study.registry_entry(model).kind.checkpoint and record.is_file():
         spec = spec.with_identity(revision=json.loads(record.read_bytes())["revision"])
     return spec
-
-
-def _same(path: Path, spec: Spec) -> bool:
-    """Tell whether a response file was asked with the settings of ``spec`` that a reply depends on."""
-    try:
-        found = settings_of(Spec.from_plain(json.loads(tables.facts(path)["spec"])))
-    except (CinormsError, KeyError, TypeError, ValueError):
-        return False
-    # A checkpoint's commit is only known once it is fetched.
-    return {**found, "revision": None} == {**settings_of(spec), "revision": None}
 
 
 def _n_rows(path: Path) -> int:

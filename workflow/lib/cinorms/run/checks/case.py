@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from cinorms.core import tables
+from cinorms.core.errors import CinormsError
+from cinorms.inference.journal import settings_of
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.preflight import Finding, Surroundings
-from cinorms.study.spec import shards_of
+from cinorms.inference.spec import Spec
+from cinorms.study.spec import make_spec, shards_of
 from cinorms.study.study import Study
 
 #: An arm and a model.
@@ -51,13 +57,38 @@ class Check:
 
 
 def left_to_ask(study: Study) -> tuple[Pair, ...]:
-    """Return the arms and models without all their response files."""
+    """Return the arms and models of which a file of responses is missing or was asked with other settings."""
     return tuple(
         (arm, model)
         for arm in study.arms_from("model")
         for model in study.models(arm)
-        if not all(response_file(study, arm, model, shard).exists() for shard in shards_of(study, arm, model))
+        if not all(_is_asked(study, arm, model, shard) for shard in shards_of(study, arm, model))
     )
+
+
+def _is_asked(study: Study, arm: str, model: str, shard: str) -> bool:
+    path = response_file(study, arm, model, shard)
+    found = spec_in(path) if path.exists() else None
+    return found is not None and _known(found) == _known(make_spec(study, arm, model, shard).as_plain())
+
+
+def _known(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a spec as it is known before a checkpoint is fetched: its commit is not."""
+    return {**plain, "revision": None}
+
+
+def is_asked_as(path: Path, spec: Spec) -> bool:
+    """Tell whether a response file was asked with the settings of ``spec`` that a reply depends on."""
+    found = spec_in(path)
+    return found is not None and _known(settings_of(Spec.from_plain(found))) == _known(settings_of(spec))
+
+
+def spec_in(path: Path) -> dict[str, Any] | None:
+    """Return the spec that a response file was asked with, as plain data; None if the file has none."""
+    try:
+        return Spec.from_plain(json.loads(tables.facts(path)["spec"])).as_plain()
+    except (CinormsError, KeyError, TypeError, ValueError):
+        return None
 
 
 def response_file(study: Study, arm: str, model: str, shard: str) -> Path:

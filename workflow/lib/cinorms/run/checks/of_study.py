@@ -8,13 +8,16 @@ from pathlib import Path
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.errors import CinormsError
 from cinorms.inference.preflight import Finding, error, warning
 from cinorms.prompts.paraphrase.checks import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.run.checks.case import Case, Check
+from cinorms.study.entries import make_entry
 from cinorms.study.norm_room import norm_room
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand
+from cinorms.vignettes.expectations import read_expected
 
 
 def look_at_norms(case: Case) -> list[Finding] | None:
@@ -45,8 +48,8 @@ def look_at_sentences(case: Case) -> Iterator[Finding]:
     study = case.study
     sets = {(study.arms[arm].prompts, study.arms[arm].dataset): arm for arm, _ in case.asked}
     for (prompts, dataset), arm in sets.items():
-        vignettes = _vignettes(study, dataset)
-        if vignettes is None or not _lacks_full_stop(vignettes):
+        flows = _flows(study, dataset)
+        if flows is None or not _lacks_full_stop(flows["vignette"]):
             continue
         templates = study.prompt_set(prompts).templates[: study.templates(arm)]
         for number, template in enumerate(templates):
@@ -55,6 +58,29 @@ def look_at_sentences(case: Case) -> Iterator[Finding]:
                 yield warning(
                     f"{study.prompt_set(prompts).file}: templates[{number}]: {fault} (vignettes of {dataset} have none)"
                 )
+
+
+def look_at_expectations(case: Case) -> list[Finding] | None:
+    """Read the files with expected values that tables and figures name, as far as their vignettes are known."""
+    study, found = case.study, 0
+    faults: dict[str, str] = {}
+    for section in ("analyses", "figures"):
+        for name in study.settings.entries(section):
+            options = make_entry(study, section, name).options
+            file = getattr(options, "expected", None)
+            if not file:
+                continue
+            for dataset in {study.arms[arm].dataset for arm in options.arms}:
+                flows = _flows(study, dataset)
+                if flows is None:
+                    continue
+                found += 1
+                declared = study.dataset(dataset)
+                try:
+                    read_expected(file, flows, list(declared.factors), declared.expected_range)
+                except CinormsError as fault:
+                    faults[str(fault)] = f"{section}.{name}.expected: {fault}"
+    return [error(text) for text in faults.values()] if found else None
 
 
 def look_at_keys(case: Case) -> list[Finding] | None:
@@ -72,13 +98,13 @@ def look_at_keys(case: Case) -> list[Finding] | None:
     ]
 
 
-def _vignettes(study: Study, dataset: str) -> pd.Series | None:
-    """Return vignettes of a dataset, those of a file only where a run has read it."""
+def _flows(study: Study, dataset: str) -> pd.DataFrame | None:
+    """Return the flows of a dataset, those of a file only where a run has read it."""
     declared = study.dataset(dataset)
     if declared.design is not None and declared.source == "design":
-        return expand(declared.design)["vignette"]
+        return expand(declared.design, study.null_principle(dataset))
     path = Path("results", study.name, "vignettes", f"{dataset}.parquet")
-    return tables.read(path, tables.VIGNETTES)["vignette"] if path.is_file() else None
+    return tables.read(path, tables.VIGNETTES) if path.is_file() else None
 
 
 def _lacks_full_stop(vignettes: pd.Series) -> bool:
@@ -91,5 +117,6 @@ CHECKS = (
     Check("norms", "there are enough variants for norms", look_at_norms),
     Check("paraphrases", "every wording has been confirmed", look_at_paraphrases),
     Check("sentences", "every vignette ends before the next sentence begins", look_at_sentences),
+    Check("expected", "the files with expected values fit the flows", look_at_expectations),
     Check("keys", "the keys of all endpoints are set", look_at_keys),
 )

@@ -111,7 +111,8 @@ def _look(target: Target, surroundings: Surroundings) -> Finding | None:
     if target.source in known or any(name.endswith(f"/{target.source}") for name in known):
         return None
     # Lists can leave out models that an account may use.
-    if _get(f"{target.url}/models/{quote(target.source, safe='')}", key).status == 200:
+    single = _get(f"{target.url}/models/{quote(target.source, safe='')}", key)
+    if isinstance(single.data, Mapping) and single.data.get("id") == target.source:
         return None
     near = nearest(target.source, known) or "."
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
