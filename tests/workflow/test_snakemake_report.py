@@ -21,7 +21,7 @@ def test_snakemakes_report_shows_what_a_study_made(finished: Project) -> None:
     for caption in (
         "for readers who do not run Python",
         "Norm card of",
-        "Nothing was filtered",
+        "Nothing is filtered",
         "answer_counts",
     ):
         assert caption in text, caption
