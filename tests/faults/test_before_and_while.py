@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from ..snakemake_runs import COMMAND
 from .server import Endpoint, Fault
 from .test_paraphrases import call, snakemake
 from .test_study import KEY, Study
@@ -43,11 +43,7 @@ def start(study: Study) -> subprocess.Popen[str]:
     """Start a run in a process group of its own, which prints into the file run.txt."""
     return subprocess.Popen(
         [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--cores",
-            "2",
+            *COMMAND,
             "--configfile",
             "api.yaml",
             "--quiet",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ import yaml
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 
+from ..snakemake_runs import snakemake
 from .server import Endpoint, answer_to
 
 ROOT = Path(__file__).parents[2]
@@ -34,18 +33,8 @@ def folder(tmp_path: Path, endpoint: Endpoint) -> Path:
 
 
 def run(folder: Path, *arguments: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--cores",
-        "2",
-        "--configfile",
-        "examples/library/study.yaml",
-    ]
     environment = {**os.environ, "PYTHONPATH": str(folder / "workflow/lib")}
-    done = subprocess.run([*command, *arguments], cwd=folder, env=environment, text=True, capture_output=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    snakemake(folder, "--configfile", "examples/library/study.yaml", *arguments, environment=environment)
 
 
 @pytest.mark.slow

@@ -89,27 +89,7 @@ def call(
 def snakemake(
     study: Study, *targets: str, code: int = 0, options: Sequence[str] = (), **environment: str
 ) -> str:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--cores",
-            "2",
-            "--configfile",
-            "api.yaml",
-            *options,
-            "--",
-            *targets,
-        ],
-        cwd=study.folder,
-        env={**os.environ, "PLANTED_KEY": KEY, **environment},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert done.returncode == code, done.stdout
-    return done.stdout
+    return study.run_as_it_is(*options, code=code, targets=targets, **environment)
 
 
 def test_a_run_stops_for_a_reader_and_goes_on_when_confirmed(study: Study, endpoint: Endpoint) -> None:

@@ -6,8 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ..snakemake_runs import snakemake
 from .server import Endpoint
 
 ROOT = Path(__file__).parents[2]
@@ -66,20 +65,19 @@ class Study:
             (self.folder / path).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
     def run(
-        self, *arguments: str, code: int = 0, targets: Sequence[str] = ("results/api/provenance.json",)
+        self,
+        *arguments: str,
+        code: int = 0,
+        targets: Sequence[str] = ("results/api/provenance.json",),
     ) -> str:
         self.write()
-        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "api.yaml", *arguments]
-        done = subprocess.run(
-            [*command, "--", *targets],
-            cwd=self.folder,
-            env={**os.environ, "PLANTED_KEY": KEY},
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        assert done.returncode == code, done.stdout
-        return done.stdout
+        return self.run_as_it_is(*arguments, code=code, targets=targets)
+
+    def run_as_it_is(self, *arguments: str, code: int = 0, targets: Sequence[str], **environment: str) -> str:
+        """Run with the files that are there, and with more of the ``environment``."""
+        given = ("--configfile", "api.yaml", *arguments, "--", *targets)
+        known = {**os.environ, "PLANTED_KEY": KEY, **environment}
+        return snakemake(self.folder, *given, code=code, environment=known)
 
     def provenance(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.folder / "results/api/provenance.json").read_text())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+from ..snakemake_runs import snakemake
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,18 +53,8 @@ class Project:
 
     def run(self, *arguments: str, ok: bool = True) -> str:
         """Run Snakemake with ``arguments`` and return what it printed; ``ok=False`` expects exit code 1."""
-        command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
         environment = {k: v for k, v in os.environ.items() if k != "CINORMS_MIRROR"}
-        done = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        assert done.returncode == (0 if ok else 1), done.stdout
-        return done.stdout
+        return snakemake(self.folder, *arguments, code=0 if ok else 1, environment=environment)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from ..snakemake_runs import snakemake
 from .conftest import ROOT, SMALL, Project
 
 #: What snakedeploy writes, with a name for the rules and the caller's own default target.
@@ -59,16 +60,7 @@ class Caller:
         """Run Snakemake and return what it printed; it has a cache of its own and no network."""
         environment = {k: v for k, v in os.environ.items() if k not in ("CINORMS_MIRROR", "PYTHONPATH")}
         environment |= {"XDG_CACHE_HOME": str(self.cache), "https_proxy": "http://127.0.0.1:9"}
-        done = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
-            cwd=cwd or self.folder,
-            env=environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        assert done.returncode == (0 if ok else 1), done.stdout
-        return done.stdout
+        return snakemake(cwd or self.folder, *arguments, code=0 if ok else 1, environment=environment)
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 from collections.abc import Mapping
 
 from cinorms.core.errors import CinormsError, ConfigError
-from cinorms.core.validation import load_yaml, unknown
+from cinorms.core.validation import unknown
 from cinorms.study.layers import Layer
-from cinorms.study.load import load_study
+from cinorms.study.load import load_study, read_layers
 from cinorms.study.root import Root
 from cinorms.study.settings import StudySettings
 
@@ -20,16 +20,12 @@ def placed(path):
 
 def get_layers(project):
     """Return the given settings on top of the defaults: the later ones win."""
-    default = PROJECT / "config" / "config.yaml"
     if IS_MODULE:
-        files, given = [default], Layer(get_module_place(), get_module_config())
+        files, given = [], Layer(get_module_place(), get_module_config())
     else:
-        files = [default, *map(Path, get_config_files())]
+        files = map(Path, get_config_files())
         given = Layer("--config", dict(workflow.config_settings.config))
-    layers = [
-        Layer(project.shown(file), load_yaml(file)) for file in dict.fromkeys(files)
-    ]
-    return [*layers, given]
+    return [*read_layers(files, project), given]
 
 
 def get_config_files():

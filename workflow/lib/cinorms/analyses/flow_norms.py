@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, WHO
-from cinorms.analyses.shared import chosen, for_each
+from cinorms.analyses.shared import by_pair, chosen, for_each
 from cinorms.core.labels import NORM_LABELS
 from cinorms.core.scales import LEVELS, SCALES
 from cinorms.entries.entry import Entry, Selected
@@ -57,7 +57,7 @@ def flow_norms(
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
     """Return one row per arm, model and flow; see `KINDS` for its columns."""
-    answers_of = {(one.arm, one.model): one.frame for one in answers}
+    answers_of = by_pair(answers)
 
     def make(one: Selected) -> pd.DataFrame:
         norms = chosen(one.frame, entry, vignettes[one.arm])

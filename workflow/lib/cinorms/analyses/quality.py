@@ -9,7 +9,7 @@ import pandas as pd
 from cinorms.analyses.columns import ESTIMATE, FACTOR, LEVEL, STATUS, WHO
 from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.options import Factors
-from cinorms.analyses.shared import chosen_each, for_each, named, stack
+from cinorms.analyses.shared import by_pair, chosen_each, for_each, named, stack
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms, OfFlows
@@ -27,7 +27,7 @@ def reliability_of_models(
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
     """Return `reliability.panel` of every model: alpha, split halves, shares of variance, orders."""
-    norms_of = {(one.arm, one.model): one.frame for one in norms}
+    norms_of = by_pair(norms)
     return for_each(
         selected,
         lambda one: reliability.panel(one.frame, norms_of[one.arm, one.model], prompts[one.arm], entry.seed),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
 from cinorms.stats import pvalues
@@ -19,6 +19,11 @@ def for_each(selected: Iterable[Selected], make: Callable[[Selected], pd.DataFra
     return stack(
         [named(make(one), {"arm": one.arm, "model": one.model}) for one in selected],
     )
+
+
+def by_pair(selected: Iterable[Selected]) -> dict[Pair, pd.DataFrame]:
+    """Return the tables by arm and model."""
+    return {(one.arm, one.model): one.frame for one in selected}
 
 
 def named(table: pd.DataFrame, names: Mapping[str, Any]) -> pd.DataFrame:

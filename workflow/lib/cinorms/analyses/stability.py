@@ -10,7 +10,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import INTERVAL, STATUS, WHO
-from cinorms.analyses.shared import chosen, chosen_each, for_each, held
+from cinorms.analyses.shared import by_pair, chosen, chosen_each, for_each, held
 from cinorms.core.schema import Distinct, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -51,7 +51,7 @@ def norm_intervals(
     prompts: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
     """Return an interval of the mean level and the stability of the norm for every flow."""
-    norms_of = {(one.arm, one.model): one.frame for one in norms}
+    norms_of = by_pair(norms)
 
     def make(one: Selected) -> pd.DataFrame:
         frame = chosen(norms_of[one.arm, one.model], entry, vignettes[one.arm])

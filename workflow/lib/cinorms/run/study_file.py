@@ -10,9 +10,8 @@ from typing import Any
 import yaml
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.validation import load_yaml
 from cinorms.study.layers import Layer
-from cinorms.study.load import load_study
+from cinorms.study.load import load_study, read_layers
 from cinorms.study.root import Root
 from cinorms.study.study import Study
 
@@ -32,8 +31,7 @@ def parser(name: str, about: str) -> argparse.ArgumentParser:
 
 def read_study(given: argparse.Namespace) -> Study:
     """Return the study that the arguments name; the default one where they name none."""
-    files = [ROOT.folder / "config" / "config.yaml", *map(Path, given.configfile)]
-    layers = [Layer(ROOT.shown(file), load_yaml(file)) for file in dict.fromkeys(files)]
+    layers = read_layers(map(Path, given.configfile), ROOT)
     return load_study([*layers, Layer("--config", _settings(given.config))], ROOT)
 
 

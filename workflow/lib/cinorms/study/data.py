@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cinorms.core.errors import CinormsError, DataError
-from cinorms.core.validation import load_yaml
-from cinorms.study.layers import Layer
-from cinorms.study.load import load_study
+from cinorms.study.load import load_study, read_layers
 from cinorms.study.root import Root
 from cinorms.study.study import Study
 from cinorms.vignettes.source_files import SourceFile, get, local_copy
@@ -60,11 +58,9 @@ def _listed(missing: Sequence[SourceFile], reason: str, mirror: str | None) -> s
 def main(arguments: Sequence[str]) -> int:
     """Get the files of each study; print one message and return 1 where that is not possible."""
     root = Root(Path(__file__).parents[4])
-    default = root.folder / "config" / "config.yaml"
     try:
         for name in arguments:
-            layers = [Layer(str(path), load_yaml(path)) for path in (default, Path(name))]
-            study = load_study(layers, root)
+            study = load_study(read_layers([Path(name)], root), root)
             obtain(sources(study), CACHE, os.environ.get("CINORMS_MIRROR") or study.settings.mirror)
     except CinormsError as error:
         print(f"\nThe study cannot run.\n{error}\n", file=sys.stderr)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.schema import schema_of
-from cinorms.core.validation import check
+from cinorms.core.validation import check, load_yaml
 from cinorms.study.checks import check_names
 from cinorms.study.entry_checks import check_entries
 from cinorms.study.layers import Layer, Merged, merge
@@ -16,6 +17,12 @@ from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
 from cinorms.study.settings import StudySettings
 from cinorms.study.study import Study
+
+
+def read_layers(files: Iterable[Path], root: Root) -> list[Layer]:
+    """Return the defaults of config/config.yaml, and each of the ``files`` on top of them, once."""
+    default = root.folder / "config" / "config.yaml"
+    return [Layer(root.shown(file), load_yaml(file)) for file in dict.fromkeys([default, *files])]
 
 
 def load_study(layers: Sequence[Layer], root: Root) -> Study:
