@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cinorms.core.scales import papers_scale
 from cinorms.prompts.paraphrase.generate import freeze, make_request
 from cinorms.prompts.paraphrase.paraphraser import Ask, Candidates, ParaphraseError
 from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
@@ -91,7 +92,7 @@ def request_(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
         ),
         encoding="utf-8",
     )
-    return make_request(load_prompt_set(path), registry={})
+    return make_request(load_prompt_set(path), papers_scale("acceptability").options, registry={})
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import csv
 import numpy as np
 import pandas as pd
 
-from cinorms.core.scales import LEVELS, SCALES
+from cinorms.core.scales import papers_scale
 
-ACCEPT = SCALES["acceptability"]
+ACCEPT = papers_scale("acceptability")
 TEXTS = ["somewhat acceptable", "Neutral.", "s", "", "not neutral", "somwhat acceptable", "I can't help."]
 
 
@@ -27,9 +27,9 @@ def responses(texts, finish="stop", order="01234", p_options=None, categories=No
     )
 
 
-def said(reading):
+def said(reading, scale=ACCEPT):
     """Return a reading as the option that it found, or as its status."""
-    return reading.status if reading.level is None else ACCEPT.options[LEVELS.index(reading.level)]
+    return reading.status if reading.level is None else scale.label(reading.level)
 
 
 def coded(path, read):

@@ -10,6 +10,8 @@ from cinorms.core.errors import DataError
 
 from .tables_of_texts import ACCEPT, TEXTS, responses
 
+LEVELS = ACCEPT.levels
+
 
 def write_csv(path, *lines):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -24,7 +26,7 @@ def test_overrides_settle_texts_and_say_how_many(tmp_path):
         f",{text_hash('s')},,refusal,",
         "never said,,0,,",
     )
-    overrides = load_overrides(path)
+    overrides = load_overrides(path, LEVELS)
     table = responses([*TEXTS, "s", "s"], ["stop"] * len(TEXTS) + ["stop", "error"])
     answers = read_responses(table, ACCEPT, overrides=overrides)
     decided = answers[answers["rule"] == "override"]
@@ -38,7 +40,7 @@ def test_an_override_that_settles_nothing_in_the_whole_study_is_an_error(tmp_pat
     path = write_csv(
         tmp_path / "mine.csv", "text,level", "not neutral,1", "s,0", "never said,0", "nor this,1"
     )
-    overrides = load_overrides(path)
+    overrides = load_overrides(path, LEVELS)
     one, two = responses(["not neutral"], ["stop"]), responses(["s", "s"], ["stop", "stop"])
     assert settled([one, two], overrides[:2], path)["n_responses"].tolist() == [1, 2]
     with pytest.raises(
@@ -70,19 +72,32 @@ def test_an_override_that_settles_nothing_in_the_whole_study_is_an_error(tmp_pat
 def test_a_wrong_override_is_named_by_file_and_line(tmp_path, lines, message):
     path = write_csv(tmp_path / "overrides.csv", *lines)
     with pytest.raises(DataError, match=message) as caught:
-        load_overrides(path)
+        load_overrides(path, LEVELS)
     assert str(path) in str(caught.value)
 
 
 def test_unreadable_overrides_are_one_message(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
-        load_overrides(tmp_path / "none.csv")
+        load_overrides(tmp_path / "none.csv", LEVELS)
     (tmp_path / "latin.csv").write_bytes("text,level\ncaf\xe9,1\n".encode("latin-1"))
     with pytest.raises(DataError, match="UTF-8"):
-        load_overrides(tmp_path / "latin.csv")
+        load_overrides(tmp_path / "latin.csv", LEVELS)
 
 
 def test_an_empty_overrides_file_settles_nothing(tmp_path):
-    overrides = load_overrides(write_csv(tmp_path / "o.csv", "text,level"))
+    overrides = load_overrides(write_csv(tmp_path / "o.csv", "text,level"), LEVELS)
     answers = read_responses(responses(TEXTS), ACCEPT, overrides=overrides)
     assert "override" not in set(answers["rule"])
+
+
+def test_levels_are_those_of_the_studys_scales(tmp_path):
+    path = write_csv(tmp_path / "o.csv", "text,level", "hm,3", "s,1")
+    both = load_overrides(path, range(-3, 4))
+    assert both["level"].tolist() == [3, 1]
+    # A level that a scale lacks settles nothing there.
+    answers = read_responses(responses(["hm", "s"]), ACCEPT, overrides=both)
+    assert answers["level"].tolist() == [pd.NA, 1]
+    with pytest.raises(DataError, match=r"line 2: level is '3'; allowed: -2, -1, 0, 1, 2"):
+        load_overrides(path, LEVELS)
+    with pytest.raises(DataError, match="level is '3'; allowed: 10 to 100"):
+        load_overrides(path, range(10, 101))

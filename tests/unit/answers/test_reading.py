@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from cinorms.answers.reading.reader import RULES, Reading, fixed_wording, read_text
 from cinorms.answers.reading.words import speller
 from cinorms.core.errors import ConfigError
-from cinorms.core.scales import LEVELS, SCALES
+from cinorms.core.scales import papers_scale
 from cinorms.core.tables import ANSWER_STATUSES
 
-ACCEPT, AGREE = SCALES["acceptability"], SCALES["agreement"]
+ACCEPT, AGREE = papers_scale("acceptability"), papers_scale("agreement")
 TABLE = Path(__file__).resolve().parents[2] / "data" / "answers_labelled.csv"
 
 
@@ -31,7 +31,7 @@ def labelled():
             words = fixed_wording(unescape(row["template"])) if row["template"] else frozenset()
             reading = read_text(
                 unescape(row["text"]),
-                SCALES[row["scale"]],
+                papers_scale(row["scale"]),
                 row["finish_reason"],
                 row["offered"],
                 words,
@@ -103,7 +103,7 @@ def test_a_missing_text_is_an_error_and_an_empty_one_is_empty():
 def test_letters_follow_the_shown_order_and_count_only_where_offered():
     order = "20143"
     levels = [read_text(c, ACCEPT, "stop", "letters", order=order).level for c in "ABCDE"]
-    assert levels == [LEVELS[int(i)] for i in order]
+    assert levels == [ACCEPT.levels[int(i)] for i in order]
     assert [read_text(c, ACCEPT).status for c in "ABCDE"] == ["nonsense"] * 5
     numbers = [read_text(str(n), ACCEPT, "stop", "numbers", order=order).level for n in range(1, 6)]
     assert numbers == levels
@@ -139,14 +139,14 @@ def test_a_short_wording_is_never_taken_for_an_echo():
 def test_no_misspelling_within_reach_changes_the_sign():
     # Every text one edit away from an option keeps the option's level or has none.
     letters = "abcdefghijklmnopqrstuvwxyz -"
-    for scale in SCALES.values():
+    for scale in (ACCEPT, AGREE):
         for i, option in enumerate(scale.options):
             for at in range(len(option) + 1):
                 edits = [option[:at] + c + option[at:] for c in letters]
                 edits += [option[:at] + option[at + 1 :]]
                 edits += [option[:at] + c + option[at + 1 :] for c in letters if at < len(option)]
                 for text in edits:
-                    assert read_text(text, scale).level in (LEVELS[i], None), text
+                    assert read_text(text, scale).level in (ACCEPT.levels[i], None), text
 
 
 def test_swapped_letters_are_one_slip():
@@ -212,7 +212,7 @@ def test_a_level_is_always_one_that_the_text_names(parts, finish):
     level = read_text(text, ACCEPT, finish).level
     if level is not None:
         # "un" before "acceptable" is the one way to write an option that is not among the fragments.
-        named = {LEVELS[i] for i, option in enumerate(ACCEPT.options) if option in text}
+        named = {ACCEPT.levels[i] for i, option in enumerate(ACCEPT.options) if option in text}
         assert level in named
 
 
@@ -222,9 +222,7 @@ ENDS = st.sampled_from(["", ".", "!", '"', "'", "**", ")", "]", " ", "\n", "`", 
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    scale=st.sampled_from(list(SCALES.values())), i=st.integers(0, 4), case=CASES, a=MARKS, b=MARKS, c=ENDS
-)
+@given(scale=st.sampled_from((ACCEPT, AGREE)), i=st.integers(0, 4), case=CASES, a=MARKS, b=MARKS, c=ENDS)
 def test_decoration_keeps_the_level(scale, i, case, a, b, c):
     reading = read_text(a + b + case(scale.options[i]) + c, scale)
-    assert (reading.status, reading.level) == ("ok", LEVELS[i])
+    assert (reading.status, reading.level) == ("ok", ACCEPT.levels[i])

@@ -73,7 +73,7 @@ def test_no_cell_of_the_review_is_a_formula_and_every_text_comes_back(tmp_path):
         writer = csv.writer(handle)
         writer.writerow(["text", "status"])
         writer.writerows([row["text"], "nonsense"] for row in rows if row["text"])
-    matched = match_overrides(table, load_overrides(tmp_path / "overrides.csv"))
+    matched = match_overrides(table, load_overrides(tmp_path / "overrides.csv", ACCEPT.levels))
     assert matched["n_responses"].tolist() == [1] * (len(texts) - 1)
 
 

@@ -17,6 +17,8 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWERS, CATEGORY, NORMS, PLANTED, PROMPTS, RESPONSES, VIGNETTES, Contract
 
+from ...scales import LEVELS
+
 
 def categories(values: list[Any]) -> pd.Categorical:
     known = list(dict.fromkeys(value for value in values if value is not None))
@@ -85,7 +87,7 @@ FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
                 "flow": np.array([0, 1], dtype=np.int32),
                 **{
                     name: np.array([1, 0], dtype=np.int16)
-                    for name in ("n_asked", "n_valid", *tables.COUNT_COLUMNS)
+                    for name in ("n_asked", "n_valid", *tables.count_columns(LEVELS))
                 },
                 "value": pd.array([2, pd.NA], dtype="Int8"),
                 "share": [0.5, np.nan],

@@ -276,7 +276,7 @@ def test_every_default_has_a_comment() -> None:
     settings_part, _, _ = text.partition("\nanalyses:")
     for line in settings_part.splitlines():
         _, colon, value = line.partition(": ")
-        if colon and value and not line.startswith("#"):
+        if colon and value and not line.lstrip().startswith("#"):
             assert "#" in value, f"no comment: {line}"
 
 

@@ -11,18 +11,19 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tables
-from cinorms.core.scales import LEVELS, SCALES
+from cinorms.core.scale_files import load_scale
+from cinorms.core.scales import FOLDER, Scale
 from cinorms.core.validation import load_yaml
 from cinorms.inference.shards import shard_names
 from cinorms.inference.spec import Spec
 from cinorms.planted.respondents import Respondent, answer, describe, level_coefficients, plant
 from cinorms.planted.texts import INVALID, TextBook
-from cinorms.prompts.orders import ORDERS
 from cinorms.prompts.variants import ask_grid
 
+from ...scales import ACCEPTABILITY, LEVELS, ORDERS
 from ...specs import ask_shard, make_spec
 
-OPTIONS = SCALES["acceptability"].options
+OPTIONS = ACCEPTABILITY.options
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
 
 
@@ -70,7 +71,7 @@ def kinds_of(text: pd.Series) -> np.ndarray:
 
 
 def truth(planted: dict[str, Any], flows: pd.DataFrame, name: str = "someone") -> pd.DataFrame:
-    return plant(Respondent(name=name, **planted), flows, FACTORS, 2026)
+    return plant(Respondent(name=name, **planted), flows, FACTORS, ACCEPTABILITY, 2026)
 
 
 def plurality(responses: pd.DataFrame) -> pd.Series:
@@ -153,7 +154,7 @@ def test_what_was_planted_can_be_written_as_a_table_and_as_json(
     norms: dict[str, Any], flows: pd.DataFrame, tmp_path: Path
 ) -> None:
     for planted in (norms, {"control": "uniform"}):
-        table = plant(Respondent("someone", **planted), flows, FACTORS, 1)
+        table = plant(Respondent("someone", **planted), flows, FACTORS, ACCEPTABILITY, 1)
         tables.write(table, tmp_path / "planted.parquet", tables.PLANTED)
         facts = json.loads(json.dumps(describe(spec_of(planted).as_plain(), flows)))
         assert facts["name"] == "someone"
@@ -327,7 +328,7 @@ def test_a_share_of_the_valid_answers_is_verbose(flows: pd.DataFrame, iot_varian
 
 
 def test_an_empty_grid_is_answered_with_nothing(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
-    grid = ask_grid(flows["flow"].head(0), iot_variants, "balanced", 1)
+    grid = ask_grid(flows["flow"].head(0), iot_variants, "balanced", 1, 5)
     assert len(answer(spec_of({"noise": 1.0}).as_plain(), flows.head(0), iot_variants, grid)) == 0
 
 
@@ -369,25 +370,24 @@ def test_a_refusing_respondent_always_refuses(flows: pd.DataFrame, iot_variants:
 # --- Texts
 
 
-@pytest.mark.parametrize("scale", sorted(SCALES))
-def test_every_text_is_of_one_kind_only(scale: str) -> None:
+@pytest.mark.parametrize("scale", [load_scale(path) for path in sorted(FOLDER.glob("*.yaml"))], ids=str)
+def test_every_text_is_of_one_kind_only(scale: Scale) -> None:
     """The same text under two statuses could not be read back as what was planted."""
-    options = SCALES[scale].options
     kind: dict[str, str] = {}
+    book = TextBook(scale)
     for status in ("ok", *INVALID):
         for verbose in (False, True):
-            for number in range(5):
+            for number in range(len(scale.options)):
                 uniform = (np.arange(24) + 0.5) / 24
-                book = TextBook(options)
                 codes = book.pick(np.full(24, number), np.full(24, status), np.full(24, verbose), uniform)
                 for code in codes:
                     assert kind.setdefault(book.texts[code], status) == status
-    assert len(kind) > 60
+    assert len(kind) > 12 * len(scale.options)
 
 
 def test_the_orders_are_stored_with_the_responses(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
     responses, _ = ask_shard(spec_of({}), flows, iot_variants)
-    grid = ask_grid(flows["flow"], iot_variants, "balanced", 2026)
+    grid = ask_grid(flows["flow"], iot_variants, "balanced", 2026, 5)
     assert responses["order"].tolist() == [ORDERS[code] for code in grid["order_code"]]
 
 

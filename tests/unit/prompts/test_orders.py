@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.core.scales import SCALES
-from cinorms.prompts.orders import METHODS, ORDERS, SHOWN, as_categorical, options_shown, order_codes
+from cinorms.prompts.orders import METHODS, as_categorical, options_shown, order_codes, orders_of
+
+from ...scales import ACCEPTABILITY, ORDERS, SHOWN
 
 MANY_TEMPLATES, MANY_ORDERS = 23, 12
 
@@ -19,7 +20,7 @@ flows = st.lists(st.integers(min_value=0, max_value=2**31 - 1), min_size=1, max_
 def grid(method: str, seed: int, flow: list[int], n_templates: int, n_orders: int) -> np.ndarray:
     """Return the codes of every flow, template and order number, on three axes."""
     axes = np.ix_(np.array(flow), np.arange(n_templates), np.arange(n_orders))
-    return order_codes(method, seed, *axes)
+    return order_codes(method, seed, *axes, 5)
 
 
 def most_uneven(codes: np.ndarray) -> int:
@@ -63,7 +64,7 @@ def test_an_order_depends_on_nothing_but_its_own_flow_template_and_number(
     fewer_flows = grid(method, seed, [flow[i] for i in some], n_templates, n_orders)
     assert np.array_equal(fewer_flows, whole[some, :n_templates, :n_orders])
     place = data.draw(st.integers(0, len(flow) - 1))
-    single = order_codes(method, seed, flow[place], n_templates - 1, n_orders - 1)
+    single = order_codes(method, seed, flow[place], n_templates - 1, n_orders - 1, 5)
     assert single == whole[place, n_templates - 1, n_orders - 1]
 
 
@@ -110,13 +111,13 @@ def test_random_draws_differ_between_flows_templates_and_numbers() -> None:
 
 def test_the_orders_of_a_study_are_these_for_ever() -> None:
     """A response already paid for was asked in this order: a change here is a change of every study."""
-    assert [ORDERS[c] for c in order_codes("balanced", 2026, [0, 1, 2, 3], 4, 1)] == [
+    assert [ORDERS[c] for c in order_codes("balanced", 2026, [0, 1, 2, 3], 4, 1, 5)] == [
         "32104",
         "43210",
         "01234",
         "34012",
     ]
-    assert [ORDERS[c] for c in order_codes("random", 2026, [0, 1, 2, 3], 4, 1)] == [
+    assert [ORDERS[c] for c in order_codes("random", 2026, [0, 1, 2, 3], 4, 1, 5)] == [
         "02134",
         "21340",
         "42301",
@@ -130,20 +131,45 @@ def test_fixed_is_the_papers_order_everywhere() -> None:
 
 def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(ValueError, match="order method 'latin'; allowed: fixed, random, balanced"):
-        order_codes("latin", 1, 0, 0, 0)
+        order_codes("latin", 1, 0, 0, 0, 5)
 
 
 def test_codes_become_strings_stored_once() -> None:
-    orders = as_categorical(np.array([119, 0, 0]))
+    orders = as_categorical(np.array([119, 0, 0]), 5)
     assert list(orders) == ["43210", "01234", "01234"]
     assert len(orders.categories) == 120
 
 
 def test_options_are_shown_in_their_order_as_the_papers_wrote_them() -> None:
-    shown = options_shown(SCALES["acceptability"].options)
+    shown = options_shown(ACCEPTABILITY)
     assert shown[0] == (
         "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
     )
     assert shown[ORDERS.index("42013")] == (
         "[strongly acceptable, neutral, strongly unacceptable, somewhat unacceptable, somewhat acceptable]"
     )
+
+
+# --- scales of other lengths
+
+#: How uneven the positions of an option may be under balanced orders, by number of options.
+UNEVEN = {2: 1, 3: 1, 4: 2, 5: 1, 6: 3, 7: 2, 8: 2, 9: 2, 10: 3, 11: 2}
+
+
+@pytest.mark.parametrize("n", UNEVEN)
+def test_every_option_is_in_every_position_about_equally_often_whatever_the_scale(n: int) -> None:
+    orders = orders_of(n)
+    assert orders.names[0] == "0123456789a"[:n]
+    assert len(set(orders.names)) == len(orders.names)
+    template, order = np.meshgrid(np.arange(2 * n), np.arange(2 * n), indexing="ij")
+    at = orders.shown[order_codes("balanced", 3, 17, template, order, n)][..., None] == np.arange(n)
+    sums = at.cumsum(axis=0).cumsum(axis=1)
+    assert (sums.max(axis=(2, 3)) - sums.min(axis=(2, 3))).max() <= UNEVEN[n]
+
+
+@pytest.mark.parametrize("n", [2, 7, 11])
+def test_random_orders_are_permutations_drawn_evenly(n: int) -> None:
+    shown = orders_of(n).shown[order_codes("random", 1, np.arange(4000), 0, 0, n)]
+    assert np.array_equal(np.sort(shown, axis=1), np.tile(np.arange(n), (4000, 1)))
+    first = np.bincount(shown[:, 0], minlength=n) / 4000
+    assert np.abs(first - 1 / n).max() < 0.05

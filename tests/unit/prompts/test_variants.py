@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError
-from cinorms.prompts.orders import ORDERS
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import (
     WRAPPERS,
@@ -24,6 +23,8 @@ from cinorms.prompts.variants import (
     select_flows,
     wrap,
 )
+
+from ...scales import ACCEPTABILITY, AGREEMENT, ORDERS, shipped
 
 FIXED = "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
 TEMPLATE = "Please rate how acceptable this scenario is: {scenario}. Choose strictly one: {options}"
@@ -65,7 +66,7 @@ def test_fill_loses_no_character_of_any_vignette(vignette: str, template: str) -
 
 
 def test_single_layout_is_one_user_message() -> None:
-    chat = messages(TEMPLATE, "a camera records audio", 0, "acceptability")
+    chat = messages(TEMPLATE, "a camera records audio", 0, ACCEPTABILITY)
     assert chat == [
         {
             "role": "user",
@@ -76,12 +77,12 @@ def test_single_layout_is_one_user_message() -> None:
 
 
 def test_the_order_code_decides_how_the_options_stand() -> None:
-    content = messages(TEMPLATE, "v", ORDERS.index("43210"), "agreement")[0]["content"]
+    content = messages(TEMPLATE, "v", ORDERS.index("43210"), AGREEMENT)[0]["content"]
     assert content.endswith("[strongly agree, somewhat agree, neutral, somewhat disagree, strongly disagree]")
 
 
 def test_instruction_in_system_keeps_the_vignette_alone_in_the_user_message() -> None:
-    chat = messages(TEMPLATE, "a {options} camera", 0, "acceptability", "instruction_in_system")
+    chat = messages(TEMPLATE, "a {options} camera", 0, ACCEPTABILITY, "instruction_in_system")
     assert chat == [
         {
             "role": "system",
@@ -97,29 +98,29 @@ def test_no_published_template_keeps_a_trace_of_the_scenario_in_the_system_messa
 ) -> None:
     prompt_set = load_prompt_set(folder / f"resources/prompts/{prompts}.yaml")
     for template in prompt_set.templates:
-        system, user = messages(template, "VIGNETTE", 0, prompt_set.scale, "instruction_in_system")
+        system, user = messages(template, "VIGNETTE", 0, shipped(prompt_set.scale), "instruction_in_system")
         assert user["content"] == "VIGNETTE"
         assert "VIGNETTE" not in system["content"]
         assert not re.search(r"\{|\}|: ?[.?!]|  | [.?!,:]|::", system["content"]), system["content"]
 
 
 def test_a_system_prompt_goes_first_in_either_layout() -> None:
-    single = messages(TEMPLATE, "v", 0, "acceptability", "single", "Be brief {options}.")
+    single = messages(TEMPLATE, "v", 0, ACCEPTABILITY, "single", "Be brief {options}.")
     assert single[0] == {"role": "system", "content": "Be brief {options}."}
     assert single[1]["role"] == "user"
-    both = messages(TEMPLATE, "v", 0, "acceptability", "instruction_in_system", "Be brief.")
+    both = messages(TEMPLATE, "v", 0, ACCEPTABILITY, "instruction_in_system", "Be brief.")
     assert both[0]["content"].startswith("Be brief.\n\nPlease rate")
     assert [message["role"] for message in both] == ["system", "user"]
 
 
 def test_an_empty_system_prompt_is_none() -> None:
-    assert [m["role"] for m in messages(TEMPLATE, "v", 0, "acceptability", "single", "")] == ["user"]
+    assert [m["role"] for m in messages(TEMPLATE, "v", 0, ACCEPTABILITY, "single", "")] == ["user"]
 
 
 def test_a_layout_that_does_not_exist_is_refused() -> None:
     """Settings resolve ``paper`` for each model; what reaches a prompt is one of two layouts."""
     with pytest.raises(ValueError, match="layout 'paper'"):
-        messages(TEMPLATE, "v", 0, "acceptability", "paper")
+        messages(TEMPLATE, "v", 0, ACCEPTABILITY, "paper")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_raising_the_orders_keeps_the_variants_there_were() -> None:
 
 def test_ask_grid_is_complete_and_sorted() -> None:
     variants = list_variants("set", list("abc"), 3, 2)
-    grid = ask_grid(pd.Series([0, 5, 9]), variants, "random", 1)
+    grid = ask_grid(pd.Series([0, 5, 9]), variants, "random", 1, 5)
     assert list(grid["flow"]) == [0] * 6 + [5] * 6 + [9] * 6
     assert list(grid["row"]) == [*range(6)] * 3
     assert grid["order_code"].between(0, 119).all()
@@ -163,8 +164,8 @@ def test_ask_grid_is_complete_and_sorted() -> None:
 
 def test_ask_grid_of_a_part_is_a_part_of_the_whole() -> None:
     variants = list_variants("set", list("abcd"), 4, 2)
-    whole = ask_grid(pd.Series(range(20)), variants, "balanced", 1)
-    part = ask_grid(pd.Series([3, 17]), variants.iloc[3:6], "balanced", 1)
+    whole = ask_grid(pd.Series(range(20)), variants, "balanced", 1, 5)
+    part = ask_grid(pd.Series([3, 17]), variants.iloc[3:6], "balanced", 1, 5)
     expected = whole[whole["flow"].isin([3, 17]) & whole["row"].between(3, 5)]
     assert list(part["order_code"]) == list(expected["order_code"])
     assert list(part["row"]) == [0, 1, 2] * 2
@@ -201,18 +202,18 @@ def test_a_selection_that_keeps_nothing_is_an_error() -> None:
 def test_preview_shows_every_template_and_spreads_over_the_flows(
     iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
 ) -> None:
-    shown = preview(iot_flows, iot_variants, ARM, "acceptability", 2026)
+    shown = preview(iot_flows, iot_variants, ARM, ACCEPTABILITY, 2026)
     templates = {variant.split("_")[0] for variant in shown["variant"]}
     assert templates == {str(n) for n in range(11)}
     assert shown["flow"].iloc[0] == 0
     assert shown["flow"].iloc[-1] == 6911
     assert 25 <= len(shown) <= 35
-    pd.testing.assert_frame_equal(shown, preview(iot_flows, iot_variants, ARM, "acceptability", 2026))
+    pd.testing.assert_frame_equal(shown, preview(iot_flows, iot_variants, ARM, ACCEPTABILITY, 2026))
 
 
 def test_preview_shows_what_is_sent(iot_flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
-    shown = preview(iot_flows, iot_variants, {**ARM, "system": "Be brief."}, "acceptability", 2026)
-    grid = ask_grid(iot_flows["flow"], iot_variants, "balanced", 2026)
+    shown = preview(iot_flows, iot_variants, {**ARM, "system": "Be brief."}, ACCEPTABILITY, 2026)
+    grid = ask_grid(iot_flows["flow"], iot_variants, "balanced", 2026, 5)
     codes = dict(zip(zip(grid["flow"], grid["row"], strict=True), grid["order_code"], strict=True))
     rows = {name: at for at, name in enumerate(iot_variants["variant"])}
     for line in shown.itertuples():
@@ -221,7 +222,7 @@ def test_preview_shows_what_is_sent(iot_flows: pd.DataFrame, iot_variants: pd.Da
             iot_variants["template"][at],
             iot_flows["vignette"][line.flow],
             codes[line.flow, at],
-            "acceptability",
+            ACCEPTABILITY,
             "single",
             "Be brief.",
         )
@@ -232,7 +233,7 @@ def test_preview_of_the_papers_layout_shows_both_layouts(
     iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
 ) -> None:
     """``layout: paper`` is one thing for gpt-4o-mini and another for the rest: people see either."""
-    shown = preview(iot_flows, iot_variants, {**ARM, "layout": "paper"}, "acceptability", 2026)
+    shown = preview(iot_flows, iot_variants, {**ARM, "layout": "paper"}, ACCEPTABILITY, 2026)
     assert set(shown["layout"]) == {"single", "instruction_in_system"}
     single = shown["layout"] == "single"
     assert (shown.loc[single, "system_message"] == "").all()
@@ -240,7 +241,7 @@ def test_preview_of_the_papers_layout_shows_both_layouts(
 
 
 def test_preview_of_few_flows_repeats_nothing(iot_flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
-    shown = preview(iot_flows.head(2), iot_variants.head(2), ARM, "acceptability", 1)
+    shown = preview(iot_flows.head(2), iot_variants.head(2), ARM, ACCEPTABILITY, 1)
     assert not shown.duplicated(["flow", "variant"]).any()
     assert np.isin(shown["flow"], [0, 1]).all()
     assert set(shown["variant"]) == {"0_0", "0_1"}

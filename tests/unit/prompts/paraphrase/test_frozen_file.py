@@ -9,13 +9,13 @@ import pytest
 import yaml
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.scales import SCALES
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.paraphrase.checks import fault_of, run_on_fault
 from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in
 from cinorms.prompts.paraphrase.generate import freeze
 from cinorms.prompts.prompt_sets import insist_on_confirmed, load_prompt_set, part_path
 
+from ....scales import ACCEPTABILITY
 from .test_generate import GOOD, ORIGINAL, Scripted, request_for, stored, write_declared
 
 
@@ -179,7 +179,7 @@ def test_a_vignette_runs_on_where_a_new_sentence_begins_without_a_mark(template:
 
 
 def test_a_paraphraser_may_leave_out_the_full_stop_only_where_the_original_does() -> None:
-    options = SCALES["acceptability"].options
+    options = ACCEPTABILITY.options
     candidate = "How acceptable is this situation? {scenario} Pick one: {options}"
     bare = "Please judge how acceptable this is, in one of these: {options} {scenario}"
     assert "runs into the next sentence" in str(fault_of(candidate, [ORIGINAL], options))

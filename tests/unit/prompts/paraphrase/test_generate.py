@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.scales import SCALES
 from cinorms.prompts.paraphrase import generate
 from cinorms.prompts.paraphrase.chat_models import VllmParaphraser
 from cinorms.prompts.paraphrase.checks import LENGTHS, fault_of, wording
@@ -30,6 +29,7 @@ from cinorms.prompts.paraphrase.pegasus import NAMES, combine, protect, restore,
 from cinorms.prompts.paraphrase.planted_rewordings import CLOSINGS, OPENINGS, PlantedParaphraser
 from cinorms.prompts.prompt_sets import PLACEHOLDERS, digest, load_prompt_set, part_path
 
+from ....scales import ACCEPTABILITY, shipped
 from ....specs import make_model
 
 ORIGINAL = "Please indicate how acceptable this scenario is: {scenario}. Answer with one of: {options}"
@@ -38,7 +38,7 @@ GOOD = [
     "Judge the acceptability of this: {scenario}. Give one of the following: {options}",
     "Say how acceptable you find this: {scenario}. Choose among these: {options}",
 ]
-OPTIONS = SCALES["acceptability"].options
+OPTIONS = ACCEPTABILITY.options
 COMMAND = (sys.executable, "-m", "cinorms.prompts.paraphrase.generate")
 
 needs_openai = pytest.mark.skipif(
@@ -69,7 +69,7 @@ REGISTRY = {"a-model": make_model("a-model", engine="vllm", source="org/model", 
 
 
 def request_for(path: Path) -> dict[str, Any]:
-    return make_request(load_prompt_set(path), REGISTRY)
+    return make_request(load_prompt_set(path), ACCEPTABILITY.options, REGISTRY)
 
 
 class Scripted:
@@ -162,7 +162,7 @@ def test_a_sound_candidate_is_taken(candidate: str) -> None:
 @pytest.mark.parametrize("name", ["chatgpt", "gemini", "pegasus", "confaide"])
 def test_every_published_paraphrase_would_have_been_taken(folder: Path, name: str) -> None:
     prompt_set = load_prompt_set(folder / f"resources/prompts/{name}.yaml")
-    templates, options = prompt_set.templates, SCALES[prompt_set.scale].options
+    templates, options = prompt_set.templates, shipped(prompt_set.scale).options
     assert [fault_of(templates[n], templates[:n], options) for n in range(1, len(templates))] == [None] * 10
     ratios = [len(template) / len(templates[0]) for template in templates]
     assert LENGTHS[0] < min(ratios) <= max(ratios) < LENGTHS[1]
@@ -183,7 +183,7 @@ def test_every_planted_rewording_is_valid_beside_all_others(folder: Path, scale:
     assert len(every) == len(OPENINGS[scale]) * len(CLOSINGS) == 36
     taken = [original]
     for candidate in every:
-        assert fault_of(candidate, taken, SCALES[scale].options) is None
+        assert fault_of(candidate, taken, shipped(scale).options) is None
         taken.append(candidate)
 
 
@@ -425,7 +425,9 @@ def test_a_study_is_planned_before_the_paraphrases_are_there(build_study: Any) -
 
 
 def test_planted_respondents_are_asked_in_planted_rewordings_that_are_not_frozen(tmp_path: Path) -> None:
-    request = make_request(load_prompt_set(write_declared(tmp_path)), REGISTRY, planted=True)
+    request = make_request(
+        load_prompt_set(write_declared(tmp_path)), ACCEPTABILITY.options, REGISTRY, planted=True
+    )
     assert request["paraphraser"] == {"name": "planted paraphraser for a-model", "engine": "planted"}
     out = tmp_path / "results/mine.yaml"
     freeze(request, open_paraphraser(request["paraphraser"], request["key_variable"], None), out)
@@ -442,7 +444,9 @@ def test_the_seed_decides_the_planted_rewordings() -> None:
 
 
 def test_when_planted_rewordings_run_out_the_message_says_so(tmp_path: Path) -> None:
-    request = make_request(load_prompt_set(write_declared(tmp_path, count=40)), REGISTRY, planted=True)
+    request = make_request(
+        load_prompt_set(write_declared(tmp_path, count=40)), ACCEPTABILITY.options, REGISTRY, planted=True
+    )
     with pytest.raises(
         ParaphraseError, match=r"36 of 40 paraphrases .* 4 missing after round 2(?s:.*)it is empty"
     ):
@@ -734,7 +738,9 @@ def test_a_missing_key_names_the_variable_that_should_hold_it() -> None:
 def test_a_server_of_ones_own_is_not_given_openais_key(tmp_path: Path) -> None:
     def variable(**entry: Any) -> str | None:
         registry = {"a-model": make_model("a-model", engine="openai", source="s", **entry)}
-        return make_request(load_prompt_set(write_declared(tmp_path)), registry)["key_variable"]
+        return make_request(load_prompt_set(write_declared(tmp_path)), ACCEPTABILITY.options, registry)[
+            "key_variable"
+        ]
 
     assert variable() == "OPENAI_API_KEY"
     assert variable(base_url="http://localhost:8000/v1") is None
@@ -762,7 +768,12 @@ def test_the_command_takes_the_key_from_the_environment(
 
 
 def test_a_failed_command_says_why_and_exits_with_1(declared: Path, out: Path, folder: Path) -> None:
-    request = make_request(load_prompt_set(write_declared(declared.parent, count=40)), REGISTRY, planted=True)
+    request = make_request(
+        load_prompt_set(write_declared(declared.parent, count=40)),
+        ACCEPTABILITY.options,
+        REGISTRY,
+        planted=True,
+    )
     log = declared.parent / "log.txt"
     done = subprocess.run(
         [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,6 @@ from cinorms.answers.distinct import categories, text_hash
 from cinorms.core.csv_files import undo_defusing
 from cinorms.core.csv_header import check_header
 from cinorms.core.errors import DataError
-from cinorms.core.scales import LEVELS
 from cinorms.core.tables import ANSWER_STATUSES
 
 #: Statuses that a person can give a text without a level. ``invalid`` is reserved for published data.
@@ -22,13 +21,13 @@ OVERRIDE_STATUSES = tuple(s for s in ANSWER_STATUSES if s not in ("ok", "invalid
 OVERRIDE_COLUMNS = ("text", "sha256", "level", "status", "note")
 
 
-def load_overrides(path: str | Path) -> pd.DataFrame:
+def load_overrides(path: str | Path, levels: Collection[int]) -> pd.DataFrame:
     """Read ``overrides.csv``: a person's codes, one text per line.
 
     Columns: ``text`` as the review list shows it, or ``sha256`` (which counts where both are given);
-    exactly one of ``level`` (-2 to 2) and ``status``; ``note`` is free. Returns line, sha256, text, level,
-    status, note; a line with a level has the status ok. DataError names the file, the line, what is given
-    and what is allowed.
+    exactly one of ``level`` (one of ``levels``, those of the study's scales) and ``status``; ``note`` is free.
+    Returns line, sha256, text, level, status, note; a line with a level has the status ok. DataError names the
+    file, the line, what is given and what is allowed.
     """
     check_header(path)
     try:
@@ -48,7 +47,7 @@ def load_overrides(path: str | Path) -> pd.DataFrame:
         ) from problem
     except (UnicodeDecodeError, csv.Error) as problem:
         raise DataError(f"{path}: not a CSV file in UTF-8 ({problem}); save it as 'CSV UTF-8'") from problem
-    lines = [_override(path, line, row) for line, row in rows if any(v for v in row.values())]
+    lines = [_override(path, line, row, levels) for line, row in rows if any(v for v in row.values())]
     frame = pd.DataFrame(lines, columns=["line", "sha256", "text", "level", "status", "note"])
     twice = frame[frame.duplicated("sha256", keep=False)]
     if len(twice):
@@ -57,7 +56,9 @@ def load_overrides(path: str | Path) -> pd.DataFrame:
     return frame.astype({"line": "int64", "level": "Int8"})
 
 
-def _override(path: str | Path, line: int, row: dict[str, str | None]) -> dict[str, object]:
+def _override(
+    path: str | Path, line: int, row: dict[str, str | None], levels: Collection[int]
+) -> dict[str, object]:
     """Return one checked line of an overrides file."""
 
     def wrong(given: str, allowed: str) -> DataError:
@@ -74,8 +75,8 @@ def _override(path: str | Path, line: int, row: dict[str, str | None]) -> dict[s
     if bool(level) == bool(status):
         given = f"level '{level}' and status '{status}'" if level else "neither level nor status"
         raise wrong(given, "give exactly one: a level for a valid answer, else a status")
-    if level and level not in {str(v) for v in LEVELS}:
-        raise wrong(f"level is '{level}'", f"allowed: {', '.join(map(str, LEVELS))}")
+    if level and level not in {str(v) for v in levels}:
+        raise wrong(f"level is '{level}'", f"allowed: {_levels(levels)}")
     if status and status not in OVERRIDE_STATUSES:
         raise wrong(
             f"status is '{status}'",
@@ -90,6 +91,13 @@ def _override(path: str | Path, line: int, row: dict[str, str | None]) -> dict[s
         "status": status or "ok",
         "note": cell["note"],
     }
+
+
+def _levels(levels: Collection[int]) -> str:
+    """Return the levels as a list, or from the lowest to the highest where there are many."""
+    known = sorted(levels)
+    many = len(known) > 11 and known == list(range(known[0], known[-1] + 1))
+    return f"{known[0]} to {known[-1]}" if many else ", ".join(map(str, known))
 
 
 def match_overrides(responses: pd.DataFrame, overrides: pd.DataFrame) -> pd.DataFrame:

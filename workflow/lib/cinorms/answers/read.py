@@ -9,7 +9,7 @@ import pandas as pd
 from cinorms.answers.distinct import NO_LEVEL, categories, text_hash
 from cinorms.answers.reading.reader import Reading, check_offer, fixed_wording, read_text
 from cinorms.core.errors import DataError
-from cinorms.core.scales import LEVELS, Scale
+from cinorms.core.scales import Scale
 from cinorms.core.tables import ANSWER_STATUSES
 
 
@@ -65,7 +65,7 @@ def _read_distinct(
     words = (
         frozenset().union(*map(fixed_wording, prompts["template"])) if prompts is not None else frozenset()
     )
-    settled = _settled(text, overrides)
+    settled = _settled(text, overrides, scale)
     # As lists: taking one of an index at a time is slow.
     distinct = [part.categories.tolist() for part in parts]
     readings = []
@@ -74,23 +74,24 @@ def _read_distinct(
         for known in reversed(distinct):
             code, at = divmod(code, len(known) + 1)
             values.insert(0, known[at - 1] if at else None)
-        shown = values[2] or "" if order is not None else "01234"
+        shown = values[2] or "" if order is not None else None
         if values[1] != "error" and values[0] in settled:
-            check_offer(scale, offered, shown)
+            check_offer(scale, offered, shown or "")
             readings.append(settled[values[0]])
         else:
             readings.append(read_text(values[0], scale, values[1] or "stop", offered, words, shown))
     return units, readings
 
 
-def _settled(text: pd.Categorical, overrides: pd.DataFrame | None) -> dict[str | None, Reading]:
-    """Return the reading of each distinct text that an override settles."""
+def _settled(text: pd.Categorical, overrides: pd.DataFrame | None, scale: Scale) -> dict[str | None, Reading]:
+    """Return the reading of each distinct text that an override settles; a level of another scale settles none."""
     if overrides is None or overrides.empty:
         return {}
     levels = [None if pd.isna(v) else int(v) for v in overrides["level"]]
     by_hash = {
         digest: Reading(level, status, "override")
         for digest, level, status in zip(overrides["sha256"], levels, overrides["status"], strict=True)
+        if level is None or level in scale.levels
     }
     hashes = {t: text_hash(t) for t in text.categories}
     return {t: by_hash[h] for t, h in hashes.items() if h in by_hash}
@@ -123,7 +124,7 @@ def _read_options(
     known = np.isfinite(p).all(axis=1)
     top = np.where(np.isnan(p), -np.inf, p).max(axis=1, keepdims=True)
     single = (p == top).sum(axis=1) == 1
-    chosen = np.asarray(LEVELS, dtype=np.int8)[np.argmax(np.where(np.isnan(p), -np.inf, p), axis=1)]
+    chosen = np.asarray(scale.levels, dtype=np.int8)[np.argmax(np.where(np.isnan(p), -np.inf, p), axis=1)]
     level[rows] = np.where(known & single, chosen, NO_LEVEL)
     ok, tie = ANSWER_STATUSES.index("ok"), ANSWER_STATUSES.index("ambiguous")
     status[rows] = np.where(known, np.where(single, ok, tie), engine_error)

@@ -2,7 +2,8 @@
 
 The flow's acceptability is a cumulative-logit model over the factors: ``linear`` (the sum of the levels'
 coefficients, scaled and shifted) plus ``residual`` (standard logistic, one per flow). Cutting their sum at
-the thresholds gives the planted norm. A single answer adds the effect of its template and its own noise
+the thresholds gives the planted norm. On a scale with another number of levels the thresholds are spread over the same
+range (`thresholds_on`). A single answer adds the effect of its template and its own noise
 before the cut; a stated share of answers follows the position of the option instead. Everything is a pure
 function of (model, flow, variant, seed), so shards and restarts change nothing.
 """
@@ -18,9 +19,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
-from cinorms.core.scales import LEVELS, SCALES
+from cinorms.core.scales import Scale
 from cinorms.planted.texts import TextBook
-from cinorms.prompts.orders import SHOWN
+from cinorms.prompts.orders import orders_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,13 +76,39 @@ def level_coefficients(
     return pd.DataFrame(rows, columns=["factor", "level", "coefficient", "stated"])
 
 
-def plant(respondent: Respondent, vignettes: pd.DataFrame, factors: Sequence[str], seed: int) -> pd.DataFrame:
+def thresholds_on(respondent: Respondent, scale: Scale) -> Floats:
+    """Return the respondent's thresholds on a scale, one fewer than its levels.
+
+    Where that is another number than planted, they are where the planted ones would put the same share of the levels,
+    in proportion between two planted thresholds and beyond the outer ones.
+    """
+    planted, n = np.array(respondent.thresholds, dtype=np.float64), len(scale.levels)
+    if len(planted) == n - 1:
+        return planted
+    share, at = np.arange(1, len(planted) + 1) / (len(planted) + 1), np.arange(1, n) / n
+    if len(planted) == 1:
+        return planted + (at - 0.5) * len(scale.levels)
+    between = np.clip(np.searchsorted(share, at), 1, len(share) - 1)
+    low, high = share[between - 1], share[between]
+    return planted[between - 1] + (at - low) / (high - low) * (planted[between] - planted[between - 1])
+
+
+def _mild(scale: Scale) -> int:
+    """Return the position of the mildest option on the upper side: what controls of one answer give."""
+    return scale.sides.index(1)
+
+
+def plant(
+    respondent: Respondent, vignettes: pd.DataFrame, factors: Sequence[str], scale: Scale, seed: int
+) -> pd.DataFrame:
     """Return the planted table: per flow the norm (missing for a control that has none) and its two parts."""
     flows = vignettes["flow"].to_numpy()
     table = pd.DataFrame({"flow": flows.astype(np.int32)})
     if respondent.control is not None:
         constant = respondent.control == "constant_answer"
-        table["level"] = pd.array([1 if constant else pd.NA] * len(table), dtype="Int8")
+        table["level"] = pd.array(
+            [scale.levels[_mild(scale)] if constant else pd.NA] * len(table), dtype="Int8"
+        )
         return table.assign(linear=0.0, residual=0.0)
     linear = np.full(len(flows), float(respondent.shift))
     levels = {factor: list(vignettes[factor].cat.categories) for factor in factors}
@@ -89,7 +116,7 @@ def plant(respondent: Respondent, vignettes: pd.DataFrame, factors: Sequence[str
         coefficients = rows.set_index("level")["coefficient"]
         linear += coefficients.loc[levels[str(factor)]].to_numpy()[vignettes[factor].cat.codes]
     residual = draw_logistic("residual", seed, text_number(respondent.name), flows)
-    level = np.searchsorted(respondent.thresholds, linear + residual) + LEVELS[0]
+    level = np.array(scale.levels)[np.searchsorted(thresholds_on(respondent, scale), linear + residual)]
     return table.assign(level=pd.array(level.astype(np.int8), dtype="Int8"), linear=linear, residual=residual)
 
 
@@ -98,7 +125,7 @@ def respond(
     planted: pd.DataFrame,
     grid: pd.DataFrame,
     variants: pd.DataFrame,
-    options: tuple[str, ...],
+    scale: Scale,
     seed: int,
     temperature: float = 0.0,
 ) -> pd.DataFrame:
@@ -112,8 +139,8 @@ def respond(
     templates = np.array([text_number(template) for template in variants["template"]], dtype=np.int64)
     effect = (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
-    option = _chosen_option(respondent, planted, grid, effect, at, seed, temperature)
-    book = TextBook(options)
+    option = _chosen_option(respondent, planted, grid, scale, effect, at, seed, temperature)
+    book = TextBook(scale)
     status = _statuses(respondent, at, seed)
     verbose = draw_uniform("verbose", seed, *at) < respondent.verbose
     codes = book.pick(option, status, verbose, draw_uniform("text", seed, *at))
@@ -125,29 +152,41 @@ def _chosen_option(
     respondent: Respondent,
     planted: pd.DataFrame,
     grid: pd.DataFrame,
+    scale: Scale,
     template_effect: Floats,
     at: tuple[Any, ...],
     seed: int,
     temperature: float,
 ) -> npt.NDArray[np.int64]:
     """Return the index of the chosen option (0 lowest) for every row of the grid."""
-    shown = SHOWN[grid["order_code"].to_numpy()]
+    shown, n = orders_of(scale.n_shown).shown[grid["order_code"].to_numpy()], len(scale.levels)
     everyone = np.arange(len(grid))
     match respondent.control:
         case "constant_answer" | "refusing":
-            return np.full(len(grid), LEVELS.index(1))
+            return np.full(len(grid), _mild(scale))
         case "constant_position":
             return np.asarray(shown[:, 0], dtype=np.int64)
         case "uniform":
-            return np.asarray(draw_uniform("uniform", seed, *at) * 5).astype(np.int64)
+            return np.asarray(draw_uniform("uniform", seed, *at) * n).astype(np.int64)
     acceptability = (planted["linear"] + planted["residual"]).to_numpy()
     place = np.searchsorted(planted["flow"].to_numpy(), grid["flow"].to_numpy())
     noise = (respondent.noise + temperature) * draw_logistic("answer", seed, *at)
-    option = np.searchsorted(respondent.thresholds, acceptability[place] + template_effect + noise)
+    latent = acceptability[place] + template_effect + noise
+    option = np.searchsorted(thresholds_on(respondent, scale), latent)
+    if scale.n_shown == 1:
+        return np.asarray(option, dtype=np.int64)
     by_position = draw_uniform("by_position", seed, *at) < respondent.position_share
-    weights = np.cumsum(respondent.position_weights) / np.sum(respondent.position_weights)
-    position = np.searchsorted(weights, draw_uniform("position", seed, *at), side="right").clip(max=4)
+    weights = np.cumsum(_position_weights(respondent, n))
+    weights /= weights[-1]
+    position = np.searchsorted(weights, draw_uniform("position", seed, *at), side="right").clip(max=n - 1)
     return np.asarray(np.where(by_position, shown[everyone, position], option), dtype=np.int64)
+
+
+def _position_weights(respondent: Respondent, n: int) -> Floats:
+    """Return the weight of each of ``n`` positions: those planted, or in proportion between them."""
+    planted = respondent.position_weights
+    places = np.linspace(0, len(planted) - 1, n)
+    return np.interp(places, np.arange(len(planted)), planted)
 
 
 def _statuses(respondent: Respondent, at: tuple[Any, ...], seed: int) -> npt.NDArray[np.str_]:
@@ -169,9 +208,9 @@ def answer(
 ) -> pd.DataFrame:
     """Answer a shard as the respondent that ``spec`` plants: the engine ``planted``."""
     respondent = respondent_of(spec)
-    planted = plant(respondent, vignettes, spec["factors"], spec["seed"])
-    options = SCALES[spec["scale"]].options
-    return respond(respondent, planted, grid, variants, options, spec["seed"], spec["temperature"])
+    scale = Scale.of(spec["scale"])
+    planted = plant(respondent, vignettes, spec["factors"], scale, spec["seed"])
+    return respond(respondent, planted, grid, variants, scale, spec["seed"], spec["temperature"])
 
 
 def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]:

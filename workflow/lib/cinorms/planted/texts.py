@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from cinorms.core.scales import MOST_OPTIONS, PAPERS, Scale
+
 PLAIN = (
     "{option}",
     "{option}",
@@ -50,14 +52,24 @@ INVALID = {
 }
 
 
-class TextBook:
-    """All texts that can be written about ``options``, and which of them fits an answer."""
+def _of_scale(scale: Scale) -> dict[str, tuple[str, ...]]:
+    """Return the invalid texts that another scale than the papers' needs: all of its own options, no number."""
+    if scale.name in PAPERS:
+        return {}
+    every = ("It could be {option}, and just as well {other}.", ", ".join(scale.options[:MOST_OPTIONS]))
+    words = tuple(text for text in INVALID["nonsense"] if not (scale.line and text.isdigit()))
+    return {"ambiguous": every, "nonsense": words}
 
-    def __init__(self, options: tuple[str, ...]) -> None:
+
+class TextBook:
+    """All texts that can be written about the options of a ``scale``, and which of them fits an answer."""
+
+    def __init__(self, scale: Scale) -> None:
         self.texts: list[str] = []
         self._truncated: list[bool] = []
         self._codes: dict[tuple[str, int], npt.NDArray[np.int64]] = {}
-        kinds = {"plain": PLAIN, "verbose": VERBOSE, **INVALID}
+        options = scale.options
+        kinds = {"plain": PLAIN, "verbose": VERBOSE, **INVALID, **_of_scale(scale)}
         known: dict[str, int] = {}
         for kind, forms in kinds.items():
             for number, option in enumerate(options):

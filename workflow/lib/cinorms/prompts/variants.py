@@ -11,7 +11,7 @@ import pandas as pd
 
 from cinorms.core.csv_tables import PREVIEW
 from cinorms.core.errors import ConfigError, listing
-from cinorms.core.scales import SCALES
+from cinorms.core.scales import Scale
 from cinorms.prompts.orders import options_shown, order_codes
 from cinorms.vignettes.factors import has_levels
 
@@ -65,10 +65,12 @@ def select_flows(vignettes: pd.DataFrame, select: Mapping[str, Sequence[str]]) -
     return vignettes.loc[keep].reset_index(drop=True)
 
 
-def ask_grid(flows: pd.Series, variants: pd.DataFrame, method: str, seed: int) -> pd.DataFrame:
+def ask_grid(
+    flows: pd.Series, variants: pd.DataFrame, method: str, seed: int, n_options: int
+) -> pd.DataFrame:
     """Return every (flow, variant) to ask, sorted by flow, template, order.
 
-    Columns: flow, row (position in ``variants``), order_code (index into ``orders.ORDERS``).
+    Columns: flow, row (position in ``variants``), order_code (see `orders.Orders`).
     """
     variants = variants.reset_index(drop=True)
     flow = np.repeat(flows.to_numpy(np.int32), len(variants))
@@ -79,6 +81,7 @@ def ask_grid(flows: pd.Series, variants: pd.DataFrame, method: str, seed: int) -
         flows.to_numpy()[:, None],
         variants["template_no"].to_numpy()[None, :],
         variants["order_no"].to_numpy()[None, :],
+        n_options,
     )
     return pd.DataFrame({"flow": flow, "row": row, "order_code": codes.ravel()})
 
@@ -87,7 +90,7 @@ def messages(
     template: str,
     vignette: str,
     order_code: int,
-    scale: str,
+    scale: Scale,
     layout: str = "single",
     system: str | None = None,
 ) -> list[dict[str, str]]:
@@ -96,7 +99,7 @@ def messages(
     ``layout="instruction_in_system"`` puts the template without the vignette into the system message and
     the vignette alone into the user message, as the published gpt-4o-mini run did. ``system`` goes first.
     """
-    shown = options_shown(SCALES[scale].options)[order_code]
+    shown = options_shown(scale)[order_code]
     if layout not in LAYOUTS:
         raise ValueError(f"layout {layout!r}; allowed: {', '.join(LAYOUTS)}")
     if layout == "single":
@@ -126,7 +129,7 @@ def preview(
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
     arm: Mapping[str, Any],
-    scale: str,
+    scale: Scale,
     seed: int,
     rows: int = 30,
 ) -> pd.DataFrame:
@@ -144,7 +147,12 @@ def preview(
     for at, place in places:
         flow, variant = flows.iloc[at], cycle.iloc[place]
         code = order_codes(
-            arm["orders"]["method"], seed, flow["flow"], variant["template_no"], variant["order_no"]
+            arm["orders"]["method"],
+            seed,
+            flow["flow"],
+            variant["template_no"],
+            variant["order_no"],
+            scale.n_shown,
         )
         for layout in LAYOUTS if arm["layout"] == "paper" else (arm["layout"],):
             chat = messages(variant["template"], flow["vignette"], int(code), scale, layout, arm["system"])

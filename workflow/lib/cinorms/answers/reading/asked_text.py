@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cinorms.answers.reading.continued import first_answer
-from cinorms.answers.reading.mentions import Mention, find_mentions
+from cinorms.answers.reading.mentions import find_mentions
+from cinorms.answers.reading.named import Mention
 from cinorms.answers.reading.normalise import (
     after_thinking,
     normalise,
@@ -15,6 +16,7 @@ from cinorms.answers.reading.normalise import (
     without_prompt,
     without_struck,
 )
+from cinorms.answers.reading.numbers import without_scale
 from cinorms.answers.reading.words import Token, mark_unclear, tokens
 from cinorms.core.scales import Scale
 
@@ -109,7 +111,8 @@ _INTRODUCTION = frozenset(
         "ll",
     ]
 )
-_NUMBER = re.compile(r"\d{1,3}|[a-h]|i{1,3}|iv|v")
+#: Numbers and letters of a list, and of a longer one.
+_NUMBER, _LONG_NUMBER = (re.compile(rf"\d{{1,3}}|[a-{last}]|i{{1,3}}|iv|v") for last in "hk")
 
 
 def plain(text: str) -> str:
@@ -117,14 +120,15 @@ def plain(text: str) -> str:
     return re.sub(r"[\W_]+", " ", text).strip()
 
 
-def introduces(words: list[str]) -> bool:
+def introduces(words: list[str], n_options: int) -> bool:
     """Whether ``words`` only introduce an answer: "Answer:", "I would rate this as", "4."."""
-    return all(w in _INTRODUCTION or _NUMBER.fullmatch(w) for w in words)
+    number = _NUMBER if n_options <= 8 else _LONG_NUMBER
+    return all(w in _INTRODUCTION or number.fullmatch(w) for w in words)
 
 
-def numbers(words: list[str]) -> bool:
+def numbers(words: list[str], n_options: int) -> bool:
     """Whether ``words`` are list numbers."""
-    return all(map(_NUMBER.fullmatch, words))
+    return all(map((_NUMBER if n_options <= 8 else _LONG_NUMBER).fullmatch, words))
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,7 @@ class AskedText:
     def body(self) -> str:
         """The part that counts: what was said without the words of the prompt."""
         own = first_answer(without_prompt(self.turn, self.prompt_words), self.scale)
-        return mark_unclear(without_struck(own), self.scale)
+        return mark_unclear(without_scale(without_struck(own), self.scale), self.scale)
 
     @cached_property
     def words(self) -> list[Token]:

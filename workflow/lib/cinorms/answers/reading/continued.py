@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
-from cinorms.answers.reading.words import any_of, option_words
+from cinorms.answers.reading.scale_words import is_numeric, option_words, per_scale
+from cinorms.answers.reading.words import any_of
 from cinorms.core.scales import Scale
 
 #: The first line of another question.
@@ -24,10 +24,11 @@ _WORDS_BEFORE = (
 )
 
 
-@lru_cache(maxsize=16)
+@per_scale
 def _opens_with_answer(scale: Scale) -> re.Pattern[str]:
     """Return a pattern for the beginning of a text that answers at once."""
-    options = any_of(*(r"[\W_]+".join(words) for words in option_words(scale)))
+    named = [r"[\W_]+".join(map(re.escape, words)) for words in option_words(scale) if words]
+    options = any_of(*named, *([r"-?\d+"] if is_numeric(scale) else []))
     return re.compile(
         rf"[\W_]*(?:{_WORDS_BEFORE}{{0,5}}{options}\b(?![\"'*_)\]]*,? ?(?:i|was|is|were|would|might|could)\b)"
         rf"|(?:answer|response|rating|a)\W{{0,3}}:)"

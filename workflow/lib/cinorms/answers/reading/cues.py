@@ -6,7 +6,8 @@ import re
 
 from cinorms.answers.reading.corrections import moves_on, replaces
 from cinorms.answers.reading.ruled_out import concludes, negated_near
-from cinorms.answers.reading.words import WORD, any_of
+from cinorms.answers.reading.scale_words import WORD
+from cinorms.answers.reading.words import any_of
 
 _NOUN = any_of(
     r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection|output",
@@ -169,12 +170,14 @@ def cue_after(after: str) -> str:
 
 
 #: The letter or number of an option, between it and what calls it the answer: "the answer is (e) X".
-_LETTERED = re.compile(r"[\s(\[]*(?<![\w'])[a-e1-5][)\].:]{1,2}\s*$")
+_LETTERED, _LONG_LETTERED = (
+    re.compile(rf"[\s(\[]*(?<![\w'])(?:{one})[)\].:]{{1,2}}\s*$") for one in ("[a-e1-5]", "[a-k1-9]|1[01]")
+)
 
 
-def cue_before(before: str, right_free: bool) -> str:
+def cue_before(before: str, right_free: bool, n_options: int) -> str:
     """Return how firmly the words before an option call it the answer: final, strong, weak, maybe, or ""."""
-    before = _LETTERED.sub("", before)
+    before = (_LETTERED if n_options <= 5 else _LONG_LETTERED).sub("", before)
     if _FINAL.search(before):
         return "final"
     if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _EARNS, _OWN)):
@@ -196,17 +199,68 @@ _AFTER_WORD = re.compile(
 )
 
 
-def is_running_text(before: str, after: str, cue: str) -> bool:
-    """Whether a one-word option is an everyday word here ("remain neutral on this") and no answer."""
+#: "I support this", "we oppose it": an option that is a verb.
+_I_DO = re.compile(
+    r"(?:^|[.!?;:,\n]\s*|\b(?:and|so|but|therefore|thus|hence|that),? )\W*i(?: (?:do|also|therefore|thus|hence|fully"
+    r"|clearly|definitely|personally|would(?: have to)?|have to|must)|'d)?\W*$"
+)
+_THIS = re.compile(
+    r"\s+(?:with )?(?:this|it|that|the (?:flow|scenario|practice|sharing|transfer|statement|use))\b(?!'|-)"
+)
+
+
+#: "I estimate", before a number, and what may stand between.
+_I_ESTIMATE = re.compile(
+    r"\bi(?:'d| would|'ll| will)?(?: \w+ly)? (?:estimate|score|set|peg|grade)\b[^.;\n]{0,40}$"
+)
+_NUMBER_OF = re.compile(r"\b(?:option|number|level|score|rating|value|grade)(?: of)?\W*$")
+#: "It might be acceptable": a possibility, where the option is an everyday word.
+_POSSIBLY = re.compile(r"\b(?:might|could|may|can)(?: \w+)?(?: be)?(?: \w+)?\W*$")
+
+
+def cue_of_number(before: str, right_free: bool, n_options: int) -> str:
+    """Return `cue_before` for a number: "I would estimate 65", "my choice is option 4"."""
+    if _I_ESTIMATE.search(before):
+        return "strong"
+    return cue_before(_NUMBER_OF.sub("", before), right_free, n_options)
+
+
+def is_possible(before: str) -> bool:
+    """Whether an option is only possible: "this might be acceptable"."""
+    return _POSSIBLY.search(before[-40:]) is not None
+
+
+def is_stated_verb(before: str, after: str) -> bool:
+    """Whether an option is what the model says that it does: "I support this"."""
+    return _I_DO.search(before) is not None and _THIS.match(after) is not None
+
+
+#: What is acceptable or not to do for a model is not what the flow is: "inappropriate for me to judge".
+_FOR_ME_TO = re.compile(
+    r"\s+(?:for (?:me|an ai|a (?:\w+ )?(?:model|machine|assistant|chatbot)) to"
+    r"|to (?:ask|say|judge|rate|answer|assess|give))\b"
+)
+
+
+def is_running_text(before: str, after: str, cue: str, everyday: bool = False) -> bool:
+    """Whether a one-word option is an everyday word here ("remain neutral on this") and no answer.
+
+    ``everyday`` words say a side of the scale, as "acceptable" does where it is an option.
+    """
+    if everyday and _FOR_ME_TO.match(after):
+        return True
+    if everyday and is_stated_verb(before, after):
+        return False
     left = before.rstrip(" ")[-1:]
     apart = left == "" or not (left.isalnum() or before.endswith("-"))
     denied = negated_near(before[-30:])
     return not ((apart or cue or denied) and _AFTER_WORD.match(after))
 
 
-_NUMBERING = re.compile(r"\d{1,3}|[a-f]|i{1,3}|iv|v")
+_NUMBERING, _LONG_NUMBERING = (re.compile(rf"\d{{1,3}}|[a-{last}]|i{{1,3}}|iv|v") for last in "fk")
 
 
-def only_numbering(text: str) -> bool:
+def only_numbering(text: str, n_options: int) -> bool:
     """Whether ``text`` holds no word but a list number."""
-    return all(_NUMBERING.fullmatch(w.group()) for w in WORD.finditer(text))
+    number = _NUMBERING if n_options <= 6 else _LONG_NUMBERING
+    return all(number.fullmatch(w.group()) for w in WORD.finditer(text))

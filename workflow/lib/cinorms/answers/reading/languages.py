@@ -41,7 +41,7 @@ LANGUAGES = {
         r"aber|doch|jedoch|sondern|dennoch",
         r"dass|daß|das",
         r"(?:ist|wäre|bleibt) (?:meine|mein) (?:\w+)|finde ich|würde ich sagen|sage ich",
-        r"nicht|finde ich nicht|(?:ist|wäre)\b[^.;,\n]{0,40}\b(?:nicht|falsch|übertrieben|zu \w+)",
+        r"nicht|finde ich nicht|(?:ist|wäre)\b[^.;,\n]{0,40}\b(?:nicht|nur|falsch|übertrieben|zu \w+)",
     ),
     "French": Language(
         "je est pas mon ma réponse donc pour",

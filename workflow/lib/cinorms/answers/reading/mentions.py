@@ -4,197 +4,84 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator
-from functools import lru_cache
-from itertools import pairwise
-from typing import NamedTuple
 
-from cinorms.answers.reading import languages
+from cinorms.answers.reading import languages, own_words
 from cinorms.answers.reading.corrections import changed, reconsiders, replaces
 from cinorms.answers.reading.cues import (
     cue_after,
     cue_before,
+    cue_of_number,
+    is_possible,
     is_running_text,
+    is_stated_verb,
     is_topic,
     only_numbering,
     without_tag,
 )
 from cinorms.answers.reading.forms import column_of
 from cinorms.answers.reading.frames import frame
+from cinorms.answers.reading.named import LIST_WORDS, Mention, find_options
 from cinorms.answers.reading.ruled_out import is_affirmed, is_open_between, is_ruled_out, rules_out_all
+from cinorms.answers.reading.scale_words import (
+    WORD,
+    denying_words,
+    heads_and_tails,
+    is_numeric,
+    option_words,
+    per_scale,
+    plain_options,
+)
 from cinorms.answers.reading.voice import where_said
-from cinorms.answers.reading.words import UNCLEAR, WORD, Token, heads_and_tails, option_words
-from cinorms.core.scales import Scale
+from cinorms.answers.reading.words import Token, any_of
+from cinorms.core.scales import PAPERS, Scale
 
 #: How far around an option its context is read, in characters.
 WINDOW = 240
-#: What may stand between the words of one option: "**somewhat** acceptable", "somewhat-acceptable".
-_WITHIN = re.compile(r"(?!\s*\n\s*\n)[\s\-_*'\"~\\]{0,6}")
-#: Words that make another option of the one they stand before: "very strongly acceptable" is not on the scale.
-_INTENSIFIERS = frozenset(
-    [
-        "very",
-        "extremely",
-        "quite",
-        "rather",
-        "highly",
-        "too",
-        "most",
-        "more",
-        "less",
-        "fairly",
-        "pretty",
-        "incredibly",
-    ]
-)
-#: Words that keep a list of options a list.
-_LIST_WORDS = frozenset({"and", "or", "to", "nor", "through", "vs", "versus"})
-#: An item of a list that models make up: "quite acceptable", "not entirely unacceptable", also the first word of one.
-_OFF_SCALE = re.compile(
-    r"(?<=[,;/|\[\n])\s*(?:(?:not|very|quite|rather|fairly|\w+ly) ){1,3}(?:un)?acceptable(?=\s*[,;/|\]\n])"
-    r"|(?<=[\n\[,])[\W\d]*(?:very|quite|rather|fairly|perhaps|maybe|(?!merely|simply|only|really)\w+ly)\s*$"
-)
 _SENTENCE_END = re.compile(r"[.!?;](?=[\s\"')\]*]|$)|\n")
 
 
-class Mention(NamedTuple):
-    """One place where an option is named; ``option`` is its index in the scale, None where unclear."""
-
-    option: int | None
-    start: int
-    end: int
-    cut: bool = False  # the text breaks off inside the option
-    listed: bool = False  # one of several options in a row
-    ruled_out: bool = False  # negated, compared, asked
-    elsewhere: str = ""  # said by "others", of another "case", taken "back", or in a "question"
-    counts: bool = True  # False: an everyday word such as "neutral" in running text
-    standing: bool = False  # a sentence or line of its own
-    cue: str = ""  # final, strong (the answer is ..), weak (it is ..), maybe (it would be ..) or none
-    sentence: int = 0
-    opens: bool = False  # the first words of its sentence
-    frame: str = ""  # the form of its statement, where it may be one of a row: ":" or a preposition
-    topic: bool = False  # what a statement is about, and nothing calls it the answer
-
-    @property
-    def candidate(self) -> bool:
-        """Whether this can be the answer."""
-        return (
-            self.counts and not self.listed and not self.ruled_out and not self.elsewhere and not self.topic
-        )
-
-
-@lru_cache(maxsize=16)
-def decorated(scale: Scale) -> re.Pattern[str]:
-    """Return a pattern of one option and nothing but signs; its group number is the option's, from 1."""
-    gap = _WITHIN.pattern.replace("{0,6}", "{1,6}")
-    options = "|".join(f"({gap.join(map(re.escape, words))})" for words in option_words(scale))
-    return re.compile(rf"[\W_]*+(?:{options})[\W_]*+")
-
-
-def _named(words: list[Token], text: str, scale: Scale) -> Iterator[tuple[int, int, int | None]]:
-    """Yield (first token, last token, option) for each option named in full."""
-    options: dict[tuple[str | None, ...], int] = {o: i for i, o in enumerate(option_words(scale))}
-    heads, _ = heads_and_tails(scale)
-    longest = max(map(len, options))
-    done = 0
-    for i in [i for i, word in enumerate(words) if word.scale_word]:
-        if i < done:
-            continue
-        for n in range(min(longest, len(words) - i), 0, -1):
-            part = words[i : i + n]
-            name = tuple(t.scale_word for t in part)
-            unclear = n > 1 and name[0] in heads and name[-1] == UNCLEAR
-            if name not in options and not unclear:
-                continue
-            if not all(_WITHIN.fullmatch(text[a.end : b.start]) for a, b in pairwise(part)):
-                continue
-            shared = unclear or _shares_a_word(words, i, i + n - 1, text, scale)
-            shared = shared or (n > 1 and _intensified(words, i, text))
-            if n > 1 or not _modified(words, i, text, scale):
-                yield i, i + n - 1, None if shared else options[name]
-            done = i + n
-            break
-
-
-def _modified(words: list[Token], i: int, text: str, scale: Scale) -> bool:
-    """Whether a one-word option follows an adverb: "somewhat neutral" is not on the scale."""
-    if i == 0 or not re.fullmatch(r"[\s\-]+", text[words[i - 1].end : words[i].start]):
-        return False
-    return words[i - 1].scale_word in heads_and_tails(scale)[0]
-
-
-def _intensified(words: list[Token], i: int, text: str) -> bool:
-    """Whether the option at word ``i`` follows an intensifier."""
-    if i == 0 or words[i - 1].text not in _INTENSIFIERS:
-        return False
-    return text[words[i - 1].end : words[i].start].isspace()
-
-
-def _shares_a_word(words: list[Token], first: int, last: int, text: str, scale: Scale) -> bool:
-    """Whether two options share a word: "somewhat or strongly acceptable", "agree/disagree"."""
-    if first == last:
-        return False
-    heads, tails = heads_and_tails(scale)
-
-    def near(step: int, edge: int) -> str | None:
-        """Return the option word beside the edge, past an "or"; None across punctuation."""
-        at = edge + step
-        if 0 <= at < len(words) and words[at].text in _LIST_WORDS:
-            at += step
-        if not 0 <= at < len(words) or words[at].scale_word is None:
-            return None
-        a, b = sorted((edge, at))
-        return None if re.search(r"[.!?;:\n,]", text[words[a].end : words[b].start]) else words[at].scale_word
-
-    before, after = near(-1, first), near(1, last)
-    other_tails = tails - {words[last].scale_word}
-    return before in heads or before in other_tails or after in other_tails
-
-
-def cut_option(words: list[Token], text: str, scale: Scale) -> Mention | None:
-    """Return the option that a text cut by the length limit had begun; None where it ends otherwise.
-
-    Three letters into its last word (four of a one-word option) an option is decided: "somewhat unacc". Less
-    ("somewhat un") is an option begun, but unclear.
-    """
-    if not words or text[words[-1].end :].strip():
-        return None
-    for n in (2, 1):
-        part = words[-n:]
-        if len(part) < n or (n == 2 and not _WITHIN.fullmatch(text[part[0].end : part[1].start])):
-            continue
-        name = " ".join(t.scale_word if t is not part[-1] and t.scale_word else t.text for t in part)
-        fits = [i for i, o in enumerate(scale.options) if o.startswith(name) and o != name]
-        if not fits or (n == 1 and len(name) < 3):
-            continue
-        need = 3 if n == 2 else 4
-        sure = len(fits) == 1 and len(part[-1].text) >= need
-        return Mention(fits[0] if sure else None, part[0].start, part[-1].end, cut=True)
-    return None
+@per_scale
+def _made_up(scale: Scale) -> re.Pattern[str]:
+    """Return a pattern of an item of a list that models make up: "quite acceptable", also the first word of one."""
+    # Results on the papers' two scales stay as they are: both were read with the words of one.
+    words = {"acceptable", "unacceptable"} if scale.name in PAPERS else heads_and_tails(scale)[1]
+    tails = any_of(*map(re.escape, sorted(words))) if words else "(?!)"
+    return re.compile(
+        rf"(?<=[,;/|\[\n])\s*(?:(?:not|very|quite|rather|fairly|\w+ly) ){{1,3}}{tails}(?=\s*[,;/|\]\n])"
+        r"|(?<=[\n\[,])[\W\d]*(?:very|quite|rather|fairly|perhaps|maybe|(?!merely|simply|only|really)\w+ly)\s*$"
+    )
 
 
 def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) -> list[Mention]:
     """Return every option that ``text`` names, in order, with how it names it."""
-    if not cut_short and not any(w.scale_word for w in words):
+    if not cut_short and not is_numeric(scale) and not any(w.scale_word for w in words):
         return []
-    found = [Mention(o, words[a].start, words[b].end) for a, b, o in _named(words, text, scale)]
-    if cut_short:
-        begun = cut_option(words, text, scale)
-        if begun and (not found or begun.start >= found[-1].end):
-            found.append(begun)
+    found = find_options(words, text, scale, cut_short)
     if not found:
         return []
     ends = [m.end() for m in _SENTENCE_END.finditer(text)]
     only = len({m.option for m in found}) == 1
-    foreign = languages.is_foreign(text, (w.text for w in words))
+    foreign = scale.language != "English" or languages.is_foreign(text, (w.text for w in words))
+    plain = _without_denials(text, found, scale) if denying_words(scale) else text
     in_context = [
-        _in_context(m, found[i - 1].end if i else 0, text, ends, scale, only, foreign)
+        _in_context(m, found[i - 1].end if i else 0, text, plain, ends, scale, only, foreign)
         for i, m in enumerate(_mark_lists(found, text, scale))
     ]
-    return _voiced(in_context, text, ends, foreign)
+    return _voiced(in_context, text, ends, foreign, own_words.own_words(scale))
 
 
-def _voiced(found: list[Mention], text: str, ends: list[int], foreign: bool) -> list[Mention]:
+def _without_denials(text: str, found: list[Mention], scale: Scale) -> str:
+    """Return ``text`` with signs for the options whose own words deny: "not at all okay" denies nothing else."""
+    for m in found:
+        words = WORD.findall(text[m.start : m.end])
+        if len(words) > 1 and not denying_words(scale).isdisjoint(words):
+            text = text[: m.start] + "x" * (m.end - m.start) + text[m.end :]
+    return text
+
+
+def _voiced(
+    found: list[Mention], text: str, ends: list[int], foreign: bool, own: own_words.OwnWords | None
+) -> list[Mention]:
     """Mark the options that are said by others, of another case, or taken back; the last first.
 
     What stands in a row with one that others say, or that is said of another case, is no answer either.
@@ -214,6 +101,8 @@ def _voiced(found: list[Mention], text: str, ends: list[int], foreign: bool) -> 
             voice = where_said(before, rest[:WINDOW], following[: 2 * WINDOW])
             if foreign and not voice and languages.said_of_something_else(before):
                 voice = "case"
+            if own and not voice and own_words.said_of_something_else(before, own):
+                voice = "others"
             replaced = later is not None and (
                 replaces(following[-WINDOW:])
                 or ((later.standing or later.cue == "strong") and reconsiders(following[: 2 * WINDOW]))
@@ -253,7 +142,7 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
         )
         # Where the whole scale was echoed, what comes after it in another form is said after it.
         echoed = kind and now != kind and now != "inline" and len(seen) == len(scale.options)
-        if not _is_list_gap(gap) or echoed:
+        if not _is_list_gap(gap, scale) or echoed:
             runs.append([i])
             seen, kind = {mention.option}, ""
         else:
@@ -279,12 +168,16 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
     return marked
 
 
-def _is_list_gap(gap: str) -> bool:
+def _is_list_gap(gap: str, scale: Scale) -> bool:
     """Whether only list marks stand between two options: punctuation, numbering, "and", "or", options off the scale."""
     if len(gap) > 40 or re.search(r"[.!?]\s", re.sub(r"\b(?:\w|\d+)\.", "", gap)):
         return False
-    marks = _OFF_SCALE.sub(" ", gap)
-    return all(w.group() in _LIST_WORDS or only_numbering(w.group()) for w in WORD.finditer(marks))
+    marks = _made_up(scale).sub(" ", gap)
+    own = own_words.own_words(scale)
+    joins = LIST_WORDS | own.joins if own else LIST_WORDS
+    return all(
+        w.group() in joins or only_numbering(w.group(), len(scale.options)) for w in WORD.finditer(marks)
+    )
 
 
 #: What links a sentence to the one before, and says nothing by itself.
@@ -292,11 +185,19 @@ _LINKS = re.compile(r"\b(?:or|and|but|maybe|perhaps|possibly|also|even|then|well
 
 
 def _in_context(
-    m: Mention, previous: int, text: str, ends: list[int], scale: Scale, only: bool, foreign: bool
+    m: Mention,
+    previous: int,
+    text: str,
+    plain: str,
+    ends: list[int],
+    scale: Scale,
+    only: bool,
+    foreign: bool,
 ) -> Mention:
     """Return ``m`` with what its context says of it.
 
-    ``previous`` is where the mention before it ends; ``only`` says that no other option is named, ``foreign`` that the
+    ``previous`` is where the mention before it ends; ``plain`` is the text without the denials that options are made
+    of; ``only`` says that no other option is named, ``foreign`` that the
     text may be in another language.
     """
     sentence = bisect.bisect_right(ends, m.start)
@@ -307,34 +208,45 @@ def _in_context(
     floor = max(m.start - WINDOW, previous)
     first_in_sentence = floor <= begin
     before, after = text[floor : m.start], text[m.end : m.end + 80]
-    right_free = only_numbering(without_tag(text[m.end : min(stop, m.end + 60)]))
-    cue = cue_before(before, right_free)
+    k = len(scale.options)
+    right_free = only_numbering(without_tag(text[m.end : min(stop, m.end + 60)]), k)
+    cue = (cue_of_number if m.one_word else cue_before)(before, right_free, k)
     cue = m.cue or (cue if cue in ("final", "strong") else cue_after(after) or cue)
     if foreign and languages.calls_answer(before, after):
         cue = "strong"
-    disapproves = only and m.option is not None and 2 * m.option < len(scale.options) - 1
-    one_word = m.option is not None and not m.cut and len(option_words(scale)[m.option]) == 1
-    wide = text[max(0, m.start - WINDOW) : m.start]
+    own = own_words.own_words(scale)
+    if own and own.leads.search(before):
+        cue = "strong"
+    disapproves = only and m.option is not None and m.option >= 0 and scale.sides[m.option] < 0
+    one_word = m.one_word or (m.option is not None and not m.cut and len(option_words(scale)[m.option]) == 1)
+    everyday = one_word and not m.one_word and m.option is not None and m.option in plain_options(scale)
+    if everyday and not cue and is_stated_verb(before, after):
+        cue = "strong"
+    if everyday and cue == "maybe" and is_possible(before):
+        cue = ""
+    wide = plain[max(0, m.start - WINDOW) : m.start]
     column = column_of(text, m.start)
     affirmed = is_affirmed(after)
     if affirmed:
         after = ""
         cue = "strong"
     return m._replace(
-        ruled_out=is_ruled_out(wide, after, scale, disapproves)
-        or (foreign and languages.denied(wide, after)),
+        ruled_out=m.ruled_out
+        or is_ruled_out(wide, after, scale, disapproves)
+        or (foreign and languages.denied(wide, after))
+        or (own is not None and own_words.denied(wide, after, own)),
         elsewhere=m.elsewhere
         or ("others" if column == "others" else "")
         or ("question" if text[stop - 1 : stop] == "?" and not affirmed else ""),
         counts=not one_word
         or (foreign and languages.called_after(after))
-        or not is_running_text(wide, text[m.end : m.end + 60], cue),
+        or not is_running_text(wide, text[m.end : m.end + 60], cue, everyday),
         standing=column == "answer"
         or _is_cell(text, m)
-        or (first_in_sentence and only_numbering(text[begin : m.start].rpartition(":")[2]) and right_free),
+        or (first_in_sentence and only_numbering(text[begin : m.start].rpartition(":")[2], k) and right_free),
         cue=cue,
         sentence=sentence,
         frame=frame(text[max(begin, previous) : m.start]),
-        opens=first_in_sentence and only_numbering(_LINKS.sub(" ", text[begin : m.start])),
+        opens=first_in_sentence and only_numbering(_LINKS.sub(" ", text[begin : m.start]), k),
         topic=not cue and is_topic(after),
     )

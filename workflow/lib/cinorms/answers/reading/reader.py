@@ -9,6 +9,7 @@ from cinorms.answers.reading.normalise import fixed_wording
 from cinorms.answers.reading.rules import EXACT_RULES, RULES
 from cinorms.core.errors import ConfigError
 from cinorms.core.scales import Scale
+from cinorms.prompts.orders import DIGITS
 
 __all__ = ["EXACT_RULES", "OFFERED", "RULES", "Reading", "check_offer", "fixed_wording", "read_text"]
 
@@ -31,16 +32,19 @@ def read_text(
     finish_reason: str = "stop",
     offered: str = "words",
     prompt_words: frozenset[str] = frozenset(),
-    order: str = "01234",
+    order: str | None = None,
 ) -> Reading:
     """Read the level out of ``text``, by the first of ``RULES`` that decides.
 
     ``offered`` says what the prompt let the model answer with; letters and numbers stand for positions, and
-    ``order`` holds the option (index into ``scale.options``, 0 the lowest) shown at each position.
+    ``order`` holds the option (index into ``scale.options``, 0 the lowest, ``a`` the eleventh) shown at each position;
+    without it the options are shown lowest first.
     ``prompt_words`` are the fixed wordings of the prompt: where the text repeats them, they are not its
     answer. A missing text is an error. Never raises on any text; ConfigError where ``offered`` or
     ``order`` is impossible.
     """
+    if order is None:
+        order = DIGITS[: len(scale.options)]
     check_offer(scale, offered, order)
     if text is None:
         return Reading(None, "error", "no_text")
@@ -57,8 +61,15 @@ def check_offer(scale: Scale, offered: str, order: str) -> None:
     """Insist that ``offered`` is known and ``order`` holds each option of ``scale`` once."""
     if offered not in OFFERED:
         raise ConfigError(f"offered is '{offered}'; allowed: {', '.join(OFFERED)}")
-    if offered != "words" and sorted(order) != [str(i) for i in range(len(scale.options))]:
+    if offered == "words":
+        return
+    if scale.line is not None:
         raise ConfigError(
-            f"order is '{order}'; where {offered} were offered it must hold each of the digits 0 to"
-            f" {len(scale.options) - 1} once, the option at each shown position"
+            f"offered is '{offered}'; {scale.name} is a number line, which is answered with a number: allowed: words"
+        )
+    signs = DIGITS[: len(scale.options)]
+    if "".join(sorted(order)) != signs:
+        raise ConfigError(
+            f"order is '{order}'; where {offered} were offered it must hold each of the digits 0 to {signs[-1]} once, "
+            "the option at each shown position"
         )

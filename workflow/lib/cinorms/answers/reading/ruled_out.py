@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cinorms.answers.reading.words import any_of, vocabulary
+from cinorms.answers.reading.scale_words import DENYING, vocabulary
+from cinorms.answers.reading.words import any_of
 from cinorms.core.scales import Scale
 
 #: Where the reach of a negation ends.
@@ -157,5 +158,5 @@ def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = Fals
     clause = _SCOPE_END.split(before)[-1]
     statement = _NEW_STATEMENT.search(clause)
     clause = _CONDITION.sub(" ", clause[statement.start() + 1 :] if statement else clause)
-    words = vocabulary(scale)
+    words = vocabulary(scale) - DENYING
     return any(m.group() not in words for m in _NEGATION.finditer(clause))

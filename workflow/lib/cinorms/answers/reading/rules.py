@@ -12,18 +12,16 @@ from collections.abc import Callable
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
 from cinorms.answers.reading.forms import chosen_by_value
-from cinorms.answers.reading.mentions import Mention, decorated
+from cinorms.answers.reading.named import Mention, decorated
+from cinorms.answers.reading.numbers import lone_number
 from cinorms.answers.reading.off_scale import half_option, wrong_scale_word
+from cinorms.answers.reading.own_symbols import own_symbols
+from cinorms.answers.reading.own_words import own_words
 from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
 from cinorms.answers.reading.ruled_out import has_denial_mark
+from cinorms.answers.reading.scale_words import is_numeric, option_texts, option_words
 from cinorms.answers.reading.symbols import chosen_symbols, shown_option, ticked_options
-from cinorms.core.scales import LEVELS
-
-
-def _level(option: int | None) -> Verdict:
-    """Return the verdict that this option was chosen; an unclear one is ambiguous."""
-    return ("ambiguous", None) if option is None else ("ok", LEVELS[option])
-
+from cinorms.answers.reading.verdicts import level_verdict
 
 # --- whole answers ----------------------------------------------------------------------------------------
 
@@ -33,10 +31,17 @@ def engine_error(asked: AskedText) -> Verdict | None:
     return ("error", None) if asked.finish_reason == "error" else None
 
 
+_WHOLE_NUMBER = re.compile(r"-?\d{1,4}")
+
+
 def exact(asked: AskedText) -> Verdict | None:
     """Take a text that is an option, case and outer white space aside."""
-    text = asked.raw.strip().lower()
-    return _level(asked.scale.options.index(text)) if text in asked.scale.options else None
+    text, texts = asked.raw.strip().lower(), option_texts(asked.scale)
+    if text in texts and asked.scale.line is None:
+        return level_verdict(asked, texts.index(text))
+    if not is_numeric(asked.scale) or not _WHOLE_NUMBER.fullmatch(text) or asked.cut:
+        return None
+    return level_verdict(asked, lone_number(text, asked.scale))
 
 
 def unfinished_thinking(asked: AskedText) -> Verdict | None:
@@ -81,9 +86,12 @@ def begun_list(asked: AskedText) -> Verdict | None:
 def punctuation(asked: AskedText) -> Verdict | None:
     """Take an option with quotes, brackets, markdown and punctuation round it."""
     match = decorated(asked.scale).fullmatch(asked.body)
-    if match is None or "?" in asked.body or has_denial_mark(asked.body):
+    if "?" in asked.body or has_denial_mark(asked.body):
         return None
-    return _level((match.lastindex or 0) - 1)
+    if match is None:
+        number = None if asked.cut else lone_number(asked.body, asked.scale)
+        return None if number is None else level_verdict(asked, number)
+    return level_verdict(asked, (match.lastindex or 0) - 1)
 
 
 def symbol(asked: AskedText) -> Verdict | None:
@@ -97,29 +105,42 @@ def symbol(asked: AskedText) -> Verdict | None:
     option = shown_option(symbols[0], asked)
     if option is None:
         return None if named else ("nonsense", None)
-    return _level(option) if named <= {option} else ("ambiguous", None)
+    return level_verdict(asked, option) if named <= {option} else ("ambiguous", None)
 
 
 def label(asked: AskedText) -> Verdict | None:
     """Take one option after words that only introduce it ("Answer:", "4.", "I would rate this as")."""
     mention = _sole_mention(asked)
-    if mention is None or plain(asked.body[mention.start : mention.end]) not in asked.scale.options:
+    if mention is None or not _is_spelt(mention, asked):
         return None
-    return _level(mention.option)
+    return level_verdict(asked, mention.option)
+
+
+def _is_spelt(mention: Mention, asked: AskedText) -> bool:
+    """Whether an option is written as the scale has it."""
+    if mention.one_word or mention.option is None:
+        return mention.one_word
+    return plain(asked.body[mention.start : mention.end]) == " ".join(
+        option_words(asked.scale)[mention.option]
+    )
 
 
 def misspelt(asked: AskedText) -> Verdict | None:
     """Take one option that is split, or within a slip of the pen that cannot reach another option."""
     mention = _sole_mention(asked)
-    return None if mention is None else _level(mention.option)
+    return None if mention is None else level_verdict(asked, mention.option)
 
 
 def _sole_mention(asked: AskedText) -> Mention | None:
     """Return the only mention of a text that holds nothing else but an introduction and list numbers."""
     if len(asked.mentions) != 1 or len(asked.candidates) != 1 or len(asked.words) > 16:
         return None
-    mention = asked.mentions[0]
-    if mention.cut or not introduces(asked.rest) or not numbers(plain(asked.body[mention.end :]).split()):
+    mention, k = asked.mentions[0], len(asked.scale.options)
+    if (
+        mention.cut
+        or not introduces(asked.rest, k)
+        or not numbers(plain(asked.body[mention.end :]).split(), k)
+    ):
         return None
     return mention
 
@@ -133,8 +154,8 @@ def repeated(asked: AskedText) -> Verdict | None:
         return None
     (option,) = options
     tail = plain(asked.body[asked.mentions[-1].end :])
-    only = asked.rest == tail.split() and asked.scale.options[option or 0].startswith(tail)
-    return _level(option) if only else None
+    only = asked.rest == tail.split() and " ".join(option_words(asked.scale)[option or 0]).startswith(tail)
+    return level_verdict(asked, option) if only else None
 
 
 # --- answers inside a text --------------------------------------------------------------------------------
@@ -155,7 +176,7 @@ def ticked(asked: AskedText) -> Verdict | None:
         return ("ambiguous", None) if chosen else None
     stated = {m.option for m in asked.candidates if m.cue in ("final", "strong")}
     (option,) = chosen
-    return _level(option) if stated <= chosen else ("ambiguous", None)
+    return level_verdict(asked, option) if stated <= chosen else ("ambiguous", None)
 
 
 def final_answer(asked: AskedText) -> Verdict | None:
@@ -164,7 +185,11 @@ def final_answer(asked: AskedText) -> Verdict | None:
     if len({m.option for m in final}) != 1:
         return None
     after = [m for m in asked.candidates if m.start > final[-1].start]
-    return None if final[-1].cut or _contradicted(asked, final[-1], after) else _level(final[-1].option)
+    return (
+        None
+        if final[-1].cut or _contradicted(asked, final[-1], after)
+        else level_verdict(asked, final[-1].option)
+    )
 
 
 def leading_answer(asked: AskedText) -> Verdict | None:
@@ -174,9 +199,9 @@ def leading_answer(asked: AskedText) -> Verdict | None:
     first = asked.candidates[0]
     before = plain(asked.body[: first.start]).split()
     in_list = any(m.listed and m.sentence == first.sentence for m in asked.mentions)
-    if len(before) > 8 or not introduces(before) or first.cut or in_list:
+    if len(before) > 8 or not introduces(before, len(asked.scale.options)) or first.cut or in_list:
         return None
-    return None if _contradicted(asked, first, asked.candidates) else _level(first.option)
+    return None if _contradicted(asked, first, asked.candidates) else level_verdict(asked, first.option)
 
 
 def stated_answer(asked: AskedText) -> Verdict | None:
@@ -186,7 +211,7 @@ def stated_answer(asked: AskedText) -> Verdict | None:
         return None
     earlier = [m for m in asked.candidates if m.start < stated[0].start and not m.opens]
     rivals = [m for m in asked.candidates if m not in earlier or m.sentence == stated[0].sentence]
-    return None if _contradicted(asked, stated[0], rivals) else _level(stated[0].option)
+    return None if _contradicted(asked, stated[0], rivals) else level_verdict(asked, stated[0].option)
 
 
 def _begun(mention: Mention) -> bool:
@@ -251,12 +276,16 @@ def _answers_last(asked: AskedText) -> bool:
 
 def declines(asked: AskedText) -> Verdict | None:
     """Call it a refusal where one is stated: no opinions, cannot help, declines."""
-    return ("refusal", None) if says_no(asked.body) and not _answers_last(asked) else None
+    own = own_words(asked.scale)
+    says = says_no(asked.body) or (own is not None and own.refusals.search(asked.body) is not None)
+    return ("refusal", None) if says and not _answers_last(asked) else None
 
 
 def asks_for_context(asked: AskedText) -> Verdict | None:
     """Call it a need of context where it depends, information is missing, or a question comes back."""
+    own = own_words(asked.scale)
     asks = wants_context(asked.body) or (not asked.mentions and asks_back(asked.body))
+    asks = asks or (own is not None and own.hedges.search(asked.body) is not None)
     return ("needs_context", None) if asks and not _answers_last(asked) else None
 
 
@@ -279,40 +308,6 @@ def whole_scale(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where the options are listed and none is chosen."""
     listed = {m.option for m in asked.mentions if m.listed}
     return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
-
-
-_ITS_SYMBOL = re.compile(
-    r"(?<![\w'])([a-e]|[1-5])(?:[)\].:,]{1,2}|\s*[=-]|\s+means|(?<=[:,] \w) )[\s\"'*_]*$"
-)
-_CHOSEN_SYMBOL = re.compile(
-    r"\b(?:answer|option|choice|letter|rating|choose|picked?|select)(?: is)?\W{1,4}([a-e]"
-    r"|[1-5])(?![\w'])(?!\W{1,3}(?:somewhat|strongly|neutral))"
-)
-
-
-def own_symbols(asked: AskedText) -> Verdict | None:
-    """Read letters and numbers that the text itself gives the options: "(1) .. (5) .. My answer: (4)".
-
-    Ambiguous where one stands before two options, or is chosen against the words.
-    """
-    if len(asked.mentions) < 2:
-        return None
-    options: dict[str, set[int | None]] = {}
-    for mention in asked.mentions:
-        found = _ITS_SYMBOL.search(asked.body[max(0, mention.start - 12) : mention.start])
-        if found:
-            options.setdefault(found.group(1), set()).add(mention.option)
-    if any(len(of) > 1 for of in options.values()):
-        return "ambiguous", None
-    chosen = {option for symbol in _CHOSEN_SYMBOL.findall(asked.body) for option in options.get(symbol, ())}
-    stated = {m.option for m in asked.candidates}
-    if stated and chosen and not chosen & stated:
-        return "ambiguous", None
-    # Reasons that follow could contradict the letter, so nothing may.
-    last = list(_CHOSEN_SYMBOL.finditer(asked.body))[-1:]
-    whole = len(options) == len(asked.scale.options) and all(m.listed for m in asked.mentions)
-    ends = bool(last) and not re.search(r"\w", asked.body[last[0].end() :])
-    return _level(next(iter(chosen))) if whole and ends and len(chosen) == 1 else None
 
 
 def several_options(asked: AskedText) -> Verdict | None:
@@ -341,7 +336,7 @@ def truncated_prefix(asked: AskedText) -> Verdict | None:
         return None
     mention = asked.candidates[0]
     said = not plain(asked.body[: mention.start]) or mention.cue
-    return _level(mention.option) if said else ("truncated", None)
+    return level_verdict(asked, mention.option) if said else ("truncated", None)
 
 
 #: "It could be X; as described, .."
@@ -353,7 +348,7 @@ def verbose(asked: AskedText) -> Verdict | None:
     said = [m for m in asked.candidates if m.cue or m.standing]
     if said and said[0].cue == "maybe" and _TURNS.search(asked.body[said[0].end :]):
         return "ambiguous", None
-    return _level(said[0].option) if said else None
+    return level_verdict(asked, said[0].option) if said else None
 
 
 def unstated(asked: AskedText) -> Verdict | None:
@@ -367,7 +362,9 @@ def cut_option(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where the model itself ended inside an option: "somewhat accept"."""
     text = plain(asked.body[:60])
     begun = (
-        " " in text and len(text.split()[-1]) >= 3 and any(o.startswith(text) for o in asked.scale.options)
+        " " in text
+        and len(text.split()[-1]) >= 3
+        and any(o.startswith(text) for o in option_texts(asked.scale))
     )
     return ("ambiguous", None) if begun and not asked.cut else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cinorms.answers.reading.asked_text import AskedText, introduces
+from cinorms.prompts.orders import DIGITS
 
 _LETTER = r"[a-z]"
 _NUMBER = r"(?<![\w.,])-?\d+(?:[.,]\d+)?"
@@ -24,7 +25,7 @@ def chosen_symbols(asked: AskedText) -> tuple[list[str], bool]:
         body = body.rstrip("a")  # "the answer is a": cut before the word that the article belongs to
     found = re.findall(rf"(?<![\w']){one}(?![\w']){_ARTICLE if letters else ''}", body)
     other = [w for w in asked.rest if w not in found and not (w.isdecimal() and not letters)]
-    if found and introduces([w for w in other if w not in {"or", "and", "to"}]):
+    if found and introduces([w for w in other if w not in {"or", "and", "to"}], len(asked.scale.options)):
         return list(dict.fromkeys(found)), True
     lead = re.match(
         rf"[^\w\-]{{0,9}}(?:(?:option|answer|choice)\W{{1,9}})?({one})(?:\s*[).:\]\n*]|\s+-\s|[\W_]{{0,9}}$)",
@@ -46,7 +47,7 @@ def shown_option(symbol: str, asked: AskedText) -> int | None:
         place = ord(symbol) - ord("a")
     else:
         place = int(symbol) - 1 if symbol.isdecimal() and len(symbol) < 4 else -1
-    return int(asked.order[place]) if 0 <= place < len(asked.order) else None
+    return DIGITS.index(asked.order[place]) if 0 <= place < len(asked.order) else None
 
 
 _TICK_BEFORE = re.compile(r"(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅☒🗹🔘◉])[^\w\n\[(☐]*$")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
@@ -10,58 +11,26 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
 
+from cinorms.answers.reading.scale_words import WORD, per_scale, vocabulary
 from cinorms.core.scales import Scale
 
-WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 #: What may stand inside one word: "un-acceptable", "some what", "**un**acceptable".
 _JOINT = re.compile(r"[ \-*_]{1,4}|-?\n")
 #: A word as near to one option word as to another.
 UNCLEAR = "?"
 _EITHER = "eitherpolarity"
 #: English words within a slip of the pen of an option's word.
-_OTHER_WORDS = frozenset({"neural", "strangely"})
-
-
-#: Words before "acceptable" that do not make another option of it.
-FUNCTION_WORDS = frozenset(
+_OTHER_WORDS = frozenset(
     {
-        "it",
-        "is",
-        "be",
-        "this",
-        "that",
-        "the",
-        "an",
-        "a",
-        "not",
-        "are",
-        "was",
-        "i",
-        "am",
-        "answer",
-        "scenario",
-        "situation",
-        "flow",
-        "yes",
-        "no",
-    }
-)
-#: Adverbs that do not end in -ly.
-ADVERBS = frozenset(
-    {
-        "very",
-        "quite",
-        "rather",
-        "sometimes",
-        "somehow",
-        "somewhere",
-        "most",
-        "more",
-        "less",
-        "so",
-        "too",
-        "partly",
-        "just",
+        "neural",
+        "strangely",
+        "lively",
+        "newer",
+        "offer",
+        "offend",
+        "supports",
+        "supported",
+        "opposes",
     }
 )
 
@@ -88,26 +57,7 @@ class Token(NamedTuple):
     scale_word: str | None
 
 
-@lru_cache(maxsize=16)
-def option_words(scale: Scale) -> tuple[tuple[str, ...], ...]:
-    """Return each option of ``scale`` as its words, lowest first."""
-    return tuple(tuple(option.split()) for option in scale.options)
-
-
-@lru_cache(maxsize=16)
-def heads_and_tails(scale: Scale) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words that give an option its strength, and those that give it its direction."""
-    two = [option for option in option_words(scale) if len(option) > 1]
-    return frozenset(option[0] for option in two), frozenset(option[-1] for option in two)
-
-
-@lru_cache(maxsize=16)
-def vocabulary(scale: Scale) -> frozenset[str]:
-    """Return the words that the options of ``scale`` are made of."""
-    return frozenset(word for words in option_words(scale) for word in words)
-
-
-@lru_cache(maxsize=16)
+@per_scale
 def speller(scale: Scale) -> Callable[[str], str | None]:
     """Return the function that says which option word of ``scale`` a word is or misspells.
 
@@ -119,6 +69,7 @@ def speller(scale: Scale) -> Callable[[str], str | None]:
     words = vocabulary(scale)
     slips = {v: 0 if len(v) < 5 else 1 if len(v) < 10 else 2 for v in words}
     letters = {v: frozenset(v) for v in words}
+    respelt = {plain: v for v in words for plain in _without_accents(v) if plain not in words}
 
     def may_be(word: str) -> bool:
         """Tell whether a distance need be computed: each letter that an option word lacks is an edit."""
@@ -131,10 +82,12 @@ def speller(scale: Scale) -> Callable[[str], str | None]:
             return word
         if word == _EITHER:
             return UNCLEAR
-        if len(word) < 4 or len(word) > 16 or word in _OTHER_WORDS or not may_be(word):
+        if word in respelt:
+            return respelt[word]
+        if not words or len(word) < 4 or len(word) > 16 or word in _OTHER_WORDS or not may_be(word):
             return None
         found = sorted((OSA.distance(word, v, score_cutoff=4), v) for v in words)
-        (best, near), (second, _) = found[0], found[1]
+        (best, near), (second, _) = found[0], found[1] if len(found) > 1 else (99, "")
         if best > slips[near]:
             return None
         if second - best < 2:
@@ -144,12 +97,26 @@ def speller(scale: Scale) -> Callable[[str], str | None]:
     return spell
 
 
-@lru_cache(maxsize=16)
+#: How letters are written where a keyboard lacks them.
+_RESPELT = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "å": "aa", "æ": "ae", "ø": "oe", "œ": "oe"}
+)
+
+
+def _without_accents(word: str) -> set[str]:
+    """Return how ``word`` is written in plain letters: "völlig" as "voellig" and "vollig"."""
+    if word.isascii():
+        return set()
+    bare = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+    return {word.translate(_RESPELT), bare}
+
+
+@per_scale
 def _both_polarities(scale: Scale) -> re.Pattern[str]:
     """Return a pattern for both polarities written at once: "(un)acceptable", "dis/agree"."""
     words = vocabulary(scale)
     prefixes = {(b[: -len(a)], a) for a in words for b in words if a != b and b.endswith(a)}
-    both = "|".join(rf"[(\[]?\b{p}(?:[)\]/]|\s/)+\s*{a}" for p, a in sorted(prefixes))
+    both = "|".join(rf"[(\[]?\b{re.escape(p)}(?:[)\]/]|\s/)+\s*{re.escape(a)}" for p, a in sorted(prefixes))
     return re.compile(both or r"(?!)")
 
 
@@ -160,16 +127,22 @@ def mark_unclear(text: str, scale: Scale) -> str:
     return _both_polarities(scale).sub(f" {_EITHER} ", text)
 
 
-@lru_cache(maxsize=16)
+@per_scale
 def _glued(scale: Scale) -> re.Pattern[str]:
     """Return a pattern for one option word with others glued to it."""
-    words = "|".join(sorted(vocabulary(scale), key=len, reverse=True))
+    words = "|".join(map(re.escape, sorted(vocabulary(scale), key=len, reverse=True)))
     return re.compile(rf"(?:{words})(?=(?:{words})+$)|(?:{words})$")
+
+
+@per_scale
+def _shortest(scale: Scale) -> int:
+    """Return the length of the shortest word of the options; more than any word has where they have none."""
+    return min(map(len, vocabulary(scale)), default=10_000)
 
 
 def _unglued(found: list[_Piece], scale: Scale) -> list[_Piece]:
     """Return ``found`` with glued option words ("somewhatacceptable") apart."""
-    shortest = 2 * min(map(len, vocabulary(scale)))
+    shortest = 2 * _shortest(scale)
     if all(end - start < shortest for _, start, end in found):
         return found
     result = []
@@ -214,7 +187,7 @@ def tokens(text: str, scale: Scale) -> list[Token]:
     return [Token(word, start, end, spell(word)) for word, start, end in put_right]
 
 
-@lru_cache(maxsize=16)
+@per_scale
 def _parts(scale: Scale) -> frozenset[str]:
     """Return every proper beginning of an option word, of two letters or more: "u n" is not "un"."""
     return frozenset(word[:n] for word in vocabulary(scale) for n in range(2, len(word)))

@@ -11,7 +11,7 @@ import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.files import replacing
-from cinorms.core.scales import SCALES
+from cinorms.core.scale_files import scale_near
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.paraphrase.checks import fault_of
 from cinorms.prompts.prompt_sets import digest, load_prompt_set
@@ -73,7 +73,7 @@ def _check_edited(path: Path, document: Mapping[str, Any]) -> None:
             f"{path}: templates: has {len(templates) - 1} paraphrases, expected {request['count']}; write the missing "
             "ones by hand, or remove the extra ones"
         )
-    options = SCALES[document["scale"]].options
+    options = scale_near(path, document["scale"]).options
     for number in range(1, len(templates)):
         fault = fault_of(templates[number], templates[:number], options)
         if fault:

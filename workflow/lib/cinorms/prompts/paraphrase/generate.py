@@ -20,7 +20,6 @@ from typing import Any, Protocol
 from cinorms import __version__
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
-from cinorms.core.scales import SCALES
 from cinorms.core.validation import load_yaml, unknown
 from cinorms.prompts.paraphrase.checks import fault_of, option_fault
 from cinorms.prompts.paraphrase.frozen_file import now, write_frozen
@@ -61,11 +60,16 @@ class Registered(Protocol):
 
 
 def make_request(
-    prompt_set: PromptSet, registry: Mapping[str, Registered], planted: bool = False, file: str = ""
+    prompt_set: PromptSet,
+    options: Sequence[str],
+    registry: Mapping[str, Registered],
+    planted: bool = False,
+    file: str = "",
 ) -> dict[str, Any]:
     """Return the request to the paraphraser of ``prompt_set`` as plain data.
 
-    ``planted`` puts the planted paraphraser in its place. ``file`` is the prompt set's, as messages name it.
+    ``options`` are those of its scale, which no paraphrase may name. ``planted`` puts the planted paraphraser in its
+    place. ``file`` is the prompt set's, as messages name it.
 
     Raises ``ConfigError`` for a paraphraser that is neither in ``registry`` nor pegasus, and for an original
     that names an answer option.
@@ -74,7 +78,7 @@ def make_request(
     if asked is None:
         raise ValueError(f"prompt set {prompt_set.name} has no paraphrases to generate")
     file, name = file or f"resources/prompts/{prompt_set.name}.yaml", prompt_set.paraphraser
-    fault = option_fault(prompt_set.templates[0], SCALES[prompt_set.scale].options)
+    fault = option_fault(prompt_set.templates[0], options)
     if fault:
         raise ConfigError(f"{file}: original: {fault}; leave it out: {{options}} shows the options")
     if name == "pegasus":
@@ -91,6 +95,7 @@ def make_request(
         "name": prompt_set.name,
         "title": prompt_set.title,
         "file": file,
+        "options": list(options),
         "paraphraser": who,
         "key_variable": None if planted or name not in registry else registry[name].key_variable,
         "request": {
@@ -122,7 +127,7 @@ def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> N
         if len(rounds) - before == wanted["tries"]:
             raise ParaphraseError(_too_few(document, missing, request["file"], part))
         try:
-            _ask_once(document, missing, paraphraser)
+            _ask_once(document, missing, paraphraser, request["options"])
         except ParaphraseError as error:
             raise ParaphraseError(f"{error}{_kept(document, part)}") from None
         write_frozen(document, part)
@@ -191,7 +196,9 @@ def _resume(part: Path, request: Mapping[str, Any], paraphraser: Paraphraser) ->
     return None
 
 
-def _ask_once(document: dict[str, Any], missing: int, paraphraser: Paraphraser) -> None:
+def _ask_once(
+    document: dict[str, Any], missing: int, paraphraser: Paraphraser, options: Sequence[str]
+) -> None:
     """Ask for the ``missing`` paraphrases, check what comes back and add it to ``document``."""
     wanted, rounds = document["provenance"]["request"], document["provenance"]["rounds"]
     templates, rejected = document["templates"], document["provenance"]["rejected"]
@@ -203,7 +210,6 @@ def _ask_once(document: dict[str, Any], missing: int, paraphraser: Paraphraser) 
         seed=wanted["seed"] + len(rounds),
     )
     candidates = paraphraser.ask(ask)
-    options = SCALES[wanted["scale"]].options
     for candidate in candidates.texts:
         if len(templates) == wanted["count"] + 1:
             break

@@ -25,6 +25,15 @@ OPENINGS = {
         "Read this: {scenario} Tell me how far people would agree that their privacy expectations are met.",
     ),
 }
+#: For a prompt set of another scale.
+OTHER_OPENINGS = (
+    "Here is a situation: {scenario}. Give your rating of it.",
+    "Consider what happens here: {scenario}. How do you rate that?",
+    "Think about this flow of information: {scenario}. Rate it.",
+    "How would you rate this: {scenario}?",
+    "Give your judgement on the following: {scenario}.",
+    "Suppose that {scenario}. Tell me how you rate that.",
+)
 CLOSINGS = (
     "Reply with one of these options and nothing else: {options}",
     "Write exactly one of the options below, with no further text: {options}",
@@ -43,7 +52,11 @@ class PlantedParaphraser:
 
     def ask(self, ask: Ask) -> Candidates:
         """Return ``ask.wanted`` rewordings that are not taken, or as many as are left; ``""`` for none."""
-        listed = [f"{opening} {closing}" for opening in OPENINGS[ask.scale] for closing in CLOSINGS]
+        listed = [
+            f"{opening} {closing}"
+            for opening in OPENINGS.get(ask.scale, OTHER_OPENINGS)
+            for closing in CLOSINGS
+        ]
         random.Random(ask.seed).shuffle(listed)
         left = [template for template in listed if template not in ask.templates]
         return Candidates(tuple(left[: ask.wanted]) or ("",))
