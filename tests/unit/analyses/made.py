@@ -17,6 +17,7 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
+from ...scales import ACCEPTABILITY
 
 LEVELS = {
     "sender": ["watch", "doll", "robot"],
@@ -81,6 +82,8 @@ def make_answers(seed: int, shift: float = 0.0, valid: float = 0.9) -> pd.DataFr
 
 ANSWERS = {"small": make_answers(2), "large": make_answers(3, 0.6), "large-q": make_answers(4, 0.4)}
 REFUSED = {model: make_answers(5, valid=0.0) for model in MODELS}
+#: Options that a kind cannot do without: people are those of the first model here.
+NEEDED = {kind: {"people": "main"} for kind in ("people_differences", "people_factors")}
 #: The thresholds of every entry made here.
 USUAL = Thresholds(3, 0.5, "strict")
 
@@ -118,7 +121,7 @@ def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
 
 def norms_of(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the norms of a model's answers."""
-    return assessment.assess(answers, "strict")
+    return assessment.assess(answers, "strict", ACCEPTABILITY)
 
 
 def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:
@@ -143,7 +146,7 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
         "coefficients": {("main", m): {"coefficients": rows} for m in models},
         "expected": Path(options["expected"]) if "expected" in options else None,
     }
-    entry = entry_for(kind, models, **options)
+    entry = entry_for(kind, models, **{**NEEDED.get(kind, {}), **options})
     table = declared.function(
         stages[declared.reads], entry, **{name: further[name] for name in declared.also}
     )

@@ -10,6 +10,7 @@ from cinorms.analyses.between import model_pairs
 from cinorms.entries.entry import Selected
 from cinorms.stats import hypotheses
 
+from ...scales import ACCEPTABILITY
 from .made import ANSWERS, USUAL, VIGNETTES, entry_for, norms_of, run
 
 
@@ -38,7 +39,12 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
     entry = entry_for("model_pairs", ["small"], factor="temperature", test="rank")
     hot = {**entry.conditions["main"], "temperature": 1}
     options = entry.options.model_copy(update={"arms": ("main", "hot")})
-    entry = replace(entry, options=options, conditions={**entry.conditions, "hot": hot})
+    entry = replace(
+        entry,
+        options=options,
+        conditions={**entry.conditions, "hot": hot},
+        scales={**entry.scales, "hot": ACCEPTABILITY},
+    )
     both = [Selected("main", "small", frames[0]), Selected("hot", "small", frames[1])]
     table = model_pairs(both, entry, vignettes=dict.fromkeys(["main", "hot"], VIGNETTES))
     assert table[["arm_a", "level_a", "arm_b", "level_b"]].to_numpy().tolist() == [["main", "0", "hot", "1"]]

@@ -17,6 +17,7 @@ from cinorms.entries.entry import Selected
 from cinorms.norms.thresholds import Thresholds
 
 from ...entries import make_entry
+from ...scales import ACCEPTABILITY, AGREEMENT, LEVELS
 
 PAIRS = [("main", "a"), ("main", "b"), ("other", "b")]
 ENTRY = make_entry(
@@ -24,7 +25,7 @@ ENTRY = make_entry(
     "norm_counts",
     {},
     PAIRS,
-    scales={"main": "acceptability", "other": "agreement"},
+    scales={"main": ACCEPTABILITY, "other": AGREEMENT},
     t_vals=(3, 10),
     t_majs=("plurality", 0.5),
     t_val={"a": 3, "b": 10},
@@ -125,7 +126,7 @@ def norms(n: int) -> pd.DataFrame:
     """Return the norms of up to 4 flows: kept, a tie, too few valid answers, kept."""
     frame = pd.DataFrame({"flow": range(4), "n_valid": [12, 12, 2, 12], "tie": [False, True, False, False]})
     counts = [[12, 0, 0, 0, 0], [6, 6, 0, 0, 0], [2, 0, 0, 0, 0], [0, 2, 0, 10, 0]]
-    frame[tables.COUNT_COLUMNS] = counts
+    frame[tables.count_columns(LEVELS)] = counts
     return frame.head(n)
 
 

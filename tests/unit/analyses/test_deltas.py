@@ -119,7 +119,10 @@ def test_mean_delta_of_nothing_is_a_row_without_a_number() -> None:
         ),
         ({"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
         ({"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] do not rise; make each number larger"),
-        ({"embedding": [0, 1, 2, 3]}, "embedding: it has 4 entries; allowed: at least 5"),
+        (
+            {"embedding": [0, 1, 2, 3]},
+            "embedding: has 4 numbers; give one for each of the 5 levels of arm 'main'",
+        ),
         ({"of": "mean"}, "of: 'mean' is not allowed; allowed: means, norms; did you mean 'means'?"),
     ],
 )

@@ -15,6 +15,7 @@ from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 
+from ...scales import LEVELS
 from .made import ANSWERS, USUAL, VIGNETTES, entry_for, norms_of, run
 
 SMALL = {"small": ANSWERS["small"]}
@@ -67,7 +68,7 @@ def test_minority_is_about_flows_that_hold_a_norm() -> None:
     held = norms_of(ANSWERS["small"])
     held = held[assessment.status(held, USUAL) == "kept"]
     assert set(table["flows"]) == {len(held)}
-    counts = held[tables.COUNT_COLUMNS].to_numpy()
+    counts = held[tables.count_columns(LEVELS)].to_numpy()
     row = table.set_index("measure").loc["n_minority"]
     assert row["mean"] == pytest.approx((counts.sum(axis=1) - counts.max(axis=1)).mean())
 

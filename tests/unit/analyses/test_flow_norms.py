@@ -7,12 +7,12 @@ import pandas as pd
 
 from cinorms.analyses.flow_norms import flow_norms
 from cinorms.core.labels import NORM_LABELS
-from cinorms.core.scales import LEVELS, SCALES
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
+from ...scales import ACCEPTABILITY, LEVELS
 from .made import ANSWERS, PROMPTS, REFUSED, USUAL, VIGNETTES, entry_for, norms_of, run
 from .made import LEVELS as FACTORS
 
@@ -31,7 +31,7 @@ def test_a_row_per_model_and_flow_with_every_factor_in_words() -> None:
 
 def test_the_norm_is_that_of_the_assessment_in_words_and_as_a_level() -> None:
     table = run("flow_norms").set_index(["model", "flow"])
-    words = dict(zip(LEVELS, SCALES["acceptability"].options, strict=True))
+    words = dict(zip(LEVELS, ACCEPTABILITY.options, strict=True))
     for model, answers in ANSWERS.items():
         norms = norms_of(answers).set_index("flow")
         mine = table.loc[model]

@@ -7,12 +7,13 @@ import pytest
 
 from cinorms.stats import reliability
 
+from ...scales import ACCEPTABILITY
 from .made import ANSWERS, PROMPTS, VIGNETTES, norms_of, run
 
 
 def test_reliability_is_the_panel_of_each_model() -> None:
     table = run("reliability")
-    panel = reliability.panel(ANSWERS["large"], norms_of(ANSWERS["large"]), PROMPTS, 7)
+    panel = reliability.panel(ANSWERS["large"], norms_of(ANSWERS["large"]), PROMPTS, ACCEPTABILITY, 7)
     ours = table[table["model"] == "large"].drop(columns=["arm", "model"]).reset_index(drop=True)
     pd.testing.assert_frame_equal(ours, panel)
 

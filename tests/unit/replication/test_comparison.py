@@ -342,7 +342,7 @@ def arm(**changes):
         (arm(source="model"), "arms.main.frame: 'pets2026/regular' does not fit source 'model'; remove it"),
         (arm(source="raw_csv", frame=None), "also needs the key 'raw_files'"),
         (arm(raw_files="x.csv"), "arms.main.raw_files: 'x.csv' does not fit source 'published'; remove it"),
-        (arm(source="asked"), "'asked' is not allowed; allowed: model, published, raw_csv"),
+        (arm(source="asked"), "'asked' is not allowed; allowed: human, model, published, raw_csv, responses"),
         (
             arm() | {"engine": "planted"},
             "engine: 'planted' cannot replace the existing answers of arm 'main'",

@@ -21,8 +21,7 @@ from scipy.stats import norm
 
 from cinorms.core import tables
 from cinorms.core.labels import PLANTED_MARK, planted_mark
-from cinorms.prompts.orders import ORDERS
-from cinorms.report.answer_codes import INVALID, NOTHING, encode, tally
+from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING, encode, tally
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import describe, describe_for_card
 from cinorms.report.explorer import explorer_data
@@ -34,6 +33,7 @@ from cinorms.report.words import STATUSES, link, number, share
 from cinorms.stats import wordings
 from cinorms.stats.wordings import Units
 
+from ...scales import ACCEPTABILITY, LEVELS, ORDERS
 from ...studies import DEFAULT_MODELS
 from ...study_folder import COMMAND, MODELS, folder_of, make_folder, make_results
 
@@ -92,9 +92,9 @@ def test_codes_hold_every_answer(results: Results) -> None:
 def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(results: Results) -> None:
     answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     few = answers[answers["variant"] != "2_1"].assign(order=pd.Categorical([None] * 600))
-    codes = encode(few, results.prompts["main"])
+    codes = encode(few, results.prompts["main"], ACCEPTABILITY)
     assert set(codes.answers[:, 5]) == {NOTHING}
-    assert set(codes.shown.ravel()) == {NOTHING}
+    assert set(codes.shown.ravel()) == {NO_ORDER}
     assert codes.n_asked == 600
 
 
@@ -203,7 +203,7 @@ def test_one_model_is_not_said_to_disagree_and_too_little_is_said_to_be_too_litt
     assert "no other to compare it with" in findings(one)[1].text
     few = {pair: norms.head(2) for pair, norms in one.norms.items()}
     codes = {
-        pair: type(c)(c.flows[:2], np.full_like(c.answers[:2], 5), c.shown[:2])
+        pair: type(c)(c.flows[:2], np.full_like(c.answers[:2], 5), c.shown[:2], c.scale)
         for pair, c in one.codes.items()
     }
     empty = {pair: norms.assign(n_valid=2) for pair, norms in few.items()}
@@ -234,7 +234,7 @@ def test_the_explorer_holds_norms_counts_and_answers(results: Results) -> None:
     raw = gzip.decompress(base64.b64decode(packed["norms"]))
     counts = np.frombuffer(raw, "<u2", 720).reshape(6, 120)
     assert counts[0].tolist() == norms["n_asked"].tolist()
-    assert counts[1:].T.tolist() == norms[tables.COUNT_COLUMNS].to_numpy().tolist()
+    assert counts[1:].T.tolist() == norms[tables.count_columns(LEVELS)].to_numpy().tolist()
     value = np.frombuffer(raw, "i1", 120, offset=1440)
     assert value.tolist() == norms["value"].fillna(127).tolist()
     status = np.frombuffer(raw, "i1", offset=1560)

@@ -9,6 +9,8 @@ from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import agreement
 
+from ...scales import ACCEPTABILITY
+
 
 def norms_of(values):
     """Return norms whose flows hold the given values; None: two answers that tie."""
@@ -17,7 +19,7 @@ def norms_of(values):
         for variant, level in enumerate([-2, 2] if value is None else [value, value]):
             rows.append((flow, str(variant), level, "ok"))
     frame = pd.DataFrame(rows, columns=["flow", "variant", "level", "status"])
-    return assessment.assess(frame, "strict")
+    return assessment.assess(frame, "strict", ACCEPTABILITY)
 
 
 @pytest.fixture
@@ -40,14 +42,14 @@ def test_models_asked_different_flows_are_joined_by_flow():
     tables = {"a": norms_of([1, 2, 0]), "b": norms_of([1, 2, 0]).iloc[1:]}
     values = agreement.value_matrix(tables, Thresholds(0, "plurality", "strict"))
     assert np.isnan(values.loc[0, "b"])
-    assert agreement.common(values, {"both": ["a", "b"]})[["flows", "n_all", "n_same"]].values.tolist() == [
-        [3, 2, 2]
-    ]
+    assert agreement.common(values, {"both": ["a", "b"]}, 0.0)[
+        ["flows", "n_all", "n_same"]
+    ].values.tolist() == [[3, 2, 2]]
 
 
 def test_common_norms_by_hand(values):
     sets = {"all": ["a", "b", "c"], "a and c": ["a", "c"], "b alone": ["b"]}
-    found = agreement.common(values, sets).set_index("set")
+    found = agreement.common(values, sets, 0.0).set_index("set")
     columns = ["models", "flows", "n_all", "n_same", "n_same_sign"]
     assert found.loc["all", columns].tolist() == [3, 5, 4, 1, 2]
     assert found.loc["a and c", columns].tolist() == [2, 5, 4, 3, 3]
@@ -55,7 +57,7 @@ def test_common_norms_by_hand(values):
     assert found.loc["b alone", "status"] == "one_model"
     assert np.isnan(found.loc["b alone", "share_same"])
     with pytest.raises(ConfigError, match=r"models \['z'\]"):
-        agreement.common(values, {"x": ["a", "z"]})
+        agreement.common(values, {"x": ["a", "z"]}, 0.0)
 
 
 def test_pairs_by_hand(values):
@@ -73,8 +75,8 @@ def test_weighted_kappa_agrees_with_statsmodels(weights):
 
     table = np.random.default_rng(4).integers(0, 20, (5, 5)).astype(float)
     expected = cohens_kappa(table, wt=weights, return_results=False)
-    assert agreement.weighted_kappa(table, weights) == pytest.approx(expected)
-    assert agreement.weighted_kappa(np.diag([3.0, 0, 2, 0, 1]), weights) == 1
+    assert agreement.weighted_kappa(table, np.arange(5), weights) == pytest.approx(expected)
+    assert agreement.weighted_kappa(np.diag([3.0, 0, 2, 0, 1]), np.arange(5), weights) == 1
 
 
 def test_pairs_say_when_kappa_is_undefined():

@@ -9,6 +9,8 @@ import pytest
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.flow_dependence import VERDICTS, Dependence, dependence
 
+from ...scales import ACCEPTABILITY
+
 NEEDED = Thresholds(10, 0.5, "strict")
 FLOWS, TEMPLATES, ORDERS = 24, 6, 5
 
@@ -19,7 +21,7 @@ def asked(levels: np.ndarray, draws: int = 199, thresholds: Thresholds = NEEDED,
         levels.astype(float), index=pd.Index(range(len(levels)), name="flow"), columns=variants
     )
     templates = pd.Series([int(name.partition("_")[0]) for name in variants], index=variants)
-    return dependence(frame, templates, thresholds, seed, draws)
+    return dependence(frame, templates, ACCEPTABILITY, thresholds, seed, draws)
 
 
 def uniform(chance: np.random.Generator) -> np.ndarray:
@@ -92,5 +94,5 @@ def test_it_depends_on_the_seed_and_not_on_the_order_of_rows_and_columns() -> No
     frame = pd.DataFrame(levels, index=range(FLOWS), columns=variants)
     templates = pd.Series([int(name.partition("_")[0]) for name in variants], index=variants)
     mixed = frame.sample(frac=1, random_state=1).sample(frac=1, axis=1, random_state=2)
-    one, other = (dependence(each, templates, NEEDED, 1, 99) for each in (frame, mixed))
+    one, other = (dependence(each, templates, ACCEPTABILITY, NEEDED, 1, 99) for each in (frame, mixed))
     assert one == other

@@ -17,6 +17,8 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.published import frames
 from cinorms.stats import hypotheses
 
+from ...scales import ACCEPTABILITY
+
 REFERENCE = pd.read_csv(Path(__file__).parents[2] / "reference" / "hypotheses_reference.csv")
 PAIRS = ["ab", "ac", "ad", "bc", "bd", "cd"]
 
@@ -234,7 +236,7 @@ def test_no_pair_gives_an_empty_table_with_all_columns():
 
 def test_mistakes_are_named():
     with pytest.raises(DataError, match="level"):
-        hypotheses.friedman(pd.DataFrame({"a": [1, 7], "b": [0, 1]}))
+        hypotheses.friedman(pd.DataFrame({"a": [1, 0.5], "b": [0, 1]}))
     with pytest.raises(ConfigError, match="zero_method 'drop'"):
         hypotheses.wilcoxon_pairs(PLANTED, "drop")
 
@@ -289,7 +291,7 @@ def norms_of(values, n_valid=5):
     rows = [(f, f"{v}_0", x, "ok") for f, x in values.items() for v in range(n_valid) if x is not None]
     rows += [(f, "0_0", None, "refusal") for f, x in values.items() if x is None]
     answers = pd.DataFrame(rows, columns=["flow", "variant", "level", "status"])
-    return assessment.assess(answers.astype({"level": "Int8"}), "strict")
+    return assessment.assess(answers.astype({"level": "Int8"}), "strict", ACCEPTABILITY)
 
 
 def test_norms_are_paired_by_flow_with_missing_where_there_is_none():
@@ -392,7 +394,8 @@ def published_norms(mirror):
     names = ["tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b", "tulu-2-7B-AWQ", "tulu-2-13B-AWQ"]
     responses = responses[responses["dataset"] == "iot"]
     return {
-        name: assessment.assess(frames.to_answers(responses, name, vignettes), "papers") for name in names
+        name: assessment.assess(frames.to_answers(responses, name, vignettes), "papers", ACCEPTABILITY)
+        for name in names
     }
 
 

@@ -11,6 +11,8 @@ from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.stats import missing
 
+from ...scales import ACCEPTABILITY
+
 PROMPTS = pd.DataFrame({"variant": ["0_0", "0_1", "1_0"], "template_no": [0, 0, 1], "order_no": [0, 1, 0]})
 
 
@@ -25,7 +27,7 @@ def answers_of(flows):
 
 
 def norms_of(flows):
-    return assessment.assess(answers_of(flows), "strict")
+    return assessment.assess(answers_of(flows), "strict", ACCEPTABILITY)
 
 
 def test_shares_by_status_list_every_status():

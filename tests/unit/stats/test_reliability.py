@@ -13,6 +13,8 @@ from cinorms.norms import assessment
 from cinorms.published import frames
 from cinorms.stats import reliability
 
+from ...scales import ACCEPTABILITY
+
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", four observers and twelve units.
 TEXTBOOK = """
 1 2 3 3 2 1 4 1 2 . . .
@@ -34,7 +36,7 @@ def answers_of(flows, orders=None):
 
 
 def norms_of(flows):
-    return assessment.assess(answers_of(flows), "strict")
+    return assessment.assess(answers_of(flows), "strict", ACCEPTABILITY)
 
 
 def crossed(x):
@@ -170,12 +172,12 @@ def test_variance_shares_say_what_cannot_be_told_apart():
 
 def test_order_disagreement_by_hand():
     x = np.array([[[1, 1, 1], [1, -1, 0]], [[2, 1, 1], [1, np.nan, -1]]])
-    found = reliability.order_disagreement(*crossed(x)).set_index("measure")
+    found = reliability.order_disagreement(*crossed(x), 0.0).set_index("measure")
     assert found["n_cells"].tolist() == [3, 3]
     assert found["share"].tolist() == [2 / 3, 1 / 3]
-    one = reliability.order_disagreement(*crossed(x[:, :, :1]))
+    one = reliability.order_disagreement(*crossed(x[:, :, :1]), 0.0)
     assert one["status"].tolist() == ["one_order"] * 2
-    none = reliability.order_disagreement(*crossed(np.full((2, 1, 2), np.nan)))
+    none = reliability.order_disagreement(*crossed(np.full((2, 1, 2), np.nan)), 0.0)
     assert none["status"].tolist() == ["no_cells"] * 2
 
 
@@ -190,7 +192,7 @@ CYCLE = ["01234", "12340", "23401", "34012", "40123"]
 
 def test_a_respondent_who_takes_the_last_option_is_found_out():
     answers = answers_of([[int(order[-1]) - 2 for order in CYCLE]] * 3, [CYCLE] * 3)
-    found = reliability.position_effects(answers)
+    found = reliability.position_effects(answers, ACCEPTABILITY)
     assert found["share"].tolist() == [0, 0, 0, 0, 1]
     assert found["expected"].to_numpy() == pytest.approx([0.2] * 5)
     assert found["excess"].iloc[4] == pytest.approx(0.8)
@@ -200,7 +202,7 @@ def test_a_respondent_who_takes_the_last_option_is_found_out():
 @settings(max_examples=30, deadline=None)
 def test_a_respondent_who_reads_only_the_scale_has_no_excess(orders, level):
     answers = answers_of([[level] * len(orders)], [orders])
-    found = reliability.position_effects(answers)
+    found = reliability.position_effects(answers, ACCEPTABILITY)
     assert found["excess"].to_numpy() == pytest.approx([0] * 5)
     assert found["share"].sum() == pytest.approx(1)
 
@@ -208,7 +210,7 @@ def test_a_respondent_who_reads_only_the_scale_has_no_excess(orders, level):
 def test_the_expectation_is_the_mean_over_all_deals_of_a_flows_answers():
     orders = [["01234", "43210", "20134"], ["10234", "01243", "34012"]]
     flows = [[2, -2, 0], [1, 1, -1]]
-    found = reliability.position_effects(answers_of(flows, orders))["expected"].to_numpy()
+    found = reliability.position_effects(answers_of(flows, orders), ACCEPTABILITY)["expected"].to_numpy()
     share = np.zeros(5)
     for levels, shown in zip(flows, orders, strict=True):
         deals = list(itertools.permutations(levels))
@@ -219,17 +221,19 @@ def test_the_expectation_is_the_mean_over_all_deals_of_a_flows_answers():
 
 
 def test_position_effects_without_orders_or_answers():
-    assert set(reliability.position_effects(answers_of([[1, 2]]))["status"]) == {"no_order"}
-    assert set(reliability.position_effects(answers_of([[None]], [["01234"]]))["status"]) == {"no_answers"}
+    assert set(reliability.position_effects(answers_of([[1, 2]]), ACCEPTABILITY)["status"]) == {"no_order"}
+    assert set(reliability.position_effects(answers_of([[None]], [["01234"]]), ACCEPTABILITY)["status"]) == {
+        "no_answers"
+    }
     with pytest.raises(DataError, match="order '01233'"):
-        reliability.position_effects(answers_of([[1]], [["01233"]]))
+        reliability.position_effects(answers_of([[1]], [["01233"]]), ACCEPTABILITY)
 
 
 def test_panel_is_one_table():
     flows = [[1, 1, 2], [-1, -2, None], [0, 0, 1], [2, 2, 2]]
     answers = answers_of(flows)
     prompts = frames.prompts(answers, "gpt")
-    found = reliability.panel(answers, norms_of(flows), prompts, seed=1).set_index("measure")
+    found = reliability.panel(answers, norms_of(flows), prompts, ACCEPTABILITY, seed=1).set_index("measure")
     assert found.loc["valid", "estimate"] == pytest.approx(11 / 12)
     assert found.loc["variance: order", "status"] == "one_order"
     assert found.loc["orders: differ", "status"] == "one_order"
@@ -275,8 +279,27 @@ def test_the_published_runs_have_the_known_reliability(mirror):
     rows += ["orders: differ", "orders: sign_flip", "alpha", "split_half", "valid"]
     for model, expected in FACTS.items():
         answers = frames.to_answers(frame, model, vignettes)
-        table = assessment.assess(answers, "strict")
-        panel = reliability.panel(answers, table, frames.prompts(answers, "gpt"), seed=1)
+        table = assessment.assess(answers, "strict", ACCEPTABILITY)
+        panel = reliability.panel(answers, table, frames.prompts(answers, "gpt"), ACCEPTABILITY, seed=1)
         found = panel.set_index("measure")["estimate"][rows].to_numpy()
         assert (np.abs(found - np.array(expected)) <= TOLERANCE).all(), (model, found.round(3))
         assert found == pytest.approx(np.array(COMPUTED[model]), abs=6e-4), model
+
+
+def test_intraclass_correlations_by_their_definition() -> None:
+    """Three flows with 2, 3 and 2 ratings; mean squares by hand: between 5.25 of 2 degrees of freedom, within of 4."""
+    levels = pd.DataFrame([[2, 1, np.nan], [-1, 0, -2], [np.nan, 1, 1]])
+    grand = 2 / 7
+    between = (2 * (1.5 - grand) ** 2 + 3 * (-1 - grand) ** 2 + 2 * (1 - grand) ** 2) / 2
+    within = (0.5 + 2 + 0) / 4
+    k = (7 - 17 / 7) / 2
+    one, of_mean = reliability.intraclass(levels)
+    assert one.estimate == pytest.approx((between - within) / (between + (k - 1) * within))
+    assert of_mean.estimate == pytest.approx(k * one.estimate / (1 + (k - 1) * one.estimate))
+    balanced = pd.DataFrame([[2, 1], [-1, 0], [0, 1]], dtype=float)
+    means = balanced.mean(axis=1)
+    between, within = 2 * means.var(), 0.5
+    assert reliability.intraclass(balanced)[1].estimate == pytest.approx((between - within) / between)
+    assert reliability.intraclass(balanced[[0]])[0].status == "no_flows"
+    assert reliability.intraclass(balanced * 0)[0].status == "no_variance"
+    assert reliability.intraclass(pd.DataFrame([[2.0, -2.0], [-2.0, 2.0]]))[1].status == "negative"

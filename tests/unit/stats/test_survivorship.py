@@ -14,6 +14,8 @@ from cinorms.norms.thresholds import Thresholds, grid
 from cinorms.published import frames
 from cinorms.stats import survivorship
 
+from ...scales import ACCEPTABILITY
+
 #: Typed from the paper.
 PRINTED = Path(__file__).parents[2] / "reference/pets2026"
 MODELS = {
@@ -58,7 +60,7 @@ FLOWS = [
 
 @pytest.fixture
 def table():
-    return assessment.assess(answers_of(FLOWS), "strict")
+    return assessment.assess(answers_of(FLOWS), "strict", ACCEPTABILITY)
 
 
 def test_discarded_flows_by_hand(table):
@@ -74,7 +76,7 @@ def test_discarded_flows_by_hand(table):
 
 
 def test_discarded_without_a_flow_to_discard_says_so():
-    table = assessment.assess(answers_of([[None, None]]), "strict")
+    table = assessment.assess(answers_of([[None, None]]), "strict", ACCEPTABILITY)
     found = survivorship.discarded(table, grid([1], [0.5], "strict")).iloc[0]
     assert found["status"] == "no_flows"
     assert np.isnan(found["share_discarded"])
@@ -92,6 +94,7 @@ def test_minority_by_hand():
     table = assessment.assess(
         answers_of([[1, 1, 1, -2, 0], [1, 1, 1, 1, 0], [2, 2, 2, 2, 2], [1, 2, None, 1, 2]]),
         "strict",
+        ACCEPTABILITY,
     )
     found = survivorship.minority(table)
     assert found["n_minority"].tolist() == [2, 1, 0, 0]
@@ -112,7 +115,7 @@ def vignettes(n, **factors):
 def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
     # Sender "a" always agrees, "b" never; the recipient alternates and says nothing.
     flows = [[1, 1, 1, 1]] * 20 + [[1, 2, -1, -2]] * 20
-    table = assessment.assess(answers_of(flows), "strict")
+    table = assessment.assess(answers_of(flows), "strict", ACCEPTABILITY)
     context = vignettes(40, sender=["a"] * 20 + ["b"] * 20, recipient=["x", "y"] * 20)
     found = survivorship.association(table, context, ["sender", "recipient"], HALF).set_index("factor")
     expected = chi2_contingency([[0, 20], [20, 0]], correction=False)
@@ -135,7 +138,7 @@ def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
     ],
 )
 def test_association_says_why_there_is_no_test(flows, sender, status):
-    table = assessment.assess(answers_of(flows), "strict")
+    table = assessment.assess(answers_of(flows), "strict", ACCEPTABILITY)
     found = survivorship.association(
         table, vignettes(4, sender=list(sender)), ["sender"], Thresholds(0, 0.67, "strict")
     ).iloc[0]
@@ -162,7 +165,7 @@ def frame(mirror):
 def published_norms(frame, mirror):
     vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
     return {
-        printed: assessment.assess(frames.to_answers(frame, name, vignettes), "papers")
+        printed: assessment.assess(frames.to_answers(frame, name, vignettes), "papers", ACCEPTABILITY)
         for printed, name in MODELS.items()
     }
 

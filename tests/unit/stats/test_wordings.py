@@ -13,6 +13,8 @@ from cinorms.norms import assessment
 from cinorms.published import frames
 from cinorms.stats import wordings
 
+from ...scales import ACCEPTABILITY
+
 
 def matrix(x):
     """Return (levels, templates) of an array flows x templates x orders."""
@@ -55,7 +57,7 @@ def test_orders_of_one_template_are_one_observation():
     sums, sizes = wordings.template_sums(levels, templates)
     assert sums.tolist() == [[0, 2], [0, 0]]
     assert sizes.tolist() == [[3, 1], [3, 0]]
-    counts = wordings.level_counts(levels, templates)
+    counts = wordings.level_counts(levels, templates, ACCEPTABILITY)
     assert counts[:, 0].tolist() == [[1, 0], [0, 0], [0, 0], [2, 0], [0, 1]]
     with pytest.raises(DataError, match="variant 1_0 is not in the arm's prompts"):
         wordings.template_means(levels, templates[:3])
@@ -132,7 +134,7 @@ def test_flow_intervals_by_hand():
         [[2, 2, np.nan], nothing, nothing, nothing],
         [nothing] * 4,
     ]
-    found = wordings.flow_intervals(*matrix(np.array(x, dtype=float))).set_index("flow")
+    found = wordings.flow_intervals(*matrix(np.array(x, dtype=float)), ACCEPTABILITY).set_index("flow")
     assert found["status"].tolist() == ["ok", "ok", "ok", "one_template", "no_answers"]
     assert found["n_valid"].tolist() == [12, 12, 12, 2, 0]
     assert found["n_templates"].tolist() == [4, 4, 4, 1, 0]
@@ -142,12 +144,14 @@ def test_flow_intervals_by_hand():
     assert np.isnan(found.loc[2, "stability"])  # two levels are equally frequent
     assert found.loc[[3, 4], ["low", "high", "std_err", "stability"]].isna().all(axis=None)
     assert found.loc[3, "estimate"] == 2
-    assert wordings.flow_intervals(*matrix(np.zeros((0, 4, 3)))).empty
+    assert wordings.flow_intervals(*matrix(np.zeros((0, 4, 3))), ACCEPTABILITY).empty
 
 
 def test_stability_grows_with_the_templates_that_agree_and_falls_with_those_that_do_not():
     def stability(*templates):
-        return wordings.flow_intervals(*matrix(np.array([templates], dtype=float)))["stability"].iloc[0]
+        return wordings.flow_intervals(*matrix(np.array([templates], dtype=float)), ACCEPTABILITY)[
+            "stability"
+        ].iloc[0]
 
     agree, differ = [1, 1, 1], [0, 0, 1]
     few, more, many = (stability(*[agree] * n) for n in (3, 6, 12))
@@ -180,7 +184,7 @@ def test_norms_called_stable_come_out_the_same_in_fresh_wordings(templates, both
         mode = modes(x)
         share = np.nanmax([(x == level).mean(axis=(1, 2)) for level in (-2, -1, 0, 1, 2)], axis=0)
         held = ~np.isnan(mode) & (share > 0.5)
-        called = held & (wordings.flow_intervals(*matrix(x))["stability"].to_numpy() >= 0.95)
+        called = held & (wordings.flow_intervals(*matrix(x), ACCEPTABILITY)["stability"].to_numpy() >= 0.95)
         stable, norms = stable + called.sum(), norms + held.sum()
         for _ in range(20):
             again += list((modes(answered(rng, flow, templates, both=both)) == mode)[called])
@@ -203,10 +207,11 @@ def test_norms_called_stable_in_half_of_the_published_templates_are_those_of_the
             first = rng.permutation(templates.unique())[:6]
             halves = [levels.loc[:, templates.isin(first)], levels.loc[:, ~templates.isin(first)]]
             found = [
-                wordings.flow_intervals(half, templates[half.columns]).set_index("flow") for half in halves
+                wordings.flow_intervals(half, templates[half.columns], ACCEPTABILITY).set_index("flow")
+                for half in halves
             ]
             counts = [
-                wordings.level_counts(half.sort_index(), templates[half.columns]).sum(axis=2)
+                wordings.level_counts(half.sort_index(), templates[half.columns], ACCEPTABILITY).sum(axis=2)
                 for half in halves
             ]
             level = [np.where(((c == c.max(axis=0)).sum(axis=0) > 1), -9, c.argmax(axis=0)) for c in counts]

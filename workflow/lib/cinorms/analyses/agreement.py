@@ -66,7 +66,7 @@ def agreement_sets(
         group = [i for i, one in enumerate(selected) if one.arm == arm]
         values = side_by_side(selected, entry, group).astype("Float64").astype("float64")
         sets: Mapping[str, Sequence[str]] = entry.options.sets or {"all": list(values.columns)}
-        parts.append(named(agreement.common(values, sets), {"arm": arm}))
+        parts.append(named(agreement.common(values, sets, entry.scales[arm].middle), {"arm": arm}))
     return stack(parts)
 
 

@@ -306,6 +306,7 @@ KINDS = (
         function=model_contrasts,
         reads="answers",
         also=("vignettes", "prompts"),
+        decided="block",
         report_section="models",
         key=PAIR_NAMES,
         columns=_CONTRASTS,

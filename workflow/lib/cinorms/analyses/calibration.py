@@ -88,7 +88,7 @@ def _both(
     frame["planted"] = pd.array([pd.NA] * len(frame), dtype="Int8")
     if (one.arm, one.model) in planted:
         levels = planted[one.arm, one.model].set_index("flow")["level"]
-        frame["planted"] = levels.reindex(frame["flow"]).array
+        frame["planted"] = entry.scales[one.arm].in_bins(levels).reindex(frame["flow"]).array
     return add_factors(
         frame, vignettes[one.arm], usual_factors(vignettes[one.arm], entry.factors_of[one.arm])
     )

@@ -10,7 +10,7 @@ import pandas as pd
 from cinorms.analyses.columns import T_MAJ, T_VAL, WHO
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.core.scales import LEVELS, SCALES
+from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms
@@ -30,34 +30,37 @@ ANSWER_COUNTS = (
 def answer_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
     """Return one row per arm, model and outcome: each level of the scale, then each status without a level.
 
-    Counts add up to the number of answers: raises ``DataError`` for an answer that none of them covers.
+    Counts add up to the number of answers, and of questions that decided flows were spared: raises ``DataError`` for an
+    answer that none of them covers.
     """
     rows: list[tuple[Any, ...]] = []
     for arm, model, answers in selected:
-        scale = SCALES[entry.scales[arm]]
+        scale = entry.scales[arm]
+        answers = answers.assign(level=scale.in_bins(answers["level"]))
         total = len(answers)
         levels = answers.loc[answers["status"] == "ok", "level"].value_counts()
         statuses = answers["status"].value_counts()
-        _check_all_counted(arm, model, answers, levels)
-        for level in LEVELS:
+        _check_all_counted(arm, model, scale, answers, levels)
+        for level, label in scale.binned.labels.items():
             count = int(levels.get(level, 0))
-            rows.append((arm, model, scale.label(level), level, "ok", count, _share(count, total)))
-        for status in tables.ANSWER_STATUSES[1:]:
+            rows.append((arm, model, label, level, "ok", count, _share(count, total)))
+        for status in (*tables.ANSWER_STATUSES[1:], tables.NOT_ASKED):
             count = int(statuses.get(status, 0))
-            if count or status != "invalid":  # only published data have answers whose reason is not known
+            # Only published data have answers whose reason is not known, only arms asked until decided the last.
+            if count or status not in ("invalid", tables.NOT_ASKED):
                 rows.append((arm, model, status, pd.NA, status, count, _share(count, total)))
     columns = ["arm", "model", "outcome", "level", "status", "count", "share"]
     return pd.DataFrame(rows, columns=columns).astype({"level": "Int8", "share": "Float64"})
 
 
-def _check_all_counted(arm: str, model: str, answers: pd.DataFrame, levels: pd.Series) -> None:
+def _check_all_counted(arm: str, model: str, scale: Scale, answers: pd.DataFrame, levels: pd.Series) -> None:
     """Insist that every answer has a level of the scale, or a known status without one."""
-    stray = set(answers["status"].unique()) - set(tables.ANSWER_STATUSES)
+    stray = set(answers["status"].unique()) - {*tables.ANSWER_STATUSES, tables.NOT_ASKED}
     n_ok = int((answers["status"] == "ok").sum())
-    if stray or n_ok != levels.reindex(LEVELS).sum():
+    if stray or n_ok != levels.reindex(scale.binned.levels).sum():
         raise DataError(
             f"answers of {model} in {arm}: each needs a known status (unknown: {sorted(map(str, stray))}), "
-            f"and a level among {LEVELS} where it is ok; delete the table and rerun"
+            f"and a level among {scale.levels} where it is ok; delete the table and rerun"
         )
 
 
@@ -87,6 +90,7 @@ KINDS = (
         options=OfArms,
         function=answer_counts,
         reads="answers",
+        decided="all",
         report_section="answers",
         key=("arm", "model", "outcome"),
         columns=ANSWER_COUNTS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,6 @@ from pydantic import Field
 from cinorms.analyses.columns import REASON, STATUS, WHO
 from cinorms.analyses.options import Expects
 from cinorms.analyses.shared import chosen_each, for_each, stack
-from cinorms.core import scales
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -67,7 +66,9 @@ def delta(
 
     def make(one: Selected) -> pd.DataFrame:
         table = _stated(one, entry, vignettes[one.arm], expected)
-        return distances.delta_table(table, entry.options.by, _points(entry.factors_of[one.arm], embedding))
+        scale = entry.scales[one.arm].levels
+        points = _points(entry.factors_of[one.arm], scale, embedding)
+        return distances.delta_table(table, scale, entry.options.by, points)
 
     return for_each(chosen_each(selected, entry, vignettes), make)
 
@@ -80,10 +81,11 @@ def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: V
     """
 
     def make(one: Selected) -> pd.DataFrame:
-        points = _points(entry.factors_of[one.arm])
+        scale = entry.scales[one.arm].levels
+        points = _points(entry.factors_of[one.arm], scale)
         values = privacy_bias.mean_values(one.frame)
-        table = _bias(one, values, entry.factors_of[one.arm], vignettes[one.arm], None, points)
-        return distances.delta_table(table, embedding=points)
+        table = _bias(one, values, entry, vignettes[one.arm], None, points)
+        return distances.delta_table(table, scale, embedding=points)
 
     table = for_each(chosen_each(selected, entry, vignettes), make)
     found = table[table["metric"].isin(_METRICS)].set_index(["arm", "model", "metric"])["value"]
@@ -108,40 +110,41 @@ def _stated(
         if entry.options.of == "means"
         else privacy_bias.norm_values(one.frame, needed)
     )
-    dataset = entry.factors_of[one.arm]
-    return _bias(one, values, dataset, vignettes, expected, _points(dataset, entry.options.embedding))
+    points = _points(entry.factors_of[one.arm], entry.scales[one.arm].levels, entry.options.embedding)
+    return _bias(one, values, entry, vignettes, expected, points)
 
 
 def _bias(
     one: Selected,
     values: pd.DataFrame,
-    dataset: DatasetFactors,
+    entry: Entry[Any],
     vignettes: pd.DataFrame,
     expected: Path | None,
     points: Sequence[float],
 ) -> pd.DataFrame:
     """Return the flows of one model with value, expected value and delta."""
+    dataset, scale = entry.factors_of[one.arm], entry.scales[one.arm].levels
+    ends = (float(scale[0]), float(scale[-1]))
     asked = vignettes[vignettes["flow"].isin(one.frame["flow"])]
     bias = privacy_bias.PrivacyBias.from_values(values, asked, dataset.factors)
     between = dataset.expected_range
     stated = (
-        expectations.read_expected(expected, vignettes, dataset.factors, between)
+        expectations.read_expected(expected, vignettes, dataset.factors, ends, between)
         if expected
-        else expectations.from_vignettes(vignettes, between)
+        else expectations.from_vignettes(vignettes, ends, between)
     )
-    return distances.bias_table(bias.to_frame(), stated, points)
+    return distances.bias_table(bias.to_frame(), scale, stated, points)
 
 
-def _points(dataset: DatasetFactors, embedding: Sequence[float] | None = None) -> tuple[float, ...]:
-    """Return the numbers for the five levels: those stated, else evenly over the dataset's range, else -2..2."""
+def _points(
+    dataset: DatasetFactors, scale: Sequence[int], embedding: Sequence[float] | None = None
+) -> tuple[float, ...]:
+    """Return the numbers for the levels: those stated, else in proportion over the dataset's range, else the levels."""
     if embedding:
         return tuple(embedding)
     between = dataset.expected_range
-    return (
-        tuple(np.linspace(between[0], between[1], len(scales.LEVELS)))
-        if between
-        else tuple(map(float, scales.LEVELS))
-    )
+    levels = np.array(scale, dtype=np.float64)
+    return tuple(np.interp(levels, levels[[0, -1]], between) if between else levels)
 
 
 _SLICE = Column(
@@ -166,7 +169,7 @@ KINDS = (
             Column("<factor>", "Level of each factor of the dataset."),
             Column(
                 "value",
-                "What the model holds, on the number scale of the five levels; missing where it holds none.",
+                "What the model holds, in the numbers of the levels; missing where it holds none.",
             ),
             Column("status", "kept, or why there is no value."),
             Column("expected", "The expected value, on the same scale."),
@@ -205,6 +208,7 @@ KINDS = (
         function=mean_delta,
         reads="norms",
         also=("vignettes",),
+        decided="pilot",
         report_section="delta",
         key=("arm", "model"),
         columns=(

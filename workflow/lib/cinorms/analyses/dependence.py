@@ -34,7 +34,8 @@ def flow_dependence(
     def make(one: Selected) -> pd.DataFrame:
         templates = template_numbers(prompts[one.arm])
         thresholds = entry.thresholds[one.model]
-        found = dependence(level_matrix(one.frame), templates, thresholds, entry.seed, entry.options.draws)
+        levels, scale = level_matrix(one.frame), entry.scales[one.arm]
+        found = dependence(levels, templates, scale, thresholds, entry.seed, entry.options.draws)
         row = {**vars(found), "verdict": found.verdict, "verdict_text": VERDICTS[found.verdict]}
         return pd.DataFrame([row])
 
@@ -49,6 +50,7 @@ KINDS = (
         function=flow_dependence,
         reads="answers",
         also=("vignettes", "prompts"),
+        decided="block",
         report_section="reliability",
         key=("arm", "model"),
         columns=(

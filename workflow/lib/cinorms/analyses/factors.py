@@ -42,11 +42,20 @@ def add_attributes(
     return frame.assign(**{name: text(known[name]) for name in factors if name in known})
 
 
+UNKNOWN = "not recorded"
+
+
 def position_of_highest(order: pd.Series[Any]) -> pd.Categorical[Any]:
-    """Return at which position (1 first) the highest option was shown; "not recorded" for a missing order."""
+    """Return at which position (1 first) the highest option was shown.
+
+    "not recorded" for a missing order, and on a number line.
+    """
     shown = pd.Categorical(order)
-    places = [str(str(name).index("4") + 1) for name in shown.categories] + ["not recorded"]
-    names = pd.Index(sorted(set(places)))
+    orders = [str(name) for name in shown.categories]
+    # The highest option has the highest digit (`orders.DIGITS`).
+    known = [str(order.index(max(order)) + 1) if len(order) > 1 else UNKNOWN for order in orders]
+    places = [*known, UNKNOWN]
+    names = pd.Index(sorted(set(places), key=lambda place: (len(place), place)))
     return pd.Categorical.from_codes(names.get_indexer(pd.Index(places))[shown.codes], categories=names)
 
 

@@ -14,7 +14,6 @@ import pandas as pd
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, WHO
 from cinorms.analyses.shared import by_pair, chosen, for_each
 from cinorms.core.labels import NORM_LABELS
-from cinorms.core.scales import LEVELS, SCALES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
@@ -33,7 +32,7 @@ _BEFORE = (
 )
 _AFTER = (
     Column("norm", "The norm in the words of the scale; missing where there is none."),
-    Column("level", "The norm as a level, -2 to 2; missing where there is none."),
+    Column("level", "The norm as a level of the scale; missing where there is none."),
     Column("status", "kept where there is a norm, else why there is none."),
     Column("reason", "The status in words; missing where there is a norm."),
     Column("n_asked", "Answers, valid or not."),
@@ -62,7 +61,9 @@ def flow_norms(
     def make(one: Selected) -> pd.DataFrame:
         norms = chosen(one.frame, entry, vignettes[one.arm])
         given = answers_of[one.arm, one.model]
-        intervals = flow_intervals(level_matrix(given), template_numbers(prompts[one.arm]))
+        intervals = flow_intervals(
+            level_matrix(given), template_numbers(prompts[one.arm]), entry.scales[one.arm]
+        )
         facts = {
             "dataset": entry.factors_of[one.arm].dataset,
             "planted": (one.arm, one.model) in entry.respondents,
@@ -92,7 +93,7 @@ def _held(norms: pd.DataFrame, entry: Entry[OfNorms], one: Selected) -> pd.DataF
     norms = norms.reset_index(drop=True)
     status = assessment.status(norms, entry.thresholds[one.model]).astype("str")
     level = norms["value"].where(status == "kept").astype("Int8")
-    words = dict(zip(LEVELS, SCALES[entry.scales[one.arm]].options, strict=True))
+    words = entry.scales[one.arm].binned.labels
     return pd.DataFrame(
         {
             "norm": level.map(words, na_action="ignore").astype("str"),

@@ -119,7 +119,7 @@ class RegressionOptions(Baselines, Factors, OfFlows):
         if factor in MODEL_ATTRIBUTES:
             return list(dict.fromkeys(text(study.attributes(model)[factor]) for model in models))
         if factor in ARM_ATTRIBUTES:
-            return list(dict.fromkeys(text(study.arms[arm].conditions()[factor]) for arm in self.arms))
+            return list(dict.fromkeys(text(study.conditions(arm)[factor]) for arm in self.arms))
         return super().levels(place, factor)
 
 
@@ -167,10 +167,10 @@ class Expects(OfNorms):
         description="A CSV file of expected values. Columns: each factor that matters (an empty cell: any level), "
         "'expected' and optionally 'note'. Default: the dataset's own values.",
     )
-    embedding: LeftOut[Annotated[tuple[Number, ...], Field(min_length=5, max_length=5)]] = Field(
+    embedding: LeftOut[Annotated[tuple[Number, ...], Field(min_length=2, max_length=11)]] = Field(
         None,
-        description="Five rising numbers for the five levels; default: evenly spaced over the dataset's "
-        "expected_range, or -2 to 2 without one.",
+        description="Rising numbers, one for each level of the scale; default: the levels in proportion over the "
+        "dataset's expected_range, or the levels themselves without one.",
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -182,6 +182,13 @@ class Expects(OfNorms):
             raise place.error(
                 "embedding", f"{points} do not rise; make each number larger than the one before"
             )
+        for arm in self.arms if points else ():
+            levels = place.study.scale(arm).levels
+            if len(points) != len(levels):
+                raise place.error(
+                    "embedding",
+                    f"has {len(points)} numbers; give one for each of the {len(levels)} levels of arm '{arm}'",
+                )
 
 
 def _levels(place: EntryPlace, arm: str, factor: str) -> Iterable[str]:

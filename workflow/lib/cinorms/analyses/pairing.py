@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.analyses.options import Compares
+from cinorms.analyses.shared import check_same_scale
 from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.stats import hypotheses
@@ -41,10 +42,13 @@ def pairs_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[Pair]
         return [Pair(a, b) for a, b in every if selected[a].arm == selected[b].arm]
     attributes = _attributes(selected, entry, entry.options.factor.split("+"))
     found = hypotheses.factor_pairs(attributes, entry.options.factor)
-    return [
+    pairs = [
         Pair(int(a), int(b), str(level_a), str(level_b))
         for a, level_a, b, level_b in found[["model_a", "level_a", "model_b", "level_b"]].to_numpy()
     ]
+    for pair in pairs:
+        check_same_scale(entry, (selected[pair.a].arm, selected[pair.b].arm))
+    return pairs
 
 
 def groups_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[list[int]]:
@@ -104,7 +108,8 @@ def _attributes(selected: Sequence[Selected], entry: Entry[Compares], varied: Se
     if len(across) == len(varied):
         held.append("model")
     rows = [
-        {**entry.conditions[one.arm], **entry.attributes[one.model]} | {"arm": one.arm, "model": one.model}
+        {"scale": entry.scales[one.arm].name, **entry.conditions[one.arm], **entry.attributes[one.model]}
+        | {"arm": one.arm, "model": one.model}
         for one in selected
     ]
     columns = list(dict.fromkeys([*held, *varied]))

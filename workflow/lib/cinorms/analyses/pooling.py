@@ -19,7 +19,7 @@ from cinorms.analyses.factors import (
     usual_factors,
 )
 from cinorms.analyses.options import OTHER_FACTORS, RESPONSE_FACTORS, RegressionOptions
-from cinorms.analyses.shared import chosen_each, held
+from cinorms.analyses.shared import check_same_scale, chosen_each, held
 from cinorms.core.labels import POOLED
 from cinorms.entries.entry import Entry, Selected
 from cinorms.norms.assessment import valid_levels
@@ -101,6 +101,8 @@ def _tasks(
         frame = add_factors(
             rows_of(one), vignettes[one.arm], [f for f in factors if f not in _NOT_OF_DATASET]
         )
+        if arm == POOLED:
+            check_same_scale(entry, entry.arms)
         groups.setdefault((arm, model), []).append(add_attributes(frame, factors, one.arm, one.model, entry))
         factors_of[arm, model] = factors
     return [

@@ -30,13 +30,20 @@ def reliability_of_models(
     norms_of = by_pair(norms)
     return for_each(
         selected,
-        lambda one: reliability.panel(one.frame, norms_of[one.arm, one.model], prompts[one.arm], entry.seed),
+        lambda one: reliability.panel(
+            one.frame,
+            norms_of[one.arm, one.model],
+            prompts[one.arm],
+            entry.scales[one.arm],
+            entry.seed,
+            people=(one.arm, one.model) in entry.people,
+        ),
     )
 
 
 def position_effects(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
     """Return `reliability.position_effects` of every model."""
-    return for_each(selected, lambda one: reliability.position_effects(one.frame))
+    return for_each(selected, lambda one: reliability.position_effects(one.frame, entry.scales[one.arm]))
 
 
 def missing_answers(
@@ -80,13 +87,15 @@ KINDS = (
         function=reliability_of_models,
         reads="answers",
         also=("norms", "prompts"),
+        decided="pilot",
         report_section="reliability",
         key=("arm", "model", "measure"),
         columns=(
             *WHO,
             Column(
                 "measure",
-                "alpha (Krippendorff's), split_half, spearman_brown, valid (share of valid answers), the share of the "
+                "alpha (Krippendorff's), icc_1 and icc_k (of people: intraclass correlation of one rating and of a "
+                "flow's mean), split_half, spearman_brown, valid (share of valid answers), the share of the "
                 "variance from one source, or how often the orders of a template give different levels or signs.",
             ),
             ESTIMATE,
@@ -101,6 +110,7 @@ KINDS = (
         options=OfArms,
         function=position_effects,
         reads="answers",
+        decided="block",
         report_section="sensitivity",
         key=("arm", "model", "position"),
         columns=(
@@ -125,6 +135,7 @@ KINDS = (
         function=missing_answers,
         reads="answers",
         also=("prompts",),
+        decided="block",
         report_section="answers",
         key=("arm", "model", "by", "level"),
         columns=(
@@ -143,6 +154,7 @@ KINDS = (
         function=missing_bounds,
         reads="norms",
         also=("vignettes",),
+        decided="pilot",
         report_section="answers",
         key=("arm", "model", "factor", "level"),
         columns=(

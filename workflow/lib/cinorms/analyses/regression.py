@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
 
 #: Random intercepts, or clusters, that ``errors`` asks for.
-_INTERCEPTS = {"flow_intercept": ("flow",), "crossed_intercepts": ("flow", "own_wording")}
+_INTERCEPTS = {
+    "flow_intercept": ("flow",),
+    "template_intercept": ("own_wording",),
+    "crossed_intercepts": ("flow", "own_wording"),
+}
 _CLUSTERS = {"clustered": ("flow", "wording"), "flow_clustered": ("flow",)}
 #: What rows in common are called in statuses and columns.
 _CALLED = {"flow": "flow", "wording": "template", "own_wording": "template"}
@@ -90,12 +94,14 @@ class ResponseRegressionOptions(RegressionOptions, OfFlows):
         description="Factors of the dataset, template, position, model, arm, or an attribute of a model or arm "
         "(capacity, temperature, ...); default: the dataset's factors, template and position.",
     )
-    errors: Literal["clustered", "flow_clustered", "flow_intercept", "crossed_intercepts"] = Field(
+    errors: Literal[
+        "clustered", "flow_clustered", "flow_intercept", "template_intercept", "crossed_intercepts"
+    ] = Field(
         "clustered",
         description="clustered: allows answers to the same flow, and answers in the same template, to be correlated; "
         "flow_clustered: the same for flows only (does not generalise to other wordings); flow_intercept: a mixed "
-        "model with a random intercept for each flow; crossed_intercepts: one for each flow and one for each template "
-        "of each model (both take minutes).",
+        "model with a random intercept for each flow; template_intercept: one for each template of each model, or for "
+        "each rater; crossed_intercepts: one for each flow and one for each template (all three take minutes).",
     )
 
     @property
@@ -115,7 +121,10 @@ class ResponseRegressionOptions(RegressionOptions, OfFlows):
         """Return the levels of a factor, also of template and position."""
         if factor == "template":
             return [str(i) for i in range(max(place.study.templates(arm) for arm in self.arms))]
-        return [str(i) for i in range(1, 6)] if factor == "position" else super().levels(place, factor)
+        if factor == "position":
+            shown = max(place.study.scale(arm).n_shown for arm in self.arms)
+            return [str(i) for i in range(1, shown + 1)]
+        return super().levels(place, factor)
 
 
 def ordinal_regression(
@@ -167,12 +176,12 @@ def response_regression(
     ``template`` is the template's number, ``position`` the place at which the highest option was shown. With
     ``errors: clustered`` the standard errors are robust against what the answers of one flow, and the answers in one
     template, share; with ``flow_clustered`` against the first only. ``flow_intercept`` is the mixed model with a random
-    intercept for the flow, ``crossed_intercepts`` the one with another for each template of each model (then the
-    template is not among the factors where none are named).
+    intercept for the flow, ``template_intercept`` the one for each template of each model (of people: for each rater),
+    ``crossed_intercepts`` the one with both (then the template is not among the factors where none are named).
     """
     # What a template does is in its intercept.
-    crossed = entry.options.errors == "crossed_intercepts"
-    further = [name for name in RESPONSE_FACTORS if not (crossed and name == "template")]
+    in_intercept = "own_wording" in _INTERCEPTS.get(entry.options.errors, ())
+    further = [name for name in RESPONSE_FACTORS if not (in_intercept and name == "template")]
     tasks = response_tasks(selected, entry, vignettes, prompts, further)
     return stack(
         [_table(task, _fit(task, entry, _CLUSTERS.get(entry.options.errors, ())), entry) for task in tasks]
@@ -333,6 +342,7 @@ KINDS = (
         function=response_regression,
         reads="answers",
         also=("vignettes", "prompts"),
+        decided="block",
         report_section="factors",
         key=("arm", "model", "term", "level"),
         columns=_COLUMNS,

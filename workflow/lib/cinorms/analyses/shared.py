@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from cinorms.core.errors import ConfigError
+from cinorms.core.labels import listed
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
@@ -57,6 +59,16 @@ def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
     """Return flow and value of every flow, the value missing where the model holds no norm."""
     kept = assessment.status(norms, entry.thresholds[model]) == "kept"
     return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})
+
+
+def check_same_scale(entry: Entry[Any], arms: Iterable[str]) -> None:
+    """Refuse to compare or pool levels of ``arms`` that were answered on different scales."""
+    scales = {entry.scales[arm].name for arm in arms}
+    if len(scales) > 1:
+        raise ConfigError(
+            f"{entry.section}.{entry.name}: its arms are answered on different scales ({listed(sorted(scales))}), "
+            "whose levels cannot be compared; use arms with one scale, or the kind scale_effects"
+        )
 
 
 def corrected(table: pd.DataFrame) -> pd.DataFrame:

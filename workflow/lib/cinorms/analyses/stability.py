@@ -57,7 +57,8 @@ def norm_intervals(
         frame = chosen(norms_of[one.arm, one.model], entry, vignettes[one.arm])
         values = held(frame, entry, one.model)
         values["norm_status"] = np.where(values["value"].notna(), "kept", "none")
-        found = flow_intervals(level_matrix(one.frame), template_numbers(prompts[one.arm]))
+        templates = template_numbers(prompts[one.arm])
+        found = flow_intervals(level_matrix(one.frame), templates, entry.scales[one.arm])
         found = found.rename(columns={"low": "conf_low", "high": "conf_high"})
         return values.merge(found, on="flow", validate="one_to_one")
 
@@ -145,12 +146,13 @@ KINDS = (
         function=norm_intervals,
         reads="answers",
         also=("norms", "vignettes", "prompts"),
+        decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "flow"),
         columns=(
             *WHO,
             Column("flow", "Number of the flow."),
-            Column("value", "The norm, -2 to 2; missing where there is none."),
+            Column("value", "The norm, a level of the scale; missing where there is none."),
             Column("norm_status", "kept where there is a norm, else none."),
             Column("estimate", "Mean level of the flow's valid answers."),
             *INTERVAL,
@@ -170,6 +172,7 @@ KINDS = (
         function=stability,
         reads="answers",
         also=("norms", "vignettes", "prompts"),
+        decided="pilot",
         report_section="sensitivity",
         key=("arm", "model"),
         columns=(
@@ -195,6 +198,7 @@ KINDS = (
         function=budget_curve,
         reads="answers",
         also=("prompts",),
+        decided="pilot",
         report_section="reliability",
         key=("arm", "model", "k"),
         columns=(
@@ -221,6 +225,7 @@ KINDS = (
         function=budget_needed,
         reads="answers",
         also=("prompts",),
+        decided="pilot",
         report_section="reliability",
         key=("arm", "model", "target_se", "orders", "flows"),
         columns=(
@@ -246,6 +251,7 @@ KINDS = (
         function=budget_design,
         reads="answers",
         also=("prompts",),
+        decided="pilot",
         report_section="reliability",
         key=("arm", "model", "templates", "orders"),
         columns=(

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from cinorms.core import scales
 from cinorms.core.errors import ConfigError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
-
-_N_LEVELS = len(scales.LEVELS)
 
 
 def value_matrix(norms: Mapping[str, pd.DataFrame], thresholds: Thresholds) -> pd.DataFrame:
@@ -32,12 +28,12 @@ def value_matrix(norms: Mapping[str, pd.DataFrame], thresholds: Thresholds) -> p
     return values.astype(np.float64)
 
 
-def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]], middle: float) -> pd.DataFrame:
     """Return on how many flows each set of models holds the same norm (as LLM-CI section 6.2 counts).
 
     Columns: set, models (number), flows, n_all (every model of the set holds a norm), n_same (and it is
-    the same), n_same_sign (and it is on the same side of, or at, neutral), share_same, share_same_sign
-    (of n_all), status (``ok``, ``one_model``, ``no_flows``). Raises `ConfigError` for an unknown model.
+    the same), n_same_sign (and it is on the same side of, or at, the ``middle`` of the scale), share_same,
+    share_same_sign (of n_all), status (``ok``, ``one_model``, ``no_flows``). Raises `ConfigError` for an unknown model.
     """
     rows = []
     for name, models in sets.items():
@@ -45,7 +41,7 @@ def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]]) -> pd.DataFr
         if unknown:
             raise ConfigError(f"models {unknown} have no norms here; choose among {list(values.columns)}")
         held = values[list(models)].dropna().to_numpy()
-        n, signs = len(held), np.sign(held)
+        n, signs = len(held), np.sign(held - middle)
         status = "one_model" if len(set(models)) < 2 else ("ok" if n else "no_flows")
         same = int((held == held[:, :1]).all(axis=1).sum()) if n else 0
         same_sign = int((signs == signs[:, :1]).all(axis=1).sum()) if n else 0
@@ -69,9 +65,10 @@ def pairs(values: pd.DataFrame) -> pd.DataFrame:
     for a, b in itertools.combinations(values.columns, 2):
         both = values[[a, b]].dropna().to_numpy()
         n = len(both)
-        table = np.zeros((_N_LEVELS, _N_LEVELS))
-        np.add.at(table, tuple((both - scales.LEVELS[0]).astype(np.intp).T), 1)
-        linear, quadratic = weighted_kappa(table, "linear"), weighted_kappa(table, "quadratic")
+        levels, places = np.unique(both, return_inverse=True)
+        table = np.zeros((len(levels), len(levels)))
+        np.add.at(table, tuple(places.reshape(both.shape).T), 1)
+        linear, quadratic = (weighted_kappa(table, levels, weights) for weights in ("linear", "quadratic"))
         status = "no_flows" if n == 0 else ("no_variance" if linear is None else "ok")
         rows.append(
             {"model_a": a, "model_b": b, "n_flows": n, "agreement": np.trace(table) / n if n else np.nan}
@@ -83,8 +80,8 @@ def pairs(values: pd.DataFrame) -> pd.DataFrame:
     return frame.astype({"kappa_linear": np.float64, "kappa_quadratic": np.float64})
 
 
-def weighted_kappa(table: np.ndarray, weights: Literal["linear", "quadratic"]) -> float | None:
-    """Return Cohen's kappa of a square table of counts, with disagreement ``|i - j|`` or its square.
+def weighted_kappa(table: np.ndarray, levels: np.ndarray, weights: str) -> float | None:
+    """Return Cohen's kappa of a square table of counts, with disagreement ``|i - j|`` of levels or its square.
 
     ``1 - sum(w * observed) / sum(w * expected)``, expected from the margins. None if it is undefined:
     an empty table, or no expected disagreement.
@@ -92,7 +89,7 @@ def weighted_kappa(table: np.ndarray, weights: Literal["linear", "quadratic"]) -
     n = table.sum()
     if n == 0:
         return None
-    distance = np.abs(np.subtract.outer(np.arange(len(table)), np.arange(len(table))))
+    distance = np.abs(np.subtract.outer(levels, levels))
     weight = distance if weights == "linear" else distance**2
     expected = (weight * np.outer(table.sum(axis=1), table.sum(axis=0))).sum() / n
     return None if expected == 0 else float(1 - (weight * table).sum() / expected)

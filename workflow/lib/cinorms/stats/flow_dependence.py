@@ -11,13 +11,15 @@ cancel in shuffled answers: for such a model the test rejects less often than it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales, tables
+from cinorms.core import tables
+from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 
@@ -30,8 +32,6 @@ ONE_ANSWER = 0.95
 ENOUGH_VALID = 0.5
 #: p-values below this one count.
 SIGNIFICANT = 0.05
-
-_N_LEVELS = len(scales.LEVELS)
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,18 @@ DEPENDS = ("depends", "depends_few")
 
 
 def dependence(
-    levels: pd.DataFrame, templates: pd.Series, thresholds: Thresholds, seed: int, draws: int
+    levels: pd.DataFrame,
+    templates: pd.Series,
+    scale: Scale,
+    thresholds: Thresholds,
+    seed: int,
+    draws: int,
 ) -> Dependence:
     """Return how much the answers in ``levels`` (`norms.level_matrix`) depend on the flow.
 
-    ``templates`` is the template of each variant (index: variant). The p-value is that of the permutation
-    test on the variance between the flows' means, ``(1 + extreme) / (1 + draws)``; norms are counted under
-    ``thresholds``.
+    ``templates`` is the template of each variant (index: variant), ``scale`` their scale; a number line counts in
+    bins. The p-value is that of the permutation test on the variance between the flows' means, ``(1 + extreme) / (1 +
+    draws)``; norms are counted under ``thresholds``.
     """
     levels = levels.sort_index().reindex(sorted(levels.columns), axis=1)
     x = levels.to_numpy()
@@ -96,13 +101,14 @@ def dependence(
     template = pd.factorize(templates.reindex(levels.columns).to_numpy()[variant])[0]
     order = np.argsort(template, kind="stable")
     ends = np.cumsum(np.bincount(template))
-    cell = flow[order] * _N_LEVELS
-    code = (x[flow, variant][order] - scales.LEVELS[0]).astype(np.int8)
-    counts = _counts(cell, code, n_flows)
+    bins = scale.binned.levels
+    steps = np.array(bins) - bins[0]
+    cell = flow[order] * len(bins)
+    code = scale.places(x[flow, variant][order]).astype(np.int8)
+    counts = _counts(cell, code, n_flows, len(bins))
     of_levels = counts.sum(axis=0)
     top_share = float(of_levels.max() / len(code))
-    norms, observed = _norms(counts, thresholds), _between(counts)
-    steps = np.arange(_N_LEVELS)
+    norms, observed = _norms(counts, bins, thresholds), _between(counts, steps)
     total = float(of_levels @ steps**2 - (of_levels @ steps) ** 2 / len(code))
     if (of_levels > 0).sum() < 2:
         return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, float(norms), "no_variance")
@@ -110,8 +116,8 @@ def dependence(
     for draw in range(draws):
         for group in map(slice, [0, *ends[:-1]], ends):
             dealt[group] = rng.permutation(code[group])
-        exchanged = _counts(cell, dealt, n_flows)
-        between[draw], held[draw] = _between(exchanged), _norms(exchanged, thresholds)
+        exchanged = _counts(cell, dealt, n_flows, len(bins))
+        between[draw], held[draw] = _between(exchanged, steps), _norms(exchanged, bins, thresholds)
     by_chance = float(between.mean())
     return Dependence(
         flows=n_flows,
@@ -126,21 +132,21 @@ def dependence(
     )
 
 
-def _counts(cell: Ints, code: npt.NDArray[np.int8], n_flows: int) -> Ints:
+def _counts(cell: Ints, code: npt.NDArray[np.int8], n_flows: int, n_levels: int) -> Ints:
     """Return how often each level (columns) was given to each flow (rows)."""
-    return np.bincount(cell + code, minlength=n_flows * _N_LEVELS).reshape(-1, _N_LEVELS)
+    return np.bincount(cell + code, minlength=n_flows * n_levels).reshape(-1, n_levels)
 
 
-def _between(counts: Ints) -> float:
+def _between(counts: Ints, steps: Ints) -> float:
     """Return the sum of squares between the flows' means."""
-    n, sums = counts.sum(axis=1), counts @ np.arange(_N_LEVELS)
+    n, sums = counts.sum(axis=1), counts @ steps
     asked = n > 0
     return float((sums[asked] ** 2 / n[asked]).sum() - sums.sum() ** 2 / n.sum())
 
 
-def _norms(counts: Ints, thresholds: Thresholds) -> int:
+def _norms(counts: Ints, scale: Sequence[int], thresholds: Thresholds) -> int:
     """Return how many flows hold a norm under ``thresholds``."""
     tie = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    norms = pd.DataFrame(counts, columns=tables.COUNT_COLUMNS)
+    norms = pd.DataFrame(counts, columns=tables.count_columns(scale))
     norms = norms.assign(n_valid=counts.sum(axis=1), tie=tie, value=0)
     return int((assessment.status(norms, thresholds) == "kept").sum())

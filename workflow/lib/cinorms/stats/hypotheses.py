@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales, tails
+from cinorms.core import tails
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
@@ -82,7 +82,7 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
     freedom; ``W = chi2 / (n (k - 1))``, 0 (no common ranking of the models) to 1 (the same in every flow).
 
     One row: models, n, statistic, df, p, log10_p, p_text, kendall_w, status (``ok``, ``one_model``,
-    ``no_flows``, ``no_differences``), reason. Raises `DataError` for a level that is not on the scale.
+    ``no_flows``, ``no_differences``), reason. Raises `DataError` for a level that is no whole number.
     """
     x = _complete(paired)
     n, k = x.shape
@@ -90,9 +90,10 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
     row |= {"log10_p": np.nan, "kendall_w": np.nan}
     status, reason = _why_none(k, n, bool(n) and bool((x == x[:, :1]).all()))
     if status == "ok":
-        counts = (x[:, :, None] == np.array(scales.LEVELS)).sum(axis=1)
+        levels, places = np.unique(x, return_inverse=True)
+        counts = (x[:, :, None] == levels).sum(axis=1)
         rank_of_level = np.cumsum(counts, axis=1) - (counts - 1) / 2
-        ranks = np.take_along_axis(rank_of_level, x - scales.LEVELS[0], axis=1).mean(axis=0)
+        ranks = np.take_along_axis(rank_of_level, places.reshape(x.shape), axis=1).mean(axis=0)
         correction = 1 - (counts**3 - counts).sum() / (n * k * (k * k - 1))
         chi2 = 12 * n / (k * (k + 1)) * float(((ranks - (k + 1) / 2) ** 2).sum()) / correction
         row |= {
@@ -132,7 +133,7 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
 def _signed_rank(d: Ints, zero_method: ZeroMethod) -> dict[str, Any]:
     """Return the test of one pair; ranks come from the counts of the few possible differences."""
     n = len(d)
-    widest = scales.LEVELS[-1] - scales.LEVELS[0]
+    widest = int(np.abs(d).max(initial=1))
     signed = np.bincount(d + widest, minlength=2 * widest + 1).astype(np.float64)
     up, down, zeros = signed[widest + 1 :], signed[:widest][::-1], float(signed[widest])
     sizes = up + down
@@ -349,8 +350,8 @@ def _complete(paired: pd.DataFrame) -> Ints:
     if paired.shape[1] == 0:
         return np.zeros((0, 0), dtype=np.int64)
     x = paired.dropna().to_numpy(dtype=np.float64)
-    if not np.isin(x, scales.LEVELS).all():
-        raise DataError(f"norms: a level is not among {scales.LEVELS}; pair norms with pair_norms")
+    if (x % 1 != 0).any():
+        raise DataError("norms: a level is no whole number; pair norms with pair_norms")
     return x.astype(np.int64)
 
 

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.core import scales, tables
+from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
-
-_LOWEST, _HIGHEST = scales.LEVELS[0], scales.LEVELS[-1]
 
 
 def by_status(answers: pd.DataFrame) -> pd.DataFrame:
@@ -52,13 +50,13 @@ def by_variant(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
 def flow_bounds(norms: pd.DataFrame) -> pd.DataFrame:
     """Return worst-case (Manski) bounds on each flow's mean level.
 
-    All missing answers at the lowest level, or all at the highest: with m of n answers missing and S the
-    sum of the valid levels, ``low = (S - 2 m) / n`` and ``high = (S + 2 m) / n``. Columns: flow, mean (of
-    the valid answers), low, high, width (``4 m / n``), n_asked, n_valid, status (``ok``; ``no_valid``:
+    All missing answers at the lowest level l, or all at the highest h: with m of n answers missing and S the
+    sum of the valid levels, ``low = (S + l m) / n`` and ``high = (S + h m) / n``. Columns: flow, mean (of
+    the valid answers), low, high, width (``(h - l) m / n``), n_asked, n_valid, status (``ok``; ``no_valid``:
     the mean is missing and the bounds are the ends of the scale).
     """
     total, n_valid, n_asked = _sums(norms)
-    frame = _bounds(total, n_valid, n_asked)
+    frame = _bounds(total, n_valid, n_asked, _ends(norms))
     frame.insert(0, "flow", norms["flow"].to_numpy())
     return frame
 
@@ -76,24 +74,33 @@ def mean_bounds(norms: pd.DataFrame, groups: pd.Series[Any] | None = None) -> pd
     sums = sums.groupby("group").sum()
     if groups is None and sums.empty:
         sums.loc["all"] = 0
-    frame = _bounds(*(sums[c].to_numpy(dtype=np.float64) for c in ("total", "n_valid", "n_asked")))
+    total, n_valid, n_asked = (sums[c].to_numpy(dtype=np.float64) for c in ("total", "n_valid", "n_asked"))
+    frame = _bounds(total, n_valid, n_asked, _ends(norms))
     frame.insert(0, "group", list(sums.index))
     frame.insert(1, "n_flows", sums["n_flows"].to_numpy())
     return frame
 
 
 def _sums(norms: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    counts = norms[tables.COUNT_COLUMNS].to_numpy(dtype=np.float64)
-    return counts @ np.array(scales.LEVELS), counts.sum(axis=1), norms["n_asked"].to_numpy(dtype=np.float64)
+    counts, levels = assessment.counted(norms)
+    asked = norms["n_asked"].to_numpy(dtype=np.float64)
+    return counts @ levels, counts.sum(axis=1).astype(np.float64), asked
 
 
-def _bounds(total: np.ndarray, n_valid: np.ndarray, n_asked: np.ndarray) -> pd.DataFrame:
-    gone = n_asked - n_valid
+def _ends(norms: pd.DataFrame) -> tuple[float, float]:
+    levels = assessment.counted(norms)[1]
+    return float(levels[0]), float(levels[-1])
+
+
+def _bounds(
+    total: np.ndarray, n_valid: np.ndarray, n_asked: np.ndarray, ends: tuple[float, float]
+) -> pd.DataFrame:
+    gone, (lowest, highest) = n_asked - n_valid, ends
     frame = pd.DataFrame(
         {
             "mean": assessment.divide(total, n_valid),
-            "low": assessment.divide(total + _LOWEST * gone, n_asked),
-            "high": assessment.divide(total + _HIGHEST * gone, n_asked),
+            "low": assessment.divide(total + lowest * gone, n_asked),
+            "high": assessment.divide(total + highest * gone, n_asked),
             "n_asked": n_asked.astype(np.int64),
             "n_valid": n_valid.astype(np.int64),
             "status": np.select([n_asked == 0, n_valid == 0], ["no_flows", "no_valid"], "ok"),

@@ -13,15 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales, tables
 from cinorms.core.errors import DataError
+from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
+from cinorms.prompts.orders import DIGITS
 from cinorms.stats.wordings import template_codes, template_numbers, template_sums
 
 Floats = npt.NDArray[np.float64]
-
-_N_LEVELS = len(scales.LEVELS)
 
 #: Sources of variance, in the order in which `variance_shares` reports them.
 SOURCES = ("flow", "template", "flow x template", "order")
@@ -45,7 +44,7 @@ def alpha(norms: pd.DataFrame) -> Estimate:
     ``D_o = sum o_ck d_ck / n`` and ``D_e = sum n_c n_k d_ck / (n (n - 1))``. 1 is agreement, 0 chance.
     Status: ``no_flows`` (none has two valid answers), ``no_variance`` (all answers are the same).
     """
-    counts = norms[tables.COUNT_COLUMNS].to_numpy(dtype=np.float64)
+    counts = assessment.counted(norms)[0].astype(np.float64)
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
         return Estimate(None, 0, "no_flows")
@@ -59,6 +58,37 @@ def alpha(norms: pd.DataFrame) -> Estimate:
         return Estimate(None, len(counts), "no_variance")
     observed = (coincidences * distance).sum()
     return Estimate(float(1 - (n_c.sum() - 1) * observed / expected), len(counts))
+
+
+def intraclass(levels: pd.DataFrame) -> tuple[Estimate, Estimate]:
+    """Return ICC(1,1) and ICC(1,k): the reliability of one rating, and of the mean of as many as a flow has.
+
+    One-way random effects: flows are drawn, and each is rated by people of its own. With n_u ratings of flow u, N in
+    all, and the mean squares between and within flows,
+    ``ICC(1,1) = (between - within) / (between + (k - 1) within)``, where ``k = (N - sum n_u^2 / N) / (flows - 1)``;
+    ICC(1,k) is that of k ratings by Spearman and Brown, which is ``(between - within) / between`` where all flows have
+    equally many. Status: ``no_flows`` (fewer than two, or none is rated twice), ``no_variance``; ICC(1,k) is
+    ``negative`` where ICC(1,1) is.
+    """
+    x = levels.to_numpy(dtype=np.float64)
+    n = (~np.isnan(x)).sum(axis=1)
+    x, n = x[n > 0], n[n > 0]
+    total, n_flows = int(n.sum()), len(n)
+    if n_flows < 2 or total == n_flows:
+        none = Estimate(None, n_flows, "no_flows")
+        return none, none
+    mean = np.nansum(x, axis=1) / n
+    between = float((n * (mean - np.nansum(x) / total) ** 2).sum()) / (n_flows - 1)
+    within = float(np.nansum((x - mean[:, None]) ** 2)) / (total - n_flows)
+    k = (total - float((n**2).sum()) / total) / (n_flows - 1)
+    if between + (k - 1) * within <= 0:
+        none = Estimate(None, n_flows, "no_variance")
+        return none, none
+    one = (between - within) / (between + (k - 1) * within)
+    of_mean = (
+        Estimate(k * one / (1 + (k - 1) * one), n_flows) if one >= 0 else Estimate(None, n_flows, "negative")
+    )
+    return Estimate(one, n_flows), of_mean
 
 
 def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> Estimate:
@@ -148,12 +178,12 @@ def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataF
     return pd.DataFrame({"source": SOURCES, "variance": variance, "share": share, "status": status})
 
 
-def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataFrame:
-    """Return how often the orders of one flow and template give different levels, and different signs.
+def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any], middle: float) -> pd.DataFrame:
+    """Return how often the orders of one flow and template give different levels, and different sides.
 
     Over cells (flow, template) with a valid answer in every order. Rows: ``differ`` (not all the same
-    level) and ``sign_flip`` (one level below 0 and one above). Columns: measure, share, n_cells, status
-    (``ok``, ``one_order``, ``no_cells``).
+    level) and ``sign_flip`` (one level below the ``middle`` of the scale and one above). Columns: measure, share,
+    n_cells, status (``ok``, ``one_order``, ``no_cells``).
     """
     differ, flip, n_cells, orders = 0, 0, 0, 1
     for x in _by_template(levels, templates):
@@ -162,8 +192,8 @@ def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.Da
         orders = max(orders, x.shape[1])
         x = x[~np.isnan(x).any(axis=1)]
         n_cells += len(x)
-        differ += int((x.max(axis=1, initial=-9) != x.min(axis=1, initial=9)).sum())
-        flip += int(((x > 0).any(axis=1) & (x < 0).any(axis=1)).sum())
+        differ += int((x.max(axis=1, initial=-np.inf) != x.min(axis=1, initial=np.inf)).sum())
+        flip += int(((x > middle).any(axis=1) & (x < middle).any(axis=1)).sum())
     status = "one_order" if orders < 2 else ("ok" if n_cells else "no_cells")
     share = [differ / n_cells, flip / n_cells] if n_cells else [np.nan, np.nan]
     return pd.DataFrame(
@@ -171,29 +201,32 @@ def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.Da
     )
 
 
-def position_effects(answers: pd.DataFrame) -> pd.DataFrame:
+def position_effects(answers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """Return how often the answer stood at each shown position, against what the levels alone would give.
 
     Over the valid answers whose order is known. ``expected`` is the share if every flow's answers were
     dealt at random to the orders it was asked in: the mean over answers of the flow's own share of the
-    level shown at that position. Under balanced orders it is 1/5 (``balanced``); a respondent who reads
-    only the scale has ``share = expected``. Columns: position (1 first), chosen, share, expected,
+    level shown at that position. Under balanced orders it is 1 over the number of levels of the ``scale``
+    (``balanced``); a respondent who reads only the scale has ``share = expected``. A number line is shown in one way
+    only: its orders are not known. Columns: position (1 first), chosen, share, expected,
     balanced, excess (share - expected), n, status (``ok``, ``no_order``, ``no_answers``).
     """
     level = assessment.valid_levels(answers)
     order = pd.Categorical(answers["order"])
-    known = ~np.isnan(level) & (order.codes >= 0)
-    position = np.arange(1, _N_LEVELS + 1)
-    blank = {"chosen": 0, "share": np.nan, "expected": np.nan, "balanced": 1 / _N_LEVELS, "excess": np.nan}
+    ordered = np.array([len(name) > 1 for name in order.categories], dtype=bool)
+    known = ~np.isnan(level) & np.append(ordered, False)[order.codes]
+    n_levels = len(scale.binned.levels)
+    position = np.arange(1, n_levels + 1)
+    blank = {"chosen": 0, "share": np.nan, "expected": np.nan, "balanced": 1 / n_levels, "excess": np.nan}
     if not known.any():
         status = "no_answers" if np.isnan(level).all() else "no_order"
         return pd.DataFrame({"position": position} | blank | {"n": 0, "status": status})
-    shown = _shown(order.categories)[order.codes[known]]  # option index at each position
-    option = (level[known] - scales.LEVELS[0]).astype(np.intp)
+    shown = _shown(order.categories, n_levels)[order.codes[known]]  # option index at each position
+    option = scale.places(level[known])
     chosen = (shown == option[:, None]).sum(axis=0)
     row = np.unique(answers["flow"].to_numpy()[known], return_inverse=True)[1]
-    n_cells = (row.max() + 1) * _N_LEVELS
-    counts = np.bincount(row * _N_LEVELS + option, minlength=n_cells).reshape(-1, _N_LEVELS)
+    n_cells = (row.max() + 1) * n_levels
+    counts = np.bincount(row * n_levels + option, minlength=n_cells).reshape(-1, n_levels)
     shares = counts / counts.sum(axis=1, keepdims=True)
     expected = shares[row[:, None], shown].mean(axis=0)
     share = chosen / len(option)
@@ -204,14 +237,25 @@ def position_effects(answers: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def panel(answers: pd.DataFrame, norms: pd.DataFrame, prompts: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return the reliability of one model as one table: measure, estimate, n (flows or cells), status."""
+def panel(
+    answers: pd.DataFrame,
+    norms: pd.DataFrame,
+    prompts: pd.DataFrame,
+    scale: Scale,
+    seed: int,
+    people: bool = False,
+) -> pd.DataFrame:
+    """Return the reliability of one model as one table: measure, estimate, n (flows or cells), status.
+
+    Of people, it has the intraclass correlations too; a model's variants are the same for all flows.
+    """
     levels = assessment.level_matrix(answers)
     templates = template_numbers(prompts)
     half = split_half(levels, templates, seed)
-    single = {"alpha": alpha(norms), "split_half": half, "spearman_brown": spearman_brown(half)}
+    icc = dict(zip(("icc_1", "icc_k"), intraclass(levels), strict=True)) if people else {}
+    single = {"alpha": alpha(norms), **icc, "split_half": half, "spearman_brown": spearman_brown(half)}
     shares = variance_shares(levels, templates)
-    orders = order_disagreement(levels, templates)
+    orders = order_disagreement(levels, templates, scale.middle)
     n_valid, n_asked = int(norms["n_valid"].sum()), int(norms["n_asked"].sum())
     valid = Estimate(n_valid / n_asked, len(norms)) if n_asked else Estimate(None, 0, "no_flows")
     columns = ["measure", "estimate", "n", "status"]
@@ -266,8 +310,10 @@ def _residual_sums(cells: Floats) -> tuple[float, float, float]:
     )
 
 
-def _shown(orders: pd.Index) -> npt.NDArray[np.intp]:
-    wrong = [o for o in orders if sorted(o) != [str(i) for i in range(_N_LEVELS)]]
+def _shown(orders: pd.Index, n_levels: int) -> npt.NDArray[np.intp]:
+    wrong = [o for o in orders if sorted(o) != list(DIGITS[:n_levels])]
     if wrong:
-        raise DataError(f"answers: order '{wrong[0]}' is no list of option indices such as '01234'")
-    return np.array([[int(i) for i in o] for o in orders], dtype=np.intp)
+        raise DataError(
+            f"answers: order '{wrong[0]}' is no list of option indices such as '{DIGITS[:n_levels]}'"
+        )
+    return np.array([[DIGITS.index(i) for i in o] for o in orders], dtype=np.intp)

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from cinorms.core import scales, tables, tails
+from cinorms.core import tables, tails
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Consensus, Majority, Thresholds
-
-_LEVELS = np.array(scales.LEVELS, dtype=np.float64)
 
 #: Smallest expected count for which the chi-square approximation is commonly trusted.
 MIN_EXPECTED = 5
@@ -75,15 +73,15 @@ def minority(norms: pd.DataFrame) -> pd.DataFrame:
     number), deviation (mean absolute distance from the value), max_deviation, single_dissent, status:
     ``ok``, ``unanimous`` (no minority: the numbers about it are missing) or ``no_value``.
     """
-    counts = norms[tables.COUNT_COLUMNS].to_numpy(dtype=np.float64)
+    counts, levels = assessment.counted(norms)
     value = norms["value"].to_numpy(dtype=np.float64, na_value=np.nan)
-    others = np.where(value[:, None] == _LEVELS, 0, counts)
+    others = np.where(value[:, None] == levels, 0, counts)
     has_value = ~np.isnan(value)
     n = np.where(has_value, others.sum(axis=1), 0)
-    distance = np.abs(_LEVELS - value[:, None])
+    distance = np.abs(levels - value[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = others @ _LEVELS / n
-        variance = (others * (_LEVELS - mean[:, None]) ** 2).sum(axis=1) / n
+        mean = others @ levels / n
+        variance = (others * (levels - mean[:, None]) ** 2).sum(axis=1) / n
         deviation = (others * distance).sum(axis=1) / n
         share = n / counts.sum(axis=1)
     some = n > 0

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales
 from cinorms.core.errors import DataError
+from cinorms.core.scales import Scale
 from cinorms.norms.assessment import divide
 
 Floats = npt.NDArray[np.float64]
@@ -56,13 +56,14 @@ def template_codes(variants: pd.Index, templates: pd.Series[Any]) -> Ints:
     return np.unique(look_up(variants, templates), return_inverse=True)[1].astype(np.intp)
 
 
-def level_counts(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
-    """Return how often each level was answered: levels x flows x templates.
+def level_counts(levels: pd.DataFrame, templates: pd.Series[Any], scale: Scale) -> Floats:
+    """Return how often each level (each bin of a number line) was answered: levels x flows x templates.
 
     ``levels`` is `norms.level_matrix(answers)`: flows x variants, NaN where there is no valid answer.
     """
     x, member = levels.to_numpy(), _membership(levels, templates)
-    return np.stack([(x == level) @ member for level in scales.LEVELS])
+    place = scale.places(x)
+    return np.stack([(place == i) @ member for i in range(len(scale.binned.levels))])
 
 
 def template_sums(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, Floats]:
@@ -99,7 +100,7 @@ def spread(templates: Units, flows: Units | None = None, cells: Floats | None = 
     assert cells is not None
     of_flows, flow_freedom = _squares(flows)
     # Both sums hold the noise of single answers; it counts once.
-    variance = max(of_templates + of_flows - _rest(cells), of_templates, of_flows)
+    variance = max(of_templates + of_flows - rest_variance(cells), of_templates, of_flows)
     parts = of_templates**2 / freedom + of_flows**2 / flow_freedom
     return variance, max(variance**2 / parts, 1.0) if parts > 0 else 1.0
 
@@ -126,28 +127,30 @@ def mean_interval(
 
 
 def flow_intervals(
-    levels: pd.DataFrame, templates: pd.Series[Any], confidence: float = CONFIDENCE
+    levels: pd.DataFrame,
+    templates: pd.Series[Any],
+    scale: Scale,
+    confidence: float = CONFIDENCE,
 ) -> pd.DataFrame:
     """Return, per flow, an interval for its mean and how stable its most frequent level is.
 
-    The mean is that of all valid answers; the interval is over templates like these, within the scale. ``stability`` is
-    the probability that the level is the most frequent one again, alone, in as many fresh templates: Student's t of the
-    lead that it has in a template over another level, the smallest over the other levels. Missing where two
-    levels are equally frequent. Columns: flow, estimate, std_err, low, high, stability, n_valid,
+    The mean is that of all valid answers; the interval is over templates like these, within the ``scale``.
+    ``stability`` is the probability that the level is the most frequent one again, alone, in as many fresh templates:
+    Student's t of the lead that it has in a template over another level, the smallest over the other levels. Missing
+    where two levels are equally frequent. Columns: flow, estimate, std_err, low, high, stability, n_valid,
     n_templates (with a valid answer), status (``ok``, ``no_answers``, ``one_template``).
     """
     levels = levels.sort_index()
-    counts = level_counts(levels, templates)
-    size = counts.sum(axis=0)  # flows x templates
+    counts = level_counts(levels, templates, scale)
+    values, size = template_sums(levels, templates)
     n, asked = size.sum(axis=1), (size > 0).sum(axis=1)
-    values = np.tensordot(np.array(scales.LEVELS, dtype=np.float64), counts, axes=1)
     estimate = divide(values.sum(axis=1), n)
     judged = asked >= FEWEST
     influence = np.nan_to_num(divide(values - estimate[:, None] * size, n[:, None]))
     variance, freedom = _squares(Units(influence, np.nan_to_num(divide(size, n[:, None]))))
     std_err = np.where(judged, np.sqrt(variance), np.nan)
     reach = _quantile(confidence, freedom) * std_err
-    lowest, highest = scales.LEVELS[0], scales.LEVELS[-1]
+    lowest, highest = scale.levels[0], scale.levels[-1]
     return pd.DataFrame(
         {
             "flow": levels.index.to_numpy(),
@@ -208,7 +211,7 @@ def _squares(units: Units) -> tuple[Any, Any]:
     return squares * divide(two, trace), np.maximum(divide(trace**2, trace_of_square), 1.0)
 
 
-def _rest(cells: Floats) -> float:
+def rest_variance(cells: Floats) -> float:
     """Return the variance that is left when flows and templates are taken out of the influence of the cells."""
     there = ~np.isnan(cells)
     n = there.sum()

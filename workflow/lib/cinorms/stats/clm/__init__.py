@@ -5,6 +5,7 @@ The page ``docs/method/stats/clm.md`` has an example, the mathematics and the co
 Other packages import from here, not from the modules inside. Importing it loads NumPy, pandas and SciPy only.
 """
 
+from cinorms.stats.clm.coding import code_factors
 from cinorms.stats.clm.fit import ESTIMATORS, fit_clm
 from cinorms.stats.clm.link_functions import LINKS
 from cinorms.stats.clm.mixed import fit_clmm
@@ -18,6 +19,7 @@ __all__ = [
     "TERM_STATUSES",
     "ClmFit",
     "ClmmFit",
+    "code_factors",
     "fit_clm",
     "fit_clmm",
 ]

@@ -1,0 +1,41 @@
+"""People's ratings without ids, for tests: they are no part of the project, because their authors state no licence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from cinorms.vignettes.designs import factor_columns, load_dataset
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT.parent / "shared" / "human"
+needs_ratings = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason="people's ratings are not here (../shared/human)"
+)
+#: Information types of ConfAIde's flows, as the reference file calls them.
+TYPES = ("friends", "purchases", "politics", "religion", "health", "security number", "location")
+CHATBOT_FACTORS = ["role", "location", "purpose", "content", "consent", "anonymity", "privacy"]
+#: Baselines of the paper; the others sort first.
+CHATBOT_BASELINES = {
+    "role": "a hospital",
+    "location": "the US",
+    "purpose": "improving user experience with AI",
+}
+
+
+def confaide(tier: str) -> pd.DataFrame:
+    """Return the ratings of a tier with the information type of their flows."""
+    ratings = pd.read_csv(FOLDER / "confaide_ratings.csv")
+    ratings = ratings[ratings["tier"] == tier].reset_index(drop=True)
+    design = load_dataset(ROOT / f"resources/vignettes/confaide_{tier}.yaml").design
+    assert design is not None
+    codes = factor_columns(design)["information_type"].cat.codes.to_numpy()
+    kind = pd.Categorical.from_codes(codes[ratings["flow"]], list(TYPES))
+    return ratings.assign(value=ratings["people"] / 50, type=kind)
+
+
+def chatbot() -> pd.DataFrame:
+    """Return the ratings of the chatbot survey."""
+    return pd.read_csv(FOLDER / "chatbot_ratings.csv")

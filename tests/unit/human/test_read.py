@@ -1,0 +1,236 @@
+"""What is read from a survey's file, and that nothing of it names a person."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from cinorms.core import tables
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.validation import load_yaml
+from cinorms.human.read import Ratings, list_raters, read_ratings
+from cinorms.human.survey import load_survey, split_name
+from cinorms.norms.assessment import level_matrix
+from cinorms.stats.reliability import intraclass
+from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.sources import read_vignettes
+
+from ...shared_ratings import FOLDER, needs_ratings
+from .conftest import write
+from .surveys import COMMENT, IDS, SURVEY, as_csv, rows
+
+LEVELS = (-2, -1, 0, 1, 2)
+
+
+def read(folder: Path, question: str = "", select: Any = None, **changes: Any) -> Ratings:
+    """Return the ratings of the survey in ``folder``, with ``changes`` of what it declares."""
+    survey = {key: value for key, value in {**copy.deepcopy(SURVEY), **changes}.items() if value is not None}
+    write(folder / "ratings/doors_survey.yaml", survey)
+    found = load_survey(folder / "ratings/doors_survey.yaml")
+    flows = read_vignettes(load_dataset(folder / "vignettes/doors.yaml"), folder)
+    return read_ratings(found, question, folder / "ratings/doors.csv", flows, LEVELS, select or {})
+
+
+def test_raters_become_variants_and_ratings_levels(folder_of_survey: Path, tmp_path: Path) -> None:
+    answers = read(folder_of_survey).answers
+    tables.write(answers, tmp_path / "answers.parquet", tables.ANSWERS)
+    assert len(answers) == 54
+    at = answers.set_index(["flow", answers["variant"].astype(str)])
+    assert at.loc[(2, "4_0"), "level"] == (2 + 4) % 5 - 2
+    # The same person about the same flow: what was rated first is the variant of its own.
+    assert at.loc[(4, "3_0"), "level"] == (4 + 3) % 5 - 2
+    assert at.loc[(4, "3_1"), "level"] == (5 + 3) % 5 - 2
+    assert set(answers["status"]) == {"ok"}
+    assert answers["order"].isna().all()
+    prompts = list_raters(answers, "doors_survey", "Would people agree?")
+    tables.write(prompts, tmp_path / "prompts.parquet", tables.PROMPTS)
+    assert list(prompts["template_no"].unique()) == list(range(9))
+    assert list(prompts.loc[prompts["order_no"] == 1, "variant"]) == ["3_1"]
+
+
+def test_the_second_question_and_what_was_not_answered(folder_of_survey: Path) -> None:
+    assert split_name("doors_survey/personal") == ("doors_survey", "personal")
+    answers = read(folder_of_survey, "personal").answers
+    at = answers.set_index(["flow", answers["variant"].astype(str)])
+    assert at.loc[(2, "4_0"), "level"] == -((2 + 4) % 5 - 2)
+    assert at.loc[(2, "8_0"), "status"] == "empty"
+    assert pd.isna(at.loc[(2, "8_0"), "level"])
+
+
+@pytest.mark.parametrize(
+    ("then", "n", "n_ok"),
+    [("keep", 54, 54), ("no_answer", 54, 52), ("leave_out", 52, 52), ("leave_out_rater", 42, 42)],
+)
+def test_what_checks_do(folder_of_survey: Path, then: str, n: int, n_ok: int) -> None:
+    ratings = read(folder_of_survey, checks=[{"column": "Answer.coherency", "values": ["1"], "then": then}])
+    assert len(ratings.answers) == n
+    assert (ratings.answers["status"] == "ok").sum() == n_ok
+    assert ratings.notes[1].startswith("Answer.coherency 1: ")
+
+
+def test_flows_by_their_factors_in_the_file_s_own_spelling(folder_of_survey: Path) -> None:
+    changed = []
+    for row in rows():
+        flow = int(str(row["Input.idx"]))
+        changed.append({**row, "HITId": ("A door", "a window")[flow // 3], "Input.idx": flow % 3})
+    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(changed), encoding="utf-8")
+    factors = {
+        "sender": {"column": "HITId", "levels": {"A door": "a door"}},
+        "recipient": {
+            "column": "Input.idx",
+            "levels": {"0": "its owner", "1": "a passer-by", "2": "the police"},
+        },
+    }
+    by_factors = read(folder_of_survey, flow=None, factors=factors).answers
+    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(), encoding="utf-8")
+    pd.testing.assert_frame_equal(by_factors, read(folder_of_survey).answers)
+    with pytest.raises(ConfigError, match="has both; name the column"):
+        read(folder_of_survey, factors=factors)
+    del factors["recipient"]
+    with pytest.raises(DataError, match="do not tell all flows of dataset 'doors' apart; add recipient"):
+        read(folder_of_survey, flow=None, factors=factors)
+
+
+def test_a_person_by_row_number(folder_of_survey: Path) -> None:
+    """In the chatbot survey's file, the person is the row number modulo the number of people."""
+    changed = [{**row, "WorkerId": number} for number, row in enumerate(rows())]
+    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(changed), encoding="utf-8")
+    found = read(folder_of_survey, rater={"column": "WorkerId", "modulo": 9}).answers
+    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(), encoding="utf-8")
+    pd.testing.assert_frame_equal(found, read(folder_of_survey).answers)
+    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(changed), encoding="utf-8")
+    with pytest.raises(DataError, match=r"raters: 9 is stated, but .* has 7"):
+        read(folder_of_survey, rater={"column": "WorkerId", "modulo": 7})
+
+
+def test_selected_flows_and_rows(folder_of_survey: Path) -> None:
+    answers = read(folder_of_survey, select={"sender": ["a window"]}).answers
+    assert sorted(answers["flow"].unique()) == [3, 4, 5]
+    some = read(folder_of_survey, where={"HITId": "HIT1"}, ratings=9).answers
+    assert sorted(some["flow"].unique()) == [1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "cells", "message"),
+    [
+        ({"flow": "Input.id"}, {}, "has no column 'Input.id', which .*; did you mean 'Input.idx'"),
+        (
+            {},
+            {"Input.idx": 6},
+            "row 1: the column 'Input.idx' has no flow of dataset 'doors'; allowed: 0 to 5",
+        ),
+        (
+            {},
+            {"Answer.people": 75},
+            "row 1: the column 'Answer.people' has no rating; allowed: -100, -50, 0, 50, 100",
+        ),
+        ({}, {"WorkerId": " "}, "row 1: the column 'WorkerId' is empty"),
+        (
+            {"rater": {"column": "WorkerId", "modulo": 9}},
+            {},
+            "row 1: the column 'WorkerId' is no whole number",
+        ),
+        ({"ratings": 60}, {}, "ratings: 60 is stated, but .* has 54"),
+        ({"where": {"HITId": "HIT9"}}, {}, "where.HITId: no row of .* has 'HIT9'"),
+        (
+            {"checks": [{"column": "Answer.coherency", "values": [0, 1], "then": "leave_out"}]},
+            {},
+            "no rating is left",
+        ),
+        # A survey that names the wrong column must not show what is in it.
+        ({"flow": "WorkerId"}, {}, "row 1: the column 'WorkerId' has no flow"),
+        (
+            {"questions": {"q": {"text": "t", "column": "WorkerId", "values": [1, 2, 3, 4, 5]}}},
+            {},
+            "row 1: the column 'WorkerId' has no rating",
+        ),
+    ],
+)
+def test_what_is_refused(
+    folder_of_survey: Path, changes: dict[str, Any], cells: dict[str, Any], message: str
+) -> None:
+    first, *others = rows()
+    (folder_of_survey / "ratings/doors.csv").write_text(
+        as_csv([{**first, **cells}, *others]), encoding="utf-8"
+    )
+    with pytest.raises(DataError, match=message) as caught:
+        read(folder_of_survey, **changes)
+    assert not any(name in str(caught.value) for name in IDS)
+
+
+def test_no_table_and_no_note_names_a_person(folder_of_survey: Path, tmp_path: Path) -> None:
+    ratings = read(folder_of_survey)
+    prompts = list_raters(ratings.answers, "doors_survey", "Would people agree?")
+    written = [
+        *ratings.notes,
+        ratings.answers.to_csv(),
+        prompts.to_csv(),
+        repr(list(ratings.answers["variant"].cat.categories)),
+    ]
+    for path, frame, contract in (
+        ("answers.parquet", ratings.answers, tables.ANSWERS),
+        ("prompts.parquet", prompts, tables.PROMPTS),
+    ):
+        tables.write(frame, tmp_path / path, contract)
+        written.append((tmp_path / path).read_bytes().decode("latin-1"))
+    for name in (*IDS, COMMENT):
+        assert not any(name in text for text in written)
+
+
+def test_running_numbers_follow_the_file_and_not_the_ids(folder_of_survey: Path) -> None:
+    """Other ids in the same places give the same tables: nothing of an id is in them, not even a hash."""
+    before = read(folder_of_survey).answers
+    other = {name: f"{i * 7919 % 97}-other" for i, name in enumerate(IDS)}
+    changed = [{**row, "WorkerId": other[str(row["WorkerId"])]} for row in rows()]
+    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(changed), encoding="utf-8")
+    pd.testing.assert_frame_equal(read(folder_of_survey).answers, before)
+
+
+@needs_ratings
+@pytest.mark.parametrize(
+    ("tier", "raters", "ratings", "reliability"), [("2a", 26, 490, 0.583), ("2b", 46, 1960, 0.927)]
+)
+def test_confaide_s_ratings(
+    folder: Path, tmp_path: Path, tier: str, raters: int, ratings: int, reliability: float
+) -> None:
+    """The counts and reliabilities of ConfAIde's two surveys, from the ratings without ids."""
+    declared = load_survey(folder / f"resources/ratings/confaide_{tier}.yaml")
+    assert (declared.raters, declared.ratings) == (raters, ratings)
+    survey = {**SURVEY, "dataset": f"confaide_{tier}", "raters": raters, "ratings": ratings}
+    survey |= {"rater": {"column": "rater"}, "flow": "flow", "where": {"tier": tier}}
+    survey |= {"file": {"url": str(FOLDER / "confaide_ratings.csv")}}
+    survey["checks"] = [{"column": "incoherent", "values": [1], "then": "keep"}]
+    survey["questions"] = {
+        name: {**SURVEY["questions"][name], "column": name} for name in ("people", "personal")
+    }
+    write(tmp_path / "s.yaml", survey)
+    flows = pd.DataFrame({"flow": range(98)})
+    read_it = read_ratings(
+        load_survey(tmp_path / "s.yaml"), "", FOLDER / "confaide_ratings.csv", flows, LEVELS, {}
+    )
+    assert len(read_it.answers) == ratings
+    assert read_it.answers["flow"].nunique() == 98
+    assert len(list_raters(read_it.answers, "s", "q")) == raters
+    assert intraclass(level_matrix(read_it.answers))[1].estimate == pytest.approx(reliability, abs=5e-4)
+
+
+@needs_ratings
+def test_the_chatbot_survey_s_ratings(folder: Path, tmp_path: Path) -> None:
+    """9,000 ratings of 300 people, 30 each, from the ratings without ids."""
+    survey = load_yaml(folder / "resources/ratings/chatbot.yaml")
+    assert (survey["raters"], survey["ratings"], survey["rater"]["modulo"]) == (300, 9000, 300)
+    survey |= {"rater": {"column": "rater"}, "file": {"url": str(FOLDER / "chatbot_ratings.csv")}}
+    write(tmp_path / "s.yaml", survey)
+    flows = read_vignettes(load_dataset(folder / "resources/vignettes/chatbot.yaml"), tmp_path)
+    declared = load_survey(tmp_path / "s.yaml")
+    answers = read_ratings(declared, "", FOLDER / "chatbot_ratings.csv", flows, range(101), {}).answers
+    raters = list_raters(answers, "s", "q")
+    each = answers["variant"].astype(str).str.partition("_")[0].value_counts()
+    assert len(answers) == 9000
+    assert raters["template_no"].nunique() == 300
+    assert set(each) == {30}
+    assert answers["level"].astype(float).mean() == pytest.approx(37.6, abs=0.05)

@@ -1,0 +1,161 @@
+"""Rounds: whom they ask, and that the stated risk holds for respondents whose every answer is known."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+from cinorms.core.scales import papers_scale
+from cinorms.norms import assessment
+from cinorms.norms.thresholds import Thresholds
+from cinorms.stats.deciding.calibration import Calibration
+from cinorms.stats.deciding.rounds import BLOCK, Design, Rounds, Rule, replay
+from cinorms.stats.deciding.schedule import asking_order, pilot_flows
+from cinorms.stats.deciding.verdicts import NOT_ASKED, count, first_met, verdict
+
+Ints = npt.NDArray[np.intp]
+
+RULE = Rule(Thresholds(6, 0.5, "strict"), 0.05, 120)
+LEVELS = 5
+
+
+def design(seed: int = 1) -> Design:
+    factors = np.array(list(product(range(8), range(10), range(9))))
+    names = list(product(range(7), range(3)))
+    return Design(
+        flows=np.arange(len(factors)),
+        factors=factors,
+        variants=[f"{t}_{o}" for t, o in names],
+        template_no=np.array([t for t, _ in names]),
+        order_no=np.array([o for _, o in names]),
+        n_levels=LEVELS,
+        seed=seed,
+    )
+
+
+def respondent(seed: int, noise: float = 0.7) -> Ints:
+    """Return answers with planted norms, template effects, a hesitant part and some invalid answers."""
+    made, rng = design(), np.random.default_rng(seed)
+    norm = sum(rng.normal(0, 1, made.factors[:, j].max() + 1)[made.factors[:, j]] for j in range(3))
+    norm = norm + rng.normal(0, 0.5, len(norm))
+    shift = rng.normal(0, 0.4, 7)[made.template_no]
+    spread = np.where(rng.random(len(norm)) < 0.3, 3 * noise, noise)
+    latent = norm[:, None] + shift + spread[:, None] * rng.logistic(0, 0.5, (len(norm), len(shift)))
+    codes = np.digitize(latent, [-1.5, -0.4, 0.4, 1.5])
+    return np.where(rng.random(codes.shape) < 0.05, LEVELS, codes)
+
+
+def verdicts(codes: Ints, thresholds: Thresholds = RULE.thresholds) -> Ints:
+    first = first_met(codes, LEVELS, design().rank)
+    return verdict(count(codes, LEVELS), codes.shape[1], thresholds, first)
+
+
+@cache
+def asked_of(seed: int) -> npt.NDArray[np.bool_]:
+    return replay(design(seed), RULE, respondent(seed))
+
+
+def test_a_flow_meets_every_template_before_it_meets_one_again() -> None:
+    made = design()
+    order = made.order()
+    assert (np.sort(order, axis=1) == np.arange(21)).all()
+    for turn in range(3):
+        met = np.sort(made.template_no[order[:, 7 * turn : 7 * turn + 7]], axis=1)
+        assert (met == np.arange(7)).all()
+
+
+def test_whatever_number_is_asked_templates_and_orders_are_balanced() -> None:
+    made = design()
+    order = made.order()
+    for number in (1, 3, 6, 12):
+        asked = order[:, :number].ravel()
+        templates = np.bincount(made.template_no[asked], minlength=7)
+        orders = np.bincount(made.order_no[asked], minlength=3)
+        assert np.ptp(templates) <= 7
+        assert np.ptp(orders) <= 0.02 * orders.mean()
+
+
+def test_the_order_of_a_flow_does_not_depend_on_the_order_of_the_flows() -> None:
+    flows = np.array([5, 3, 9, 7])
+    given = ([0, 0, 1, 1], [0, 1, 0, 1], 3)
+    backwards = asking_order(flows[::-1], *given)[::-1]
+    assert (asking_order(flows, *given) == backwards).all()
+    assert (pilot_flows(flows, 2, 3) == pilot_flows(flows[::-1], 2, 3)[::-1]).all()
+
+
+@pytest.mark.parametrize("consensus", ["strict", "papers"])
+@pytest.mark.parametrize("t_maj", ["plurality", 0.5, 0.67])
+def test_the_verdict_on_everything_is_that_of_the_assessment(consensus: str, t_maj: float | str) -> None:
+    codes = respondent(4)[:300]
+    names = design().variants
+    answers = pd.DataFrame(
+        {
+            "flow": np.repeat(np.arange(len(codes)), len(names)),
+            "variant": names * len(codes),
+            "level": pd.array(np.where(codes == LEVELS, 0, codes - 2).ravel(), dtype="Int8"),
+            "status": np.where(codes == LEVELS, "refusal", "ok").ravel(),
+        }
+    )
+    thresholds = Thresholds(19, t_maj, consensus)  # type: ignore[arg-type]
+    norms = assessment.assess(answers, thresholds.consensus, papers_scale("acceptability"))
+    kept = (assessment.status(norms, thresholds) == "kept").to_numpy()
+    value = norms["value"].to_numpy(dtype=np.int64, na_value=0) + 2
+    assert 0 < kept.sum() < len(kept)
+    assert (verdicts(codes, thresholds) == np.where(kept, value, LEVELS)).all()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_stated_risk_holds_and_prompts_are_saved(seed: int) -> None:
+    codes, asked = respondent(seed), asked_of(seed)
+    changed = verdicts(np.where(asked, codes, NOT_ASKED)) != verdicts(codes)
+    assert changed.mean() <= RULE.risk
+    assert asked.mean() < 0.85
+
+
+def test_every_flow_has_the_block_and_the_pilot_has_all() -> None:
+    made, asked = design(1), asked_of(1)
+    assert (asked & made.first_block() == made.first_block()).all()
+    assert asked[made.pilot(RULE.pilot)].all()
+    assert set(np.unique(asked.sum(axis=1) % BLOCK)) == {0}
+
+
+def test_rounds_are_a_function_of_the_answers_to_what_they_asked() -> None:
+    codes, asked = respondent(1), asked_of(1)
+    other = np.where(asked, codes, (codes + 2) % LEVELS)
+    assert (replay(design(1), RULE, other) == asked).all()
+
+
+def test_a_pilot_of_all_flows_asks_everything_in_one_round() -> None:
+    rounds = Rounds(design(), RULE._replace(pilot=10_000))
+    assert rounds.todo.all()
+    rounds.take(respondent(1))
+    assert not rounds.todo.any()
+
+
+def test_respondents_who_answer_at_random_are_asked_almost_everything() -> None:
+    codes = np.random.default_rng(5).integers(0, 2, (720, 21))
+    asked = replay(design(), RULE, codes)
+    changed = verdicts(np.where(asked, codes, NOT_ASKED)) != verdicts(codes)
+    assert changed.mean() <= RULE.risk
+    assert asked.mean() > 0.8
+
+
+def test_a_calibration_finds_how_much_too_sure_predictions_are() -> None:
+    rng = np.random.default_rng(1)
+    predicted = rng.uniform(0.001, 0.2, 20_000)
+    odds = 4 * predicted / (1 - predicted)
+    wrong = rng.random(len(predicted)) < odds / (1 + odds)
+    found = Calibration.fit(predicted, wrong, 1.0).risk(np.array([0.02, 0.05]))
+    assert found == pytest.approx([0.075, 0.174], rel=0.15)
+
+
+def test_a_small_pilot_leaves_a_higher_bound() -> None:
+    predicted, wrong = np.full(4_000, 0.02), np.arange(4_000) % 20 == 0
+    small = Calibration.fit(predicted[:200], wrong[:200], 1.0).risk(np.array([0.02]))
+    large = Calibration.fit(predicted, wrong, 1.0).risk(np.array([0.02]))
+    assert small > large > 0.05

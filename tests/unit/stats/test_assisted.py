@@ -1,0 +1,126 @@
+"""People's means and coefficients, assisted by a model: coverage, gain, and no gain."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.stats.assisted_norms import coefficients, slices
+
+FLOWS = 2000
+
+
+def design(seed, agreement):
+    """Return flows with two factors, people's norms, and a model whose answers correlate so much with them."""
+    rng = np.random.default_rng(seed)
+    flows = pd.DataFrame({"flow": np.arange(FLOWS), "a": rng.choice(list("xyz"), FLOWS)})
+    norms = rng.normal(0, 1, FLOWS) + (flows["a"] == "y")
+    model = agreement * norms + np.sqrt(1 - agreement**2) * rng.normal(0, 1, FLOWS) + 0.5
+    return flows.assign(model=model), norms.to_numpy()
+
+
+def survey(rng, norms, raters, per_rater):
+    """Return ratings: each rater rates flows drawn at random, and is more or less strict."""
+    flow = np.concatenate([rng.choice(FLOWS, per_rater, replace=False) for _ in range(raters)])
+    rater = np.repeat(np.arange(raters), per_rater)
+    rating = norms[flow] + rng.normal(0, 0.3, raters)[rater] + rng.normal(0, 0.7, len(flow))
+    return pd.DataFrame({"flow": flow, "rater": rater, "rating": rating})
+
+
+def test_people_alone_get_their_plain_mean():
+    flows, norms = design(1, 0.9)
+    ratings = survey(np.random.default_rng(1), norms, 20, 10)
+    table = slices(flows, ratings, ["a"]).set_index("level")
+    assert table.loc["all flows", "plain"] == pytest.approx(ratings["rating"].mean())
+    of_y = ratings["flow"].map(flows["a"]) == "y"
+    assert table.loc["y", "plain"] == pytest.approx(ratings.loc[of_y, "rating"].mean())
+    assert table.loc["y", "n_ratings"] == of_y.sum()
+    assert table.loc["all flows", "n_raters"] == 20
+
+
+def test_a_model_that_agrees_counts_as_more_ratings_and_one_that_does_not_changes_nothing():
+    gain = {}
+    for agreement in (0.9, 0.0):
+        flows, norms = design(2, agreement)
+        table = slices(flows, survey(np.random.default_rng(2), norms, 100, 20))
+        gain[agreement] = (table["n_effective"] / table["n_ratings"]).iloc[0]
+        assert table["weight"].iloc[0] == pytest.approx(agreement, abs=0.15)
+    assert gain[0.9] > 1.2
+    assert gain[0.0] == pytest.approx(1, abs=0.05)
+
+
+def test_a_model_that_answers_everything_alike_is_left_out():
+    flows, norms = design(3, 0.5)
+    table = slices(flows.assign(model=3.0), survey(np.random.default_rng(3), norms, 30, 10), ["a"])
+    assert (table["weight"] == 0).all()
+    assert table["estimate"].to_numpy() == pytest.approx(table["plain"].to_numpy())
+
+
+def test_one_rater_gives_no_interval():
+    flows, norms = design(4, 0.5)
+    table = slices(flows, survey(np.random.default_rng(4), norms, 1, 30))
+    assert table["status"].tolist() == ["one_rater"]
+    assert table["estimate"].isna().all()
+
+
+def test_coefficients_are_differences_between_levels_within_raters():
+    flows, norms = design(5, 0.9)
+    table = coefficients(flows, survey(np.random.default_rng(5), norms, 200, 30), ["a"], {"a": "x"})
+    assert table["level"].tolist() == ["y", "z"]
+    assert set(table["baseline"]) == {"x"}
+    assert table["estimate"].to_numpy() == pytest.approx([1, 0], abs=0.15)
+    assert (table["conf_high"] - table["conf_low"] < table["plain_high"] - table["plain_low"]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agreement", [0.9, 0.0, -0.5])
+@pytest.mark.parametrize(("raters", "per_rater"), [(15, 10), (60, 20)])
+def test_coverage_is_nominal_whatever_the_model_answers(agreement, raters, per_rater):
+    flows, norms = design(6, agreement)
+    rng, hits, runs = np.random.default_rng(6), [], 400
+    truth = [norms.mean(), *pd.Series(norms).groupby(flows["a"]).mean()]
+    for _ in range(runs):
+        table = slices(flows, survey(rng, norms, raters, per_rater), ["a"])
+        hits.append((table["conf_low"] <= truth) & (truth <= table["conf_high"]))
+    assert 0.93 <= np.mean(hits) <= 0.97
+
+
+# --- Chatbot vignettes rated by 300 people
+
+
+def held_out(chatbot_people, model, n, runs, seed=1):
+    """Return how often the estimate from n people holds the mean of the others, and the mean gain."""
+    rng, hits, gains = np.random.default_rng(seed), [], []
+    flows = chatbot_people.drop_duplicates("flow").assign(model=model)
+    people = chatbot_people["rater"].unique()
+    for _ in range(runs):
+        few = chatbot_people["rater"].isin(rng.choice(people, n, replace=False))
+        one, other = (slices(flows, chatbot_people[part], ["consent"]) for part in (few, ~few))
+        # The others' mean has an error of its own.
+        theirs = (other["plain_high"] - other["plain_low"]) / 2 / 1.97
+        reach = (one["conf_high"] - one["estimate"]) / one["std_err"] * np.hypot(one["std_err"], theirs)
+        hits.append(((one["estimate"] - other["plain"]).abs() <= reach).mean())
+        gains.append((one["n_effective"] / one["n_ratings"]).mean())
+    return np.mean(hits), np.mean(gains)
+
+
+def best_of_factors(chatbot_people):
+    """Return, per rated flow, what the main effects of the seven factors say: no model of them can know more."""
+    factors = list(chatbot_people.columns[1:8])
+    flows = chatbot_people.drop_duplicates("flow")
+    x, rated = (pd.get_dummies(table[factors]).to_numpy(float) for table in (flows, chatbot_people))
+    return x @ np.linalg.lstsq(rated, chatbot_people["rating"], rcond=None)[0]
+
+
+def test_in_the_chatbot_survey_even_the_best_model_gains_nothing(chatbot_people):
+    """The factors explain a hundredth of the variance of ratings; people's own strictness is a quarter of it."""
+    _, gain = held_out(chatbot_people, best_of_factors(chatbot_people), 100, 3)
+    assert 0.95 <= gain <= 1.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("best", [True, False], ids=["best model", "unrelated model"])
+def test_coverage_of_held_out_people_of_the_chatbot_survey(chatbot_people, best):
+    n_flows = chatbot_people["flow"].nunique()
+    model = best_of_factors(chatbot_people) if best else np.random.default_rng(7).normal(0, 20, n_flows)
+    coverage, _ = held_out(chatbot_people, model, 100, 60)
+    assert 0.92 <= coverage <= 0.98

@@ -1,0 +1,115 @@
+"""Estimates of a difference, decisions against limits, and how many more templates a decision needs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cinorms.stats import equivalence, wordings
+from cinorms.stats.equivalence import Limits
+
+
+def test_paired_differences_have_the_two_way_interval() -> None:
+    x = np.random.default_rng(1).normal(0.2, 1, (30, 7))
+    for fixed in (True, False):
+        found = equivalence.paired(x, fixed)
+        mean, std_err, low, high = wordings.mean_interval(x, fixed)
+        assert (found.value, math.sqrt(found.variance)) == pytest.approx((mean, std_err))
+        assert found.interval(0.95) == pytest.approx((low, high))
+        assert sum(term.variance for term in found.terms) == pytest.approx(found.variance)
+    assert (found.n_flows, found.n_templates) == (30, 7)
+
+
+def test_independent_sides_are_welchs_test_of_their_units() -> None:
+    rng = np.random.default_rng(2)
+    base, new = rng.normal(0, 1, (20, 8)), rng.normal(0.5, 2, (20, 30))
+    found = equivalence.independent(base, new, fixed_flows=True)
+    expected = stats.ttest_ind(new.mean(axis=0), base.mean(axis=0), equal_var=False)
+    assert found.value == pytest.approx(new.mean() - base.mean())
+    assert found.interval(0.95) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert found.n_templates == 8
+
+
+def test_two_one_sided_tests_agree_with_the_interval() -> None:
+    x = np.random.default_rng(3).normal(0, 1, (40, 9))
+    found = equivalence.paired(x, True)
+    low, high = found.interval(0.90)
+    limit = max(-low, high)
+    assert equivalence.decide(found, Limits(-limit, limit))[0] == pytest.approx(0.05)
+    assert equivalence.decide(found, Limits(-limit - 0.01, limit + 0.01))[0] < 0.05
+    expected = stats.ttest_1samp(x.mean(axis=0), 0)
+    assert equivalence.decide(found, Limits(-1e-12, 1e-12))[1] == pytest.approx(expected.pvalue, rel=1e-6)
+    one_sided = stats.ttest_1samp(x.mean(axis=0), 0.1, alternative="greater")
+    assert equivalence.decide(found, Limits(-math.inf, 0.1)) == pytest.approx(
+        (1 - one_sided.pvalue, one_sided.pvalue)
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "p_pass", "p_fail"), [(0.0, 0.0, 1.0), (0.3, 1.0, 0.0), (-0.3, 1.0, 0.0), (0.2, 1.0, 1.0)]
+)
+def test_differences_that_do_not_vary_are_decided_by_the_limits(
+    value: float, p_pass: float, p_fail: float
+) -> None:
+    found = equivalence.paired(np.full((5, 4), value), True)
+    assert equivalence.decide(found, Limits(-0.2, 0.2)) == (p_pass, p_fail)
+
+
+def test_too_few_templates_decide_nothing() -> None:
+    for n in (1, 2):
+        found = equivalence.paired(np.zeros((50, n)), True)
+        assert equivalence.decide(found, Limits(-1, 1)) == (1.0, 1.0)
+        assert equivalence.more_needed(found, Limits(-1, 1), 0.05, 0.05) == ("templates", 3 - n)
+    empty = equivalence.paired(np.full((3, 4), np.nan), True)
+    assert math.isnan(empty.value)
+    assert equivalence.decide(empty, Limits(-1, 1)) == (1.0, 1.0)
+
+
+def test_the_number_of_templates_needed_is_the_smallest_that_is_enough() -> None:
+    x = np.random.default_rng(4).normal(0, 1, (1, 6)) + np.zeros((10, 1))
+    found = equivalence.paired(x - x.mean() + 0.1, True)
+    limits = Limits(-0.5, 0.5)
+    needed = equivalence.more_needed(found, limits, 0.05, 0.05)
+    assert needed is not None
+    total, sd = 6 + needed[1], math.sqrt(found.variance * 6)
+
+    def reach(n: int) -> float:
+        freedom = n - 1
+        return float((stats.t.ppf(0.95, freedom) + stats.t.ppf(0.8, freedom)) * sd / math.sqrt(n))
+
+    # The degrees of freedom grow with the templates; n - 1 and (6 - 1) n / 6 are alike.
+    assert reach(total + 1) <= 0.4 <= reach(total - 2)
+
+
+def test_a_difference_at_the_limit_is_never_decided() -> None:
+    x = np.random.default_rng(5).normal(0, 1, (10, 6))
+    found = equivalence.paired(x - x.mean() + 0.5, True)
+    assert equivalence.more_needed(found, Limits(-0.5, 0.5), 0.05, 0.05) is None
+
+
+def test_where_the_flows_vary_more_flows_are_needed() -> None:
+    x = np.random.default_rng(6).normal(0, 1, (12, 1)) + np.random.default_rng(7).normal(0, 0.01, (12, 8))
+    found = equivalence.paired(x - x.mean(), False)
+    needed = equivalence.more_needed(found, Limits(-0.25, 0.25), 0.05, 0.05)
+    assert needed is not None
+    assert needed[0] == "flows"
+    assert needed[1] > 12
+
+
+def test_one_more_template_that_dissents_speaks_against_a_pass_only() -> None:
+    x = np.random.default_rng(8).normal(0, 0.01, (1, 8))
+    found = equivalence.paired(x, True)
+    plain, cautious = (
+        equivalence.decide(found, Limits(-math.inf, 0.02, dissent)) for dissent in (None, 0.04)
+    )
+    expected = stats.ttest_1samp(np.append(x, 0.04), 0.02, alternative="less")
+    assert cautious[0] == pytest.approx(expected.pvalue)
+    assert cautious[0] > plain[0]
+    assert cautious[1] == plain[1]
+    # Templates without a single such answer: three are not enough, eleven are.
+    few, many = (equivalence.paired(np.zeros((9, n)), True) for n in (3, 11))
+    assert equivalence.decide(few, Limits(-math.inf, 0.02, 0.04))[0] > 0.05
+    assert equivalence.decide(many, Limits(-math.inf, 0.02, 0.04))[0] < 0.001

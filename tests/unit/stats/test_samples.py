@@ -1,0 +1,71 @@
+"""Samples of raters and templates: their means, their noise, and what a rater adds to a sum over flows."""
+
+import numpy as np
+import pytest
+
+from cinorms.stats.samples import Sample, moderated
+
+from .people import rated
+
+
+def test_a_flow_counts_all_its_answers_alike():
+    sample = Sample(np.array([[0.0, 1.0], [2.0, np.nan]]), np.array([[3.0, 1.0], [2.0, 0.0]]))
+    assert sample.means.tolist() == [0.25, 2.0]
+    assert sample.sizes.tolist() == [2, 1]
+    assert Sample(np.array([[np.nan]])).means.tolist() == pytest.approx([np.nan], nan_ok=True)
+
+
+def test_where_units_count_equally_noise_is_the_variance_over_their_number():
+    x = np.random.default_rng(1).normal(0, 1, (4, 7))
+    assert Sample(x).noise == pytest.approx(x.var(axis=1, ddof=1) / 7)
+    variance, freedom = Sample(x).variance_of(np.full(4, 0.25))
+    assert variance == pytest.approx(x.mean(axis=0).var(ddof=1) / 7)
+    assert freedom == pytest.approx(6)
+
+
+def test_a_flow_with_one_rater_gets_the_variance_of_the_others():
+    sample = Sample(np.array([[1.0, 3.0], [5.0, np.nan]]))
+    assert sample.variances.tolist() == [2.0, 2.0]
+    assert sample.variance_of(np.array([0.0, 1.0]))[0] == 2.0
+
+
+def test_numbers_that_nobody_drew_have_no_noise():
+    given = Sample.given([1.0, np.nan])
+    assert given.variance_of(np.array([1.0, 0.0]))[0] == 0
+    assert given.noise[0] == 0
+    assert np.isnan(given.means[1])
+
+
+def test_a_sample_of_some_flows_leaves_out_who_rated_none_of_them():
+    sample = Sample(np.array([[1.0, np.nan, 2.0], [np.nan, 3.0, 4.0]])).of_flows([0])
+    assert sample.cells.tolist() == [[1.0, 2.0]]
+
+
+@pytest.mark.parametrize("per_flow", [5, 20, 30])
+def test_the_variance_over_raters_has_no_bias_however_many_rate_a_flow(per_flow):
+    """Whether 30 raters rate every flow, or 5 of them."""
+    rng = np.random.default_rng(3)
+    flow, weights = rng.normal(0, 50, 20), np.full(20, 1 / 20)
+    found = [rated(rng, flow, 30, per_flow) for _ in range(600)]
+    truth = np.var([one.means.mean() for one in found])
+    assert np.mean([one.variance_of(weights)[0] for one in found]) == pytest.approx(truth, rel=0.2)
+
+
+def test_variances_of_equal_flows_are_drawn_to_their_mean_and_others_less():
+    rng = np.random.default_rng(4)
+    equal = rng.chisquare(4, 2000) / 4
+    drawn, freedom = moderated(equal, np.full(2000, 4.0))
+    assert drawn.std() < 0.1
+    assert freedom.min() > 50
+    unequal = equal * rng.choice([0.1, 3.0], 2000)
+    assert moderated(unequal, np.full(2000, 4.0))[0].std() > 0.4
+    none, unchanged = moderated(np.array([np.nan]), np.array([0.0]))
+    assert np.isnan(none[0])
+    assert unchanged[0] == 0
+
+
+def test_raters_who_agree_by_chance_are_not_taken_as_certain():
+    cells = np.vstack([np.full((1, 5), -50.0), np.random.default_rng(5).choice([-50.0, 0.0, 50.0], (30, 5))])
+    noise, _ = Sample(cells).moderated_noise
+    assert Sample(cells).noise[0] == 0
+    assert noise[0] > 50

@@ -1,0 +1,79 @@
+"""What is refused of an arm of people, and who answers in which arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cinorms.study.data import sources
+from cinorms.study.study import Study
+
+from ...studies import Build, message_of
+
+PEOPLE = {"dataset": "confaide_2a", "source": "human", "ratings": "confaide_2a"}
+
+
+@pytest.fixture(scope="module")
+def study(build_study: Build) -> Study:
+    """Return a study of two planted models and the people of two surveys."""
+    asked = {"dataset": "confaide_2a", "prompts": "confaide"}
+    other = {"dataset": "confaide_2b", "source": "human", "ratings": "confaide_2b/personal"}
+    models = ["planted-tulu-2-7b", "planted-uniform"]
+    return build_study(
+        {"models": models, "engine": "planted", "arms": {"main": asked, "a": PEOPLE, "b": other}, **NOTHING}
+    )
+
+
+NOTHING: dict[str, Any] = {"analyses": {}, "figures": {}, "printed": {}}
+
+
+def test_people_answer_in_their_arms_and_models_in_theirs(study: Study) -> None:
+    assert study.models("main") == ["planted-tulu-2-7b", "planted-uniform"]
+    assert study.models("a") == study.models("b") == ["people"]
+    assert study.all_models() == ["planted-tulu-2-7b", "planted-uniform", "people"]
+    assert study.people() == ["people"]
+    assert study.planted() == ["planted-tulu-2-7b", "planted-uniform"]
+    assert [ask["arm"] for ask in study.asked()] == ["main"] * 2
+    assert (study.templates("a"), study.templates("b")) == (26, 46)
+    assert study.question("b").column == "Answer.personalPrivacyQuestion"
+    assert study.worded() == ["confaide"]
+    assert {file.url.rpartition("/")[2] for file in sources(study)} > {
+        "results_tier_2a_n5.csv",
+        "results_tier_2b_n20.csv",
+    }
+
+
+def test_marks_say_who_are_people(study: Study) -> None:
+    assert study.mark(["people"]) == "Ratings by people: no model gave these answers."
+    assert study.mark(study.all_models()) == (
+        "People, not models: people. The others are planted respondents: no model gave their answers."
+    )
+    assert "are planted" in study.mark(["people", "tulu-2-7b"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"ratings": "confaide_2c"},
+            "arms.main.ratings: 'confaide_2c' is not a survey; allowed: chatbot, confaide_2a, ",
+        ),
+        ({"ratings": "confaide_2a/persnal"}, "did you mean 'personal'?"),
+        ({"ratings": None}, "source: 'human' also needs the key 'ratings'; add it to arms.main"),
+        (
+            {"ratings": "confaide_2b"},
+            "survey 'confaide_2b' is about dataset 'confaide_2b', but arm 'main' has 'confaide_2a'",
+        ),
+        ({"prompts": "confaide"}, "arms.main.prompts: has no effect on people (source: human); remove it"),
+        ({"temperature": 1}, "arms.main.temperature: has no effect on people (source: human); remove it"),
+        ({"models": ["planted-uniform"]}, "'planted-uniform' is a model, but arm 'main' has source: human"),
+        (
+            {"source": "model", "ratings": None, "prompts": "confaide", "models": ["people"]},
+            "'people' stands for people, whom nobody can ask",
+        ),
+        ({"source": "model", "prompts": "confaide"}, "'confaide_2a' does not fit source 'model'; remove it"),
+    ],
+)
+def test_what_is_refused(build_study: Build, changes: dict[str, Any], message: str) -> None:
+    assert message in message_of(build_study, {"arms": {"main": {**PEOPLE, **changes}}, **NOTHING})

@@ -1,0 +1,286 @@
+"""A study of people next to planted respondents, run to its end: what it shows; and no identifier is in any file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from ..unit.human.surveys import COMMENT, DATASET, IDS, SURVEY, as_csv
+from .conftest import ROOT, Project
+
+PROMPTS = {
+    "title": "Two wordings",
+    "paraphraser": "me",
+    "scale": "agreement",
+    "origin": {"citation": "made for this test", "licence": "none"},
+    "templates": [
+        "Do you agree that this meets expectations: {scenario}? Answer with one of {options}.",
+        "Judge this with one of {options}: {scenario}.",
+    ],
+}
+STUDY = {
+    "study": "doors",
+    "resources": ["../mine"],
+    "models": ["planted-uniform", "planted-gpt-4o-mini"],
+    "arms": {
+        "main": {"dataset": "doors", "prompts": "two", "orders": {"count": 2}},
+        "people": {"dataset": "doors", "source": "human", "ratings": "doors_survey"},
+        "own": {"dataset": "doors", "source": "human", "ratings": "doors_survey/personal"},
+    },
+    "norms": {"t_val": 2, "grid": {"t_val": [2]}},
+    "analyses": {
+        "answers": {"kind": "answer_counts", "arms": ["main", "people", "own"]},
+        "reliability": {"kind": "reliability", "arms": ["main", "people"]},
+        "stability": {"kind": "stability", "arms": ["people"]},
+        "raters": {
+            "kind": "response_regression",
+            "arms": ["people"],
+            "factors": ["sender"],
+            "errors": "template_intercept",
+        },
+        "weights": {"kind": "linear_regression", "arms": ["main", "people"]},
+        "differences": {"kind": "people_differences", "arms": ["main", "people"], "people": "people"},
+        "factors": {"kind": "people_factors", "arms": ["main", "people"], "people": "people"},
+    },
+    "figures": {
+        "distribution": {"kind": "distribution", "arms": ["main", "people"]},
+        "spread": {"kind": "variance", "arms": ["main", "people"]},
+        "weights": {"kind": "coefficients", "arms": ["main", "people"], "table": "weights"},
+        "differences": {"kind": "coefficients", "arms": ["main"], "table": "differences"},
+    },
+    "printed": {"models": {"kind": "models"}},
+}
+
+
+def write(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
+    """Return a project in which the study has been run, and what it printed."""
+    folder = tmp_path_factory.mktemp("rated")
+    project = Project(folder / "project")
+    write(folder / "mine/vignettes/doors.yaml", DATASET)
+    write(folder / "mine/prompts/two.yaml", PROMPTS)
+    write(folder / "mine/ratings/doors_survey.yaml", SURVEY)
+    (folder / "mine/ratings/doors.csv").write_text(as_csv(), encoding="utf-8")
+    project.write("doors.yaml", STUDY)
+    return project, project.run("--configfile", "doors.yaml")
+
+
+def contents(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a file, what is packed inside it, and the texts of a table's columns."""
+    data = path.read_bytes()
+    yield data
+    if path.suffix == ".parquet":
+        frame = pd.read_parquet(path)
+        yield frame.to_csv().encode()
+        yield repr([list(frame[c].cat.categories) for c in frame.select_dtypes("category")]).encode()
+    if path.suffix == ".html":
+        for packed in re.findall(rb"H4sI[A-Za-z0-9+/=]{20,}", data):
+            yield gzip.decompress(b64decode(packed))
+
+
+def test_no_identifier_is_in_any_file(rated: tuple[Project, str]) -> None:
+    project, printed = rated
+    found = [
+        path for name in ("results", "logs", ".snakemake") for path in (project.folder / name).rglob("*")
+    ]
+    files = [path for path in found if path.is_file()]
+    assert {".parquet", ".html", ".log", ".csv", ".json", ".svg"} <= {path.suffix for path in files}
+    for path in files:
+        for data in contents(path):
+            for text in (*IDS, COMMENT):
+                assert text.encode() not in data, path
+    assert not any(text in printed for text in IDS)
+
+
+def test_results_say_which_are_people(rated: tuple[Project, str]) -> None:
+    project, printed = rated
+    results = project.folder / "results/doors"
+    mark = "People, not models: people. The others are planted respondents"
+    assert mark in printed
+    page = (results / "report/index.html").read_text(encoding="utf-8")
+    assert mark in page
+    assert "rated by people, not by models: nine neighbours gave 54 ratings" in page
+    for figure in ("distribution", "spread", "weights"):
+        assert mark in " ".join((results / f"figures/{figure}.txt").read_text(encoding="utf-8").split()), (
+            figure
+        )
+    assert "people 6 flows in 9 raters" in " ".join((results / "figures/spread.txt").read_text().split())
+    card = (results / "cards/people.md").read_text(encoding="utf-8")
+    assert "Ratings by people: no model gave these answers." in card
+    assert "6 flows, each rated by up to 10 people" in card
+    assert "people" in (results / "printed/models.csv").read_text(encoding="utf-8")
+    planted = pd.read_csv(results / "tables/raters.csv")["any_planted"]
+    assert not planted.any()
+
+
+def test_tables_treat_raters_as_templates(rated: tuple[Project, str]) -> None:
+    project, _ = rated
+    tables = project.folder / "results/doors/tables"
+    measures = pd.read_csv(tables / "reliability.csv").set_index(["arm", "model", "measure"])
+    assert {"icc_1", "icc_k", "alpha"} <= set(measures.loc[("people", "people")].index)
+    assert "icc_k" not in measures.loc[("main", "planted-uniform")].index
+    weights = pd.read_csv(tables / "weights.csv")
+    of_people = weights[weights["arm"] == "people"]
+    assert set(of_people["n_templates"]) == {9}
+    assert set(of_people["n"]) == {54}
+    raters = pd.read_csv(tables / "raters.csv")
+    assert set(raters["n_templates"].dropna()) == {9}
+    differences = pd.read_csv(tables / "differences.csv")
+    assert set(differences["model"]) == {"planted-uniform", "planted-gpt-4o-mini"}
+    assert (
+        differences["estimate"] - (differences["model_estimate"] - differences["people_estimate"])
+    ).abs().max() < 1e-9
+    assert set(pd.read_csv(tables / "factors.csv")["factor"]) == {"sender", "recipient"}
+
+
+def test_nothing_is_left_to_do_and_a_plan_asks_models_only(rated: tuple[Project, str]) -> None:
+    project, _ = rated
+    assert "Nothing to be done" in project.run("--configfile", "doors.yaml", "-n")
+    project.run("plan", "--configfile", "doors.yaml")
+    plan = pd.read_csv(project.folder / "results/doors/plan.csv")
+    assert set(plan["arm"]) == {"main"}
+    record = json.loads((project.folder / "results/doors/provenance.json").read_text(encoding="utf-8"))
+    assert {one["arm"] for one in record["asked"]} == {"main"}
+
+
+#: Flows of the chatbot dataset that the made survey rates.
+RATED = {
+    "location": ["the US"],
+    "content": ["all conversations"],
+    "consent": ["asked for consent in advance", "not informed"],
+    "anonymity": ["anonymized"],
+    "privacy": ["automatically removed", "not removed"],
+    "purpose": ["fighting terrorism"],
+    "role": ["a hospital", "an insurance company", "a government agency"],
+}
+LINE_STUDY = {
+    "study": "line",
+    "resources": ["../mine"],
+    "models": ["planted-chatbot"],
+    "arms": {
+        "main": {"dataset": "chatbot", "prompts": "chatbot", "orders": {"count": 1}, "select": RATED},
+        "people": {"dataset": "chatbot", "source": "human", "ratings": "made", "select": RATED},
+        "people-concern": {
+            "dataset": "chatbot",
+            "source": "human",
+            "ratings": "made/concern",
+            "select": RATED,
+        },
+    },
+    "norms": {"t_val": 2, "grid": {"t_val": [2]}},
+    "analyses": {
+        "table9": {
+            "kind": "linear_regression",
+            "arms": ["people", "people-concern"],
+            "factors": ["role", "consent", "privacy"],
+            "errors": "raters",
+        },
+        "factors": {
+            "kind": "people_factors",
+            "arms": ["main", "people"],
+            "people": "people",
+            "factors": ["role", "consent", "privacy"],
+        },
+        "distances": {"kind": "people_distances", "arms": ["main", "people"], "people": ["people"]},
+        "flows": {"kind": "people_flows", "arms": ["main", "people"], "people": ["people"]},
+    },
+    "figures": {
+        "distribution": {"kind": "distribution", "arms": ["main", "people"]},
+        "norms": {"kind": "norm_distribution", "arms": ["main"]},
+        "weights": {"kind": "coefficients", "arms": ["people"], "table": "table9"},
+    },
+    "printed": {},
+}
+#: People of the made survey, and how much less appropriate a use is for them without consent.
+PEOPLE, WITHOUT_CONSENT = 20, -30
+
+
+def rated_line(survey: dict[str, object]) -> str:
+    """Return ratings in the columns of the original file: its row numbers, and its longer names of levels."""
+    factors: dict[str, dict[str, dict[str, str]]] = survey["factors"]  # type: ignore[assignment]
+    written = {name: {v: k for k, v in one.get("levels", {}).items()} for name, one in factors.items()}
+    text = io.StringIO()
+    out = csv.writer(text)
+    out.writerow(["ParticipantId", "Usage", *RATED, "appropriate_score", "concern_score"])
+    flows = [
+        (role, consent, privacy)
+        for role in RATED["role"]
+        for consent in RATED["consent"]
+        for privacy in RATED["privacy"]
+    ]
+    for number in range(PEOPLE * len(flows)):
+        person = number % PEOPLE
+        role, consent, privacy = flows[(number // PEOPLE + person) % len(flows)]
+        flow = {name: levels[0] for name, levels in RATED.items()}
+        flow |= {"role": role, "consent": consent, "privacy": privacy}
+        score = 55 + person + (WITHOUT_CONSENT if consent == "not informed" else 0) + (number * 7919) % 11 - 5
+        cells = [written[name].get(level, level) for name, level in flow.items()]
+        out.writerow([number, "Daily", *cells, score, 100 - score])
+    return text.getvalue()
+
+
+@pytest.fixture(scope="module")
+def on_a_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the results of a study on the number line of the chatbot survey, with people who are made up."""
+    folder = tmp_path_factory.mktemp("line")
+    project = Project(folder / "project")
+    survey = yaml.safe_load((ROOT / "resources/ratings/chatbot.yaml").read_text(encoding="utf-8"))
+    survey |= {
+        "title": "Made ratings",
+        "people": "20 simulated people",
+        "file": {"url": "made.csv"},
+        "rater": {"column": "ParticipantId", "modulo": PEOPLE},
+        "raters": PEOPLE,
+        "ratings": PEOPLE * 12,
+    }
+    write(folder / "mine/ratings/made.yaml", survey)
+    (folder / "mine/ratings/made.csv").write_text(rated_line(survey), encoding="utf-8")
+    project.write("line.yaml", LINE_STUDY)
+    project.run("people", "--configfile", "line.yaml")
+    return project.folder / "results/line"
+
+
+def test_people_and_models_on_a_number_line(on_a_line: Path) -> None:
+    table9 = pd.read_csv(on_a_line / "tables/table9.csv").set_index(["arm", "factor", "level"])
+    assert table9.loc[("people", "consent", "not informed"), "estimate"] == pytest.approx(
+        WITHOUT_CONSENT, abs=1
+    )
+    assert table9.loc[("people-concern", "consent", "not informed"), "estimate"] == pytest.approx(
+        -WITHOUT_CONSENT, abs=1
+    )
+    assert set(table9["n_templates"]) == {PEOPLE}
+    factors = pd.read_csv(on_a_line / "tables/factors.csv").set_index("factor")
+    assert factors.loc["role", "people_range"] < 5
+    assert factors.loc["role", "model_range"] > factors.loc["role", "people_range"]
+    assert factors.loc["consent", "people_p"] < 0.001
+    distances = pd.read_csv(on_a_line / "tables/distances.csv")
+    assert set(distances["status"]) == {"ok"}
+    assert set(distances["n_flows"]) == {12}
+
+
+def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line: Path) -> None:
+    norms = pd.read_parquet(on_a_line / "norms.parquet")
+    assert set(norms["level"].dropna()) <= {10, 30, 50, 70, 90}
+    card = (on_a_line / "cards/planted-chatbot.md").read_text(encoding="utf-8")
+    assert "mean (from +10 to +90)" in card
+    assert "81 to 100" in card
+    assert "(from -2 to +2)" not in card
+    page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
+    assert "20 simulated people" in page
+    assert "from 0 (not acceptable) to 100 (acceptable)" in " ".join(page.split())
+    assert (on_a_line / "report/index.html").is_file()

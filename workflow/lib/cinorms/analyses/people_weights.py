@@ -1,0 +1,304 @@
+"""Kinds on what weighs how much for people and for models, and where models weigh what people do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from cinorms.analyses.columns import (
+    BASELINE,
+    CORRECTED,
+    FACTOR,
+    INTERVAL,
+    LEVEL,
+    LOG10_P,
+    P_TEXT,
+    REASON,
+    STATISTIC,
+    STATUS,
+    WHO,
+    P,
+    names,
+)
+from cinorms.analyses.linear import (
+    NUMBERS,
+    TEXTS,
+    Fitted,
+    LinearOptions,
+    fits_of,
+    terms_of,
+    with_interval,
+)
+from cinorms.analyses.shared import corrected, named, stack
+from cinorms.core import tails
+from cinorms.entries.entry import Entry, Pair, Selected
+from cinorms.entries.kind import Column, Kind
+
+if TYPE_CHECKING:
+    from cinorms.stats.linear_mixed import LinearFit
+    from cinorms.study.entry_place import EntryPlace
+
+#: A p-value below this shows something, after the correction for all rows of a table.
+SHOWN_BELOW = 0.05
+
+
+class DifferenceOptions(LinearOptions):
+    """Options of the differences between models and people."""
+
+    people: str = Field(
+        description="The arm of people (source: human) that the other arms are compared with."
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the arm of people, and check that the other arms are about the same dataset."""
+        super().check(place)
+        rated = [arm for arm in self.arms if place.study.arms[arm].source == "human"]
+        if self.people not in rated:
+            raise place.unknown("people", self.people, rated, "arm of people among the entry's arms")
+        if self.people not in [arm for arm, _ in place.selected(self)]:
+            raise place.error("models", f"nobody of arm {self.people!r} is among them; name its people too")
+        dataset = place.study.arms[self.people].dataset
+        for arm in self.arms:
+            given = place.study.arms[arm].dataset
+            if set(place.study.dataset(given).factors) != set(place.study.dataset(dataset).factors):
+                raise place.error(
+                    "arms",
+                    f"{arm!r} is about dataset {given!r}, whose factors are not those of {dataset!r}; leave it out",
+                )
+
+
+def people_differences(
+    selected: Sequence[Selected],
+    entry: Entry[DifferenceOptions],
+    vignettes: Mapping[str, pd.DataFrame],
+    prompts: Mapping[str, pd.DataFrame],
+) -> pd.DataFrame:
+    """Return, for each model and term, its coefficient less that of people, with Holm's correction over all rows."""
+    people, others = _sides(fits_of(selected, entry, vignettes, prompts), entry)
+    parts = [
+        named(_differences(found, people), {"arm": arm, "model": model})
+        for (arm, model), found in others.items()
+    ]
+    table = corrected(stack(parts))
+    return table.assign(finding=[_finding(row) for _, row in table.iterrows()])
+
+
+def people_factors(
+    selected: Sequence[Selected],
+    entry: Entry[DifferenceOptions],
+    vignettes: Mapping[str, pd.DataFrame],
+    prompts: Mapping[str, pd.DataFrame],
+) -> pd.DataFrame:
+    """Return, for each model and factor, how far its coefficients spread, next to people's.
+
+    A p-value is the smallest of the factor's levels times their number. ``finding`` follows Holm's correction of those
+    of the differences over all rows of the table.
+    """
+    people, others = _sides(fits_of(selected, entry, vignettes, prompts), entry)
+    parts = []
+    for (arm, model), found in others.items():
+        shown = {"people_p": _smallest(terms_of(people)), "model_p": _smallest(terms_of(found))}
+        rows = [
+            _factor_row(part) | {name: p.get(str(factor), np.nan) for name, p in shown.items()}
+            for factor, part in _differences(found, people).groupby("factor", sort=False, dropna=False)
+        ]
+        parts.append(named(pd.DataFrame(rows), {"arm": arm, "model": model}))
+    table = corrected(stack(parts).astype({"factor": "str", "level": "str"}))
+    return table.assign(finding=[_finding_of_factor(row) for _, row in table.iterrows()])
+
+
+def _sides(
+    fits: Mapping[Pair, Fitted], entry: Entry[DifferenceOptions]
+) -> tuple[Fitted, Mapping[Pair, Fitted]]:
+    """Return the fit of people, and those compared with it; people alone make one row without numbers."""
+    pair = next(pair for pair in fits if pair[0] == entry.options.people)
+    others = {other: fit for other, fit in fits.items() if other != pair}
+    alone = Fitted(None, "nothing is compared with people", 0, 0)
+    return fits[pair], others or {pair: alone}
+
+
+def _factor_row(part: pd.DataFrame) -> dict[str, Any]:
+    """Return what the differences of a factor's levels have in common."""
+    known = part["estimate"].notna().any()
+    at = int(part["estimate"].abs().to_numpy().argmax()) if known else 0
+    ranges = {
+        f"{side}_range": float(np.ptp([0.0, *part[f"{side}_estimate"]])) if known else np.nan
+        for side in ("people", "model")
+    }
+    return {
+        "factor": part["factor"].iloc[0],
+        "levels": len(part) + 1 if known else 0,
+        **ranges,
+        "largest": part["estimate"].iloc[at],
+        "level": part["level"].iloc[at],
+        "log10_p": _smallest_log(part),
+        "status": part["status"].iloc[0],
+    }
+
+
+def _differences(model: Fitted, people: Fitted) -> pd.DataFrame:
+    """Return the model's coefficients less those of people, for every term but the intercept.
+
+    The two variances are added, as if nothing were shared: what a flow does to both would make the interval shorter.
+    """
+    one, two = model.fit, people.fit
+    if one is None or two is None:
+        reason = f"people: {people.reason}" if two is None else model.reason
+        blank = {name: None for name in names(*_OF_DIFFERENCES) if name not in _ADDED}
+        return pd.DataFrame([blank | {"status": "not_estimated", "reason": reason}]).astype(_DIFFERENCE_TYPES)
+    sides = [_by_term(fit) for fit in (two, one)]
+    both = sides[0].add_suffix("_people").join(sides[1].add_suffix("_model"), how="inner").reset_index()
+    variance = both["variance_people"] + both["variance_model"]
+    # Welch and Satterthwaite: the spread of few templates is uncertain.
+    freedom = variance**2 / (
+        both["variance_people"] ** 2 / two.freedom + both["variance_model"] ** 2 / one.freedom
+    )
+    table = pd.DataFrame(
+        {
+            **{name: both[name] for name in ("factor", "level")},
+            "baseline": both["baseline_people"],
+            "people_estimate": both["estimate_people"],
+            "model_estimate": both["estimate_model"],
+            "estimate": both["estimate_model"] - both["estimate_people"],
+        }
+    )
+    table = with_interval(table, variance.to_numpy(), freedom.to_numpy()).assign(status="ok", reason="")
+    typed: pd.DataFrame = table.drop(columns="p").astype(_DIFFERENCE_TYPES)
+    return typed
+
+
+def _by_term(fit: LinearFit) -> pd.DataFrame:
+    """Return the coefficients with their variances by factor and level, without the intercept."""
+    terms = fit.terms.assign(variance=fit.variances())
+    return terms[terms["level"] != ""].set_index(["factor", "level"])
+
+
+def _smallest_log(part: pd.DataFrame) -> float:
+    """Return the logarithm of the smallest p-value of some rows times their number, at most 0."""
+    logs = part["log10_p"].dropna()
+    return float(min(logs.min() + np.log10(len(logs)), 0.0)) if len(logs) else np.nan
+
+
+def _smallest(terms: pd.DataFrame) -> dict[str, float]:
+    """Return, by factor, the smallest p-value of its levels times their number, at most 1."""
+    known = terms[terms["factor"].notna()]
+    return {str(f): float(tails.to_p(_smallest_log(part))) for f, part in known.groupby("factor", sort=False)}
+
+
+def _finding(row: pd.Series[Any]) -> str:
+    """Return in words what the difference of one term shows."""
+    if not row["p_holm"] < SHOWN_BELOW:
+        return "no difference shown" if row["status"] == "ok" else ""
+    model, people = row["model_estimate"], row["people_estimate"]
+    if model * people < 0 and abs(model) > row["std_err"] and abs(people) > row["std_err"]:
+        return "in opposite directions"
+    return "more by the model" if abs(model) > abs(people) else "more by people"
+
+
+def _finding_of_factor(row: pd.Series[Any]) -> str:
+    """Return in words who weighs a factor."""
+    if row["status"] != "ok":
+        return ""
+    by_people, by_model = row["people_p"] < SHOWN_BELOW, row["model_p"] < SHOWN_BELOW
+    differ = row["p_holm"] < SHOWN_BELOW
+    if by_model and not by_people and differ:
+        return "the model weighs what people were not shown to weigh"
+    if by_people and not by_model and differ:
+        return "people weigh what the model was not shown to weigh"
+    return "they weigh it differently" if differ else "no difference shown"
+
+
+_FINDING = Column("finding", "What the difference shows, in words; after Holm's correction, at 0.05.")
+_OF_DIFFERENCES = (
+    FACTOR,
+    LEVEL,
+    BASELINE,
+    Column("people_estimate", "The coefficient of people."),
+    Column("model_estimate", "The coefficient of the model."),
+    Column("estimate", "model_estimate less people_estimate."),
+    *INTERVAL,
+    STATISTIC,
+    P,
+    LOG10_P,
+    P_TEXT,
+    *CORRECTED,
+    STATUS,
+    REASON,
+    _FINDING,
+)
+#: What `shared.corrected` and the finding add.
+_ADDED = {"p", "p_text", "finding", *names(*CORRECTED)}
+_DIFFERENCE_TYPES: dict[str, Any] = TEXTS | dict.fromkeys(
+    [*NUMBERS, "people_estimate", "model_estimate"], "float64"
+)
+_OF_FACTORS = (
+    FACTOR,
+    Column("levels", "Number of its levels, the baseline among them."),
+    Column(
+        "people_range", "From the lowest to the highest coefficient of people, the baseline's 0 among them."
+    ),
+    Column("model_range", "The same of the model."),
+    Column(
+        "people_p", "Whether people weigh the factor: the smallest p-value of its levels times their number."
+    ),
+    Column("model_p", "The same of the model."),
+    Column("largest", "The largest difference of a coefficient of the model from that of people."),
+    LEVEL._replace(about="The level in which it is."),
+    P._replace(about="Whether they differ: the smallest p-value of the differences times their number."),
+    LOG10_P,
+    P_TEXT,
+    *CORRECTED,
+    STATUS,
+    _FINDING._replace(
+        about="Who weighs the factor, in words; the difference after Holm's correction, at 0.05."
+    ),
+)
+_ALSO: Any = ("vignettes", "prompts")
+
+KINDS = (
+    Kind(
+        name="people_differences",
+        about="Coefficients of models next to those of people, with an interval of each difference.",
+        options=DifferenceOptions,
+        function=people_differences,
+        reads="answers",
+        also=_ALSO,
+        report_section="factors",
+        key=("arm", "model", "factor", "level"),
+        columns=(*WHO, *_OF_DIFFERENCES),
+        shown=(
+            *names(*WHO, FACTOR, LEVEL),
+            "people_estimate",
+            "model_estimate",
+            "estimate",
+            "conf_low",
+            "conf_high",
+            "p_holm",
+            "finding",
+        ),
+    ),
+    Kind(
+        name="people_factors",
+        about="How much models and people weigh each factor, and where models weigh what people do not.",
+        options=DifferenceOptions,
+        function=people_factors,
+        reads="answers",
+        also=_ALSO,
+        report_section="factors",
+        key=("arm", "model", "factor"),
+        columns=(*WHO, *_OF_FACTORS),
+        shown=(
+            *names(*WHO, FACTOR),
+            "people_range",
+            "model_range",
+            "people_p",
+            "model_p",
+            "p_holm",
+            "finding",
+        ),
+    ),
+)

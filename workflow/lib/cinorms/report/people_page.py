@@ -1,0 +1,249 @@
+"""The page on people and models: what both say, where they differ beyond noise, how close other people would come."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from cinorms import __version__
+from cinorms.analyses.people_norms import EXPECTED
+from cinorms.core.templates import environment
+
+if TYPE_CHECKING:
+    from cinorms.study.study import Study
+
+#: Flows that the chart of flows shows; of more, those with the largest differences.
+MOST_FLOWS = 40
+
+#: Numbers on an axis that is no longer than this have two decimals.
+FEW_POINTS = 10
+#: Characters in a line of a flow's text; two lines are shown.
+LINE = 82
+
+_VERDICTS = {
+    "farther": "farther than other people",
+    "undecided": "cannot be told",
+    "nearer": "nearer than other people",
+    "no_verdict": "",
+}
+#: Mark, fill and words of each verdict on a flow: the shape says what the colour says.
+_MARKS = {
+    "model accepts more": "more",
+    "model accepts less": "less",
+    "no difference shown": "same",
+    "not tested": "same",
+}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A number line of a drawing, from ``left`` to ``right`` in the drawing's units."""
+
+    low: float
+    high: float
+    left: float = 210.0
+    right: float = 640.0
+
+    def at(self, value: float) -> float:
+        """Return where a value is, within the line."""
+        share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
+        return round(self.left + min(max(share, 0.0), 1.0) * (self.right - self.left), 1)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return four to eight places with round numbers, from the low end on."""
+        size = self.high - self.low
+        step = next((s for s in _steps() if s * 8 > size), size) if size > 0 else 1.0
+        places = [self.low + i * step for i in range(int(size / step + 1e-9) + 1)]
+        return [(self.at(place), f"{place:g}") for place in places]
+
+
+def render(
+    study: str,
+    distances: pd.DataFrame,
+    flows: pd.DataFrame,
+    vignettes: pd.DataFrame,
+    people: Mapping[str, Mapping[str, Any]],
+    mark: str,
+    scale: tuple[float, float],
+) -> str:
+    """Return the page as one HTML text that needs no network.
+
+    ``people``: title and people (who rated, in words) of each arm of people. ``mark``: which models are planted.
+    ``scale``: the lowest and the highest number that an answer can be.
+    """
+    names = list(dict.fromkeys(distances["baseline"]))
+    rated = [name for name in names if name != EXPECTED]
+    # One axis for all groups of people: distances from several are compared by eye.
+    longest = distances.loc[(distances["metric"] == "rms") & (distances["status"] == "ok"), "conf_high"].max()
+    axis = Axis(0.0, float(longest) if pd.notna(longest) else 1.0)
+    titles = {name: people[name]["title"] for name in rated}
+    return (
+        environment("report")
+        .get_template("people.html")
+        .render(
+            study=study,
+            mark=mark,
+            scale=scale,
+            baselines=[
+                _baseline(name, distances, flows, people, axis) for name in sorted(names, key=EXPECTED.__eq__)
+            ],
+            titles=titles | {EXPECTED: "the expected values of the dataset"},
+            charts=[_flows_chart(name, flows, vignettes, scale) for name in rated],
+            people=[dict(people[name], name=name) for name in rated],
+            has_expected=EXPECTED in set(distances["baseline"]),
+            nearest=_nearest(distances),
+            version=__version__,
+        )
+    )
+
+
+def _nearest(distances: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return, per baseline, the three models whose mean answer is nearest to people's."""
+    signed = distances[(distances["metric"] == "mean_signed") & (distances["nearest"] <= 3)]
+    return [
+        {"baseline": name, "models": part.sort_values("nearest")["model"].tolist()}
+        for name, part in signed.groupby("baseline", sort=False)
+    ]
+
+
+def _baseline(
+    name: str,
+    distances: pd.DataFrame,
+    flows: pd.DataFrame,
+    people: Mapping[str, Mapping[str, Any]],
+    axis: Axis,
+) -> dict[str, Any]:
+    """Return what the page says of one group of people, or of the expected values, with its drawing."""
+    rows = distances[(distances["baseline"] == name) & (distances["metric"] == "rms")].sort_values("estimate")
+    usable = rows[rows["status"] == "ok"]
+    ceiling = rows["ceiling_all"].dropna()
+    of_flows = flows[flows["baseline"] == name].groupby(["arm", "model"])["verdict"]
+    counts = of_flows.value_counts().unstack(fill_value=0)  # noqa: PD010 (counts)
+    digits = _digits(axis)
+    drawn = []
+    for i, row in enumerate(usable.to_dict("records")):
+        found = counts.loc[(row["arm"], row["model"])] if (row["arm"], row["model"]) in counts.index else {}
+        drawn.append(
+            {
+                "model": row["model"],
+                "y": 34 + 26 * i,
+                "x": axis.at(row["estimate"]),
+                "low": axis.at(row["conf_low"]),
+                "high": axis.at(row["conf_high"]),
+                "text": f"{row['estimate']:{digits}} ({row['conf_low']:{digits}} to {row['conf_high']:{digits}})",
+                "verdict": row["verdict"],
+                "words": _VERDICTS[row["verdict"]],
+                "more": int(found.get("model accepts more", 0)),
+                "less": int(found.get("model accepts less", 0)),
+                "tested": int(sum(found.get(v, 0) for v in list(_MARKS)[:3])),
+            }
+        )
+    verdicts = usable["verdict"].value_counts()
+    return {
+        "name": name,
+        "expected": name == EXPECTED,
+        **({"title": "the expected values", "people": ""} if name == EXPECTED else people[name]),
+        "n_flows": int(rows["n_flows"].max()) if len(rows) else 0,
+        "n_raters": int(rows["n_raters"].max()) if len(rows) else 0,
+        "models": drawn,
+        "left_out": rows.loc[rows["status"] != "ok", "model"].tolist(),
+        "height": 34 + 26 * len(drawn) + 30,
+        "ticks": axis.ticks,
+        "left": axis.left,
+        "ceiling": axis.at(float(ceiling.max())) if len(ceiling) else None,
+        "ceiling_number": f"{ceiling.max():{digits}}" if len(ceiling) else "",
+        "farther": int(verdicts.get("farther", 0)),
+        "nearer": int(verdicts.get("nearer", 0)),
+        "undecided": int(verdicts.get("undecided", 0)),
+    }
+
+
+def _flows_chart(
+    name: str, flows: pd.DataFrame, vignettes: pd.DataFrame, scale: tuple[float, float]
+) -> dict[str, Any]:
+    """Return the drawing of what people say of each flow, and which models say otherwise."""
+    rows = flows[(flows["baseline"] == name) & (flows["status"] == "ok")]
+    axis = Axis(*scale, left=500.0, right=930.0)
+    size = rows.groupby("flow")["difference"].apply(lambda d: d.abs().max())
+    kept = size.nlargest(MOST_FLOWS).index
+    order = rows[rows["flow"].isin(kept)].groupby("flow")["people_mean"].first().sort_values()
+    texts = dict(zip(vignettes["flow"], _told_apart(vignettes["vignette"].astype(str).tolist()), strict=True))
+    drawn = []
+    for i, (flow, mean) in enumerate(order.items()):
+        here = rows[rows["flow"] == flow]
+        marks = [
+            {"x": axis.at(one["model_mean"]), "kind": _MARKS[one["verdict"]], "model": one["model"],
+             "mean": one["model_mean"]}
+            for one in here.to_dict("records")
+        ]  # fmt: skip
+        text = texts.get(flow, f"flow {flow}")
+        drawn.append(
+            {
+                "y": 36 + 30 * i,
+                "people": axis.at(mean),
+                "mean": mean,
+                "text": text,
+                "lines": textwrap.wrap(text, LINE, max_lines=2, placeholder=" …"),
+                "marks": sorted(marks, key=lambda mark: mark["kind"] != "same"),
+            }
+        )
+    return {
+        "name": name,
+        "flows": drawn,
+        "all": len(size),
+        "ticks": axis.ticks,
+        "left": axis.left,
+        "right": axis.right,
+        "height": 36 + 30 * len(drawn) + 20,
+    }
+
+
+def _digits(axis: Axis) -> str:
+    """Return the format of numbers on an axis: whole ones where it is long."""
+    return ".0f" if axis.high - axis.low > FEW_POINTS else ".2f"
+
+
+def _told_apart(texts: Sequence[str]) -> list[str]:
+    """Return the texts without the words that all of them begin with."""
+    words = [str(text).split() for text in texts]
+    same = 0
+    while all(len(each) > same + 1 and each[same] == words[0][same] for each in words):
+        same += 1
+    return [("… " if same else "") + " ".join(each[same:]) for each in words]
+
+
+def _steps() -> Iterator[float]:
+    """Yield round numbers, each more than the one before: ..., 1, 2, 2.5, 5, 10, ..."""
+    for power in range(-3, 9):
+        yield from (unit * 10.0**power for unit in (1, 2, 2.5, 5))
+
+
+def tables_of(analyses: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
+    """Return the study's first analysis of distances, and its first of flows; fewer where it has none."""
+    found = []
+    for kind in ("people_distances", "people_flows"):
+        found += [name for name, entry in analyses.items() if entry["kind"] == kind][:1]
+    return found
+
+
+def people_page_facts(study: Study) -> dict[str, Any]:
+    """Return what the page says about the study: who rated, whose flows, the scale, and who is planted."""
+    stated = study.settings.analyses
+    arms = [arm for name in tables_of(stated)[:1] for arm in stated[name]["arms"]]
+    compared = [arm for arm in arms if study.arms[arm].source != "human"]
+    rated = {arm: study.survey(arm) for arm in arms if arm not in compared}
+    models = dict.fromkeys(model for arm in arms for model in study.models(arm))
+    levels = study.scale(compared[0]).levels if compared else (-2, 2)
+    between = study.factors_of(compared[0]).expected_range if compared else None
+    return {
+        "study": study.name,
+        "datasets": list(dict.fromkeys(study.arms[arm].dataset for arm in compared))[:1],
+        "people": {arm: {"title": survey.title, "people": survey.people} for arm, survey in rated.items()},
+        "mark": study.mark(models),
+        "scale": list(between or (levels[0], levels[-1])),
+    }

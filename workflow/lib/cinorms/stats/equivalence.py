@@ -1,0 +1,231 @@
+"""Is a difference within stated limits? Estimates with their variance over templates, and two p-values for a decision.
+
+The difference is that of two respondents, the new less the base, in flows and units. A unit is a template, or a rater.
+Where both answered in the same units the differences are paired; else the two are independent. The interval is the
+two-way one of `wordings`: units are a sample, flows are the only ones or a sample.
+
+With the estimate e, its standard error s, Student's t and the limits (-m, m):
+
+- ``p_pass = P(t >= (m - |e|) / s)``, the two one-sided tests: e is within the limits beyond chance.
+- ``p_fail = P(t >= (|e| - m) / s) + P(t >= (|e| + m) / s)``: e is outside them beyond chance. It is the p-value of
+  the hypothesis that the difference is within the limits, at its least favourable point.
+
+Shares of answers that are rare are skewed over templates: most templates have none, and a few, which a sample may miss,
+have many. For these, ``p_pass`` counts one more template, in which the rise is twice the limit (`Limits.dissent`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cinorms.norms.assessment import divide
+from cinorms.stats.wordings import Units, interval, rest_variance, spread
+
+Floats = npt.NDArray[np.float64]
+
+#: A decision needs at least this many templates (raters) on each side, however well they agree.
+FEWEST = 3
+#: The chance that a number of units said to be needed should give of a decision.
+POWER = 0.8
+#: More units than this are not worth naming.
+MOST = 10_000
+#: Sums of the same numbers in another order may differ in the last digits, and are still equal.
+_ROUNDING = 1e-12
+
+Unit = Literal["templates", "flows"]
+
+
+class Term(NamedTuple):
+    """A part of a variance, and which units make it smaller when there are more of them."""
+
+    variance: float
+    units: tuple[Unit, ...]
+
+
+class Estimate(NamedTuple):
+    """A difference with its variance, degrees of freedom, and what the variance is made of.
+
+    ``n_templates`` is the smaller number of the two sides where these are independent. Without an estimate
+    ``value`` is NaN.
+    """
+
+    value: float
+    variance: float
+    freedom: float
+    n_flows: int
+    n_templates: int
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def is_decidable(self) -> bool:
+        """Whether there is an estimate over enough templates for a decision."""
+        return self.n_templates >= FEWEST and not math.isnan(self.value)
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return the limits of the interval; missing where there are fewer than two templates."""
+        return interval(self.value, self.variance, self.freedom, confidence)[1:]
+
+
+class Limits(NamedTuple):
+    """Between which values a difference may be. ``lower`` is minus infinity where only a rise counts.
+
+    ``dissent`` is the difference in one more template, which speaks against a pass; None for no such template.
+    """
+
+    lower: float
+    upper: float
+    dissent: float | None = None
+
+
+def paired(cells: Floats, fixed_flows: bool) -> Estimate:
+    """Return the mean of differences (flows x templates, NaN where there is none), as `wordings.mean_interval`."""
+    there = ~np.isnan(cells)
+    n_flows, n_templates = int(there.any(axis=1).sum()), int(there.any(axis=0).sum())
+    if n_templates < 2 or (not fixed_flows and n_flows < 2):
+        return _without_variance(cells, n_flows, n_templates)
+    weight = there / there.sum()
+    mean = float(np.nanmean(cells))
+    influence = (cells - mean) * weight
+    templates = Units(np.nansum(influence, axis=0), weight.sum(axis=0))
+    if fixed_flows:
+        variance, freedom = spread(templates)
+        terms = [Term(variance, ("templates",))]
+    else:
+        flows = Units(np.nansum(influence, axis=1), weight.sum(axis=1))
+        variance, freedom = spread(templates, flows, influence)
+        rest = rest_variance(influence)
+        of_templates, of_flows = (max(spread(units)[0] - rest, 0.0) for units in (templates, flows))
+        terms = [
+            Term(of_templates, ("templates",)),
+            Term(of_flows, ("flows",)),
+            Term(max(variance - of_templates - of_flows, 0.0), ("templates", "flows")),
+        ]
+    return Estimate(mean, float(variance), float(freedom), n_flows, n_templates, tuple(terms))
+
+
+def independent(base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
+    """Return the mean over flows of the difference of their means, where base and new share no units.
+
+    Both are flows x units, of the same flows; flows without an answer on either side are left out.
+    """
+    both = (~np.isnan(base)).any(axis=1) & (~np.isnan(new)).any(axis=1)
+    sides = [x[both][:, (~np.isnan(x[both])).any(axis=0)] for x in (base, new)]
+    n_flows, n_units = int(both.sum()), min(x.shape[1] for x in sides)
+    means = [divide(np.nansum(x, axis=1), (~np.isnan(x)).sum(axis=1)) for x in sides]
+    shifts = means[1] - means[0]
+    if n_units < 2 or (not fixed_flows and n_flows < 2):
+        return _without_variance(shifts[:, None], n_flows, n_units)
+    parts = [spread(_unit_influences(x, mean)) for x, mean in zip(sides, means, strict=True)]
+    terms = [Term(sum(variance for variance, _ in parts), ("templates",))]
+    value = float(shifts.mean())
+    if not fixed_flows:
+        # It also holds the noise of the units, which then counts twice: the interval is rather too wide.
+        weight = np.full(n_flows, 1 / n_flows)
+        parts.append(spread(Units((shifts - value) * weight, weight)))
+        terms.append(Term(parts[-1][0], ("flows",)))
+    variance = sum(part for part, _ in parts)
+    squares = sum(part**2 / freedom for part, freedom in parts)
+    freedom = max(variance**2 / squares, 1.0) if squares > 0 else float(n_units - 1)
+    return Estimate(value, float(variance), float(freedom), n_flows, n_units, tuple(terms))
+
+
+def decide(found: Estimate, limits: Limits) -> tuple[float, float]:
+    """Return ``p_pass`` and ``p_fail``; both are 1 where nothing can be decided."""
+    if not found.is_decidable:
+        return 1.0, 1.0
+    error, freedom = math.sqrt(found.variance), found.freedom
+    value, cautious, more = _with_dissent(found, limits.dissent, found.n_templates)
+    inside = limits.upper - value, value - limits.lower
+    p_pass = max(_tail(distance, math.sqrt(cautious), more) for distance in inside)
+    outside = max(found.value - limits.upper, limits.lower - found.value)
+    p_fail = _tail(outside, error, freedom)
+    if limits.lower > -math.inf:
+        p_fail += _tail(outside + limits.upper - limits.lower, error, freedom)
+    return p_pass, min(1.0, p_fail)
+
+
+def more_needed(
+    found: Estimate, limits: Limits, alpha_pass: float, alpha_fail: float
+) -> tuple[Unit, int] | None:
+    """Return how many more templates (or, if these alone do not help, flows) a decision needs; None for too many.
+
+    If the estimate and the variances remained as they are, this number would give a decision with the chance `POWER`:
+    the smallest at which ``(t_alpha + t_power) * std_err`` is not larger than the distance from the nearest limit.
+    """
+    if found.n_templates < 2 or math.isnan(found.value):
+        return "templates", FEWEST - found.n_templates
+    inside = limits.lower < found.value < limits.upper
+    alpha = alpha_pass if inside else alpha_fail
+    for unit, n in (("templates", found.n_templates), ("flows", found.n_flows)):
+        total = _smallest(found, unit, n, limits, alpha)  # type: ignore[arg-type]
+        if total is not None:
+            least = FEWEST if unit == "templates" else 0
+            return unit, max(total, least, n + 1) - n  # type: ignore[return-value]
+    # Answers that do not vary need no more than the fewest.
+    return ("templates", FEWEST - found.n_templates) if found.n_templates < FEWEST else None
+
+
+def _smallest(found: Estimate, unit: Unit, n: int, limits: Limits, alpha: float) -> int | None:
+    """Return the smallest number of units that is enough, if there is one."""
+    if not any(unit in term.units and term.variance > 0 for term in found.terms):
+        return None
+
+    dissent = limits.dissent if found.value < limits.upper else None
+
+    def enough(number: int) -> bool:
+        variance = sum(t.variance * (n / number if unit in t.units else 1.0) for t in found.terms)
+        then = found._replace(variance=variance, freedom=max(found.freedom * number / n, 1.0))
+        templates = number if unit == "templates" else found.n_templates
+        value, variance, freedom = _with_dissent(then, dissent, templates)
+        gap = min(abs(value - limits.upper), abs(value - limits.lower))
+        if limits.lower < found.value < limits.upper and value >= limits.upper:
+            return False
+        return bool((_quantile(1 - alpha, freedom) + _quantile(POWER, freedom)) * math.sqrt(variance) <= gap)
+
+    if not enough(MOST):
+        return None
+    low, high = n, MOST  # low is not enough, or is what there is
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _with_dissent(found: Estimate, dissent: float | None, n: int) -> tuple[float, float, float]:
+    """Return value, variance and degrees of freedom with one more template of the difference ``dissent``."""
+    if dissent is None:
+        return found.value, found.variance, found.freedom
+    value = (n * found.value + dissent) / (n + 1)
+    squares = (n - 1) * n * found.variance + n * found.value**2 + dissent**2 - (n + 1) * value**2
+    return value, max(squares, 0.0) / n / (n + 1), found.freedom + 1
+
+
+def _unit_influences(x: Floats, means: Floats) -> Units:
+    """Return what each unit adds to the mean of the flows' means."""
+    there = ~np.isnan(x)
+    weight = there / there.sum(axis=1, keepdims=True) / len(x)
+    return Units(np.nansum((x - means[:, None]) * weight, axis=0), weight.sum(axis=0))
+
+
+def _without_variance(cells: Floats, n_flows: int, n_templates: int) -> Estimate:
+    value = float(np.nanmean(cells)) if n_flows and n_templates else np.nan
+    return Estimate(value, np.nan, np.nan, n_flows, n_templates)
+
+
+def _tail(distance: float, error: float, freedom: float) -> float:
+    """Return P(t >= distance / error); without any error, 0 or 1."""
+    from scipy.special import stdtr
+
+    if error < _ROUNDING or math.isinf(distance):
+        return 0.0 if distance > _ROUNDING else 1.0
+    return float(stdtr(freedom, -distance / error))
+
+
+def _quantile(p: float, freedom: float) -> Any:
+    from scipy.special import stdtrit
+
+    return stdtrit(freedom, p)

@@ -1,0 +1,192 @@
+"""Which share of the norms is another one in the new model, beyond what other wordings of one model change.
+
+Two models with the same norms do not hold the same norm in every flow: near a tie, a few answers decide. So the share
+of flows with another norm is compared with that between two halves of one model's own templates. With halves A and B of
+the templates, drawn at random, and f(x, y) the share of flows with different norms in the answers x and y, over the
+flows with a norm in both::
+
+    between = mean of f(base A, new B) and f(base B, new A)
+    within  = mean of f(base A, base B) and f(new A, new B)
+    excess  = between - within
+
+No two halves that are compared share a template, so that for models with the same norms and the same noise the excess
+is 0 on average, whatever the noise; where norms without noise become others it is the share of these.
+The variance is the jackknife's over templates: each draw leaves at least one template out, and the excess without a
+template is the mean over the draws that leave it out. Raters are put together in groups, which take the place of
+templates.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cinorms.norms.thresholds import Majority
+from cinorms.stats.equivalence import Estimate, Term
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+Change = Literal["side", "level"]
+
+#: Draws of two halves for each template that is left out; if there are fewer ways, each of them once.
+DRAWS = 126
+#: More raters than this are put together in so many groups.
+MOST_UNITS = 15
+
+
+class Rule(NamedTuple):
+    """When answers hold a norm, and when two norms are different.
+
+    ``sides`` is the side of the scale of each level: -1, 0, 1. A norm needs ``valid`` times the number of units valid
+    answers, and a single most frequent level with ``majority`` of them.
+    """
+
+    sides: tuple[int, ...]
+    change: Change
+    majority: Majority
+    valid: float
+
+
+class Flips(NamedTuple):
+    """The estimate of the excess, and the two shares that it is the difference of."""
+
+    excess: Estimate
+    between: float
+    within: float
+
+
+def flips(
+    base: Floats,
+    new: Floats,
+    rules: tuple[Rule, Rule],
+    same_units: bool,
+    seed: int,
+    draws: int = DRAWS,
+) -> Flips:
+    """Return the shares of flows with different norms between the models and within them.
+
+    Parameters
+    ----------
+    base, new
+        How often each level was answered: levels x flows x units.
+    rules
+        When each of them holds a norm.
+    same_units
+        Whether unit i of both is the same template.
+    seed, draws
+        Of the halves.
+
+    """
+    rng = np.random.default_rng(seed)
+    if not same_units:
+        base, new = _grouped(base, rng), _grouped(new, rng)
+    sizes = base.shape[2], new.shape[2]
+    n_flows = int(((base.sum(axis=(0, 2)) > 0) & (new.sum(axis=(0, 2)) > 0)).sum())
+    nothing = Estimate(np.nan, np.nan, np.nan, n_flows, min(sizes))
+    if min(sizes) < 3 or not n_flows:
+        return Flips(nothing, np.nan, np.nan)
+    halves = _halves(sizes[0], rng, draws)
+    others = halves if same_units else _halves(sizes[1], rng, draws)
+    n = min(len(halves), len(others))
+    if not same_units:  # in an order of their own, so that each meets any
+        halves, others = rng.permutation(halves)[:n], rng.permutation(others)[:n]
+    sums = np.zeros((n, 4))
+    for start in range(0, n, draws):
+        part = slice(start, start + draws)
+        sums[part] = _counts(base, new, rules, halves[part], others[part])
+    out = [_left_out(sums, given) for given in ((halves,) if same_units else (halves, others))]
+    between, within = sums[:, 0].sum() / sums[:, 1].sum(), sums[:, 2].sum() / sums[:, 3].sum()
+    if math.isnan(between - within):
+        return Flips(nothing, between, within)
+    parts = [_jackknife(values) for values in out]
+    variance = sum(part for part, _ in parts)
+    squares = sum(part**2 / freedom for part, freedom in parts)
+    freedom = variance**2 / squares if squares > 0 else min(sizes) - 1.0
+    terms = (Term(variance, ("templates",)),)
+    excess = Estimate(float(between - within), float(variance), float(freedom), n_flows, min(sizes), terms)
+    return Flips(excess, float(between), float(within))
+
+
+def norms(counts: Floats, rule: Rule, n_units: float) -> tuple[npt.NDArray[np.intp], Bools]:
+    """Return the most frequent level (its position) and whether it is a norm; ``counts`` has levels in front."""
+    top, size = counts.max(axis=0), counts.sum(axis=0)
+    held = (counts == top).sum(axis=0) == 1
+    held &= size >= max(rule.valid * n_units, 1)
+    if rule.majority != "plurality":
+        held &= top >= rule.majority * size
+    return counts.argmax(axis=0), held
+
+
+def differ(a: npt.NDArray[np.intp], b: npt.NDArray[np.intp], rule: Rule) -> Bools:
+    """Tell where two norms are different: on opposite sides of the scale, or other levels."""
+    if rule.change == "level":
+        return np.asarray(a != b)
+    side = np.array(rule.sides)
+    return np.asarray(side[a] * side[b] < 0)
+
+
+def _counts(base: Floats, new: Floats, rules: tuple[Rule, Rule], halves: Bools, others: Bools) -> Floats:
+    """Return per draw: flips between and the flows they are of, flips within and the flows they are of."""
+    held = []
+    for x, rule, given in ((base, rules[0], halves), (new, rules[1], others)):
+        for half in (given[:, 0], given[:, 1]):
+            counts = (x.astype(np.float32) @ half.T.astype(np.float32)).astype(np.float64)
+            held.append(norms(counts, rule, float(half[0].sum())))
+    base_a, base_b, new_a, new_b = held
+    found = np.zeros((len(halves), 4))
+    compared = ((base_a, new_b, 0), (base_b, new_a, 0), (base_a, base_b, 2), (new_a, new_b, 2))
+    for (level_x, norm_x), (level_y, norm_y), at in compared:
+        both = norm_x & norm_y
+        found[:, at] += (both & differ(level_x, level_y, rules[1])).sum(axis=0)
+        found[:, at + 1] += both.sum(axis=0)
+    return found
+
+
+def _halves(n: int, rng: np.random.Generator, draws: int) -> Bools:
+    """Return draws x 2 x n: two halves of equal size, for each unit as many draws that leave it out."""
+    size = (n - 1) // 2
+    found = []
+    for out in range(n):
+        rest = [unit for unit in range(n) if unit != out]
+        if math.comb(n - 1, 2 * size) * math.comb(2 * size, size) // 2 <= draws:
+            pairs = [
+                (a, b)
+                for used in itertools.combinations(rest, 2 * size)
+                for a in itertools.combinations(used, size)
+                if used[0] in a
+                for b in [tuple(unit for unit in used if unit not in a)]
+            ]
+        else:
+            mixed = [rng.permutation(rest) for _ in range(draws)]
+            pairs = [(tuple(order[:size]), tuple(order[size : 2 * size])) for order in mixed]
+        for a, b in pairs:
+            both = np.zeros((2, n), dtype=bool)
+            both[0, list(a)], both[1, list(b)] = True, True
+            found.append(both)
+    return np.array(found)
+
+
+def _left_out(sums: Floats, halves: Bools) -> Floats:
+    """Return the excess without each unit: over the draws in neither half of which it is."""
+    out = (~halves.any(axis=1)).astype(np.float64).T @ sums  # units x 4
+    return np.asarray(out[:, 0] / out[:, 1] - out[:, 2] / out[:, 3])
+
+
+def _jackknife(values: Floats) -> tuple[float, float]:
+    """Return the jackknife's variance and its degrees of freedom."""
+    n = len(values)
+    return float((n - 1) / n * ((values - values.mean()) ** 2).sum()), n - 1.0
+
+
+def _grouped(counts: Floats, rng: np.random.Generator) -> Floats:
+    """Return the counts of at most `MOST_UNITS` groups of units, drawn at random."""
+    n = counts.shape[2]
+    if n <= MOST_UNITS:
+        return counts
+    group = rng.permutation(np.arange(n) % MOST_UNITS)
+    return np.asarray(counts @ np.eye(MOST_UNITS)[group])

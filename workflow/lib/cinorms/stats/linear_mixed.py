@@ -1,0 +1,160 @@
+"""Linear mixed model with one random intercept: y = x'beta + u_g + e, for ratings on which steps count equally.
+
+Variances are estimated by restricted maximum likelihood (REML), coefficients by generalised least squares. Their
+standard errors are cluster-robust: they hold also where the model of the errors does not. With two kinds of clusters
+(raters and flows) the sums over each are added, and the sum over cells, which both include, is taken off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.core.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+
+#: Name of the first coefficient.
+INTERCEPT = "(Intercept)"
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """A fitted model. ``terms`` has factor, level, baseline and estimate of each coefficient, the intercept first.
+
+    ``influence`` is what each row of the data adds to each coefficient (rows x coefficients; the sum is 0), and
+    ``clusters`` the cluster of each row, from 0, by name.
+    """
+
+    terms: pd.DataFrame
+    influence: Floats
+    clusters: Mapping[str, npt.NDArray[np.intp]]
+    sd_group: float
+    sd_residual: float
+    n: int
+
+    def count(self, name: str) -> int:
+        """Return the number of clusters of a kind."""
+        return int(self.clusters[name].max()) + 1
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of an interval: those of the kind with fewest clusters."""
+        return min(self.count(name) for name in self.clusters) - 1.0
+
+    def by_cluster(self, name: str) -> Floats:
+        """Return what each cluster of a kind adds to each coefficient."""
+        return sums(self.influence, self.clusters[name])
+
+    def variances(self) -> Floats:
+        """Return the cluster-robust variance of each coefficient."""
+        return combined([squares(self.by_cluster(name)) for name in self.clusters], self.cell_squares())
+
+    def cell_squares(self) -> Floats:
+        """Return the sum over cells (a rater and a flow) of squared influences; 0 with one kind of clusters."""
+        if len(self.clusters) < 2:
+            return np.zeros(self.influence.shape[1])
+        one, two = self.clusters.values()
+        cell = np.unique(one * (two.max() + 1) + two, return_inverse=True)[1]
+        return squares(sums(self.influence, cell))
+
+
+def fit_linear_mixed(
+    frame: pd.DataFrame,
+    outcome: str,
+    factors: Sequence[str],
+    group: str,
+    clusters: Sequence[str],
+    baselines: Mapping[str, str],
+) -> LinearFit:
+    """Fit ``outcome`` on ``factors`` with a random intercept for each value of the column ``group``.
+
+    ``clusters`` names one or two columns whose rows may be correlated. Raises ``DataError`` where the factors cannot be
+    told apart in these rows, or a kind of cluster has fewer than two.
+    """
+    from cinorms.stats.clm import code_factors
+
+    coding, slots = code_factors(frame, list(factors), dict(baselines))
+    names = [part for at, part in enumerate(coding.slot_names()) if at in set(coding.term_slots)]
+    x = np.column_stack(
+        [np.ones(len(frame)), *((slots == slot).any(axis=1).astype(float) for slot in coding.term_slots)]
+    )
+    if np.linalg.matrix_rank(x) < x.shape[1]:
+        raise DataError("the levels of the factors cannot be told apart in these rows")
+    codes = {name: pd.factorize(frame[name])[0].astype(np.intp) for name in {group, *clusters}}
+    for name in clusters:
+        if codes[name].max(initial=0) < 1:
+            raise DataError(f"all rows have one {name}; nothing shows how others would differ")
+    y = frame[outcome].to_numpy(dtype=np.float64)
+    member = codes[group]
+    ratio = _variance_ratio(x, y, member)
+    beta, bread, shrunk_x, left, within = _solve(x, y, member, ratio)
+    terms = pd.DataFrame([(INTERCEPT, "", ""), *names], columns=["factor", "level", "baseline"])
+    return LinearFit(
+        terms.assign(estimate=beta),
+        (shrunk_x * left[:, None]) @ bread,
+        {name: codes[name] for name in clusters},
+        float(np.sqrt(ratio * within)),
+        float(np.sqrt(within)),
+        len(y),
+    )
+
+
+def sums(values: Floats, codes: npt.NDArray[np.intp]) -> Floats:
+    """Return the sums of the rows of ``values`` that have the same code."""
+    found = np.zeros((int(codes.max()) + 1, values.shape[1]))
+    np.add.at(found, codes, values)
+    return found
+
+
+def squares(of_clusters: Floats) -> Floats:
+    """Return the sum of squares over clusters, times m / (m - 1) for m of them (CR1)."""
+    m = len(of_clusters)
+    return np.asarray((of_clusters**2).sum(axis=0) * m / (m - 1))
+
+
+def combined(of_kinds: Sequence[Floats], of_cells: Floats) -> Floats:
+    """Return the variance over all kinds of clusters, at least that of each kind."""
+    return np.asarray(np.maximum.reduce([np.sum(of_kinds, axis=0) - of_cells, *of_kinds]))
+
+
+def _shrunk(values: Floats, member: npt.NDArray[np.intp], weight: Floats) -> Floats:
+    """Return the inverse of the rows' covariance (in units of the residual variance) times ``values``."""
+    return np.asarray(values - (weight[:, None] * sums(values, member))[member])
+
+
+def _solve(
+    x: Floats, y: Floats, member: npt.NDArray[np.intp], ratio: float
+) -> tuple[Floats, Floats, Floats, Floats, float]:
+    """Return coefficients, (x'Wx)^-1, Wx, residuals and the REML residual variance at a ratio of variances."""
+    weight = np.asarray(ratio / (1 + ratio * np.bincount(member)), dtype=np.float64)
+    shrunk = _shrunk(x, member, weight)
+    bread: Floats = np.asarray(np.linalg.inv(x.T @ shrunk), dtype=np.float64)
+    beta: Floats = bread @ (shrunk.T @ y)
+    left: Floats = y - x @ beta
+    within = float((left * _shrunk(left[:, None], member, weight)[:, 0]).sum()) / (len(y) - x.shape[1])
+    return beta, bread, shrunk, left, within
+
+
+def _variance_ratio(x: Floats, y: Floats, member: npt.NDArray[np.intp]) -> float:
+    """Return the variance of the intercepts over that of the residuals, by REML."""
+    from scipy.optimize import minimize_scalar
+
+    sizes = np.bincount(member)
+
+    def deviance(log_ratio: float) -> float:
+        ratio = float(np.exp(log_ratio))
+        _, bread, _, _, within = _solve(x, y, member, ratio)
+        return float(
+            np.log1p(ratio * sizes).sum()
+            - np.linalg.slogdet(bread)[1]
+            + (len(y) - x.shape[1]) * np.log(max(within, 1e-300))
+        )
+
+    found = minimize_scalar(deviance, bounds=(-15.0, 10.0), method="bounded", options={"xatol": 1e-9})
+    # At the lower end there is no spread of the intercepts.
+    return 0.0 if found.x < -14.9 else float(np.exp(found.x))

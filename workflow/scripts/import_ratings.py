@@ -1,0 +1,23 @@
+"""Take the answers of people from a survey's file, without anything that names a person."""
+
+import os
+
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.human.read import read_ratings
+from cinorms.human.survey import load_survey
+from cinorms.vignettes.source_files import get
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    survey, asked = load_survey(snakemake.input.survey[0]), snakemake.params.asked
+    ratings = read_ratings(
+        survey,
+        asked["question"],
+        get(survey.source, ".cache/data", os.environ.get("CINORMS_MIRROR")),
+        vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
+        levels=asked["levels"],
+        select=asked["select"],
+    )
+    tables.write(ratings.answers, snakemake.output.answers, tables.ANSWERS)
+    print(*ratings.notes, sep="\n")

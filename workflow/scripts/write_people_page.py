@@ -1,0 +1,29 @@
+"""Write the page on people and models."""
+
+from pathlib import Path
+
+from cinorms.core import tables
+from cinorms.core.errors import ConfigError
+from cinorms.core.logs import start_logging
+from cinorms.report.people_page import render
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    asked = snakemake.params.asked
+    if len(snakemake.input.tables) < 2:
+        raise ConfigError(
+            f"study {asked['study']!r}: analyses: the target 'people' needs one of kind people_distances and one of "
+            "kind people_flows; add them"
+        )
+    distances, flows = (tables.read_tidy(path) for path in snakemake.input.tables)
+    page = render(
+        asked["study"],
+        distances,
+        flows,
+        tables.read(snakemake.input.vignettes[0], tables.VIGNETTES),
+        asked["people"],
+        asked["mark"],
+        tuple(asked["scale"]),
+    )
+    Path(snakemake.output.page).write_text(page, encoding="utf-8")
+    print(f"{len(distances):,} distances, {len(flows):,} flows compared")
