@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
@@ -36,7 +39,7 @@ SHAPES = {
     "llama-3.1-8b": (4096, 14336, 32, 32, 8, 128256),
     "tulu-2-7b": (4096, 11008, 32, 32, 32, 32000),
     "tulu-2-13b": (5120, 13824, 40, 40, 40, 32000),
-    "tiny": (128, 336, 2, 4, 4, 800),
+    "tiny": (128, 384, 2, 4, 4, 800),
 }
 
 
@@ -67,7 +70,11 @@ def registry_model(name: str) -> Model:
     return Model(folder, spec, settings.gpus, settings.max_model_len, random=False)
 
 
-def random_model(shape: str, dtype: str, gpus: int, folder: Path) -> Model:
+#: 4-bit weights as AWQ stores them, in groups of 128.
+AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm"}
+
+
+def random_model(shape: str, dtype: str, gpus: int, folder: Path, awq: bool = False) -> Model:
     """Write the configuration of a Llama of a given shape, and a tokenizer, to ``folder``: nothing is downloaded."""
     hidden, intermediate, layers, heads, kv_heads, vocabulary = SHAPES[shape]
     config = {
@@ -86,10 +93,18 @@ def random_model(shape: str, dtype: str, gpus: int, folder: Path) -> Model:
         "eos_token_id": 1,
         "torch_dtype": dtype,
     }
+    if awq:
+        config["quantization_config"] = AWQ
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))
-    spec = make_spec("vllm", **{**_SPEC, "model": shape, "dtype": dtype})
-    questions = _questions(spec)
+    # A file of no weights: vLLM draws them (load_format dummy), but a checkpoint without a file counts as incomplete.
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", 2) + b"{}")
+    spec = make_spec(
+        "vllm",
+        **{**_SPEC, "model": shape, "dtype": dtype, "source": str(folder), "max_tokens": MAX_TOKENS}
+        | {"quantisation": "awq" if awq else "none"},
+    )
+    questions = questions_of(spec)
     texts = [questions.chat(at)[0]["content"] for at in range(0, len(questions.grid), 97)]
     # Of about as many tokens a prompt as a large model's tokenizer makes: a prompt's words are few.
     make_tokenizer(texts, 800).save_pretrained(folder)
@@ -98,8 +113,19 @@ def random_model(shape: str, dtype: str, gpus: int, folder: Path) -> Model:
 
 def prompts_of(model: Model, n: int) -> list[Ids]:
     """Return the token ids of the first ``n`` prompts of iot in three answer orders, as the engine sorts them."""
-    questions = _questions(model.spec)
-    todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))[:n]
+    questions = questions_of(model.spec)
+    return _ids(model, questions, questions.missing(np.zeros(len(questions.grid), dtype=bool))[:n])
+
+
+def sample_of(model: Model, n: int) -> list[Ids]:
+    """Return about ``n`` of all prompts: of each template the first, as neighbours share their beginnings."""
+    questions = questions_of(model.spec)
+    todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
+    by_template = np.array_split(todo, N_TEMPLATES)
+    return _ids(model, questions, np.concatenate([part[: -(-n // N_TEMPLATES)] for part in by_template]))
+
+
+def _ids(model: Model, questions: Questions, todo: npt.NDArray[np.int64]) -> list[Ids]:
     tokeniser = Tokeniser.load(model.folder, model.spec.identity["wrap"], model.spec.model)
     return tokeniser.ids(tokeniser.texts(questions.chat(int(at)) for at in todo))
 
@@ -117,12 +143,28 @@ def flop_per_token(config: Mapping[str, Any]) -> tuple[float, float]:
     return 2.0 * layers * weights, 2.0 * hidden * config["vocab_size"]
 
 
+#: What is planned for a model of the default study: 6,912 flows in 11 templates and 3 answer orders.
+N_TEMPLATES, N_ORDERS = 11, 3
+PLANNED = 6_912 * N_TEMPLATES * N_ORDERS
+#: The longest answer, for a model of random weights.
+MAX_TOKENS = 8
 #: What every spec of this benchmark holds.
-_SPEC: dict[str, Any] = {"seed": 2026, "n_templates": 11, "wrap": "chat_template", "quantisation": "none"}
+_SPEC: dict[str, Any] = {
+    "seed": 2026,
+    "n_templates": N_TEMPLATES,
+    "wrap": "chat_template",
+    "quantisation": "none",
+}
 
 
-def _questions(spec: Spec) -> Questions:
+def flows_and_variants() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the flows of iot, and every variant of them."""
     dataset = load_dataset(ROOT / "resources/vignettes/iot.yaml")
     assert dataset.design is not None
     templates = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml").templates
-    return Questions.of(spec, expand(dataset.design), list_variants("chatgpt", templates, 11, 3))
+    return expand(dataset.design), list_variants("chatgpt", templates, N_TEMPLATES, N_ORDERS)
+
+
+def questions_of(spec: Spec) -> Questions:
+    """Return the questions of ``spec`` about iot."""
+    return Questions.of(spec, *flows_and_variants())

@@ -17,6 +17,7 @@ from cinorms.inference.engines.openai.batch import BatchEngine
 from cinorms.inference.engines.openai.engine import make_openai
 from cinorms.inference.engines.openai.live import LiveEngine
 from cinorms.inference.journal import Journal
+from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
@@ -110,6 +111,13 @@ class Shard:
     def ask(self, **pace: Any) -> pd.DataFrame:
         write_shard(self.spec, self.flows, self.variants, self.out, self.engine(**pace), self.journal())
         return tables.read(self.out, tables.RESPONSES)
+
+    def raw(self) -> pd.DataFrame:
+        """Return what the journal holds, with the flow that each prompt asks about."""
+        questions = Questions.of(self.spec, self.flows, self.variants)
+        flows = dict(zip(map(bytes, questions.prompts), questions.grid["flow"], strict=True))
+        kept = self.journal().read().to_pandas()
+        return kept.assign(flow=[flows[key] for key in kept["prompt"]])
 
     def parts(self) -> list[Path]:
         return sorted((self.journal().folder / "parts").glob("*.parquet"))

@@ -123,7 +123,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_twice_and_costs_no_other(shard
     assert max(shard.endpoint.asked.values()) == 2
     assert sum(shard.endpoint.asked.values()) == 126
     assert shard.last_run()["usd"] > 114 * 0.012 + 12 * 0.1  # each of the twelve at the most it can cost
-    raw = shard.journal().read().to_pandas().query("flow == 3")
+    raw = shard.raw().query("flow == 3")
     assert (raw["usd"] > 0.1).all()
     assert "bomb" not in name or raw["error"].str.contains("more than 4,194,304 bytes").all()
     shard.out.unlink()

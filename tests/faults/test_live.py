@@ -133,7 +133,7 @@ def test_a_prompt_that_is_refused_becomes_an_error_with_its_reason(shard: Shard)
     assert set(errors["flow"]) == {3, 4}
     assert len(errors) == 12
     assert errors.loc[errors["flow"] == 3, "text"].isna().all()
-    raw = shard.journal().read().to_pandas().set_index("flow")["error"]
+    raw = shard.raw().set_index("flow")["error"]
     assert "not this one" in raw[3].iloc[0]
     assert "content_filter" in raw[4].iloc[0]
     assert set(shard.endpoint.asked.values()) == {1}

@@ -51,8 +51,9 @@ def wait_until_held(run: Run, running: dict[str, Endpoint]) -> None:
 
 def process_of(project: Project, model: str) -> int:
     """Return the process that asks a model now."""
-    runs = sorted((project.folder / f"results/trial/responses/main/{model}/.journal").glob("*/runs/*.json"))
-    return int(json.loads(runs[-1].read_bytes())["process"])
+    paths = sorted((project.folder / "results/.journal").glob("*/runs/*.json"), key=lambda path: path.name)
+    runs = [run for run in (json.loads(path.read_bytes()) for path in paths) if run["asker"][2] == model]
+    return int(runs[-1]["process"])
 
 
 def check_results(project: Project, running: dict[str, Endpoint], here: Project) -> None:

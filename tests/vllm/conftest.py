@@ -22,6 +22,7 @@ from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.designs import expand, load_dataset
 
+from ..scales import ACCEPTABILITY
 from ..specs import make_spec
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +55,7 @@ def corpus(flows: pd.DataFrame, templates: tuple[str, ...]) -> Corpus:
     """Return what the control model is taught."""
     factors = list(load_dataset(RESOURCES / "vignettes/iot.yaml").factors)
     norms = load_yaml(RESOURCES / "planted/control.yaml")
-    return make_corpus(flows, factors, templates, norms, "acceptability", 2026)
+    return make_corpus(flows, factors, templates, norms, ACCEPTABILITY, 2026)
 
 
 @pytest.fixture(scope="session")

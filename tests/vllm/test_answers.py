@@ -14,17 +14,17 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from cinorms.answers.read import read_responses
-from cinorms.core.scales import SCALES
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings, split_mass
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
+from ..scales import ACCEPTABILITY
 from ..specs import ask_shard
 from .conftest import Session, spec_of
 
-SCALE = SCALES["acceptability"]
+SCALE = ACCEPTABILITY
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from cinorms.inference.engines.vllm import offline
+from cinorms.inference.engines.vllm.conversations import _outputs
 from cinorms.inference.engines.vllm.offline import llm_settings
 
 from .conftest import spec_of
@@ -66,3 +70,27 @@ def test_a_cpu_without_bfloat16_computes_in_float32(
 
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has_bfloat16)
     assert settings(tmp_path, on_cpu=on_cpu, stated={"dtype": stated})["dtype"] == taken
+
+
+def test_nothing_comes_between_the_first_token_and_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vllm.sampling_params import RequestOutputKind
+
+    assert _outputs(8) == {"output_kind": RequestOutputKind.CUMULATIVE, "stream_interval": 9}
+    # vLLM 0.24, which fits torch 2.11, does not know stream_interval and would refuse it.
+    monkeypatch.setattr(
+        "vllm.SamplingParams", SimpleNamespace(__struct_fields__=("temperature", "max_tokens"))
+    )
+    assert _outputs(8) == {"output_kind": RequestOutputKind.FINAL_ONLY}
+
+
+def test_a_small_model_gets_one_core_on_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told: list[int] = []
+    monkeypatch.setattr("torch.set_num_threads", told.append)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    (tmp_path / "model.safetensors").write_bytes(b"1234")
+    monkeypatch.setattr(offline, "SMALL", 4)
+    offline._use_one_core_if_small(tmp_path)
+    assert (told, os.environ["OMP_NUM_THREADS"]) == ([], "2")
+    monkeypatch.setattr(offline, "SMALL", 5)
+    offline._use_one_core_if_small(tmp_path)
+    assert (told, os.environ["OMP_NUM_THREADS"]) == ([1], "1")

@@ -1,4 +1,4 @@
-"""Asking: one job asks one shard of a model in an arm; the engine is loaded once per job.
+"""Asking: one job asks one shard of a model in an arm. Jobs that need the same engine load it once (hooks.smk).
 
 Inputs: vignettes, prompts
 Outputs: results/{study}/responses/{arm}/{model}/{shard}.parquet
@@ -36,7 +36,7 @@ def define_ask(kind):
             get_env(kind.environment)
         threads: kind.needs.threads
         resources:
-            **get_needs(kind, get_model_settings),
+            **get_needs(kind, get_model_settings, has_crew=True),
         params:
             **get_tuning_param(kind),
             python=get_python_in(kind.virtual_environment),
@@ -46,4 +46,5 @@ def define_ask(kind):
 
 
 for kind in engine_kinds():
-    define_ask(kind)
+    if not kind.people:
+        define_ask(kind)

@@ -4,8 +4,8 @@ Inputs: vignettes, responses
 Outputs: results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models),
          results/{study}/provenance.json (what every response was made with)
 
-The jobs that ask are defined in ask.smk. The journal (.journal/ next to the responses) is declared by no rule: Snakemake
-must not remove what was paid for.
+The jobs that ask are defined in ask.smk. The journal (results/.journal, which all studies share) is declared by no rule:
+Snakemake must not remove what was paid for.
 """
 
 
@@ -34,6 +34,7 @@ rule gather_provenance:
     input:
         responses=get_asked_files,
         coded=CODER_REPLIES,
+        received=get_received_files,
     output:
         provenance="results/{study}/provenance.json",
     log:
@@ -44,6 +45,7 @@ rule gather_provenance:
     params:
         asked=get_asked,
         coded=get_coded,
+        received=get_received,
         spending=spending_folder(placed(RESPONSES)),
         code=code_of("gather_provenance"),
     script:

@@ -21,6 +21,7 @@ from cinorms.prompts.variants import ask_grid, messages
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
 
+from ...scales import ACCEPTABILITY, ORDERS
 from ...specs import ask_shard
 
 LIBRARY = Path(__file__).parents[3] / "workflow/lib"
@@ -62,7 +63,7 @@ def test_a_shard_asks_its_own_part_of_the_grid(
     flows = iot_flows[iot_flows["sender"] == "a door lock"]["flow"]
     assert responses["variant"].tolist() == ["1_0", "1_1", "1_2"] * 864
     assert responses["flow"].tolist() == list(flows.repeat(3))
-    grid = ask_grid(flows, iot_variants, "balanced", 2026)
+    grid = ask_grid(flows, iot_variants, "balanced", 2026, 5)
     of_template_1 = grid[grid["row"].between(3, 5)]
     codes = tables_codes(responses["order"])
     assert codes == of_template_1["order_code"].tolist()
@@ -71,7 +72,6 @@ def test_a_shard_asks_its_own_part_of_the_grid(
 
 
 def tables_codes(orders: pd.Series) -> list[int]:
-    from cinorms.prompts.orders import ORDERS
 
     return [ORDERS.index(order) for order in orders]
 
@@ -95,7 +95,7 @@ def test_the_file_says_what_was_asked_and_shows_its_first_prompt(
         iot_variants["template"][3],
         iot_flows["vignette"][first["flow"]],
         tables_codes(pd.Series([first["order"]]))[0],
-        "acceptability",
+        ACCEPTABILITY,
     )
     assert json.loads(facts["example_prompt"]) == chat
     digest = hashlib.sha256(facts["example_prompt"].encode()).hexdigest()

@@ -33,7 +33,7 @@ def asked(shard: str, **settings: object) -> pd.DataFrame:
     questions = Questions.of(spec, VIGNETTES, VARIANTS)
     grid = questions.grid
     variant = pd.Categorical.from_codes(grid["row"], categories=pd.Index(questions.variants["variant"]))
-    order = as_categorical(grid["order_code"].to_numpy())
+    order = as_categorical(grid["order_code"].to_numpy(), 5)
     return pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order})
 
 

@@ -24,7 +24,7 @@ JOB = Job(mode=None, max_cost_usd=1.5, spending="responses/.spending", name="mai
 
 
 def test_engines_are_found() -> None:
-    assert [kind.name for kind in engine_kinds()] == ["openai", "planted", "vllm"]
+    assert [kind.name for kind in engine_kinds()] == ["human", "openai", "planted", "vllm"]
     with pytest.raises(KeyError):
         engine_kind("settings")
 
@@ -107,7 +107,7 @@ def test_a_paraphraser_is_told_what_is_stated_in_one_order() -> None:
 
 def test_engine_facts_are_known_to_engines_alone() -> None:
     """Of the rest of the library, only a paraphraser speaks to the same packages."""
-    kinds = [kind for kind in engine_kinds() if not kind.planted]
+    kinds = [kind for kind in engine_kinds() if not kind.planted and not kind.people]
     own = {name for kind in kinds for name in (kind.name, *kind.public, *kind.paraphrases_with)}
     library = Path(cinorms.__file__).parent
     others = [

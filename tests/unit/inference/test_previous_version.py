@@ -22,8 +22,9 @@ from cinorms.ask import response_facts, run_facts, write_shard
 from cinorms.core import tables
 from cinorms.inference.engine import Keep
 from cinorms.inference.engine_kind import make_engine
-from cinorms.inference.journal import Journal, settings_of
+from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
+from cinorms.inference.samples import settings_of
 from cinorms.inference.spec import Spec
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
@@ -75,15 +76,26 @@ def test_a_journal_is_found_and_read_on(
 ) -> None:
     folder = Path(shutil.copytree(PREVIOUS / "responses/main" / model, tmp_path / model))
     spec = Spec.from_plain(json.loads(SPECS[model]))
-    journal, rest = Journal.open(folder / ".journal", spec), Rest()
-    assert [path.name for path in (folder / ".journal").iterdir()] == [journal.folder.name]
-    before = PREVIOUS / "responses/main" / model / ".journal" / journal.folder.name / "settings.json"
-    assert (journal.folder / "settings.json").read_bytes() == before.read_bytes()
-    assert json.loads(before.read_bytes()) == settings_of(spec)
+    where = {
+        "journal": str(tmp_path / ".journal"),
+        "earlier": str(folder / ".journal"),
+        "asker": ["s", "main", model],
+    }
+    journal, rest = Journal.of(where, spec).begin(spec), Rest()
+    assert journal.earlier
+    assert [path.name for path in (folder / ".journal").iterdir()] == [journal.earlier.folder.name]
+    assert json.loads((journal.earlier.folder / "settings.json").read_bytes()) == settings_of(spec)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     variants = iot_variants[iot_variants["order_no"] == 0].reset_index(drop=True)
     responses = write_shard(spec, iot_flows, variants, folder / "1-of-1.parquet", rest, journal)
     assert (len(responses), rest.asked) == (24, 12)
     assert sorted(responses["text"]) == sorted(f"answer {at}" for at in range(24))
+    assert all(path.read_bytes() == data for path, data in before.items()), "nothing is written there"
+    # Copied once: another study finds them in the journal that all share.
+    again = Rest()
+    other = Journal.of({"journal": where["journal"], "asker": ["t", "a", model]}, spec).begin(spec)
+    assert write_shard(spec, iot_flows, variants, tmp_path / "o.parquet", again, other).equals(responses)
+    assert again.asked == 0
     facts = tables.facts(folder / "1-of-1.parquet")
     assert {name: facts[name] for name in FACTS[model] if name != "cinorms"} == {
         name: fact for name, fact in FACTS[model].items() if name != "cinorms"

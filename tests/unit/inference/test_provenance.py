@@ -70,7 +70,7 @@ def gather_one(files: list[str], **about: Any) -> dict[str, Any]:
         "model": "m",
         "planted": False,
         "responses": files,
-        "journals": str(folder / ".journal"),
+        "journal": {"journal": str(folder / ".journal"), "earlier": "", "asker": []},
     }
     return gather("s", [{**entry, **about}], [], str(folder.parents[1] / ".spending"))
 
@@ -175,7 +175,7 @@ def test_planted_respondents_need_no_journal(tmp_path: Path) -> None:
     assert "24 responses" in (tmp_path / "job.log").read_text()
     assert not (tmp_path / "responses/main/m/.journal").exists()
     files = [str(tmp_path / "responses/main/m/1-of-1.parquet")]
-    (model,) = gather_one(files, planted=True, journals=None)["asked"]
+    (model,) = gather_one(files, planted=True, journal=None)["asked"]
     assert model["planted"] is True
     assert (model["usd"], model["runs"]) == (None, [])
 

@@ -16,29 +16,36 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from cinorms import __version__
 from cinorms.core import tables
+from cinorms.core.errors import ConfigError, JournalError
 from cinorms.core.logs import start_logging
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.collected_replies import CollectedReplies
+from cinorms.inference.companions import Companion, is_ready, note_answered, read_companions
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import engine_kinds, make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
+from cinorms.inference.until_decided import ask_in_rounds, rule_of
 from cinorms.prompts.orders import as_categorical
 
 #: Packages whose versions a run record states in addition to those of the engines.
 PACKAGES = ("pandas", "pyarrow", "numpy")
+#: Seconds between two looks at what other jobs are asking.
+PAUSE = 2.0
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -50,20 +57,70 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint")
     given = parser.parse_args(arguments)
     spec, tuning = Spec.from_plain(json.loads(given.spec)), json.loads(given.tuning)
+    known = {}
     if given.checkpoint:  # which weights these are is only known after the fetch
-        spec = spec.with_identity(revision=json.loads(Path(given.checkpoint).read_bytes())["revision"])
+        known = {"revision": json.loads(Path(given.checkpoint).read_bytes())["revision"]}
+    spec = spec.with_identity(**known)
     key = os.environ.get(tuning.get("key_variable") or "")
     secrets = [*([key] if key else []), *checkpoints.tokens()]
     start_logging(given.log, secrets)
     signal.signal(signal.SIGTERM, _stop)
     started = time.monotonic()
-    with job_state.followed(Path(given.out), secrets):
-        vignettes = tables.read(given.vignettes, tables.VIGNETTES)
-        variants = tables.read(given.variants, tables.PROMPTS)
-        responses = ask_and_write(spec, tuning, key, vignettes, variants, Path(given.out))
-    seconds = time.monotonic() - started
-    n = len(responses)
-    print(f"{spec.model}: {n:,} responses in {seconds:.1f} s ({n / seconds:,.0f}/s)")
+    refused: ConfigError | None = None
+    try:
+        with job_state.followed(Path(given.out), secrets):
+            vignettes = tables.read(given.vignettes, tables.VIGNETTES)
+            variants = tables.read(given.variants, tables.PROMPTS)
+            responses = ask_and_write(spec, tuning, key, vignettes, variants, Path(given.out))
+        seconds = time.monotonic() - started
+        n = len(responses)
+        print(f"{spec.model}: {n:,} responses in {seconds:.1f} s ({n / seconds:,.0f}/s)")
+    except ConfigError as mistake:  # in this arm: the others may be right
+        refused = mistake
+    if "companions" in tuning:
+        ask_companions(Path(tuning["companions"]), known, key, secrets)
+    if refused:
+        raise refused
+
+
+def ask_companions(path: Path, known: Mapping[str, Any], key: str | None, secrets: Sequence[str]) -> None:
+    """Ask for other jobs of this run what they will look for in the journal, while the engine is loaded.
+
+    ``known`` is what is known of the model since its checkpoint was fetched. What cannot be asked for a companion is
+    left to its own job, which says why.
+    """
+    companions, since = read_companions(path)
+    for companion in companions:
+        out = Path(companion.out)
+        name = f"{out.parent.parent.name}, {out.stem}"
+        if not is_ready(companion, since):
+            print(f"Not asked for {name}: its prompts are not made yet.")
+            continue
+        try:
+            with job_state.followed(out, secrets):
+                n = fill_journal(companion, known, key)
+        except ConfigError as mistake:
+            print(f"Not asked for {name}: {mistake}")
+            continue
+        except JournalError as trouble:  # its own job may be at work: what this one has to write is written
+            print(f"Not asked for {name}, nor for those after it: {trouble}")
+            return
+        note_answered(path.parent.parent, companion)
+        print(f"Asked for {name}: {n:,} responses are in the journal.")
+
+
+def fill_journal(companion: Companion, known: Mapping[str, Any], key: str | None) -> int:
+    """Ask every question of ``companion`` that the journal has no reply to; return how many it has in all."""
+    spec, tuning = Spec.from_plain(companion.spec).with_identity(**known), companion.tuning
+    vignettes = tables.read(companion.vignettes, tables.VIGNETTES)
+    variants = tables.read(companion.variants, tables.PROMPTS)
+    journal = Journal.of(tuning, spec).begin(spec)
+    engine = make_engine(spec, tuning, key, journal.folder)
+    questions = Questions.of(spec, vignettes, variants)
+    replies = CollectedReplies(questions)
+    with recorded(questions, engine, journal, replies):
+        ask_questions(questions, engine, journal, replies)
+    return replies.n_answered
 
 
 def ask_and_write(
@@ -74,10 +131,9 @@ def ask_and_write(
     variants: pd.DataFrame,
     out: Path,
 ) -> pd.DataFrame:
-    """Ask a shard and write its responses to ``out``; ``tuning`` names the folder of journals, if any."""
-    journals = Path(tuning["journal"]) if "journal" in tuning else None
-    engine = make_engine(spec, tuning, key, Journal.at(journals, spec).folder if journals else None)
-    journal = Journal.open(journals, spec) if journals else None
+    """Ask a shard and write its responses to ``out``; ``tuning`` names the journal, if any."""
+    journal = Journal.of(tuning, spec).begin(spec) if "journal" in tuning else None
+    engine = make_engine(spec, tuning, key, journal.folder if journal else None)
     return write_shard(spec, vignettes, variants, out, engine, journal)
 
 
@@ -91,46 +147,112 @@ def write_shard(
 ) -> pd.DataFrame:
     """Ask a shard with ``engine`` and write its responses to ``out``; hold and fill ``journal`` meanwhile."""
     questions = Questions.of(spec, vignettes, variants)
-    places = list(zip(questions.variants["template_no"], questions.variants["order_no"], strict=True))
-    with journal.hold([(int(t), int(o)) for t, o in places]) if journal else nullcontext():
-        record = journal.start_run(run_facts(spec)) if journal else None
-        status, replies = "failed", CollectedReplies(questions)
+    replies = CollectedReplies(questions, keyed=journal is not None)
+    with recorded(questions, engine, journal, replies):
+        responses = ask_questions(questions, engine, journal, replies)
+        tables.write(responses, out, tables.RESPONSES, response_facts(questions))
+    return responses
+
+
+@contextmanager
+def recorded(
+    questions: Questions, engine: Engine, journal: Journal | None, replies: CollectedReplies
+) -> Iterator[None]:
+    """Hold the questions of a shard in ``journal`` while they are asked, and keep a record of it there."""
+    if journal is None:
+        yield
+        return
+    places = zip(questions.variants["template_no"], questions.variants["order_no"], strict=True)
+    with journal.hold([(int(t), int(o)) for t, o in places]):
+        record, status = journal.start_run(run_facts(questions.spec)), "failed"
         try:
-            responses = ask_questions(questions, engine, journal, replies)
-            tables.write(responses, out, tables.RESPONSES, response_facts(questions))
+            yield
             status = "done"
         finally:
-            if journal and record:
-                journal.end_run(record, status, {**engine.facts(), "responses": replies.counts()})
-    return responses
+            facts = {"responses": replies.counts(), "replies": replies.facts()}
+            journal.end_run(record, status, {**engine.facts(), **facts})
 
 
 def ask_questions(
     questions: Questions, engine: Engine, journal: Journal | None, replies: CollectedReplies
 ) -> pd.DataFrame:
     """Return the responses to ``questions``: those in the journal, and those of ``engine`` to the others."""
+    recall(questions, journal, replies)
+    grid, rows = questions.grid, None
+    if rule := rule_of(questions.spec):
+
+        def ask(some: npt.NDArray[np.int64]) -> None:
+            ask_rows(questions, some, engine, journal, replies)
+
+        rows = ask_in_rounds(questions, rule, ask, replies.frame)
+        grid = grid.iloc[rows]
+    else:
+        ask_rows(questions, np.arange(len(grid)), engine, journal, replies)
+    table = replies.frame(rows)
+    variant = pd.Categorical.from_codes(grid["row"], categories=pd.Index(questions.variants["variant"]))
+    order = as_categorical(grid["order_code"].to_numpy(), questions.spec.answer_scale.n_shown)
+    asked = pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order}, index=grid.index)
+    return asked.join(table).reset_index(drop=True)
+
+
+def recall(questions: Questions, journal: Journal | None, replies: CollectedReplies) -> None:
+    """Take every reply to ``questions`` that the journal has, and show in the job's state how many there are."""
     if journal:
         for other in journal.others:
             print(f"Ignoring a journal made with other settings: {other}")
         replies.take_old(journal.read())
+        if journal.earlier and replies.n_answered < len(questions.grid):
+            part = replies.take_earlier(journal.earlier.read())
+            if len(part):
+                journal.keep(part)
+                print(
+                    f"{len(part):,} responses of an earlier version's journal are copied into the shared one."
+                )
         print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
+    job_state.current().begin(len(questions.grid), replies.n_answered)
 
-    state = job_state.current()
-    state.begin(len(questions.grid), replies.n_answered)
+
+def ask_rows(
+    questions: Questions,
+    rows: npt.NDArray[np.int64],
+    engine: Engine,
+    journal: Journal | None,
+    replies: CollectedReplies,
+) -> None:
+    """Ask those of the ``rows`` of ``questions.grid`` that have no reply in ``replies``, and keep what comes.
+
+    May be called again with further rows: an engine that has loaded its model keeps it loaded.
+    """
 
     def keep(chunk: pd.DataFrame) -> None:
         part = replies.take(chunk)
-        state.at_least(replies.n_answered)
+        job_state.current().at_least(replies.n_answered)
         if journal:
             journal.keep(part)
 
-    todo = questions.missing(replies.answered)
-    if len(todo):
-        engine.ask(questions, todo, keep)
-    grid, table = questions.grid, replies.frame()
-    variant = pd.Categorical.from_codes(grid["row"], categories=pd.Index(questions.variants["variant"]))
-    order = as_categorical(grid["order_code"].to_numpy())
-    return pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order}).join(table)
+    not_wanted = np.ones(len(questions.grid), dtype=bool)
+    not_wanted[rows] = False
+    if journal is None:
+        todo = questions.missing(replies.answered | not_wanted)
+        if len(todo):
+            engine.ask(questions, todo, keep)
+        return
+    while len(todo := questions.missing(replies.answered | not_wanted)):
+        with journal.claims.claim(questions.prompts[todo]) as own:
+            if own.any():
+                engine.ask(questions, todo[own], keep)
+        if own.all():
+            return
+        wait_for_others(questions, todo[~own], journal)
+        replies.take_old(journal.read())
+
+
+def wait_for_others(questions: Questions, rows: npt.NDArray[np.int64], journal: Journal) -> None:
+    """Wait until no other job is asking any of the ``rows``: what it was told is then in the journal."""
+    print(f"Another job asks {len(rows):,} of the same prompts: waiting for its replies.")
+    job_state.current().doing("waiting for replies to prompts that another job asks")
+    while journal.claims.taken(questions.prompts[rows]).any():
+        time.sleep(PAUSE)
 
 
 def response_facts(questions: Questions) -> dict[str, str]:

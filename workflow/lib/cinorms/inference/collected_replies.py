@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 
 from cinorms.core.errors import EngineError
 from cinorms.inference.journal import PART
+from cinorms.inference.journal_files import facts_of
+from cinorms.inference.prompt_keys import KEY_BYTES, as_column
 from cinorms.inference.questions import Questions
 
 #: The columns of a part that are columns of the responses.
@@ -22,10 +24,13 @@ _NOT_STORABLE = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
 class CollectedReplies:
-    """Collects the replies to ``questions``; the first reply to a question counts."""
+    """Collects the replies to ``questions``; the first reply to a question counts.
 
-    def __init__(self, questions: Questions) -> None:
-        self._questions = questions
+    Without a journal the replies need no keys: ``keyed`` is then false, which saves a second per 200,000 of them.
+    """
+
+    def __init__(self, questions: Questions, keyed: bool = True) -> None:
+        self._questions, self._keyed = questions, keyed
         self._tables: list[pa.Table] = []
         self._places: list[npt.NDArray[np.int64]] = []
         self.answered: npt.NDArray[np.bool_] = np.zeros(len(questions.grid), dtype=bool)
@@ -37,7 +42,17 @@ class CollectedReplies:
         return int(self.answered.sum())
 
     def take_old(self, parts: pa.Table) -> None:
-        """Take from the journal every reply to a question whose prompt is still the same."""
+        """Take from the journal every reply to one of the questions."""
+        found = pc.index_in(as_column(self._questions.prompts), parts["prompt"])
+        at = np.flatnonzero(found.is_valid().to_numpy(zero_copy_only=False) & ~self.answered)
+        self._add(parts.take(found.take(pa.array(at))), at)
+        self._old += len(at)
+
+    def take_earlier(self, parts: pa.Table) -> pa.Table:
+        """Take from an earlier journal every reply to a question that has none, and return them as a part.
+
+        A reply is to the same prompt of the same flow and variant. Its price stays in the earlier journal.
+        """
         questions = self._questions
         rows = pd.Index(questions.variants["variant"])
         variant = parts["variant"].combine_chunks()
@@ -45,10 +60,18 @@ class CollectedReplies:
         place = pd.Index(questions.flows["flow"]).get_indexer(parts["flow"].to_numpy())
         at = np.where((row < 0) | (place < 0), -1, place * len(rows) + row)
         same = at >= 0
-        same[same] = questions.prompts[at[same]] == parts["prompt"].to_numpy()[same]
+        same[same] = questions.earlier_prompts[at[same]] == parts["prompt"].to_numpy()[same]
+        same[same] = ~self.answered[at[same]]
         old = np.flatnonzero(same)
-        self._add(parts.take(old), at[old])
-        self._old = self.n_answered
+        _, first = np.unique(at[old], return_index=True)
+        old = old[first]
+        known = {"prompt": as_column(questions.prompts[at[old]]), "usd": pa.nulls(len(old), pa.float64())}
+        taken = parts.take(old)
+        columns = [known[name] if name in known else taken[name] for name in PART.names]
+        part = pa.table(dict(zip(PART.names, columns, strict=True))).cast(PART)
+        self._add(part, at[old])
+        self._old += len(old)
+        return part
 
     def take(self, chunk: pd.DataFrame) -> pa.Table:
         """Take a finished chunk (see ``engine.Keep``) and return it as a part of the journal.
@@ -74,37 +97,32 @@ class CollectedReplies:
 
     def _part(self, chunk: pd.DataFrame) -> pa.Table:
         at = chunk["at"].to_numpy(dtype=np.int64)
-        grid = self._questions.grid.iloc[at]
-        variants = pa.array(self._questions.variants["variant"], pa.string())
-        row = pa.array(grid["row"].to_numpy(np.int32))
-        known = {
-            "flow": pa.array(grid["flow"].to_numpy(np.int32)),
-            "variant": pa.DictionaryArray.from_arrays(row, variants),
-            "prompt": pa.array(self._questions.prompts[at]),
-        }
+        keys = self._questions.prompts[at] if self._keyed else np.zeros(len(at), dtype=f"V{KEY_BYTES}")
+        known = {"prompt": as_column(keys)}
         columns = [known.get(field.name, _column(chunk, field)) for field in PART]
         return pa.Table.from_arrays(columns, schema=PART)
 
     def _add(self, part: pa.Table, at: npt.NDArray[np.int64]) -> None:
-        self._tables.append(part.select(COLUMNS))
+        self._tables.append(part)
         self._places.append(at)
         self.answered[at] = True
 
-    def frame(self) -> pd.DataFrame:
-        """Return text, finish_reason, tokens and option probabilities for every row of the grid.
+    def frame(self, rows: npt.NDArray[np.int64] | None = None) -> pd.DataFrame:
+        """Return text, finish_reason, tokens and option probabilities for ``rows`` of the grid, sorted; None for all.
 
-        Raises ``EngineError`` where a question has no reply.
+        Raises ``EngineError`` where one of these questions has no reply.
         """
-        without = len(self.answered) - self.n_answered
+        wanted = np.arange(len(self.answered)) if rows is None else rows
+        without = int((~self.answered[wanted]).sum())
         if without:
             raise EngineError(
-                f"{without:,} of {len(self.answered):,} questions have no reply; run again to ask them"
+                f"{without:,} of {len(wanted):,} questions have no reply; run again to ask them"
             )
-        at = np.concatenate([np.empty(0, dtype=np.int64), *self._places])
-        _, first = np.unique(at, return_index=True)
-        table = pa.concat_tables([PART.empty_table().select(COLUMNS), *self._tables]).unify_dictionaries()
-        table = table.take(first).combine_chunks()
-        frame = pd.DataFrame(index=self._questions.grid.index)
+        table = self._in_order().select(COLUMNS)
+        if rows is not None:  # replies are in the order of the grid: how many come before each
+            table = table.take(pa.array(np.cumsum(self.answered)[wanted] - 1))
+        table = table.combine_chunks()
+        frame = pd.DataFrame(index=self._questions.grid.index[wanted])
         for name in ("text", "finish_reason"):
             # Encoded again, so that neither the engine's chunks nor its other words leave a trace.
             words = pc.dictionary_encode(pc.cast(table[name], pa.string())).combine_chunks()
@@ -115,6 +133,17 @@ class CollectedReplies:
             frame[name] = table[name].to_pandas(types_mapper={pa.int32(): pd.Int32Dtype()}.get)
         frame["p_options"] = table["p_options"].to_pandas()
         return frame
+
+    def _in_order(self) -> pa.Table:
+        """Return the first reply to every question that has one, in the order of the grid."""
+        at = np.concatenate([np.empty(0, dtype=np.int64), *self._places])
+        _, first = np.unique(at, return_index=True)
+        table = pa.concat_tables([PART.empty_table(), *self._tables]).unify_dictionaries()
+        return table.take(first).combine_chunks()
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the replies in use say of themselves, as plain data: tokens, times, who answered, errors."""
+        return facts_of(self._in_order())
 
     def counts(self) -> dict[str, Any]:
         """Return how many questions there are, how many the journal held, and how many have a reply."""

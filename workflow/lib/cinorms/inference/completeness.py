@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import DataError
 from cinorms.core.tables import RESPONSES
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.prompts.orders import ORDERS
+from cinorms.inference.until_decided import is_possible, rule_of
+from cinorms.prompts.orders import orders_of
 
 
 def check_complete(
@@ -28,12 +30,19 @@ def check_complete(
     ``spec`` is the model's in the arm, as plain data; the file has the name of the shard.
     """
     questions = Questions.of(Spec.from_plain({**spec, "shard": Path(path).stem}), vignettes, variants)
-    grid = questions.grid
+    grid, rule = questions.grid, rule_of(questions.spec)
+    if rule is not None:
+        asked_rows = rows_of(questions, responses)
+        if not is_possible(questions, rule, asked_rows):
+            raise DataError(f"{path}: has responses that no rounds ask for; {RESPONSES.remedy}")
+        grid = grid[asked_rows].reset_index(drop=True)
     asked = pd.DataFrame(
         {
             "flow": grid["flow"],
             "variant": questions.variants["variant"].to_numpy(dtype=object)[grid["row"]],
-            "order": np.array(ORDERS, dtype=object)[grid["order_code"]],
+            "order": np.array(orders_of(questions.spec.answer_scale.n_shown).names, dtype=object)[
+                grid["order_code"]
+            ],
         }
     )
     found = pd.DataFrame({name: responses[name].to_numpy() for name in asked})
@@ -48,3 +57,11 @@ def check_complete(
     raise DataError(
         f"{path}: has {len(found):,} responses that are not those asked ({what}); {RESPONSES.remedy}"
     )
+
+
+def rows_of(questions: Questions, responses: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return which rows of the grid have a row in ``responses`` (or answers)."""
+    variant = questions.variants["variant"].to_numpy(dtype=object)[questions.grid["row"]]
+    grid = pd.MultiIndex.from_arrays([questions.grid["flow"].to_numpy(), variant])
+    found = [responses["flow"].to_numpy(), responses["variant"].astype(str).to_numpy(dtype=object)]
+    return np.asarray(grid.isin(pd.MultiIndex.from_arrays(found)))

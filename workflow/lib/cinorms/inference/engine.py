@@ -26,6 +26,8 @@ class Engine(Protocol):
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
         """Ask the rows ``todo`` of ``questions.grid`` (sorted by template, flow, order); ``keep`` each chunk.
 
+        May be called again with other rows. What takes long to load stays loaded until the process ends.
+
         Raises ``EngineError`` where it cannot go on; everything that was answered by then has been kept.
         """
 

@@ -58,6 +58,8 @@ class Needs:
     minutes: Callable[[Any, int], int]
     #: Most cores that a job uses; Snakemake may give it fewer.
     threads: int = 1
+    #: Those of the minutes that starting takes, however much is asked.
+    start_minutes: int = 0
     #: GPUs of a job; None where it needs none.
     gpus: Callable[[Any], int] | None = None
     more: Mapping[str, int] = field(default_factory=dict)
@@ -93,10 +95,15 @@ class EngineKind:
     #: The part of an entry that can change a response, as keys of the spec; it may override keys of all specs. Refuses
     #: mistakes that a schema cannot see.
     identity: Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]] = field(default_factory=stated)
+    #: Keys of all specs that its models do not see, and that change no reply of theirs.
+    unseen: frozenset[str] = frozenset()
     #: Whether prompts are wrapped for the model, as the arm or its entry (``wrap``) states.
     wraps: bool = False
     #: Whether replies are kept in a journal: not where asking again is cheaper than reading.
     journalled: bool = True
+    #: What a job loads before it asks, from its spec and tuning: jobs for which it is equal can share one start. None
+    #: where a start takes no time.
+    loads: Callable[[Spec, Mapping[str, Any]], Any] | None = None
     #: How a model is reached and paid; changes no response. Only for engines that are journalled.
     tuning: Callable[[Any, Job], dict[str, Any]] = lambda settings, job: {}
     #: Checks before its models are asked.
@@ -114,6 +121,8 @@ class EngineKind:
     checkpoint: bool = False
     #: Whether respondents with known norms answer, and no model.
     planted: bool = False
+    #: Whether people answer, who have done so: nothing is asked.
+    people: bool = False
     cost: Callable[[Work], Cost] = cost_by_rates
     #: Where a model comes from, for a printed table; receives the entry as it is stated.
     origin: Callable[[Mapping[str, Any]], str] = lambda entry: str(entry.get("source", entry["engine"]))

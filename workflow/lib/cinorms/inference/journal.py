@@ -1,16 +1,20 @@
-"""The journal: every response a model gave to an arm, kept part by part while a job runs, and for good.
+"""The journal: every reply that a model ever gave under the same settings, kept part by part, for good.
 
-It is next to the responses, declared by no rule so that Snakemake never removes it, and holds what was paid for:
+It belongs to no study: all studies and arms of a folder of results share it, so nothing is asked twice among them. No
+rule declares it, so Snakemake never removes it. It holds what was paid for:
 
-    responses/{arm}/{model}/.journal/{key}/settings.json     what every response in it was made with
-                                           parts/*.parquet   one file per finished chunk, never changed
-                                           runs/*.json       one record per job: versions, device, start, end
-                                           damaged/          parts that did not pass their checksum
+    results/.journal/{model}.{key}/settings.json   which model this is and how it is sampled
+                                   parts/*.parquet one file per finished chunk, never changed
+                                   runs/*.json     one record per job: versions, device, start, end
+                                   damaged/        parts that did not pass their checksum
+                                   locks/          one file per study, arm and model, locked by its jobs
+                                   claims/         what each job is asking right now (``inference.claims``)
 
-``key`` is a hash of all settings that can change a single response (``settings_of``), so that responses of
-two settings cannot mix: going back to earlier settings finds their journal again. In it a response is known
-by (flow, variant) and a hash of its prompt, so that other shards, more variants or a corrected vignette reuse
-every response whose prompt is still the same.
+``key`` is a hash of all settings that can change a reply (``samples.sample_settings``). A reply is known by the key of
+its prompt, a digest of the very messages that the model received (``prompt_keys``).
+
+Every job writes parts of its own, whole or not at all, and reads the union of all: nothing is ever appended to a file
+of another job, so that machines which share a file system need no lock to write. The name of a part names the job.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import hashlib
 import json
 import os
 import platform
-import shutil
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -37,19 +41,26 @@ import pyarrow.parquet as pq
 from cinorms.core.errors import JournalError
 from cinorms.core.files import write_whole
 from cinorms.inference import job_state
+from cinorms.inference.claims import NO_LOCKS, Claims
+from cinorms.inference.earlier_journal import EarlierJournal
+from cinorms.inference.journal_files import (
+    FULL,
+    digest_of,
+    explained,
+    n_rows_of,
+    put_aside,
+    read_part,
+    records_in,
+)
+from cinorms.inference.prompt_keys import KEY_BYTES
+from cinorms.inference.samples import sample_settings
 from cinorms.inference.spec import Spec
 
-#: Keys of a spec that do not change the response to one prompt: the orders and texts are in the prompts' hashes,
-#: and only planted respondents, which have no journal, use the factors.
-NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method", "factors"})
-
 _WORD = pa.dictionary(pa.int32(), pa.string())
-#: A part: the responses, then the raw facts of each reply. Every column but the first three may be missing.
+#: A part: the prompt's key, the response, then the raw facts of the reply. Every column but the first may be missing.
 PART = pa.schema(
     [
-        pa.field("flow", pa.int32(), nullable=False),
-        pa.field("variant", _WORD, nullable=False),
-        pa.field("prompt", pa.uint64(), nullable=False),
+        pa.field("prompt", pa.binary(KEY_BYTES), nullable=False),
         ("text", _WORD),
         ("finish_reason", _WORD),
         ("n_prompt_tokens", pa.int32()),
@@ -72,61 +83,105 @@ PATIENCE = 120.0
 _ORDERS = 128
 
 
-def settings_of(spec: Spec) -> dict[str, Any]:
-    """Return the keys of ``spec`` that can change the response to one prompt; 0.0 and 0 are the same setting."""
-    return {name: _plain(value) for name, value in spec.as_plain().items() if name not in NOT_SETTINGS}
-
-
 class LastChunkKept(JournalError):
     """The disk is full; the chunk in hand was still kept, so it must not be handed over again."""
 
 
+@dataclass(frozen=True)
+class Asker:
+    """Who asks: parts and records of its jobs bear its mark, and what they spend counts as its own."""
+
+    study: str = ""
+    arm: str = ""
+    model: str = ""
+
+    @classmethod
+    def from_plain(cls, plain: Sequence[str]) -> Asker:
+        """Return the asker that ``as_plain`` states."""
+        return cls(*plain)
+
+    def as_plain(self) -> list[str]:
+        """Return the asker as plain data."""
+        return [self.study, self.arm, self.model]
+
+    @property
+    def mark(self) -> str:
+        """A short name for files."""
+        return hashlib.blake2b(json.dumps(self.as_plain()).encode(), digest_size=6).hexdigest()
+
+
 @dataclass
 class Journal:
-    """The journal of one model in one arm under one set of settings, as one shard's job uses it."""
+    """The journal of one model under one set of settings, as the job of one shard of ``asker`` uses it."""
 
     folder: Path
     shard: str
+    asker: Asker = field(default_factory=Asker)
+    #: What an earlier version kept for this arm and model under the same settings.
+    earlier: EarlierJournal | None = None
     #: Settings in which the other journals of this model differ from this one.
     others: list[str] = field(default_factory=list)
 
     @classmethod
-    def at(cls, root: Path, spec: Spec) -> Journal:
-        """Return the journal of ``spec`` in ``root``, the folder of its model's journals, there or not."""
-        key = hashlib.sha256(json.dumps(settings_of(spec), sort_keys=True).encode()).hexdigest()[:16]
-        return cls(root / key, spec.shard)
+    def at(cls, root: Path, spec: Spec, asker: Asker | None = None, earlier: Path | None = None) -> Journal:
+        """Return the journal of ``spec`` in ``root``, there or not.
+
+        ``earlier`` is the folder in which an earlier version kept the journals of this model in this arm.
+        """
+        settings = sample_settings(spec)
+        key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+        before = EarlierJournal.at(earlier, spec) if earlier else None
+        return cls(root / f"{_name_of(spec)}.{key}", spec.shard, asker or Asker(), before)
 
     @classmethod
-    def open(cls, root: Path, spec: Spec) -> Journal:
-        """Open, or begin, the journal of ``spec`` in ``root``, the folder of its model's journals.
+    def of(cls, where: Mapping[str, Any], spec: Spec) -> Journal:
+        """Return the journal of ``spec`` where ``study.spec.journal_of`` says that it is, there or not."""
+        asker = Asker.from_plain(where.get("asker", ()))
+        earlier = Path(where["earlier"]) if where.get("earlier") else None
+        return cls.at(Path(where["journal"]), spec, asker, earlier)
+
+    @classmethod
+    def open(cls, root: Path, spec: Spec, asker: Asker | None = None, earlier: Path | None = None) -> Journal:
+        """Open, or begin, the journal of ``spec`` in ``root``; see ``at``.
 
         Raises ``JournalError`` before anything is asked if nothing can be written.
         """
-        journal, settings = cls.at(root, spec), settings_of(spec)
+        return cls.at(root, spec, asker, earlier).begin(spec)
+
+    def begin(self, spec: Spec) -> Journal:
+        """Make the folders of the journal of ``spec``, if they are not there, and return it; see ``open``."""
+        settings, root = sample_settings(spec), self.folder.parent
         text = json.dumps(settings, sort_keys=True, indent=1, ensure_ascii=False)
-        with explained(journal.folder):
-            for name in ("parts", "runs"):
-                (journal.folder / name).mkdir(parents=True, exist_ok=True)
-            write_whole(journal.folder / "settings.json", text.encode())
-        journal.others = [
-            difference
-            for other in sorted(root.iterdir())
-            if other != journal.folder and (difference := _difference(other / "settings.json", settings))
-        ]
-        return journal
+        with explained(self.folder):
+            for name in ("parts", "runs", "locks", "claims"):
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
+            write_whole(self.folder / "settings.json", text.encode(), self._mark)
+        if not any((self.folder / "parts").iterdir()):  # nothing is kept here yet: is a setting new?
+            self.others = [
+                difference
+                for other in sorted(root.glob(f"{_name_of(spec)}.*"))
+                if other != self.folder and (difference := _difference(other / "settings.json", settings))
+            ]
+        return self
 
     def read(self) -> pa.Table:
-        """Return every response in the journal, oldest part first.
+        """Return every reply in the journal, oldest part first.
 
-        A part that does not pass its checksum goes to ``damaged/``: what it held is asked again.
+        A part that does not pass its checksum goes to ``damaged/``: what it held is asked again. What another asker
+        could not get an answer to is left out: its trouble may be over.
         """
         tables = [PART.empty_table()]
-        for path in sorted((self.folder / "parts").glob("*.parquet")):
-            data = path.read_bytes()
-            if digest_of(data) == path.name.split(".")[3]:
-                tables.append(_read_part(data))
-            else:
-                self._put_aside(path)
+        for path in self._parts("*"):
+            try:
+                data = path.read_bytes()
+            except FileNotFoundError:  # another job put it aside
+                continue
+            if digest_of(data) != path.name.split(".")[3]:
+                put_aside(path, self.folder / "damaged")
+                continue
+            table = read_part(data, PART)
+            own = path.name.split(".")[1].startswith(self.asker.mark)
+            tables.append(table if own else table.filter(pc.is_null(table["error"])))
         return pa.concat_tables(tables).unify_dictionaries()
 
     def keep(self, part: pa.Table) -> None:
@@ -138,30 +193,31 @@ class Journal:
         buffer = pa.BufferOutputStream()
         pq.write_table(part.select(PART.names).cast(PART), buffer, compression="zstd")
         data = buffer.getvalue().to_pybytes()
-        name = f"{time.time_ns():020d}.{self.shard}.{part.num_rows}.{digest_of(data)}.parquet"
+        name = f"{time.time_ns():020d}.{self._mark}.{part.num_rows}.{digest_of(data)}.parquet"
         path = self.folder / "parts" / name
         try:
             with explained(path.parent):
-                write_whole(path, data, self.shard)
+                write_whole(path, data, self._mark)
         except JournalError as error:
             spare = self._spare
             if (
                 not isinstance(error.__cause__, OSError)
-                or error.__cause__.errno not in _FULL
+                or error.__cause__.errno not in FULL
                 or not spare.exists()
             ):
                 raise
             spare.unlink()
             with explained(path.parent):
-                write_whole(path, data, self.shard)
+                write_whole(path, data, self._mark)
             raise LastChunkKept(f"{error}. The last chunk was still kept.") from error.__cause__
 
     @contextmanager
     def hold(self, places: Sequence[tuple[int, int]], patience: float = PATIENCE) -> Iterator[None]:
-        """Hold the (template, order) ``places`` of the journal, so that no second job asks them.
+        """Hold the (template, order) ``places`` of the asker, so that no second job of it asks them.
 
         However the model is split into shards, two jobs that share a variant exclude each other. The lock is
-        the operating system's: it ends with the process, however that ends.
+        the operating system's: it ends with the process, however that ends. What jobs of other studies and arms ask
+        is kept apart by ``claims``.
 
         Raises
         ------
@@ -170,17 +226,22 @@ class Journal:
 
         """
         with explained(self.folder):
-            handle = (self.folder / "lock").open("ab")
+            handle = (self.folder / "locks" / self.asker.mark).open("ab")
         with handle:
             with explained(self.folder):
                 self._wait_for(handle, places, patience)
-                for left in (self.folder / "parts").glob(f".*.{self.shard}.tmp"):
+                for left in (self.folder / "parts").glob(f".*.{self._mark}.tmp"):
                     left.unlink(missing_ok=True)
                 self._reserve()
             try:
                 yield
             finally:
                 self._spare.unlink(missing_ok=True)
+
+    @property
+    def claims(self) -> Claims:
+        """What the jobs that use this journal are asking right now."""
+        return Claims(self.folder / "claims", self._mark)
 
     def _wait_for(self, handle: IO[bytes], places: Sequence[tuple[int, int]], patience: float) -> None:
         end = time.monotonic() + patience
@@ -209,34 +270,31 @@ class Journal:
             try:
                 os.posix_fallocate(handle.fileno(), 0, SPARE_BYTES)
             except OSError as error:
-                if error.errno in _FULL:
+                if error.errno in FULL:
                     raise
                 handle.write(b"\0" * SPARE_BYTES)  # a file system without fallocate
 
     @property
     def _spare(self) -> Path:
-        return self.folder / f"spare.{self.shard}"
+        return self.folder / f"spare.{self._mark}"
+
+    @property
+    def _mark(self) -> str:
+        return f"{self.asker.mark}-{self.shard}"
+
+    def _parts(self, mark: str) -> list[Path]:
+        return sorted((self.folder / "parts").glob(f"*.{mark}.*.parquet"))
 
     def n_kept(self) -> int:
-        """Return how many responses are in the journal, without reading them."""
-        return sum(int(path.name.split(".")[2]) for path in (self.folder / "parts").glob("*.parquet"))
+        """Return how many replies the asker's jobs have kept, without reading them."""
+        kept = sum(n_rows_of(path) for path in self._parts(f"{self.asker.mark}-*"))
+        return max(kept, self.earlier.n_kept() if self.earlier else 0)
 
     def usd(self) -> float | None:
-        """Return what the responses in the journal cost; None where no price is known."""
-        paths = (self.folder / "parts").glob("*.parquet")
-        found = [_sum_of(path) for path in paths]
-        known = [usd for usd in found if usd is not None]
+        """Return what the replies cost that the asker's jobs have kept; None where no price is known."""
+        paths = [*self._parts(f"{self.asker.mark}-*"), *(self.earlier.parts() if self.earlier else ())]
+        known = [usd for usd in map(_sum_of, paths) if usd is not None]
         return sum(known) if known else None
-
-    def _put_aside(self, path: Path) -> None:
-        damaged = self.folder / "damaged"
-        damaged.mkdir(exist_ok=True)
-        rows = path.name.split(".")[2]
-        print(
-            f"Journal: {path.name} is damaged; its {rows} responses are asked again. The file is moved to {damaged}."
-        )
-        with suppress(FileNotFoundError):  # another shard was faster
-            shutil.move(path, damaged / path.name)
 
     # --- Run records
 
@@ -250,8 +308,9 @@ class Journal:
                 and record["status"] == "running"
             ):
                 write_whole(path, _json({**record, "status": "killed"}))
-        path = self.folder / "runs" / f"{now:%Y%m%dT%H%M%S.%fZ}.{self.shard}.json"
+        path = self.folder / "runs" / f"{now:%Y%m%dT%H%M%S.%fZ}.{self._mark}.json"
         record = {
+            "asker": self.asker.as_plain(),
             "shard": self.shard,
             "status": "running",
             "started": f"{now:%Y-%m-%dT%H:%M:%SZ}",
@@ -272,42 +331,12 @@ class Journal:
             write_whole(path, _json({**record, **facts, "status": status, "ended": ended}))
 
     def runs(self) -> list[dict[str, Any]]:
-        """Return the records of all jobs, oldest first."""
-        return [record for _, record in self._records()]
+        """Return the records of all jobs of the asker, oldest first."""
+        earlier = self.earlier.runs() if self.earlier else []
+        return [*earlier, *(record for _, record in self._records())]
 
     def _records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
-        for path in sorted((self.folder / "runs").glob("*.json")):
-            with suppress(ValueError, OSError):
-                yield path, json.loads(path.read_bytes())
-
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-
-
-@contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Turn what the file system refuses into one message."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            do = "free some space there"
-        else:
-            do = "make it writable, or give the study another folder with --directory"
-        raise JournalError(
-            f"{folder}: cannot write the journal ({error.strerror}); {do}, then run again. "
-            "All earlier responses are kept and are not asked again"
-        ) from error
-
-
-def _read_part(data: bytes) -> pa.Table:
-    """Return a part; a column that parts did not have when it was written is missing throughout."""
-    table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
-    if table.schema.equals(PART):
-        return table
-    columns = [table[f.name] if f.name in table.column_names else pa.nulls(len(table), f.type) for f in PART]
-    return pa.table(dict(zip(PART.names, columns, strict=True))).cast(PART)
+        yield from records_in(self.folder / "runs", f"*.{self.asker.mark}-*.json")
 
 
 def _sum_of(path: Path) -> float | None:
@@ -326,7 +355,7 @@ def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, template_no * _ORDERS + order_no)
         except OSError as error:
-            if error.errno in _NO_LOCKS:
+            if error.errno in NO_LOCKS:
                 print("Journal: this file system has no locks; do not run the study twice at the same time.")
                 return True
             if error.errno not in (errno.EAGAIN, errno.EACCES):
@@ -336,12 +365,9 @@ def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:
     return True
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _name_of(spec: Spec) -> str:
+    """Return the beginning of the name of a model's journals: for people, and to find its others."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", str(spec.identity.get("source") or spec.model)).strip("-")[-60:]
 
 
 def _difference(path: Path, settings: Mapping[str, Any]) -> str:
@@ -358,11 +384,6 @@ def _difference(path: Path, settings: Mapping[str, Any]) -> str:
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def digest_of(data: bytes) -> str:
-    """Return the checksum that the name of a part holds."""
-    return hashlib.blake2b(data, digest_size=12).hexdigest()
 
 
 def _json(record: Mapping[str, Any]) -> bytes:

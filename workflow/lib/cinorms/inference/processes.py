@@ -33,6 +33,10 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
+#: The last lines: a child process that outlives one `ProcessOutput` may tell its end while another is open.
+_KEPT: deque[str] = deque(maxlen=_LINES)
+
+
 class ProcessOutput:
     """While it is open, what child processes print goes to this process' log, and the last lines are kept.
 
@@ -41,7 +45,7 @@ class ProcessOutput:
     """
 
     def __init__(self) -> None:
-        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._lines = _KEPT
         self._saved: list[int] = []
 
     def __enter__(self) -> ProcessOutput:

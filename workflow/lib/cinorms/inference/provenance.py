@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from cinorms import __version__
 from cinorms.core import tables
 from cinorms.core.errors import DataError
+from cinorms.core.tables import REMEDY
 from cinorms.inference.journal import Journal
+from cinorms.inference.journal_files import facts_of
 from cinorms.inference.spec import Spec
 from cinorms.inference.spending import spent_in
 
 #: Keys of a run record for those who run jobs, and not for those who read results.
-PRIVATE = frozenset({"host", "process", "spec"})
+PRIVATE = frozenset({"host", "process", "spec", "asker", "replies"})
 
 
 def gather(
-    study: str, asked: Sequence[Mapping[str, Any]], coded: Sequence[Mapping[str, Any]], spending: str
+    study: str,
+    asked: Sequence[Mapping[str, Any]],
+    coded: Sequence[Mapping[str, Any]],
+    spending: str,
+    received: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return the provenance of a study; its jobs count their costs in the folder ``spending``.
 
     ``asked`` has one entry per model and arm: ``arm``, ``model``, whether it is ``planted``, the files of its
-    ``responses``, one per shard, and the folder of its ``journals``, or None. ``coded`` has the same for the coder, one
-    entry per scale. The provenance does not depend on when this is called.
+    ``responses``, one per shard, and where its ``journal`` is (``study.spec.journal_of``), or None. ``coded`` has the
+    same for the coder, one entry per scale. ``received`` has ``arm``, ``model`` and the file of ``responses`` of each
+    model whose responses another tool collected. The provenance does not depend on when this is called.
     """
     models, coders = ([_model(each) for each in entries] for entries in (asked, coded))
     return {
@@ -40,6 +45,7 @@ def gather(
         "usd_taken_from_the_cap": spent_in(Path(spending)),
         "asked": models,
         **({"coder": coders} if coders else {}),
+        **({"received": [_received(each) for each in received]} if received else {}),
     }
 
 
@@ -53,7 +59,7 @@ def _model(asked: Mapping[str, Any]) -> dict[str, Any]:
         (frame["finish_reason"].value_counts() for frame in frames[1:]),
         frames[0]["finish_reason"].value_counts(),
     )
-    journal = Journal.at(Path(asked["journals"]), specs[0]) if asked["journals"] else None
+    journal = Journal.of(asked["journal"], specs[0]) if asked["journal"] else None
     return {
         **{name: asked[name] for name in ("arm", "scale", "model") if name in asked},
         "engine": specs[0].engine,
@@ -67,8 +73,18 @@ def _model(asked: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "responses": int(sum(len(frame) for frame in frames)),
         "finish_reasons": {str(name): int(n) for name, n in finish.items() if n},
-        **_journal(journal),
+        **_journal(journal, [spec.shard for spec in specs]),
     }
+
+
+def _received(received: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the file of responses that another tool collected states of them."""
+    path = Path(received["responses"])
+    try:
+        stated: dict[str, Any] = json.loads(tables.facts(path)["elsewhere"])
+    except (KeyError, ValueError):
+        raise DataError(f"{path}: does not state where its responses are from; {REMEDY}") from None
+    return {"arm": received["arm"], "model": received["model"], **stated}
 
 
 def _spec(path: Path, fact: Mapping[str, str]) -> Spec:
@@ -86,31 +102,44 @@ def _file(path: Path, spec: Spec, fact: Mapping[str, str], n: int) -> dict[str, 
     return {"shard": spec.shard, "responses": n, "sha256": digest, "cinorms": fact["cinorms"]}
 
 
-def _journal(journal: Journal | None) -> dict[str, Any]:
-    """Return a summary of the whole journal of a model, including what this study no longer asks."""
-    if journal is None or not journal.folder.exists():
+def _journal(journal: Journal | None, shards: Sequence[str]) -> dict[str, Any]:
+    """Return what the replies in use say of themselves, what this study paid for them, and the jobs that asked.
+
+    A reply that another study or arm has paid for costs nothing here.
+    """
+    if journal is None or not (journal.folder.exists() or journal.earlier):
         return {"usd": None, "runs": []}
-    kept = journal.read()
-    created = pc.min_max(kept["created"]).as_py()
+    runs = journal.runs()
+    last = {run["shard"]: run["replies"] for run in runs if run.get("status") == "done" and "replies" in run}
+    # Files that an earlier version wrote have no such record; all that it kept is then summed up.
+    kept = [last[shard] for shard in shards if shard in last]
+    kept = kept or ([facts_of(journal.earlier.read())] if journal.earlier else [])
+    folder = journal.folder if journal.folder.exists() or not journal.earlier else journal.earlier.folder
+    first, end = ([each[name] for each in kept if each[name]] for name in ("first_reply", "last_reply"))
     return {
-        "journal": journal.folder.name,
-        "replies_kept": kept.num_rows,
-        "input_tokens": pc.sum(kept["n_prompt_tokens"]).as_py(),
-        "output_tokens": pc.sum(kept["n_output_tokens"]).as_py(),
-        "usd": pc.sum(kept["usd"]).as_py(),
-        "first_reply": _moment(created["min"]),
-        "last_reply": _moment(created["max"]),
-        "errors": _counts(kept["error"]),
-        "answered_by": _counts(kept["answered_by"]),
-        "fingerprints": _counts(kept["fingerprint"]),
-        "runs": [{k: v for k, v in run.items() if k not in PRIVATE} for run in journal.runs()],
+        "journal": folder.name,
+        "replies_kept": sum(each["replies_kept"] for each in kept),
+        "input_tokens": _whole(each["input_tokens"] for each in kept),
+        "output_tokens": _whole(each["output_tokens"] for each in kept),
+        "usd": journal.usd(),
+        "first_reply": _moment(min(first, default=None)),
+        "last_reply": _moment(max(end, default=None)),
+        **{name: _added(each[name] for each in kept) for name in ("errors", "answered_by", "fingerprints")},
+        "runs": [{k: v for k, v in run.items() if k not in PRIVATE} for run in runs],
     }
 
 
-def _counts(words: pa.ChunkedArray) -> dict[str, int]:
-    """Return how often each word occurs; missing ones do not count."""
-    found = pc.value_counts(pc.cast(words.drop_null(), pa.string())).to_pylist()
-    return {row["values"]: row["counts"] for row in sorted(found, key=lambda row: str(row["values"]))}
+def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return counts added up, by word."""
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(sorted(total.items()))
+
+
+def _whole(numbers: Iterable[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
 
 
 def _moment(seconds: int | None) -> str | None:

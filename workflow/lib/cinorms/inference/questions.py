@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.core.scales import Scale
+from cinorms.inference.prompt_keys import Keys, number_repeats, prompt_keys
 from cinorms.inference.shards import take_shard
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import ask_grid, messages, select_flows
@@ -29,14 +31,18 @@ class Questions:
     flows: pd.DataFrame
     variants: pd.DataFrame
     grid: pd.DataFrame
+    #: The variants of all shards: whether a prompt is a repeat does not depend on the shard.
+    of_all_shards: pd.DataFrame
 
     @classmethod
     def of(cls, spec: Spec, vignettes: pd.DataFrame, variants: pd.DataFrame) -> Questions:
         """Return the questions of the shard that ``spec`` describes."""
         flows = select_flows(vignettes, spec.select)
         asked = variants[variants["template_no"] < spec.n_templates].reset_index(drop=True)
-        asked = take_shard(asked, spec.shard)
-        return cls(spec, flows, asked, ask_grid(flows["flow"], asked, spec.order_method, spec.seed))
+        own = take_shard(asked, spec.shard)
+        n_options = spec.answer_scale.n_shown
+        grid = ask_grid(flows["flow"], own, spec.order_method, spec.seed, n_options)
+        return cls(spec, flows, own, grid, asked)
 
     def chat(self, at: int) -> list[dict[str, str]]:
         """Return the messages of the question in row ``at`` of the grid."""
@@ -45,14 +51,18 @@ class Questions:
             self._templates[self._rows[at]],
             self._vignettes[self.flow_places[at]],
             int(self._orders[at]),
-            spec.scale,
+            self._scale,
             spec.layout,
             spec.system,
         )
 
     def name(self, at: int) -> str:
-        """Return a name of a question that outlives shards and jobs: flow, variant, hash of the prompt."""
-        return f"{self._flows[at]}.{self._variants[self._rows[at]]}.{self.prompts[at]:016x}"
+        """Return a name of a question that outlives shards, jobs and studies: the key of its prompt."""
+        return bytes(self.prompts[at]).hex()
+
+    def earlier_name(self, at: int) -> str:
+        """Return the name that a question had while every arm had a journal of its own."""
+        return f"{self._flows[at]}.{self._variants[self._rows[at]]}.{self.earlier_prompts[at]:016x}"
 
     @cached_property
     def flow_places(self) -> npt.NDArray[np.int64]:
@@ -61,8 +71,22 @@ class Questions:
         return np.asarray(found, dtype=np.int64)
 
     @cached_property
-    def prompts(self) -> npt.NDArray[np.uint64]:
-        """A hash of each prompt: of its vignette, its template and its answer order."""
+    def prompts(self) -> Keys:
+        """The key of each prompt: what the model sees, and which sample of it (``inference.prompt_keys``)."""
+        variants, spec = self.of_all_shards, self.spec
+        grid = ask_grid(self.flows["flow"], variants, spec.order_method, spec.seed, self._scale.n_shown)
+        codes = grid["order_code"].to_numpy().reshape(len(self.flows), len(variants))
+        keys = prompt_keys(spec, self._vignettes, variants["template"].tolist(), codes)
+        # Orders that are added later count last, so that what was a first sample stays one.
+        places = np.lexsort((variants["template_no"], variants["order_no"]))
+        first = (np.arange(len(self.flows))[:, None] * len(variants) + places[None, :]).ravel()
+        keys = number_repeats(keys.ravel(), first).reshape(codes.shape)
+        own = pd.Index(variants["variant"]).get_indexer(self.variants["variant"])
+        return np.ascontiguousarray(keys[:, own]).ravel()
+
+    @cached_property
+    def earlier_prompts(self) -> npt.NDArray[np.uint64]:
+        """The hashes by which journals of single arms know prompts: of vignette, template and answer order."""
         vignette = _hashes(self._vignettes)[self.flow_places]
         template = _hashes(self._templates)[self._rows]
         order = self._orders.astype(np.uint64)
@@ -78,6 +102,10 @@ class Questions:
         order_no = self.variants["order_no"].to_numpy()[self._rows]
         todo = np.flatnonzero(~answered)
         return todo[np.lexsort((order_no[todo], self._flows[todo], template_no[todo]))]
+
+    @cached_property
+    def _scale(self) -> Scale:
+        return self.spec.answer_scale
 
     @cached_property
     def _flows(self) -> npt.NDArray[np.int32]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from cinorms.core.scales import Known, Scale
+
 #: Raise it by hand when the same spec would give other responses: every model is then asked again. Note it in
 #: CHANGELOG.md.
 PROTOCOL = 1
@@ -23,7 +25,7 @@ class Spec:
     model: str
     shard: str
     seed: int
-    scale: str
+    scale: Known
     factors: list[str]
     select: Mapping[str, Any]
     n_templates: int
@@ -36,6 +38,11 @@ class Spec:
     system: str | None
     #: Which model this is and how it is asked: source, revision, wrap, ..., under the engine's own names.
     identity: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def answer_scale(self) -> Scale:
+        """The scale that the options are from."""
+        return Scale.of(self.scale)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Spec:

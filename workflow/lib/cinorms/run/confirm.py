@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _waiting(study: Study) -> Iterator[PromptSet]:
-    for name in dict.fromkeys(arm.prompts for arm in study.arms.values()):
+    for name in study.worded():
         if study.prompt_set(name).waits:
             yield study.prompt_set(name)
 

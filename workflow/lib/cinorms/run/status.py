@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +26,7 @@ from cinorms.prompts.variants import select_flows
 from cinorms.run.checks.case import is_asked_as, response_file, responses_folder
 from cinorms.run.study_file import parser, read_study
 from cinorms.run.words import dollars, duration, progress, trouble
-from cinorms.study.spec import journals_folder, make_spec, shards_of, spending_folder
+from cinorms.study.spec import journal_of, make_spec, shards_of, spending_folder
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand
 
@@ -114,7 +114,7 @@ def _row(study: Study, arm: str, model: str, now: float) -> Row:
     shards, responses = shards_of(study, arm, model), responses_folder(study)
     spec = _spec(study, arm, model)
     kind = study.registry_entry(model).kind
-    journal = Journal.at(Path(journals_folder(str(responses), arm, model)), spec) if kind.journalled else None
+    journal = Journal.of(journal_of(study, arm, model, str(responses)), spec) if kind.journalled else None
     files = {shard: response_file(study, arm, model, shard) for shard in shards}
     states = {shard: read_state(responses, arm, model, shard) for shard in shards}
     alive = [state for state in states.values() if state and state.is_alive(now)]
@@ -123,9 +123,11 @@ def _row(study: Study, arm: str, model: str, now: float) -> Row:
     questions = _n_questions(study, arm, model)
     if questions is None and len(done) == len(shards):
         questions = finished
-    answered = max(finished + sum(state.answered for state in alive), journal.n_kept() if journal else 0)
+    # Of a job that ended early: what it found in the journal counts too, although other jobs have kept it.
+    begun = sum(state.answered for shard, state in states.items() if state and shard not in done)
+    answered = max(finished + begun, journal.n_kept() if journal else 0)
     answered = answered if questions is None else min(answered, questions)
-    state, note = _state(states, alive, len(done) == len(shards), answered, now)
+    state, note = _state(states, alive, done, answered, now)
     if state == "done" and not all(is_asked_as(path, spec) for path in files.values()):
         state, note = "outdated", "asked with other settings; a new run asks what changed"
     left = sum(each.rate or 0.0 for each in alive)
@@ -147,16 +149,18 @@ def _row(study: Study, arm: str, model: str, now: float) -> Row:
 
 
 def _state(
-    states: dict[str, State | None], alive: Sequence[State], all_there: bool, answered: int, now: float
+    states: dict[str, State | None], alive: Sequence[State], made: Container[str], answered: int, now: float
 ) -> tuple[str, str]:
-    """Return the state of a model in an arm in one word, and a note on it."""
+    """Return the state of a model in an arm in one word, and a note on it; ``made`` are the shards with a file."""
     if alive:
         return "running", trouble(alive, now) or (progress(alive, now) if any(s.doing for s in alive) else "")
-    if all_there:
+    if all(shard in made for shard in states):
         return "done", ""
     failed = [state for state in states.values() if state and state.phase == "failed"]
     if failed:
         return "failed", failed[-1].trouble
+    if all(state and (state.phase == "done" or shard in made) for shard, state in states.items()):
+        return "asked", "its replies are in the journal; this run or the next makes its file"
     # A killed job could not record that it stopped.
     if any(state and state.phase != "done" for state in states.values()) or answered:
         return "stopped", "run again to ask the rest"

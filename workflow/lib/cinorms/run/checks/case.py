@@ -10,9 +10,9 @@ from typing import Any
 
 from cinorms.core import tables
 from cinorms.core.errors import CinormsError
-from cinorms.inference.journal import settings_of
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.preflight import Finding, Surroundings
+from cinorms.inference.samples import settings_of
 from cinorms.inference.spec import Spec
 from cinorms.study.spec import make_spec, shards_of
 from cinorms.study.study import Study

@@ -70,14 +70,15 @@ def look_at_expectations(case: Case) -> list[Finding] | None:
             file = getattr(options, "expected", None)
             if not file:
                 continue
-            for dataset in {study.arms[arm].dataset for arm in options.arms}:
+            for dataset, arm in {study.arms[arm].dataset: arm for arm in options.arms}.items():
                 flows = _flows(study, dataset)
                 if flows is None:
                     continue
                 found += 1
-                declared = study.dataset(dataset)
+                declared, levels = study.dataset(dataset), study.scale(arm).levels
+                ends = (float(levels[0]), float(levels[-1]))
                 try:
-                    read_expected(file, flows, list(declared.factors), declared.expected_range)
+                    read_expected(file, flows, list(declared.factors), ends, declared.expected_range)
                 except CinormsError as fault:
                     faults[str(fault)] = f"{section}.{name}.expected: {fault}"
     return [error(text) for text in faults.values()] if found else None

@@ -26,6 +26,7 @@ from cinorms.inference.engines.openai.failures import (
     unreadable,
 )
 from cinorms.inference.engines.openai.replies import read_body
+from cinorms.inference.journal import Asker
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached
 
@@ -47,7 +48,10 @@ _ENDED = ("completed", "failed", "expired", "cancelled")
 
 
 class BatchEngine:
-    """Asks a shard in batches; ``poll`` and ``backoff`` are in seconds."""
+    """Asks a shard in batches; ``poll`` and ``backoff`` are in seconds.
+
+    ``folder`` holds the batches of every job that uses the journal, ``earlier`` those of an earlier version's journal.
+    """
 
     def __init__(
         self,
@@ -56,11 +60,13 @@ class BatchEngine:
         poll: float = POLL,
         backoff: float = 1.0,
         most_requests: int = REQUESTS,
+        earlier: Path | None = None,
     ) -> None:
         discount = float(endpoint.tuning["rates"].get("batch_discount", 0.0))
         self.endpoint = endpoint
         self.spending = endpoint.spending(discount)
-        self._notes = BatchNotes(folder)
+        self._notes = BatchNotes(folder, earlier)
+        self._asker = Asker.from_plain(endpoint.tuning.get("asker", ())).mark
         self._poll, self._backoff, self._most_requests = poll, backoff, most_requests
         self.counts = {"batches": 0, "requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
 
@@ -68,9 +74,15 @@ class BatchEngine:
         """Ask the rows ``todo``; see ``inference.engine.Engine``."""
         self._questions, self._keep = questions, keep
         self._api = BatchApi(self.endpoint, self._backoff)
-        self._some_answered = len(todo) < len(questions.grid)
+        self._some_answered = job_state.current().state.answered > 0
         #: Row of each question that is not settled, by its name.
         self._open = {self._questions.name(at): at for at in todo.tolist()}
+        #: Today's name of each question by the name that it has in an earlier version's batches.
+        self._renamed = (
+            {questions.earlier_name(at): questions.name(at) for at in todo.tolist()}
+            if self._notes.has_earlier
+            else {}
+        )
         self._fresh: list[int] = []
         self._reserved: dict[str, float] = {}
         self._rounds: dict[int, int] = {}
@@ -92,7 +104,7 @@ class BatchEngine:
 
     def _ask_all(self) -> None:
         running = self._find_again()
-        taken = {name for batch in running for name in batch.ids}
+        taken = {name for batch in running for name in self._names(batch)}
         self._fresh = [at for name, at in self._open.items() if name not in taken]
         while self._fresh or running:
             self._submit_what_fits(running)
@@ -115,7 +127,7 @@ class BatchEngine:
             if (
                 batch.void
                 or self._shard in batch.harvested
-                or not any(name in self._open for name in batch.ids)
+                or not any(name in self._open for name in self._names(batch))
             ):
                 continue
             if batch.batch_id is None:
@@ -150,7 +162,7 @@ class BatchEngine:
         """Create the next batch from the head of the questions that are fresh."""
         lines, tokens, usd = self._fill(room)
         chosen, self._fresh = self._fresh[: len(lines)], self._fresh[len(lines) :]
-        batch = self._notes.new([self._questions.name(at) for at in chosen], tokens, usd)
+        batch = self._notes.new([self._questions.name(at) for at in chosen], tokens, usd, self._asker)
         self._reserved[batch.mark] = usd
         data = b"".join(lines)
         batch.batch_id = self._create(batch, self._api.upload(f"{batch.mark}.jsonl", data))
@@ -201,14 +213,17 @@ class BatchEngine:
                 f"batch {state.id} is completed, but the endpoint names no file with its replies, which are paid; run "
                 "again later. To ask its questions again, and pay again, use --config mode=live"
             )
+        # A batch of another study or arm is paid for there.
+        self._paid_elsewhere = batch.asker not in ("", self._asker)
+        names = self._names(batch)
         replies: dict[str, dict[str, Any] | Failure] = {}
         for line, raw in self._lines(state):
-            name = str(line.get("custom_id"))
+            name = self._renamed.get(str(line.get("custom_id")), str(line.get("custom_id")))
             if name in self._open and name not in replies:
                 replies[name] = self._read(line, raw)
         if state.status == "completed":
             missing = unreadable("no readable line in the results of its batch")
-            replies |= {name: missing for name in batch.ids if name in self._open and name not in replies}
+            replies |= {name: missing for name in names if name in self._open and name not in replies}
         rows = []
         for name, reply in replies.items():
             if (row := self._settle(self._open[name], reply)) is not None:
@@ -224,7 +239,7 @@ class BatchEngine:
         if not batch.void:
             batch.harvested.append(self._shard)
         self._notes.save(batch)
-        again = [at for name in batch.ids if (at := self._open.get(name)) is not None]
+        again = [at for name in names if (at := self._open.get(name)) is not None]
         self._fresh += again
         print(f"Batch {state.id} {state.status}: {len(rows):,} replies, {len(again):,} to be asked again.")
         if self._stop:
@@ -311,6 +326,7 @@ class BatchEngine:
         """Count what a reply cost; the most possible where it does not say."""
         spending = self.spending
         usd = self.endpoint.cost(spending, self._questions.chat(at), reply)
+        usd = 0.0 if self._paid_elsewhere else usd
         spending.settle(0.0, usd)
         self.counts["input_tokens"] += reply.get("n_prompt_tokens") or 0
         self.counts["output_tokens"] += reply.get("n_output_tokens") or 0
@@ -328,7 +344,10 @@ class BatchEngine:
 
     @property
     def _shard(self) -> str:
-        return self._questions.spec.shard
+        return f"{self._asker}-{self._questions.spec.shard}"
+
+    def _names(self, batch: Batch) -> list[str]:
+        return [self._renamed.get(name, name) for name in batch.ids]
 
     def _show(self, states: Iterable[State]) -> None:
         counts = [state.counts for state in states if state.counts]

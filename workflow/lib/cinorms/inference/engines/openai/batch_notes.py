@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from cinorms.core.files import write_whole
-from cinorms.inference.journal import explained
+from cinorms.inference.journal_files import explained
 
 
 @dataclass
@@ -27,32 +27,42 @@ class Batch:
     usd: float
     #: What the API calls it; None until it is known to have been created.
     batch_id: str | None = None
-    #: Shards that have taken their replies from it.
+    #: Who created it (``journal.Asker.mark``), so who pays; an earlier version's batches are of the asker alone.
+    asker: str = ""
+    #: Jobs that have taken their replies from it.
     harvested: list[str] = field(default_factory=list)
     #: Whether the API took none of it: its questions are free for another batch.
     void: bool = False
 
 
 class BatchNotes:
-    """The batches of one journal: one small file each."""
+    """The batches of one journal: one small file each. ``earlier`` is the same of an earlier version's journal."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, earlier: Path | None = None) -> None:
         self._folder = folder
+        self._earlier = {path.stem: path for path in earlier.glob("*.json")} if earlier else {}
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
 
-    def new(self, ids: Sequence[str], tokens: float, usd: float) -> Batch:
+    @property
+    def has_earlier(self) -> bool:
+        """Whether an earlier version has left batches."""
+        return bool(self._earlier)
+
+    def new(self, ids: Sequence[str], tokens: float, usd: float, asker: str = "") -> Batch:
         """Write down a batch that is about to be created."""
-        batch = Batch(uuid.uuid4().hex, list(ids), time.time(), tokens, usd)
+        batch = Batch(uuid.uuid4().hex, list(ids), time.time(), tokens, usd, asker=asker)
         self.save(batch)
         return batch
 
     def save(self, batch: Batch) -> None:
         """Write down the new state of a batch."""
+        path = self._earlier.get(batch.mark, self._folder / f"{batch.mark}.json")
         with explained(self._folder):
-            write_whole(self._folder / f"{batch.mark}.json", json.dumps(asdict(batch)).encode())
+            write_whole(path, json.dumps(asdict(batch)).encode())
 
     def all(self) -> list[Batch]:
         """Return every batch that was ever written down, oldest first."""
-        batches = [Batch(**json.loads(path.read_bytes())) for path in self._folder.glob("*.json")]
+        paths = [*self._earlier.values(), *self._folder.glob("*.json")]
+        batches = [Batch(**json.loads(path.read_bytes())) for path in paths]
         return sorted(batches, key=lambda batch: batch.written)

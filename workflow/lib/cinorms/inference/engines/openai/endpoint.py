@@ -120,7 +120,7 @@ class Endpoint:
             "batch": (
                 "the endpoint no longer knows a batch that it accepted, or its results. If that is final, the replies "
                 "are lost: to ask those questions again, and pay again, delete the folder batches in this model's "
-                ".journal and run again"
+                "folder of results/.journal and run again"
             ),
             "request": (
                 "every request would be refused; correct the model's entry in config/models.yaml "

@@ -68,6 +68,7 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
         raise ConfigError(
             f"{place}: the package openai is not installed here; run `make` or use envs/openai.yaml"
         ) from None
+    from cinorms.inference.earlier_journal import EarlierJournal
     from cinorms.inference.engines.openai.batch import BatchEngine
     from cinorms.inference.engines.openai.endpoint import Endpoint
     from cinorms.inference.engines.openai.live import LiveEngine
@@ -77,7 +78,8 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
         return LiveEngine(endpoint)
     if folder is None:
         raise ConfigError(f"{place}: mode batch needs a journal")
-    return BatchEngine(endpoint, folder / "batches")
+    before = EarlierJournal.at(Path(tuning["earlier"]), spec) if tuning.get("earlier") else None
+    return BatchEngine(endpoint, folder / "batches", earlier=before.folder / "batches" if before else None)
 
 
 def _checks() -> tuple[ModelCheck, ...]:
@@ -97,6 +99,7 @@ ENGINE = EngineKind(
     # --resources api_jobs=1: one job at a time, for an account with tight limits
     needs=Needs(memory_mb=always(2000), minutes=always(1440), more={"api_jobs": 1}),
     identity=_identity,
+    unseen=frozenset({"wrap"}),  # the endpoint wraps prompts itself
     wraps=True,
     tuning=_tuning,
     checks=_checks,

@@ -57,7 +57,7 @@ class LiveEngine:
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
         """Ask the rows ``todo``; see ``inference.engine.Engine``."""
-        some_answered = len(todo) < len(questions.grid)
+        some_answered = job_state.current().state.answered > 0
         with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
             run = _Run(self, questions, keep, bar, some_answered, self._backoff, self._chunk)
             try:

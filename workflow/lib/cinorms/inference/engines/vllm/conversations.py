@@ -31,16 +31,13 @@ class TextTalk:
     def first(self) -> Request:
         """Return the request."""
         from vllm import SamplingParams
-        from vllm.sampling_params import RequestOutputKind
 
         sampling = SamplingParams(
             temperature=self._spec.temperature,
             max_tokens=self._spec.max_tokens,
             detokenize=False,
             seed=self._seed,
-            # The first token says that the prompt was read; after it nothing comes before the whole answer.
-            output_kind=RequestOutputKind.CUMULATIVE,
-            stream_interval=self._spec.max_tokens + 1,
+            **_outputs(self._spec.max_tokens),
         )
         return Request(self.ids, sampling)
 
@@ -48,6 +45,20 @@ class TextTalk:
         """Take the answer."""
         self.token_ids, self.finish_reason = output.token_ids, output.finish_reason
         return ()
+
+
+def _outputs(max_tokens: int) -> dict[str, Any]:
+    """Return the settings under which nothing comes between the first token of an answer and the whole of it.
+
+    The first token says that the prompt was read. Older versions of vLLM (0.24) have no such setting: there only the
+    whole answer comes.
+    """
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
+
+    if "stream_interval" not in SamplingParams.__struct_fields__:
+        return {"output_kind": RequestOutputKind.FINAL_ONLY}
+    return {"output_kind": RequestOutputKind.CUMULATIVE, "stream_interval": max_tokens + 1}
 
 
 class OptionSampling:

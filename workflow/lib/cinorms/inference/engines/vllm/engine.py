@@ -46,6 +46,13 @@ def minutes(settings: VllmSettings, attempt: int) -> int:
     return round(BASE_MINUTES + MINUTES_PER_BILLION * per_gpu) * attempt
 
 
+def _loads(spec: Spec, tuning: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides which engine vLLM loads (``offline.llm_settings``); how it is asked does not."""
+    names = ("source", "revision", "dtype", "quantisation", "trust_remote_code")
+    found = {name: spec.identity.get(name) for name in names}
+    return {**found, "seed": spec.seed, **{name: tuning[name] for name in ("gpus", "max_model_len")}}
+
+
 def _gpus(settings: VllmSettings) -> int:
     return settings.gpus
 
@@ -92,8 +99,14 @@ ENGINE = EngineKind(
     name="vllm",
     settings=_settings,
     make=_make,
-    needs=Needs(memory_mb=memory_mb, minutes=minutes, gpus=_gpus, threads=THREADS),
+    needs=Needs(
+        memory_mb=memory_mb, minutes=minutes, start_minutes=round(BASE_MINUTES), gpus=_gpus, threads=THREADS
+    ),
+    loads=_loads,
     identity=_identity,
+    unseen=frozenset(
+        {"model"}
+    ),  # source and revision say which weights these are, whatever the registry calls them
     wraps=True,
     tuning=_tuning,
     checks=lambda: CHECKS,

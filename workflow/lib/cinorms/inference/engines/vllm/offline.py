@@ -16,7 +16,6 @@ import pandas as pd
 
 from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
-from cinorms.core.scales import SCALES
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, PromptTalk, TextTalk
@@ -27,6 +26,7 @@ from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.handover import Handover
 from cinorms.inference.processes import ProcessOutput
+from cinorms.inference.prompt_keys import as_numbers
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.inference.stopping import stop_between_steps
@@ -35,16 +35,25 @@ from cinorms.inference.stopping import stop_between_steps
 CHUNK = 8_192
 #: Bytes of the key-value cache on a machine without GPU.
 CPU_CACHE = 2**30
+#: Bytes of weights below which one core computes faster than several, which would wait for each other longer than work.
+SMALL = 50 * 2**20
+
+#: The engine that this process has loaded, by its folder and settings: it serves every job that needs the same.
+_LOADED: dict[str, Any] = {}
 
 
 class VllmEngine:
-    """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len) changes no response."""
+    """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len) changes no response.
+
+    May be asked again and again: the checkpoint stays loaded, also for other engines of this process that need it.
+    """
 
     def __init__(self, spec: Spec, tuning: Mapping[str, Any], chunk: int = CHUNK) -> None:
         self.spec = spec
         self._max_model_len = int(tuning["max_model_len"])
         self._gpus = max(1, int(tuning["gpus"]))
         self._chunk = chunk
+        self._tokeniser: Tokeniser | None = None
         self._facts: dict[str, Any] = {}
         self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}
 
@@ -56,7 +65,9 @@ class VllmEngine:
         # Tokens first: they take seconds, loading the weights takes minutes, and a prompt may be too long.
         trusted = bool(identity.get("trust_remote_code"))
         job_state.current().doing("preparing the prompts")
-        tokeniser = Tokeniser.load(folder, identity["wrap"], model, trusted)
+        if self._tokeniser is None:
+            self._tokeniser = Tokeniser.load(folder, identity["wrap"], model, trusted)
+        tokeniser = self._tokeniser
         texts = tokeniser.texts(questions.chat(int(at)) for at in todo)
         prompts = tokeniser.ids(texts)
         trie = self._trie(tokeniser, texts[0]) if self.spec.readout == "options" else None
@@ -68,6 +79,7 @@ class VllmEngine:
             except CinormsError:
                 raise
             except Exception as error:  # whatever vLLM, torch or the files of a checkpoint may raise
+                _LOADED.clear()
                 raise explain(error, model, output.text()) from error
 
     def facts(self) -> dict[str, Any]:
@@ -154,17 +166,15 @@ class VllmEngine:
 
     def _trie(self, tokeniser: Tokeniser, text: str) -> OptionTrie:
         """Return the trie of the scale's options as they can follow prompts that end like ``text``."""
-        options = SCALES[self.spec.scale].options
+        options = self.spec.answer_scale.options
         written = {o: [tokeniser.continuation(text, spelling) for spelling in spellings(o)] for o in options}
         return OptionTrie.of(written, self.spec.model)
 
     def _seeds(self, questions: Questions, at: npt.NDArray[np.int64]) -> list[int] | None:
-        """Return the seed of each answer: a pure function of (seed, flow, template, order)."""
+        """Return the seed of each answer: a pure function of the study's seed and the prompt's key."""
         if not self.spec.temperature:
             return None
-        grid, variants = questions.grid.iloc[at], questions.variants.iloc[questions.grid["row"].iloc[at]]
-        where = [grid["flow"], variants["template_no"], variants["order_no"]]
-        bits = draw_bits("sampling", self.spec.seed, *(column.to_numpy() for column in where))
+        bits = draw_bits("sampling", self.spec.seed, *as_numbers(questions.prompts[at]))
         return [int(bit) for bit in bits >> np.uint64(33)]  # 31 bits: some samplers take no more
 
     def _check_length(self, prompts: Sequence[Ids], folder: Path, trie: OptionTrie | None) -> None:
@@ -202,11 +212,15 @@ class VllmEngine:
         if on_cpu:
             # Three processes and a compiler take longer than a tiny model's whole study.
             os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-        job_state.current().doing("loading the checkpoint")
-        llm = LLM(
-            model=str(folder), **llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu)
-        )
+            _use_one_core_if_small(folder)
+        settings = llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu)
         self._facts |= {"device": device_name(on_cpu), "gpus": 0 if on_cpu else self._gpus}
+        key = json.dumps([str(folder), settings], sort_keys=True)
+        if key in _LOADED:
+            return _LOADED[key]
+        job_state.current().doing("loading the checkpoint")
+        _LOADED.clear()
+        llm = _LOADED[key] = LLM(model=str(folder), **settings)
         self._facts["load_seconds"] = round(time.monotonic() - started, 1)
         print(f"Loaded {folder} on {self._facts['device']} in {self._facts['load_seconds']} s.")
         return llm
@@ -237,6 +251,15 @@ def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu
         "generation_config": "vllm",
         "disable_log_stats": True,
     }
+
+
+def _use_one_core_if_small(folder: Path) -> None:
+    """Let one core compute a model as small as the control model; vLLM allows it before it loads, not after."""
+    import torch
+
+    if sum(path.stat().st_size for path in folder.glob("*.safetensors")) < SMALL:
+        os.environ["OMP_NUM_THREADS"] = "1"
+        torch.set_num_threads(1)
 
 
 def _dtype(stated: str, on_cpu: bool) -> str:

@@ -1,0 +1,249 @@
+"""The steps of gpu.py, each a process: ``python gpu_steps.py JSON`` prints a line ``RESULT {...}`` per finding."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from run import PUBLISHED, PUBLISHED_TOKENS, measure_peak
+from workload import Model, flop_per_token, flows_and_variants, random_model, sample_of
+
+from cinorms.ask import write_shard
+from cinorms.core import tables
+from cinorms.inference.engines.vllm.conversations import TextTalk
+from cinorms.inference.engines.vllm.offline import (
+    VllmEngine,
+    device_name,
+    import_vllm,
+    llm_settings,
+    read_config,
+)
+from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
+from cinorms.inference.engines.vllm.tokenise import Ids
+from cinorms.inference.journal import Journal
+from cinorms.inference.spec import Spec
+
+#: Prompts per call of the published code: one template in one answer order.
+CALL = 6_912
+#: Prompts that are asked again in other batches, how often, and those asked before anything is timed.
+REPEATED, TIMES, WARM_UP = 4_096, 2, 64
+#: The flows of the run through the whole path: 12 of them, in every variant.
+PATH = {
+    "sender": ["a door lock"],
+    "recipient": ["its manufacturer"],
+    "information_type": ["owner's location"],
+}
+
+
+class Counting:
+    """vLLM, with the prompt tokens counted that it took from its prefix cache."""
+
+    def __init__(self, llm: Any) -> None:
+        self.llm_engine = self
+        self._engine = llm.llm_engine
+        self.reused = 0
+
+    def add_request(self, *given: Any, **named: Any) -> None:
+        """Hand a request on."""
+        self._engine.add_request(*given, **named)
+
+    def step(self) -> list[Any]:
+        """Let vLLM go one step."""
+        outputs: list[Any] = self._engine.step()
+        self.reused += sum(output.num_cached_tokens or 0 for output in outputs if output.finished)
+        return outputs
+
+
+def main() -> None:
+    job = json.loads(sys.argv[1])
+    if job["step"] == "peak":
+        peak(job)
+        return
+    folder = Path(job["folder"])
+    awq = job["step"] == "awq"
+    # The kernels of AWQ are made for float16 on GPUs, and for bfloat16 on CPUs.
+    dtype = ("bfloat16" if job["dry_run"] else "float16") if awq else job["dtype"]
+    model = random_model(job["shape"], dtype, 1, folder / job["step"], awq)
+    prompts = sample_of(model, job["prompts"])
+    llm = load(model, PUBLISHED if job["step"] == "published" else {})
+    warm_up(llm, model.spec, prompts)
+    if job["step"] == "published":
+        emit(rate=by_calls(llm, model, prompts, model.spec.max_tokens, job["seconds"] / 2))
+        emit(rate_100_tokens=by_calls(llm, model, prompts, PUBLISHED_TOKENS, job["seconds"] / 2))
+        return
+    if job["step"] == "cold":
+        emit(path=through_the_path(llm, model, folder / "path"))
+    share = 1.0 if job["step"] == "cold" else 0.4
+    emit(rate=continuously(llm, model, prompts, job["seconds"] * share))
+    if job["step"] in ("cold", "invariant"):
+        emit(repeat=repeatability(llm, model.spec, prompts[:REPEATED]))
+
+
+def emit(**found: Any) -> None:
+    """Hand findings to the parent at once: it keeps them whatever happens to this process."""
+    print("RESULT " + json.dumps(found), flush=True)
+
+
+def peak(job: dict[str, Any]) -> None:
+    """State the machine, and measure what it can do at best."""
+    import torch
+
+    on_gpu = torch.cuda.is_available()
+    name = torch.cuda.get_device_name() if on_gpu else device_name(on_cpu=True)
+    emit(
+        device=name,
+        device_kind="cuda" if on_gpu else "cpu",
+        torch=torch.__version__,
+        python=sys.version.split()[0],
+    )
+    if on_gpu:
+        emit(memory_gb=round(torch.cuda.mem_get_info()[1] / 1e9, 1))
+    emit(tflops=round(measure_peak(not on_gpu, job["dtype"]), 3))
+
+
+def load(model: Model, changed: dict[str, Any]) -> Any:
+    """Load random weights under cinorms' settings, some of them ``changed``."""
+    started = time.perf_counter()
+    for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK"):
+        os.environ.setdefault(name, "1")
+    LLM, version, on_cpu = import_vllm(model.spec.model)
+    if on_cpu:
+        os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+    emit(vllm=version, device=device_name(on_cpu), import_seconds=round(time.perf_counter() - started, 1))
+    settings = llm_settings(model.spec, model.folder, model.max_model_len, model.gpus, on_cpu) | changed
+    llm = LLM(model=str(model.folder), load_format="dummy", **settings)
+    emit(
+        startup_seconds=round(time.perf_counter() - started, 1),
+        eager=bool(settings.get("enforce_eager", False)),
+    )
+    return llm
+
+
+def warm_up(llm: Any, spec: Spec, prompts: Sequence[Ids]) -> None:
+    """Ask some prompts untimed: the first calls fill allocators."""
+    answers(llm, spec, prompts[:WARM_UP])
+
+
+def answers(llm: Any, spec: Spec, prompts: Sequence[Ids]) -> list[tuple[int, ...]]:
+    """Return the tokens of every answer, asked as the engine asks, with nothing in the prefix cache."""
+    llm.reset_prefix_cache()
+    talks = (TextTalk(at, ids, spec, None) for at, ids in enumerate(prompts))
+    found: list[tuple[int, ...]] = [()] * len(prompts)
+    for each in talk(llm, talks, IN_FLIGHT, lambda n_read: None):
+        found[each.at] = tuple(each.token_ids)
+    return found
+
+
+def through_the_path(llm: Any, model: Model, folder: Path) -> dict[str, Any]:
+    """Ask a small shard as a job does: prompts, engine, journal, and the file of responses."""
+    plain = {**model.spec.as_plain(), "select": PATH}
+    spec = Spec.from_plain(plain)
+    engine = VllmEngine(spec, {"gpus": model.gpus, "max_model_len": model.max_model_len})
+    engine._load = lambda folder: llm  # type: ignore[method-assign]
+    out = folder / "responses.parquet"
+    out.parent.mkdir(parents=True)
+    started = time.perf_counter()
+    write_shard(spec, *flows_and_variants(), out, engine, Journal.open(folder / "journal", spec))
+    seconds = time.perf_counter() - started
+    written = tables.read(out, tables.RESPONSES)
+    return {
+        "prompts": len(written),
+        "complete": bool(written["text"].notna().all()),
+        "finish_reasons": written["finish_reason"].astype(str).value_counts().to_dict(),
+        "seconds": round(seconds, 2),
+    }
+
+
+def continuously(llm: Any, model: Model, prompts: Sequence[Ids], seconds: float) -> dict[str, Any]:
+    """Ask as the engine does, new prompts for about ``seconds``."""
+    llm.reset_prefix_cache()
+    started = time.perf_counter()
+
+    def talks() -> Iterator[TextTalk]:
+        for at, ids in enumerate(prompts):
+            if time.perf_counter() - started > seconds:
+                return
+            yield TextTalk(at, ids, model.spec, None)
+
+    counting = Counting(llm)
+    done = list(talk(counting, talks(), IN_FLIGHT, lambda n_read: None))
+    tokens = sum(len(each.ids) for each in done)
+    return rate(
+        model,
+        len(done),
+        time.perf_counter() - started,
+        tokens,
+        counting.reused,
+        sum(each.n_output_tokens for each in done),
+    )
+
+
+def by_calls(
+    llm: Any, model: Model, prompts: Sequence[Ids], max_tokens: int, seconds: float
+) -> dict[str, Any]:
+    """Ask in whole calls as the published code does, as many prompts as should take ``seconds`` after a first try."""
+    from vllm import SamplingParams
+
+    sampling = SamplingParams(temperature=0, max_tokens=max_tokens, detokenize=False, ignore_eos=model.random)
+    inputs = [{"prompt_token_ids": ids.tolist()} for ids in prompts]
+
+    def ask(some: list[dict[str, Any]]) -> tuple[float, list[Any]]:
+        started, replies = time.perf_counter(), []
+        for first in range(0, len(some), CALL):
+            replies += llm.generate(some[first : first + CALL], sampling, use_tqdm=False)
+        return time.perf_counter() - started, replies
+
+    tried = inputs[: max(WARM_UP, min(512, len(inputs) // 4))]
+    took, _ = ask(tried)
+    n = min(len(inputs), max(len(tried), int(len(tried) / took * seconds)))
+    took, replies = ask(inputs[:n])
+    tokens = sum(len(ids) for ids in prompts[:n])
+    reused = sum(reply.num_cached_tokens or 0 for reply in replies)
+    return rate(model, n, took, tokens, reused, sum(len(reply.outputs[0].token_ids) for reply in replies))
+
+
+def rate(
+    model: Model, n: int, seconds: float, prompt_tokens: int, reused: int, output_tokens: int
+) -> dict[str, Any]:
+    """Return a rate, with what it is made of."""
+    per_token, per_sampled = flop_per_token(read_config(model.folder))
+    # The last token of an answer is sampled, and never read.
+    computed = prompt_tokens - reused + output_tokens - n
+    return {
+        "prompts": n,
+        "seconds": round(seconds, 2),
+        "prompts_per_second": round(n / seconds, 1),
+        "tokens_per_prompt": round(prompt_tokens / n, 1),
+        "share_reused": round(reused / prompt_tokens, 4),
+        "output_tokens_per_prompt": round(output_tokens / n, 2),
+        "flop_per_prompt": (computed * per_token + output_tokens * per_sampled) / n,
+    }
+
+
+def repeatability(llm: Any, spec: Spec, prompts: Sequence[Ids]) -> dict[str, Any]:
+    """Ask the same prompts again in other batches: the share whose answer is not the first one's."""
+    first = answers(llm, spec, prompts)
+    flipped = np.zeros(len(prompts), dtype=bool)
+    at_first = flipped.copy()
+    for seed in range(TIMES):
+        order = np.random.default_rng(seed).permutation(len(prompts))
+        again = answers(llm, spec, [prompts[at] for at in order])
+        for at, answer in zip(order.tolist(), again, strict=True):
+            flipped[at] |= answer != first[at]
+            at_first[at] |= answer[:1] != first[at][:1]
+    return {
+        "prompts": len(prompts),
+        "times": 1 + TIMES,
+        "share_flipped": round(float(flipped.mean()), 5),
+        "share_flipped_first_token": round(float(at_first.mean()), 5),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Studies that share journals: nothing is paid twice, whoever asks, and whenever somebody is killed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cinorms.core import tables
+from cinorms.inference.earlier_journal import PART
+from cinorms.inference.engines.openai import batch
+from cinorms.inference.journal import Asker, Journal
+from cinorms.inference.journal_files import digest_of
+from cinorms.inference.questions import Questions
+from cinorms.inference.samples import settings_of
+from cinorms.inference.spec import Spec
+
+from ..specs import endpoint_tuning
+from .conftest import Shard, spec, variants, vignettes
+from .server import Endpoint
+from .test_kill import command, environment
+from .test_study import Study
+
+
+def files(folder: Path, study: str, of: Spec, flows: Any) -> dict[str, Any]:
+    """Return what the command of one study's job needs; all studies of ``folder`` share a journal."""
+    own = folder / "results" / study
+    own.mkdir(parents=True)
+    tables.write(flows, own / "vignettes.parquet", tables.VIGNETTES)
+    tables.write(variants(), own / "variants.parquet", tables.PROMPTS)
+    return {
+        "spec": of.as_plain(),
+        "tuning": endpoint_tuning(limits={"concurrency": 4}),
+        "vignettes": str(own / "vignettes.parquet"),
+        "variants": str(own / "variants.parquet"),
+        "out": str(own / "responses/main/audited/1-of-1.parquet"),
+    }
+
+
+def words(given: dict[str, Any], folder: Path, study: str) -> list[str]:
+    """Return the command that asks, with the shared journal."""
+    found = command(given, folder / "results" / study)
+    at = next(i for i, word in enumerate(found) if word.startswith("--tuning="))
+    tuning = json.loads(found[at].removeprefix("--tuning="))
+    tuning |= {"journal": str(folder / "results/.journal"), "asker": [study, "main", "audited"]}
+    found[at] = f"--tuning={json.dumps(tuning)}"
+    return found
+
+
+def test_two_studies_that_run_at_once_share_the_work(tmp_path: Path, endpoint: Endpoint) -> None:
+    """The second finds what the first has claimed, asks the rest, waits, and takes the first's replies."""
+    endpoint.delay = 0.05
+    jobs = {}
+    for study, flows in (("one", vignettes(60)), ("two", vignettes(80))):
+        given = files(tmp_path, study, spec(endpoint), flows)
+        jobs[study] = subprocess.Popen(words(given, tmp_path, study), env=environment())
+    assert [job.wait(300) for job in jobs.values()] == [0, 0]
+    assert len(endpoint.asked) == 80 * 6
+    assert set(endpoint.asked.values()) == {1}, "a prompt was paid for twice"
+    frames = [
+        tables.read(tmp_path / f"results/{study}/responses/main/audited/1-of-1.parquet", tables.RESPONSES)
+        for study in jobs
+    ]
+    assert frames[0]["text"].tolist() == frames[1]["text"].tolist()[: len(frames[0])]
+
+
+def test_a_job_that_is_killed_leaves_its_claim_to_the_others(tmp_path: Path, endpoint: Endpoint) -> None:
+    endpoint.delay = 0.2
+    of = spec(endpoint)
+    one = subprocess.Popen(
+        words(files(tmp_path, "one", of, vignettes(60)), tmp_path, "one"), env=environment()
+    )
+    end = time.monotonic() + 120
+    while sum(endpoint.answered.values()) < 20 and time.monotonic() < end:
+        time.sleep(0.05)
+    two = subprocess.Popen(
+        words(files(tmp_path, "two", of, vignettes(60)), tmp_path, "two"), env=environment()
+    )
+    while "of the same prompts: waiting" not in log_of(tmp_path, "two") and time.monotonic() < end:
+        time.sleep(0.1)
+    one.send_signal(signal.SIGKILL)
+    one.wait()
+    assert two.wait(300) == 0
+    assert len(endpoint.asked) == 360
+    twice = sum(endpoint.asked.values()) - 360
+    assert twice <= 1000  # what the first had not handed over yet
+    assert not list(tmp_path.glob("results/.journal/*/claims/*two*"))
+
+
+def log_of(folder: Path, study: str) -> str:
+    path = folder / "results" / study / "job.log"
+    return path.read_text() if path.exists() else ""
+
+
+@pytest.mark.slow
+def test_two_studies_killed_at_random_moments(tmp_path: Path, endpoint: Endpoint) -> None:
+    """Twelve kills among two studies that overlap; at the end each has its responses, and the parts are whole."""
+    endpoint.delay = 0.02
+    chance, of = random.Random(3), spec(endpoint)
+    given = {
+        study: files(tmp_path, study, of, flows)
+        for study, flows in (("one", vignettes(150)), ("two", vignettes(200)))
+    }
+    killed = 0
+    for _ in range(6):
+        jobs = [subprocess.Popen(words(g, tmp_path, study), env=environment()) for study, g in given.items()]
+        time.sleep(chance.uniform(1.0, 4.0))
+        for job in jobs:
+            job.send_signal(signal.SIGKILL)
+            killed += job.wait() == -signal.SIGKILL
+    for study, g in given.items():
+        assert subprocess.run(words(g, tmp_path, study), env=environment()).returncode == 0
+    assert len(endpoint.asked) == 1200
+    assert sum(endpoint.asked.values()) <= 1200 + killed * 1000
+    journal = Journal.at(tmp_path / "results/.journal", of, Asker("one", "main", "audited"))
+    prompts = Counter(journal.read()["prompt"].to_pylist())
+    assert len(prompts) == 1200
+    assert not list(journal.folder.glob("damaged/*"))
+
+
+def test_a_running_batch_of_another_study_is_harvested_and_not_asked_again(
+    tmp_path: Path, endpoint: Endpoint
+) -> None:
+    rates = {"usd_per_million_input": 100.0, "usd_per_million_output": 1000.0}
+    folder = tmp_path / "results/.journal"
+
+    def shard(study: str) -> Shard:
+        found = Shard(tmp_path / "results" / study, endpoint)
+        found.tuning = {"mode": "batch", "rates": rates, "asker": [study, "main", "audited"]}
+        found.journal = lambda: Journal.open(folder, found.spec, Asker(study, "main", "audited"))  # type: ignore[method-assign]
+        return found
+
+    one, two = shard("one"), shard("two")
+    endpoint.batch_polls = 4
+    engine = one.engine()
+    submitted: list[int] = []
+
+    def stop(seconds: float) -> None:
+        submitted.append(1)
+        raise KeyboardInterrupt
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(batch.time, "sleep", stop)
+    with pytest.raises(KeyboardInterrupt):
+        one.ask()
+    patch.undo()
+    assert engine.counts["batches"] == 0
+    assert len(endpoint.batches) == 1
+    frame = two.ask()
+    assert len(endpoint.batches) == 1, "the other study's batch has the replies"
+    assert two.journal().usd() == 0, "who created it pays"
+    before = sum(endpoint.billed.values())
+    assert one.ask()["text"].tolist() == frame["text"].tolist()
+    assert sum(endpoint.billed.values()) == before
+
+
+@pytest.mark.slow
+def test_a_study_of_the_version_before_is_up_to_date_and_asks_nothing(
+    tmp_path: Path, endpoint: Endpoint
+) -> None:
+    """Its journal has the earlier layout. A new run has nothing to do; responses that are deleted are collected."""
+    study = Study(tmp_path / "project", endpoint)
+    study.run()
+    n = sum(endpoint.asked.values())
+    as_before(study)
+    assert "Nothing to be done" in study.run(
+        "-n", targets=("results/api/responses/main/behind-an-api/1-of-1.parquet",)
+    )
+    before = {p: p.read_bytes() for p in study.folder.glob("results/api/responses/*/*/*.parquet")}
+    for path in before:
+        path.unlink()
+    targets = ("results/api/responses/main/behind-an-api/1-of-1.parquet", "results/api/provenance.json")
+    study.run(targets=targets)
+    assert sum(endpoint.asked.values()) == n
+    assert all(path.read_bytes() == data for path, data in before.items())
+    assert study.provenance()["usd"] == pytest.approx(n * 120e-6)
+    # The same arm of another study, and a pilot's share of a larger one.
+    study.study["study"] = "again"
+    study.run(targets=("results/again/provenance.json",))
+    assert sum(endpoint.asked.values()) == n
+    found = json.loads((study.folder / "results/again/provenance.json").read_text())
+    assert found["usd"] is None
+    assert found["asked"][0]["replies_kept"] == n
+
+
+def as_before(study: Study) -> None:
+    """Put a study's replies where the version before kept them, and remove the shared journal."""
+    folder = study.folder / "results/api"
+    out = folder / "responses/main/behind-an-api/1-of-1.parquet"
+    of = Spec.from_plain(json.loads(tables.facts(out)["spec"]))
+    flows = tables.read(folder / "vignettes/iot.parquet", tables.VIGNETTES)
+    asked = tables.read(folder / "prompts/main.parquet", tables.PROMPTS)
+    questions = Questions.of(of, flows, asked)
+    (part,) = (study.folder / "results/.journal").glob("*/parts/*")
+    kept = pq.read_table(part).to_pandas().set_index("prompt")
+    rows = kept.loc[[bytes(key) for key in questions.prompts]].reset_index(drop=True)
+    rows["flow"] = questions.grid["flow"]
+    rows["variant"] = questions.variants["variant"].to_numpy(dtype=object)[questions.grid["row"]]
+    rows["prompt"] = questions.earlier_prompts
+    key = hashlib.sha256(json.dumps(settings_of(of), sort_keys=True).encode()).hexdigest()[:16]
+    place = out.parent / ".journal" / key
+    for name in ("parts", "runs"):
+        (place / name).mkdir(parents=True)
+    (place / "settings.json").write_text(json.dumps(settings_of(of)))
+    table = pa.Table.from_pandas(pd.DataFrame(rows)[PART.names], schema=PART, preserve_index=False)
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata(None), buffer)
+    data = buffer.getvalue().to_pybytes()
+    name = f"{time.time_ns():020d}.1-of-1.{len(table)}.{digest_of(data)}.parquet"
+    (place / "parts" / name).write_bytes(data)
+    shutil.rmtree(study.folder / "results/.journal")

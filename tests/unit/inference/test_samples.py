@@ -1,0 +1,240 @@
+"""What a sample is: everything that the model sees is in its key, and nothing else is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinorms.inference.prompt_keys import KEY_BYTES, as_numbers, number_repeats
+from cinorms.inference.questions import Questions
+from cinorms.inference.samples import sample_settings
+from cinorms.inference.shards import shard_names
+from cinorms.prompts.variants import list_variants
+
+from ...specs import make_spec
+
+TEMPLATES = ["0 {scenario} {options}", "1: {scenario} and {options}"]
+
+
+def flows(*vignettes: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "flow": pd.array(range(len(vignettes)), dtype="int32"),
+            "vignette": list(vignettes),
+            "expected": [float("nan")] * len(vignettes),
+        }
+    )
+
+
+def questions(
+    *vignettes: str, templates: list[str] = TEMPLATES, orders: int = 2, **changes: Any
+) -> Questions:
+    spec = make_spec(**{"n_templates": len(templates), **changes})
+    variants = list_variants("t", templates, len(templates), orders)
+    return Questions.of(spec, flows(*(vignettes or ("a", "b", "c"))), variants)
+
+
+def keys(*vignettes: str, **changes: Any) -> list[str]:
+    made = questions(*vignettes, **changes)
+    return [made.name(at) for at in range(len(made.grid))]
+
+
+def test_a_key_is_the_digest_of_the_messages_as_json() -> None:
+    made = questions('with "quotes", \n a \ue000', system="Be brief.")
+    for at in range(len(made.grid)):
+        text = json.dumps(made.chat(at), ensure_ascii=False).encode("utf-8", "surrogatepass")
+        assert made.name(at) == hashlib.blake2b(text, digest_size=KEY_BYTES).hexdigest()
+    assert len(set(keys())) == 12
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"system": "Be brief."},
+        {"layout": "instruction_in_system"},
+        {"templates": ["0 {scenario} {options}.", "1: {scenario} or {options}"]},
+        {"scale": "agreement"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_changes_the_messages_changes_every_key(change: dict[str, Any]) -> None:
+    try:
+        changed = keys(**change)
+    except KeyError:
+        pytest.skip("no such scale here")
+    assert not set(changed) & set(keys())
+
+
+def test_the_order_of_the_options_is_in_the_messages() -> None:
+    assert set(keys(orders=3)) != set(keys(orders=3, order_method="fixed"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "another name"},
+        {"temperature": 0.7},
+        {"max_tokens": 5},
+        {"source": "x"},
+        {"factors": ["sender"]},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_the_messages_do_not_show_is_in_no_key(change: dict[str, Any]) -> None:
+    assert keys(**change) == keys()
+
+
+def test_the_number_of_a_flow_and_of_a_template_are_in_no_key() -> None:
+    """Another study may list the same flows and templates in another order, among others."""
+    here, there = (
+        questions("a", "b", "c", order_method="fixed", orders=1),
+        questions(
+            "x", "c", "b", templates=["z {scenario} {options}", *TEMPLATES], order_method="fixed", orders=1
+        ),
+    )
+    named = [{json.dumps(q.chat(i)): q.name(i) for i in range(len(q.grid))} for q in (here, there)]
+    both = named[0].keys() & named[1].keys()
+    assert both
+    assert all(named[0][chat] == named[1][chat] for chat in both)
+    assert not {named[0][chat] for chat in named[0].keys() - both} & set(named[1].values())
+
+
+# --- Repeats
+
+
+def test_variants_that_render_the_same_are_separate_samples() -> None:
+    made = keys("a", templates=["x {scenario} {options}"] * 2, orders=1, order_method="fixed")
+    assert len(set(made)) == 2
+    once = keys("a", templates=["x {scenario} {options}"], orders=1, order_method="fixed")
+    assert made[0] == once[0], "the first sample of a prompt is one sample, whoever asks for it"
+
+
+def test_layouts_that_drop_what_differs_are_repeats() -> None:
+    """Templates that differ only where the vignette stands are the same system message."""
+    made = keys(
+        "a",
+        templates=["x: {scenario} {options}", "x {scenario} {options}"],
+        orders=1,
+        order_method="fixed",
+        layout="instruction_in_system",
+    )
+    assert len(set(made)) == 2
+
+
+def test_more_orders_leave_the_samples_that_there_are() -> None:
+    few = keys("a", "b", orders=2, order_method="fixed")
+    more = keys("a", "b", orders=4, order_method="fixed")
+    assert len(set(more)) == 16
+    table = np.array(more).reshape(2, 2, 4)
+    assert table[:, :, :2].ravel().tolist() == few
+
+
+def test_a_shard_counts_repeats_as_the_whole_arm_does() -> None:
+    templates = ["x {scenario} {options}"] * 3
+    whole = np.array(keys("a", "b", templates=templates, order_method="fixed")).reshape(2, 6)
+    for count in (2, 4):
+        parts = [
+            np.array(keys("a", "b", templates=templates, order_method="fixed", shard=shard)).reshape(2, -1)
+            for shard in shard_names(count, 6)
+        ]
+        assert np.array_equal(np.hstack(parts), whole)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.randoms())
+@settings(max_examples=50, deadline=None)
+def test_every_repeat_has_a_key_of_its_own(values: list[int], chance: Any) -> None:
+    made = np.array([value.to_bytes(KEY_BYTES, "little") for value in values], dtype=f"V{KEY_BYTES}")
+    first = list(range(len(values)))
+    chance.shuffle(first)
+    own = number_repeats(made, np.array(first))
+    assert len({each.tobytes() for each in own}) == len(values)
+    seen = set()
+    for at in first:  # whoever comes first keeps the key
+        assert (own[at].tobytes() == made[at].tobytes()) == (values[at] not in seen)
+        seen.add(values[at])
+
+
+def test_keys_are_coordinates_of_draws() -> None:
+    low, high = as_numbers(questions().prompts)
+    assert len(set(zip(low.tolist(), high.tolist(), strict=True))) == 12
+    assert low.dtype == np.uint64
+
+
+# --- Settings
+
+
+def settings_for(engine: str = "openai", **changes: Any) -> dict[str, Any]:
+    return sample_settings(make_spec(engine, **{"source": "s", "wrap": "none", **changes}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": "t"},
+        {"revision": "abc"},
+        {"base_url": "http://localhost/v1"},
+        {"dtype": "float16"},
+        {"quantisation": "awq"},
+        {"temperature": 0.5},
+        {"max_tokens": 9},
+        {"protocol": 2},
+        {"readout": "options"},
+        {"reasoning": {"effort": "low"}},
+        {"anything": "that an engine adds"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+@pytest.mark.parametrize("engine", ["openai", "vllm"])
+def test_what_can_change_a_reply_is_a_setting(engine: str, change: dict[str, Any]) -> None:
+    assert settings_for(engine, **change) != settings_for(engine)
+
+
+def test_engines_are_different_respondents() -> None:
+    assert settings_for("openai") != settings_for("vllm")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shard": "2-of-3"},
+        {"n_templates": 7},
+        {"select": {"sender": ["x"]}},
+        {"order_method": "random"},
+        {"factors": ["sender"]},
+        {"layout": "instruction_in_system"},
+        {"system": "Be brief."},
+        {"seed": 9},
+        {"temperature": 0.0},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+@pytest.mark.parametrize("engine", ["openai", "vllm"])
+def test_what_cannot_is_none(engine: str, change: dict[str, Any]) -> None:
+    assert settings_for(engine, **change) == settings_for(engine)
+
+
+@pytest.mark.parametrize("temperature", [0.7, None])
+def test_another_seed_is_another_sample_where_something_is_drawn(temperature: float | None) -> None:
+    """A model with reasoning takes no temperature, and draws."""
+    drawn = {"temperature": temperature}
+    assert settings_for(**drawn, seed=1) != settings_for(**drawn, seed=2)
+
+
+def test_weights_are_known_by_their_source_and_an_endpoint_by_its_entry_too() -> None:
+    """What stands behind an address can change; whoever says so gives it another name in the registry."""
+    assert settings_for("vllm", model="a") == settings_for("vllm", model="b")
+    assert settings_for("openai", model="a") != settings_for("openai", model="b")
+    assert settings_for("vllm", wrap="llama2") != settings_for("vllm")
+    assert settings_for("openai", wrap="chat_template") == settings_for("openai")
+
+
+def test_option_probabilities_depend_on_the_options() -> None:
+    assert settings_for("vllm", readout="options")["options"]
+    assert "options" not in settings_for("vllm")

@@ -1,0 +1,173 @@
+"""Asked until decided, in a job: whatever happens to it, the same file; what was not asked has a status of its own."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+from cinorms.answers.read import read_responses
+from cinorms.ask import write_shard
+from cinorms.core import tables
+from cinorms.core.errors import DataError
+from cinorms.core.scales import papers_scale
+from cinorms.entries.files import part_asked
+from cinorms.inference.completeness import check_complete
+from cinorms.inference.engine import Keep
+from cinorms.inference.journal import Asker, Journal
+from cinorms.inference.not_asked import add_not_asked
+from cinorms.inference.questions import Questions
+from cinorms.inference.samples import settings_of
+from cinorms.inference.until_decided import plain_rule
+from cinorms.norms import assessment
+from cinorms.norms.thresholds import Thresholds
+from cinorms.prompts.variants import list_variants
+
+from ...specs import make_spec
+
+SCALE = papers_scale("acceptability")
+THRESHOLDS = Thresholds(4, 0.5, "strict")
+LEVELS = [(a, b) for a, b in product(range(12), range(25))]
+VIGNETTES = pd.DataFrame(
+    {
+        "flow": pd.array(range(300), dtype="int32"),
+        "vignette": [f"sender {a} shares {b}" for a, b in LEVELS],
+        "expected": np.nan,
+        "sender": pd.Categorical([f"s{a}" for a, _ in LEVELS]),
+        "type": pd.Categorical([f"t{b}" for _, b in LEVELS]),
+    }
+)
+TEMPLATES = [f"{number}. {{scenario}} {{options}}" for number in range(4)]
+VARIANTS = list_variants("p", TEMPLATES, 4, 3)
+
+
+class Steady:
+    """Answers a flow by its sender, now and then otherwise; is killed after ``patience`` chunks."""
+
+    def __init__(self, patience: int = 10_000) -> None:
+        self.patience, self.rounds, self.n_asked = patience, 0, 0
+
+    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
+        self.rounds += 1
+        for part in np.array_split(todo, max(1, len(todo) // 150)):
+            if self.patience == 0:
+                raise KeyboardInterrupt
+            self.patience -= 1
+            flow = questions.grid["flow"].to_numpy()[part]
+            odd = (flow * 7 + questions.grid["row"].to_numpy()[part] * 5) % 4 == 0
+            at = np.where(odd, (flow // 25 + 2) % 5, (flow // 25) % 5)
+            texts = [SCALE.options[i] for i in at]
+            keep(pd.DataFrame({"at": part, "text": texts, "finish_reason": "stop"}))
+            self.n_asked += len(part)
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+
+def spec(**changes: Any) -> Any:
+    rule = plain_rule(THRESHOLDS, 0.05, 100)
+    stated = {"source": "s", "n_templates": 4, "factors": ["sender", "type"], "order_method": "balanced"}
+    return make_spec("openai", **{**stated, "asking": rule, **changes})
+
+
+def ask(folder: Path, engine: Steady, out: str = "out.parquet", made: Any = None) -> Path:
+    made = made or spec()
+    journal = Journal.open(folder / ".journal", made, Asker("study", "main", "m"))
+    path = folder / out
+    write_shard(made, VIGNETTES, VARIANTS, path, engine, journal)
+    return path
+
+
+def answers_in(path: Path) -> pd.DataFrame:
+    responses = tables.read(path, tables.RESPONSES)
+    read = read_responses(responses, SCALE, prompts=VARIANTS)
+    return add_not_asked(read, spec().as_plain(), VIGNETTES, VARIANTS)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ask(tmp_path_factory.mktemp("whole"), Steady())
+
+
+def test_fewer_prompts_are_asked_in_rounds_of_one_engine(tmp_path: Path) -> None:
+    engine = Steady()
+    responses = tables.read(ask(tmp_path, engine), tables.RESPONSES)
+    assert engine.n_asked == len(responses) < 0.9 * 300 * 12
+    assert 1 < engine.rounds <= 4
+
+
+@pytest.mark.parametrize("patience", [1, 9, 12])
+def test_a_killed_job_goes_on_and_gives_the_same_file(tmp_path: Path, whole: Path, patience: int) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        ask(tmp_path, Steady(patience))
+    again = Steady()
+    found = ask(tmp_path, again)
+    assert found.read_bytes() == whole.read_bytes()
+    assert 0 < again.n_asked < len(tables.read(whole, tables.RESPONSES))
+    last = Steady()
+    assert ask(tmp_path, last, "third.parquet").read_bytes() == whole.read_bytes()
+    assert last.n_asked == 0
+
+
+def test_replies_to_everything_in_the_journal_change_nothing(tmp_path: Path, whole: Path) -> None:
+    everything = spec()
+    del everything.identity["asking"]
+    ask(tmp_path, Steady(), "all.parquet", everything)
+    engine = Steady()
+    assert ask(tmp_path, engine).read_bytes() == whole.read_bytes()
+    assert engine.n_asked == 0
+
+
+def test_the_rule_is_no_setting_of_a_journal() -> None:
+    everything = spec()
+    del everything.identity["asking"]
+    assert settings_of(everything) == settings_of(spec())
+
+
+def test_what_was_not_asked_has_a_status_and_no_vote(whole: Path, tmp_path: Path) -> None:
+    answers = answers_in(whole)
+    asked = len(tables.read(whole, tables.RESPONSES))
+    assert len(answers) == 300 * 12
+    assert (answers["status"] != tables.NOT_ASKED).sum() == asked
+    assert ((answers["part"] == "not_asked") == (answers["status"] == tables.NOT_ASKED)).all()
+    tables.write(answers, tmp_path / "answers.parquet", tables.ANSWERS)
+    norms = assessment.assess(answers, "strict", SCALE)
+    tables.write(norms, tmp_path / "norms.parquet", tables.NORMS)
+    assert norms["n_asked"].sum() == asked
+    assert (norms["n_variants"] == 12).all()
+    assert norms["pilot"].sum() == 100
+
+
+def test_a_flow_that_was_asked_a_part_needs_that_part_of_t_val(whole: Path) -> None:
+    norms = assessment.assess(answers_in(whole), "strict", SCALE)
+    early = norms[norms["n_asked"] == 3]
+    assert len(early)
+    assert (assessment.status(early, THRESHOLDS) == "kept").any()
+    no_part = early.drop(columns=["n_variants", "pilot"])
+    assert (assessment.status(no_part, THRESHOLDS) == "below_t_val").all()
+
+
+def test_a_kind_gets_the_part_that_it_declares(whole: Path) -> None:
+    answers = answers_in(whole)
+    norms = assessment.assess(answers, "strict", SCALE)
+    block = part_asked(answers, "block")
+    assert (block.groupby("flow").size() == 3).all()
+    assert block["flow"].nunique() == 300
+    pilot = part_asked(answers, "pilot")
+    assert (pilot.groupby("flow").size() == 12).all()
+    assert pilot["flow"].nunique() == len(part_asked(norms, "pilot")) == 100
+    assert len(part_asked(answers, "verdicts")) == norms["n_asked"].sum()
+    assert len(part_asked(answers, "all")) == 300 * 12
+
+
+def test_a_file_that_no_rounds_ask_for_is_refused(whole: Path) -> None:
+    responses = tables.read(whole, tables.RESPONSES)
+    path = whole.with_name("1-of-1.parquet")
+    check_complete(path, responses, spec().as_plain(), VIGNETTES, VARIANTS)
+    with pytest.raises(DataError, match="no rounds ask for"):
+        check_complete(path, responses.drop(index=5), spec().as_plain(), VIGNETTES, VARIANTS)

@@ -1,0 +1,87 @@
+"""The key of a prompt: a digest of the very messages that the model receives, and which sample of them it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cinorms.inference.spec import Spec
+from cinorms.prompts.variants import messages
+
+#: Bytes of a key. With 64 bits, two of a hundred million prompts could share one by chance.
+KEY_BYTES = 16
+
+#: Stands for the vignette while the text around it is looked up: characters that no text has.
+_MARK = "\ue000vignette\ue001"
+
+Keys = npt.NDArray[np.void]
+
+
+def prompt_keys(
+    spec: Spec,
+    vignettes: Sequence[str],
+    templates: Sequence[str],
+    order_codes: npt.NDArray[np.int64],
+) -> Keys:
+    """Return the digest of the messages of every vignette in every template.
+
+    ``order_codes`` has a row per vignette and a column per template. The digest is of the messages as JSON.
+    """
+    frames: dict[tuple[int, int], list[str]] = {}
+    scale = spec.answer_scale
+    texts = [_json(vignette)[1:-1] for vignette in vignettes]
+    found = bytearray()
+    for text, codes in zip(texts, order_codes.tolist(), strict=True):
+        for column, code in enumerate(codes):
+            frame = frames.get((column, code))
+            if frame is None:
+                chat = messages(templates[column], _MARK, code, scale, spec.layout, spec.system)
+                frame = frames[column, code] = _json(chat).split(_MARK)
+            found += _digest(text.join(frame))
+    return np.frombuffer(bytes(found), dtype=f"V{KEY_BYTES}").reshape(order_codes.shape)
+
+
+def number_repeats(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
+    """Return ``keys`` with a key of its own for every repeated prompt; ``first`` is the order in which they count."""
+    codes = as_column(keys).dictionary_encode()
+    if len(codes.dictionary) == len(keys):
+        return keys
+    code = codes.indices.to_numpy()[first]
+    by_code = np.argsort(code, kind="stable")
+    ordered = code[by_code]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    repeat = np.empty(len(keys), dtype=np.int64)
+    repeat[first[by_code]] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
+    own = keys.copy()
+    for at in np.flatnonzero(repeat):
+        digest = hashlib.blake2b(
+            keys[at].tobytes() + int(repeat[at]).to_bytes(4, "little"), digest_size=KEY_BYTES
+        )
+        own[at] = np.void(digest.digest())
+    return own
+
+
+def as_column(keys: Keys) -> pa.FixedSizeBinaryArray:
+    """Return keys as a column of a table."""
+    data = pa.py_buffer(np.ascontiguousarray(keys).tobytes())
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(KEY_BYTES), len(keys), [None, data])
+
+
+def as_numbers(keys: Keys) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Return each key as two whole numbers, as coordinates of a draw."""
+    halves = np.frombuffer(np.ascontiguousarray(keys).tobytes(), dtype="<u8").reshape(-1, 2)
+    return halves[:, 0], halves[:, 1]
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

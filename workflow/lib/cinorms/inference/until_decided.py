@@ -1,0 +1,119 @@
+"""Asking until decided: which rows of a shard's questions are asked, round by round, while the engine is loaded.
+
+Rounds are a pure function of the replies: a job that was killed finds the same rounds in its journal, and replies that
+the journal has to other questions change nothing. Replies are read by the rules alone: what a person or a coder reads
+later changes answers, but not what was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.answers.read import read_responses
+from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
+from cinorms.norms.thresholds import Thresholds
+from cinorms.prompts.orders import as_categorical
+from cinorms.stats.deciding.rounds import BLOCK, Design, Rounds, Rule
+from cinorms.stats.deciding.verdicts import NOT_ASKED
+
+Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+#: Why a question was asked: as all flows' first block, as the pilot's rest, because its flow was not decided, or not.
+PARTS = ("block", "pilot", "undecided", "not_asked")
+
+
+def plain_rule(thresholds: Thresholds, risk: float, pilot: int) -> dict[str, Any]:
+    """Return the rule as the key ``asking`` of a spec."""
+    return {"risk": risk, "pilot": pilot, **thresholds._asdict()}
+
+
+def rule_of(spec: Spec) -> Rule | None:
+    """Return when a flow is decided; None for a spec that asks everything."""
+    plain = spec.identity.get("asking")
+    if plain is None:
+        return None
+    thresholds = Thresholds(plain["t_val"], plain["t_maj"], plain["consensus"])
+    return Rule(thresholds, plain["risk"], plain["pilot"])
+
+
+def design_of(questions: Questions) -> Design:
+    """Return the flows and variants of ``questions``, which must be those of one shard that has them all."""
+    variants, spec = questions.variants, questions.spec
+    every = [pd.factorize(questions.flows[name].astype(str), sort=True)[0] for name in spec.factors]
+    codes = [each for each in every if each.max(initial=0) > 0]
+    return Design(
+        flows=questions.flows["flow"].to_numpy(dtype=np.intp),
+        factors=np.stack(codes, axis=1) if codes else np.empty((len(questions.flows), 0), dtype=np.intp),
+        variants=variants["variant"].tolist(),
+        template_no=variants["template_no"].to_numpy(dtype=np.intp),
+        order_no=variants["order_no"].to_numpy(dtype=np.intp),
+        n_levels=len(spec.answer_scale.binned.levels),
+        seed=spec.seed,
+    )
+
+
+def ask_in_rounds(
+    questions: Questions, rule: Rule, ask: Callable[[Rows], None], replies: Callable[[Rows], pd.DataFrame]
+) -> Rows:
+    """Ask what the rounds tell, and return the rows of the grid that were asked.
+
+    ``ask`` asks rows of the grid that have no reply yet; ``replies`` returns the replies to rows.
+    """
+    rounds = Rounds(design_of(questions), rule)
+    codes = np.full(rounds.asked.shape, NOT_ASKED, dtype=np.intp)
+    while rounds.todo.any():
+        rows, todo = np.flatnonzero(rounds.todo.ravel()), rounds.todo
+        ask(rows)
+        codes[todo] = _codes(questions, rows, replies(rows))
+        before = len(rounds.looks)
+        rounds.take(codes)
+        if len(rounds.looks) > before:
+            look = rounds.looks[-1]
+            print(f"After {look.variants} variants: {look.after:,} of {look.before:,} flows are not decided.")
+    asked = np.flatnonzero(rounds.asked.ravel())
+    saved = 1 - len(asked) / max(rounds.asked.size, 1)
+    print(f"{len(asked):,} of {rounds.asked.size:,} prompts were asked; {saved:.0%} were saved.")
+    return asked
+
+
+def parts(questions: Questions, rule: Rule, asked: Flags) -> npt.NDArray[np.intp]:
+    """Return for each row of the grid its place in ``PARTS``; ``asked`` says which rows were asked."""
+    design = design_of(questions)
+    block = design.first_block().ravel()
+    pilot = np.repeat(design.pilot(rule.pilot), len(design.variants))
+    return np.select([~asked, block, pilot], [3, 0, 1], 2)
+
+
+def is_possible(questions: Questions, rule: Rule, asked: Flags) -> bool:
+    """Tell whether rounds can have ``asked`` this: whole blocks of each flow in its order, all of the pilot."""
+    design = design_of(questions)
+    order = design.order()
+    in_order = np.take_along_axis(asked.reshape(order.shape), order, axis=1)
+    number = in_order.sum(axis=1)
+    first = np.arange(order.shape[1]) < number[:, None]
+    whole = (number % BLOCK == 0) | (number == order.shape[1])
+    enough = (number >= min(BLOCK, order.shape[1])) & (~design.pilot(rule.pilot) | (number == order.shape[1]))
+    return bool((in_order == first).all() and (whole & enough).all())
+
+
+def _codes(questions: Questions, rows: Rows, replies: pd.DataFrame) -> npt.NDArray[np.intp]:
+    """Return the position on the scale that each reply chooses; the number of levels for one that is not valid."""
+    scale = questions.spec.answer_scale
+    grid = questions.grid.iloc[rows]
+    frame = replies.reset_index(drop=True).assign(
+        flow=grid["flow"].to_numpy(),
+        variant=questions.variants["variant"].to_numpy(dtype=object)[grid["row"]],
+        order=as_categorical(grid["order_code"].to_numpy(), scale.n_shown),
+    )
+    answers = read_responses(frame, scale, prompts=questions.variants)
+    valid = (answers["status"] == "ok").to_numpy()
+    codes = np.full(len(rows), len(scale.binned.levels), dtype=np.intp)
+    codes[valid] = scale.places(answers["level"].to_numpy(dtype=np.int64, na_value=0)[valid])
+    return codes
