@@ -2,6 +2,7 @@
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
+from cinorms.core.scales import Scale
 from cinorms.norms.assessment import assess
 
 if __name__ == "__main__":
@@ -9,6 +10,7 @@ if __name__ == "__main__":
     norms = assess(
         answers=tables.read(snakemake.input.answers, tables.ANSWERS),
         consensus=snakemake.params.consensus,
+        scale=Scale.of(snakemake.params.scale),
     )
     tables.write(norms, snakemake.output.norms, tables.NORMS)
     print(f"{len(norms):,} flows assessed")

@@ -10,6 +10,6 @@ if __name__ == "__main__":
     shards = (
         tables.read(shard, tables.RESPONSES, ["text", "finish_reason"]) for shard in snakemake.input.responses
     )
-    counts = settled(shards, load_overrides(path), path)
+    counts = settled(shards, load_overrides(path, snakemake.params.levels), path)
     csv_tables.write(counts, snakemake.output.settled, csv_tables.OVERRIDES)
     print(f"{len(counts)} overrides settle {counts['n_responses'].sum():,} responses")

@@ -7,6 +7,7 @@ import pandas as pd
 from cinorms.control.compare import check_agreement, compare, summary
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
+from cinorms.core.scales import Scale
 from cinorms.norms.thresholds import Thresholds
 
 if __name__ == "__main__":
@@ -22,6 +23,7 @@ if __name__ == "__main__":
             vignettes,
             given["factors"],
             given["norms"],
+            Scale.of(given["scale"]),
             Thresholds(**given["thresholds"]),
             given["seed"],
         )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
+from cinorms.core.scales import Scale
 from cinorms.planted.respondents import describe, plant, respondent_of
 from cinorms.prompts.variants import select_flows
 
@@ -12,7 +13,7 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     spec = snakemake.params.spec
     vignettes = select_flows(tables.read(snakemake.input.vignettes, tables.VIGNETTES), spec["select"])
-    planted = plant(respondent_of(spec), vignettes, spec["factors"], spec["seed"])
+    planted = plant(respondent_of(spec), vignettes, spec["factors"], Scale.of(spec["scale"]), spec["seed"])
     tables.write(planted, snakemake.output.planted, tables.PLANTED)
     facts = describe(spec, vignettes)
     Path(snakemake.output.coefficients).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

@@ -1,19 +1,12 @@
-"""Write what the study is, for programs, and the dictionary of every column in its tables."""
+"""Write what the study is, for programs."""
 
 import json
 from pathlib import Path
 
-from cinorms.core import csv_tables
-from cinorms.core.csv_files import read_header
 from cinorms.core.logs import start_logging
-from cinorms.report.dictionary import described_files, dictionary
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    study = snakemake.params.study
-    headers = dict(zip(described_files(study), map(read_header, snakemake.input.files), strict=True))
-    table = dictionary(study, headers)
-    csv_tables.write(table, snakemake.output.dictionary, csv_tables.DICTIONARY)
-    text = json.dumps(study, indent=1, ensure_ascii=False)
+    text = json.dumps(snakemake.params.study, indent=1, ensure_ascii=False)
     Path(snakemake.output.study).write_text(text + "\n", encoding="utf-8")
-    print(f"{len(table)} columns of {table['file'].nunique()} files")
+    print(f"{len(text.encode()):,} bytes")

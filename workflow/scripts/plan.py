@@ -4,7 +4,9 @@ import sys
 
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
+from cinorms.entries.files import part_asked
 from cinorms.study.plan import add_precision, as_text, estimate
+from cinorms.study.savings import expected_savings
 
 if __name__ == "__main__":
     terminal = sys.stdout
@@ -16,11 +18,16 @@ if __name__ == "__main__":
     )
     if snakemake.params.pilot is not None:
         pilot = {
-            tuple(pair): (tables.read(answers, tables.ANSWERS), tables.read(prompts, tables.PROMPTS))
+            tuple(pair): (
+                part_asked(tables.read(answers, tables.ANSWERS), "pilot"),
+                tables.read(prompts, tables.PROMPTS),
+            )
             for pair, (answers, prompts) in snakemake.params.pilot
         }
         plan = add_precision(plan, pilot, snakemake.params.target_se)
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
     print(as_text(plan), file=terminal)
+    for line in expected_savings(snakemake.params.asked, plan):
+        print(line, file=terminal)
     for warning in snakemake.params.norms:
         print(f"warning: {warning}", file=terminal)

@@ -2,6 +2,7 @@
 
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
+from cinorms.core.scales import Scale
 from cinorms.prompts.variants import preview
 
 if __name__ == "__main__":
@@ -10,7 +11,7 @@ if __name__ == "__main__":
         vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         variants=tables.read(snakemake.input.variants, tables.PROMPTS),
         arm=snakemake.params.arm,
-        scale=snakemake.params.scale,
+        scale=Scale.of(snakemake.params.scale),
         seed=snakemake.params.seed,
     )
     csv_tables.write(sample, snakemake.output.preview, csv_tables.PREVIEW)

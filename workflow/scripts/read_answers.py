@@ -6,8 +6,9 @@ from cinorms.answers.review import review_table, write_review
 from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.core.scales import SCALES
+from cinorms.core.scales import Scale
 from cinorms.inference.completeness import check_complete
+from cinorms.inference.not_asked import add_not_asked
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
@@ -18,18 +19,17 @@ if __name__ == "__main__":
         for path, shard in zip(snakemake.input.responses, shards, strict=True):
             check_complete(path, shard, snakemake.params.asked, vignettes, variants)
     responses = tables.stack(shards, tables.RESPONSES)
-    overrides = load_overrides(snakemake.input.overrides[0]) if snakemake.input.overrides else None
-    answers = read_responses(
-        responses,
-        SCALES[snakemake.params.scale],
-        overrides=overrides,
-        prompts=variants,
-    )
+    scale = Scale.of(snakemake.params.scale)
+    given, levels = snakemake.input.overrides, snakemake.params.levels
+    overrides = load_overrides(given[0], levels) if given else None
+    answers = read_responses(responses, scale, overrides=overrides, prompts=variants)
     if snakemake.input.codes:
         codes = tables.read(snakemake.input.codes[0], tables.CODES)
-        answers = apply_codes(answers, responses, vignettes, snakemake.params.scale, codes)
-    tables.write(answers, snakemake.output.answers, tables.ANSWERS)
+        answers = apply_codes(answers, responses, vignettes, scale.name, codes)
     write_review(review_table(responses, answers), snakemake.output.review)
+    if snakemake.params.asked:
+        answers = add_not_asked(answers, snakemake.params.asked, vignettes, variants)
+    tables.write(answers, snakemake.output.answers, tables.ANSWERS)
     print(answers["status"].value_counts().to_string())
     if overrides is not None:
         print(match_overrides(responses, overrides).to_string())

@@ -1,0 +1,221 @@
+"""How often the gate errs on planted models: false failures, wrong passes, its power, and when it stays undecided.
+
+Run: ``python benchmarks/gate.py`` (about 6 minutes on one core). The slow tests of the gate run parts of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
+
+from cinorms.stats import equivalence, flips, held_sides, pvalues
+from cinorms.stats.equivalence import Limits
+
+Floats = npt.NDArray[np.float64]
+
+RUNS = 400
+FLOWS, ORDERS, PARTS = 240, 3, 8
+LEVELS = (-2, -1, 0, 1, 2)
+SIDES = (-1, -1, 0, 1, 1)
+#: Standard deviations of what moves an answer: the wording (both models alike), the wording (each model in its own
+#: way, all flows alike), flow and wording together, the single answer.
+WORDING, OWN, BOTH, ANSWER = 0.3, 0.15, 0.3, 0.6
+ALPHA = 0.05
+
+
+class Policy(NamedTuple):
+    """The limits of a policy: shift of the mean level, overall and of a part, norms flipped, rise of refusals."""
+
+    margin: float = 0.25
+    part_margin: float = 0.4
+    flipped: float = 0.05
+    rise: float = 0.02
+
+
+USUAL = Policy()
+#: Next to nothing is allowed: what fails here are differences that are chance.
+TIGHT = Policy(0.001, 0.001, 0.0001, 0.0001)
+
+
+class Planted(NamedTuple):
+    """What the new model differs in: the shift of its mean level, norms on the other side, refusals."""
+
+    shift: float = 0.0
+    flipped: float = 0.0
+    refusals: float = 0.0
+
+
+def leanings() -> Floats:
+    """Return where each flow lies before it is rounded to a level: the same flows in every run."""
+    return np.random.default_rng(1).normal(0, 1.2, FLOWS)
+
+
+def expected(lean: Floats) -> Floats:
+    """Return the mean level of the answers to each flow, over all wordings."""
+    from scipy.special import ndtr
+
+    sd = np.sqrt(WORDING**2 + OWN**2 + BOTH**2 + ANSWER**2)
+    edges = np.array([level + 0.5 for level in LEVELS[:-1]])
+    return LEVELS[0] + (1 - ndtr((edges - lean[:, None]) / sd)).sum(axis=1)
+
+
+@cache
+def moved(shift: float) -> Floats:
+    """Return leanings at which the mean level over all flows is higher by ``shift``."""
+    lean = leanings()
+    low, high = -8.0, 8.0
+    target = expected(lean).mean() + shift
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if expected(lean + middle).mean() < target else (low, middle)
+    return lean + (low + high) / 2
+
+
+def ask(rng: np.random.Generator, lean: Floats, wording: Floats, refusals: float = 0.01) -> Floats:
+    """Return flows x templates x orders: levels, NaN for refusals, whose share differs between templates."""
+    shape = (len(lean), len(wording), ORDERS)
+    x = lean[:, None, None] + (wording + rng.normal(0, OWN, len(wording)))[None, :, None]
+    x = x + rng.normal(0, BOTH, (*shape[:2], 1)) + rng.normal(0, ANSWER, shape)
+    share = np.clip(refusals * rng.gamma(4, 1 / 4, len(wording)), 0, 1)[None, :, None]
+    return np.where(rng.random(shape) < share, np.nan, np.clip(np.round(x), LEVELS[0], LEVELS[-1]))
+
+
+def pair(rng: np.random.Generator, templates: int, planted: Planted) -> tuple[Floats, Floats]:
+    """Return the answers of two models with the planted difference."""
+    lean = leanings()
+    other = moved(planted.shift) if planted.shift else lean
+    if planted.flipped:  # norms that are clear, but for noise
+        clear = np.flatnonzero(np.abs(lean) > 1.2)[: round(planted.flipped * FLOWS)]
+        other = lean.copy()
+        other[clear] *= -1
+    wording = rng.normal(0, WORDING, templates)
+    return ask(rng, lean, wording), ask(rng, other, wording, 0.01 + planted.refusals)
+
+
+def counts(x: Floats) -> Floats:
+    """Return levels x flows x templates."""
+    return np.stack([(x == level).sum(axis=2) for level in LEVELS]).astype(np.float64)
+
+
+def shift_of(base: Floats, new: Floats) -> Floats:
+    """Return flows x templates: the new model's level less the base's, over orders that both answered."""
+    difference = new - base
+    n = (~np.isnan(difference)).sum(axis=2)
+    return np.where(n > 0, np.nansum(difference, axis=2) / np.maximum(n, 1), np.nan)
+
+
+def shift_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
+    return equivalence.decide(
+        equivalence.paired(shift_of(base, new), True), Limits(-policy.margin, policy.margin)
+    )
+
+
+def flips_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
+    rule = flips.Rule(SIDES, "side", 0.5, 0.0)
+    found = flips.flips(counts(base), counts(new), (rule, rule), True, seed, draws=40)
+    return equivalence.decide(found.excess, Limits(-np.inf, policy.flipped))
+
+
+def refusals_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
+    rise = np.isnan(new).mean(axis=2) - np.isnan(base).mean(axis=2)
+    return equivalence.decide(
+        equivalence.paired(rise, True), Limits(-np.inf, policy.rise, dissent=2 * policy.rise)
+    )
+
+
+def side_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
+    low = leanings() < -1.2  # flows that are clearly unacceptable
+    n = (~np.isnan(new[low])).sum(axis=2)
+    cells = np.where(n > 0, np.nansum(new[low], axis=2) / np.maximum(n, 1), np.nan)
+    return held_sides.decide(held_sides.sides(cells, 0.0, 1), 0)
+
+
+CLAIMS = {"shift": shift_claim, "flips": flips_claim, "refusals": refusals_claim, "stay": side_claim}
+
+
+def claims(base: Floats, new: Floats, policy: Policy, seed: int) -> dict[str, tuple[float, float]]:
+    """Return p_pass and p_fail of the claims of a usual policy."""
+    d = shift_of(base, new)
+    found = {name: claim(base, new, policy, seed) for name, claim in CLAIMS.items()}
+    for part in range(PARTS):
+        cells = equivalence.paired(d[part::PARTS], True)
+        found[f"shift in part {part}"] = equivalence.decide(
+            cells, Limits(-policy.part_margin, policy.part_margin)
+        )
+    return found
+
+
+def verdicts(found: dict[str, tuple[float, float]]) -> dict[str, str]:
+    """Return the verdict of each claim: failures corrected over all of them (Holm)."""
+    with np.errstate(divide="ignore"):
+        log = pvalues.adjust(np.log10([p_fail for _, p_fail in found.values()]), "holm")
+    fails = log <= np.log10(ALPHA)
+    return {
+        name: "fail" if failed else ("pass" if p_pass <= ALPHA else "undecided")
+        for (name, (p_pass, _)), failed in zip(found.items(), fails, strict=True)
+    }
+
+
+def false_failures(templates: int, policy: Policy = USUAL, runs: int = RUNS) -> dict[str, float]:
+    """Return how often identical models fail any claim, pass all of them, and what is left undecided."""
+    rng = np.random.default_rng(templates)
+    failed, passed, undecided = 0, 0, 0
+    for run in range(runs):
+        found = set(verdicts(claims(*pair(rng, templates, Planted()), policy, run)).values())
+        failed += "fail" in found
+        passed += found == {"pass"}
+        undecided += "undecided" in found and "fail" not in found
+    return {"fail": failed / runs, "pass": passed / runs, "undecided": undecided / runs}
+
+
+def shares(templates: int, planted: Planted, claim: str, runs: int = RUNS) -> dict[str, float]:
+    """Return how often one claim, decided alone, passes, fails and stays undecided."""
+    rng = np.random.default_rng([templates, round(1000 * sum(planted))])
+    found = dict.fromkeys(("pass", "undecided", "fail"), 0)
+    for run in range(runs):
+        both = pair(rng, templates, planted)
+        found[verdicts({claim: CLAIMS[claim](*both, USUAL, run)})[claim]] += 1
+    return {name: n / runs for name, n in found.items()}
+
+
+def main() -> None:
+    """Print the tables."""
+    print(f"{FLOWS} flows, {ORDERS} orders, {RUNS} runs; a policy with {PARTS + 4} claims\n")
+    print("Two models with the same norms: share of gates that")
+    print(f"{'policy':>9}  {'templates':>9}  {'fail a claim':>12}  {'pass all':>8}  {'are undecided':>13}")
+    for name, policy in (("tight", TIGHT), ("usual", USUAL)):
+        for templates in (2, 3, 5, 11):
+            found = false_failures(templates, policy)
+            shown = f"{found['fail']:12.1%}  {found['pass']:8.1%}  {found['undecided']:13.1%}"
+            print(f"{name:>9}  {templates:9}  {shown}", flush=True)
+    print(
+        f"\nA shift of the mean level, margin {USUAL.margin}: share of runs with verdict pass / undecided / fail"
+    )
+    steps = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+    print(f"{'templates':>9}  " + "  ".join(f"{step:^15}" for step in steps))
+    for templates in (3, 5, 11, 30):
+        row = [shares(templates, Planted(shift=step), "shift") for step in steps]
+        text = (" / ".join(f"{each[name]:.0%}" for name in ("pass", "undecided", "fail")) for each in row)
+        print(f"{templates:9}  " + "  ".join(f"{cell:^15}" for cell in text), flush=True)
+    for claim, what, at in (
+        ("flips", "flipped", (0.0, 0.02, 0.04, 0.08)),
+        ("refusals", "refusals", (0.0, 0.01, 0.02, 0.04)),
+    ):
+        limit = USUAL.flipped if claim == "flips" else USUAL.rise
+        print(f"\nClaim {claim}, limit {limit:.0%}: pass / undecided / fail by what is planted")
+        print(f"{'templates':>9}  " + "  ".join(f"{step:^15.1%}" for step in at))
+        for templates in (3, 5, 11):
+            row = [shares(templates, Planted(**{what: step}), claim, RUNS // 4) for step in at]
+            text = (" / ".join(f"{each[name]:.0%}" for name in ("pass", "undecided", "fail")) for each in row)
+            print(f"{templates:9}  " + "  ".join(f"{cell:^15}" for cell in text), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+"""Each format: what it writes, and that responses come back as they were. Wrong files are refused with their line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.exchange.exporting import export_prompts
+from cinorms.exchange.formats import lm_eval, openai_batch, plain
+from cinorms.exchange.registry import format_modules, format_named, formats, written_formats
+
+from ...exchange_runs import (
+    RECORDED,
+    ROOT,
+    answers_bytes,
+    arm,
+    export,
+    planted_lines,
+    planted_responses,
+    take,
+)
+
+
+def jsonl(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def parquet(path: Path, lines: list[dict[str, Any]]) -> Path:
+    pd.DataFrame(lines).to_parquet(path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+def csv(path: Path, lines: list[dict[str, Any]]) -> Path:
+    pd.DataFrame(lines).to_csv(path.with_suffix(".csv"), index=False)
+    return path.with_suffix(".csv")
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+# --- The registry
+
+
+def test_every_format_is_found_and_says_what_it_reads() -> None:
+    assert set(format_modules()) == {"plain", "openai_batch", "lm_eval", "inspect", "every_eval_ever"}
+    for each in formats():
+        assert each.about.endswith(".")
+        assert each.endings
+        assert bool(each.write) == bool(each.command)
+    assert [each.name for each in written_formats()] == ["inspect", "lm_eval", "openai_batch", "plain"]
+
+
+def test_the_makefile_knows_the_formats() -> None:
+    (line,) = [one for one in (ROOT / "Makefile").read_text().splitlines() if one.startswith("FORMATS := ")]
+    assert sorted(line.split()[2:]) == [each.name for each in written_formats()]
+
+
+# --- Round trips
+
+
+@pytest.mark.parametrize("write", [jsonl, parquet, csv])
+@pytest.mark.parametrize("named", ["id", "numbers", "hash", "prompt", "messages"])
+def test_plain_gives_the_answers_of_a_study_that_asked_itself(
+    tmp_path: Path, named: str, write: Callable[[Path, list[dict[str, Any]]], Path]
+) -> None:
+    if named == "messages" and write is csv:
+        pytest.skip("a cell of a CSV file holds no list")
+    folder = export("plain", tmp_path)
+    answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
+    keys = {
+        "id": ["id"],
+        "numbers": ["flow", "template", "order"],
+        "hash": ["prompt_sha256"],
+        "prompt": ["prompt"],
+        "messages": ["messages"],
+    }[named]
+    lines = [
+        {**{key: line[key] for key in keys}, "text": answers[line["prompt"]]}
+        for line in lines_of(folder / "prompts.jsonl")
+    ]
+    imported = take("plain", write(tmp_path / "received.jsonl", lines[::-1]))
+    assert imported.matched.reasons == {}
+    direct = planted_responses()[1]
+    assert answers_bytes(imported.matched.responses, tmp_path) == answers_bytes(direct, tmp_path)
+
+
+def test_the_output_of_a_batch_gives_the_same_answers(tmp_path: Path) -> None:
+    lines = [
+        {
+            "id": f"batch_req_{at}",
+            "custom_id": line["id"],
+            "response": {
+                "status_code": 200,
+                "body": {
+                    "id": f"chatcmpl-{at}",
+                    "model": "m-2026",
+                    "choices": [{"index": 0, "message": {"content": line["text"]}, "finish_reason": "stop"}],
+                    "usage": {"prompt_tokens": 90, "completion_tokens": 4},
+                },
+            },
+            "error": None,
+        }
+        for at, line in enumerate(planted_lines())
+    ]
+    halves = [jsonl(tmp_path / "one.jsonl", lines[:9]), jsonl(tmp_path / "two.jsonl", lines[9:])]
+    imported = take("openai_batch", *halves)
+    assert imported.matched.reasons == {}
+    assert json.loads(imported.facts["elsewhere"])["stated"] == {"model": ["m-2026"]}
+    assert imported.matched.responses["n_prompt_tokens"].tolist() == [90] * 24
+    direct = planted_responses()[1]
+    assert answers_bytes(imported.matched.responses, tmp_path) == answers_bytes(direct, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["lm_eval", "every_eval_ever", "inspect"])
+def test_what_the_tools_wrote_gives_the_same_answers(tmp_path: Path, name: str) -> None:
+    """The files in tests/data/exchange were written by the tools: `CINORMS_RECORD=1 make test-exchange`."""
+    if name == "inspect":
+        imported = take(name, RECORDED / "inspect.eval", converted=RECORDED / "inspect_converted.jsonl")
+    else:
+        imported = take(name, RECORDED / f"{name}.jsonl")
+    assert imported.matched.reasons == {}
+    direct = planted_responses()[1]
+    assert answers_bytes(imported.matched.responses, tmp_path) == answers_bytes(direct, tmp_path)
+
+
+def test_facts_state_where_responses_are_from_and_no_folder(tmp_path: Path) -> None:
+    facts = json.loads(take("lm_eval", RECORDED / "lm_eval.jsonl").facts["elsewhere"])
+    assert facts["origin"] == "a test"
+    assert [file["name"] for file in facts["files"]] == ["lm_eval.jsonl"]
+    assert (facts["received"], facts["used"], facts["unmatched"]) == (24, 24, {})
+    assert facts["stated"] == {"temperature": [0.0], "max_tokens": [100]}
+    assert facts["unlike_the_arm"] == []
+    hotter = json.loads(take("lm_eval", RECORDED / "lm_eval.jsonl", temperature=1).facts["elsewhere"])
+    assert hotter["unlike_the_arm"] == ["temperature 0.0 instead of 1"]
+    assert str(ROOT) not in json.dumps(facts)
+
+
+# --- What is written
+
+
+def test_batch_requests_are_those_of_the_engine_and_are_split_at_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai_batch, "REQUESTS", 10)
+    folder = export("openai_batch", tmp_path)
+    files = sorted(folder.glob("planted-gpt-4o-mini-*.jsonl"))
+    assert [len(lines_of(file)) for file in files] == [10, 10, 4]
+    first = lines_of(files[0])[0]
+    assert (first["method"], first["url"]) == ("POST", "/v1/chat/completions")
+    assert first["body"]["model"] == "planted-gpt-4o-mini"
+    assert [m["role"] for m in first["body"]["messages"]] == ["system", "user"]
+    assert (first["body"]["max_tokens"], first["body"]["temperature"]) == (100, 0)
+
+
+def test_a_task_of_lm_eval_names_its_documents_and_settings(tmp_path: Path) -> None:
+    folder = export("lm_eval", tmp_path)
+    task = yaml.safe_load((folder / "cinorms_main.yaml").read_text(encoding="utf-8"))
+    assert task["dataset_kwargs"]["data_files"]["test"] == "prompts.jsonl"
+    assert task["generation_kwargs"] == {
+        "until": [],
+        "max_gen_toks": 100,
+        "do_sample": False,
+        "temperature": 0,
+    }
+    document = lines_of(folder / "prompts.jsonl")[0]
+    assert set(document) == {"id", "prompt_sha256", "system", "user"}
+    assert task["doc_to_text"] in document
+    assert task["description"] in document
+
+
+def test_a_literal_wrapper_goes_where_text_goes_and_is_refused_where_messages_go(tmp_path: Path) -> None:
+    spec, vignettes, variants = arm(engine="vllm", wrap="llama2", layout="single")
+    export_prompts(format_named("lm_eval"), [spec], vignettes, variants, "main", tmp_path)
+    document = lines_of(tmp_path / "prompts.jsonl")[0]
+    assert document["user"].startswith("[INST]Please")
+    assert document["system"] == ""
+    assert "--apply_chat_template" not in (tmp_path / "cinorms_main.yaml").read_text(encoding="utf-8")
+    for name in ("inspect", "openai_batch"):
+        with pytest.raises(
+            ConfigError, match=f"literal wrapper 'llama2', but the format '{name}' sends chat"
+        ):
+            export_prompts(format_named(name), [spec], vignettes, variants, "main", tmp_path)
+
+
+def test_a_task_of_inspect_is_python_that_names_its_dataset(tmp_path: Path) -> None:
+    folder = export("inspect", tmp_path)
+    text = (folder / "cinorms_main.py").read_text(encoding="utf-8")
+    compile(text, "cinorms_main.py", "exec")
+    assert 'json_dataset("prompts.jsonl"' in text
+    assert "GenerateConfig(temperature=0, max_tokens=100)" in text
+    assert [m["role"] for m in lines_of(folder / "prompts.jsonl")[0]["input"]] == ["system", "user"]
+
+
+# --- Wrong files
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "r.jsonl", planted_lines())
+    path.write_text(path.read_text(encoding="utf-8") + '{"id": "17.3\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"r\.jsonl: line 25 is not JSON .*; correct or remove the line"):
+        take("plain", path)
+    path.write_text("[1, 2]\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"r\.jsonl: line 1 is not a JSON object"):
+        take("plain", path)
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "message"),
+    [
+        (
+            "plain",
+            {"id": "1.0_0.0123456789abcdef"},
+            "line 1 has no key 'text', which every line of the format 'plain'",
+        ),
+        ("plain", {"text": "neutral"}, "line 1 has no key 'id'"),
+        (
+            "plain",
+            {"text": "neutral", "flow": 1},
+            "line 1 has no 'template'; flow, template and order belong together",
+        ),
+        (
+            "plain",
+            {"text": "neutral", "flow": 1.5, "template": 0, "order": 0},
+            "has 1.5 as 'flow', which is not a whole",
+        ),
+        ("plain", {"text": 3, "id": "x"}, "has 3 as 'text', which is not a text"),
+        ("openai_batch", {"id": "x", "text": "neutral"}, "line 1 has no key 'custom_id'"),
+        ("lm_eval", {"doc": {}, "text": "neutral"}, "line 1 has no key 'resps'"),
+        ("lm_eval", {"doc": {}, "resps": []}, "line 1 has no response in 'resps'"),
+        ("every_eval_ever", {"text": "neutral"}, "line 1 has no key 'sample_id'"),
+        (
+            "every_eval_ever",
+            {"sample_id": "x", "interaction_type": "agentic", "input": {}},
+            "line 1 is a record of 'agentic', not of a single turn",
+        ),
+    ],
+)
+def test_a_line_of_another_format_is_refused(
+    tmp_path: Path, name: str, line: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        take(name, jsonl(tmp_path / "r.jsonl", [line]))
+
+
+def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no such file; correct 'response_files'"):
+        take("plain", tmp_path / "absent.jsonl")
+    for name, message in (
+        ("a.parquet", "not a readable Parquet"),
+        ("a.txt", "allowed: .csv, .jsonl, .parquet"),
+    ):
+        (tmp_path / name).write_text("nothing", encoding="utf-8")
+        with pytest.raises(DataError, match=message):
+            take("plain", tmp_path / name)
+    (tmp_path / "twice.csv").write_text("id,text,text\na,b,c\n", encoding="utf-8")
+    with pytest.raises(DataError, match="column 'text' appears 2 times"):
+        take("plain", tmp_path / "twice.csv")
+    (tmp_path / "latin.jsonl").write_bytes('{"text": "größer"}'.encode("latin-1"))
+    with pytest.raises(DataError, match="is not text in UTF-8"):
+        take("plain", tmp_path / "latin.jsonl")
+
+
+def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path: Path) -> None:
+    lines = [
+        {"custom_id": "a", "response": {"status_code": 200, "body": {"choices": []}}, "error": None},
+        {"custom_id": "b", "response": None, "error": {"code": "batch_expired", "message": "late"}},
+        {"custom_id": "c", "response": {"status_code": 400, "body": {"error": {"message": "no"}}}},
+    ]
+    read = list(openai_batch.read(jsonl(tmp_path / "b.jsonl", lines)))
+    assert [(one.text, one.finish_reason) for one in read] == [(None, "error")] * 3
+
+
+def test_every_repeat_of_lm_eval_is_a_response(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "s.jsonl", [{"doc": {"q": 1}, "resps": [["a", "b"]], "arguments": [["ask", {}]]}])
+    read = list(lm_eval.read(path))
+    assert [one.text for one in read] == ["a", "b"]
+    assert len({one.sha256 for one in read}) == 1
+
+
+def test_an_empty_cell_of_a_csv_file_is_an_empty_text(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("flow,template,order,text,finish_reason\n1,0,0,,\n", encoding="utf-8")
+    (one,) = plain.read(tmp_path / "r.csv")
+    assert (one.text, one.finish_reason, one.flow) == ("", "unknown", 1)

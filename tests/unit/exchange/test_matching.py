@@ -1,0 +1,111 @@
+"""Responses answer a prompt exactly or not at all; everything that is left over is counted and listed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.core import csv_tables, tables
+from cinorms.core.errors import DataError
+from cinorms.exchange.identity import prompt_hash
+
+from ...exchange_runs import planted_lines, planted_responses, take
+
+
+def imported(tmp_path: Path, lines: list[dict[str, Any]], **changes: Any) -> Any:
+    path = tmp_path / "r.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return take("plain", path, **changes)
+
+
+def test_a_prompt_without_a_response_is_absent_and_listed(tmp_path: Path) -> None:
+    lines = planted_lines()
+    found = imported(tmp_path, lines[3:])
+    assert len(found.matched.responses) == 21
+    assert found.matched.reasons == {"not_received": 3}
+    assert found.message("m", "u.csv") == (
+        "m: 21 of 24 prompts have a response; 3 were not received. They are listed in u.csv"
+    )
+    rows = found.matched.unmatched
+    key = [tuple(map(int, row)) for row in rows[["flow", "template", "order"]].to_numpy()]
+    assert [f"{flow}.{template}_{order}" for flow, template, order in key] == [
+        line["id"].rpartition(".")[0] for line in lines[:3]
+    ]
+    assert rows["text"].isna().all()
+
+
+def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path: Path) -> None:
+    lines = planted_lines()
+    other = {**lines[1], "text": "I changed my mind: neutral"}
+    found = imported(tmp_path, [*lines, lines[0], other])
+    assert found.matched.reasons == {"contradicting": 2, "not_received": 1, "repeated": 1}
+    responses = found.matched.responses
+    assert len(responses) == 23
+    assert "I changed my mind: neutral" not in set(responses["text"])
+    listed = found.matched.unmatched.set_index("reason")
+    assert listed.loc["repeated", "line"] == 25
+    assert sorted(listed.loc["contradicting", "line"]) == [2, 26]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"id": None, "flow": 999_999, "template": 0, "order": 0}, "unknown_numbers"),
+        ({"id": None, "prompt_sha256": "0" * 64}, "unknown_prompt"),
+        ({"id": None, "prompt_sha256": "abc"}, "unknown_prompt"),
+        ({"id": None, "prompt": "What is the capital of France?"}, "unknown_prompt"),
+    ],
+)
+def test_a_foreign_prompt_is_never_guessed(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
+    lines = planted_lines()
+    found = imported(tmp_path, [{**lines[0], **changes}, *lines[1:]])
+    assert found.matched.reasons == {"not_received": 1, reason: 1}
+
+
+def test_numbers_with_another_prompts_hash_are_refused(tmp_path: Path) -> None:
+    lines = planted_lines()
+    flow, variant, _ = lines[0]["id"].split(".")
+    wrong = {**lines[0], "id": f"{flow}.{variant}.{'0' * 16}"}
+    assert imported(tmp_path, [wrong, *lines[1:]]).matched.reasons == {"not_received": 1, "other_prompt": 1}
+
+
+def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path: Path) -> None:
+    way, _ = planted_responses(order_method="fixed")
+    prompts = list(way.prompts())
+    lines = [{"prompt": prompt.text, "text": "neutral"} for prompt in prompts]
+    with pytest.raises(DataError, match=r"none of the 24 responses answers .* prompts \(shared_prompt 24"):
+        imported(tmp_path, lines, order_method="fixed")
+    named = [{"id": prompt.id, "text": "neutral"} for prompt in prompts]
+    assert imported(tmp_path, named, order_method="fixed").matched.reasons == {}
+    assert prompts[0].sha256 == prompts[1].sha256 == prompt_hash(prompts[0].text)
+
+
+def test_a_file_of_another_study_is_refused(tmp_path: Path) -> None:
+    lines = planted_lines(seed=99)
+    with pytest.raises(DataError) as caught:
+        imported(tmp_path, lines, order_method="random")
+    message = str(caught.value)
+    assert "none of the 24 responses answers one of the arm's 24 prompts (other_prompt 24" in message
+    assert "r.jsonl line 1" in message
+    assert message.count("\n") == 1
+    with pytest.raises(DataError, match=r"has no response; export it again"):
+        imported(tmp_path, [])
+
+
+def test_both_tables_can_be_written(tmp_path: Path) -> None:
+    lines = planted_lines()
+    lines[0]["text"] = "half a \ud83d character"
+    lines[1] |= {"text": None, "finish_reason": "error"}
+    found = imported(tmp_path, [*lines[:-1], {"id": "x", "prompt": "\ud83d", "text": "\ud83d"}])
+    tables.write(found.matched.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
+    csv_tables.write(found.matched.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
+    read = tables.read(tmp_path / "r.parquet", tables.RESPONSES)
+    assert read["text"][0] == "half a ? character"
+    assert read["text"].isna().sum() == 1
+    assert set(json.loads(tables.facts(tmp_path / "r.parquet")["elsewhere"])["unmatched"]) == {
+        "not_received",
+        "unknown_prompt",
+    }

@@ -1,0 +1,187 @@
+"""The files of a gate: JSON, JUnit XML as pytest writes it, the page; the command and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import yaml
+
+from cinorms.gate import verdicts
+from cinorms.gate.__main__ import main
+from cinorms.gate.document import as_document
+from cinorms.gate.files import FILES, summary
+from cinorms.gate.junit import as_junit
+from cinorms.gate.page import render
+from cinorms.gate.policy import load_policy
+from cinorms.gate.side import Address
+from cinorms.gate.verdicts import Gate
+
+from .conftest import Write, planted
+
+CLAIMS = {
+    "overall": {"kind": "shift", "margin": 0.25, "about": "Why <b>it</b> matters."},
+    "by-sender": {"kind": "shift", "by": "sender", "margin": 0.3},
+    "stay": {"kind": "side", "stays": "unacceptable", "held_by_base": True, "allowed": 0.3},
+    "norms": {"kind": "flips", "at_most": 0.05},
+    "refusals": {"kind": "status", "may_rise": 0.02},
+}
+
+
+@pytest.fixture
+def places(write_study: Write, tmp_path: Path) -> tuple[Path, Path, Path]:
+    """Return the folders of a base and of a new study in which one sender moved, and a policy."""
+    new = planted(2)
+    new[1::2] = np.clip(new[1::2] + np.random.default_rng(1).normal(1, 0.5, (1, 11, 1)).round(), -2, 2)
+    policy = tmp_path / "strict.yaml"
+    policy.write_text(yaml.safe_dump({"claims": CLAIMS}, sort_keys=False), encoding="utf-8")
+    return write_study("v1", {"main": {"m": planted(1)}}), write_study("v2", {"main": {"m": new}}), policy
+
+
+@pytest.fixture
+def gate(places: tuple[Path, Path, Path]) -> Gate:
+    """Return the gate of both."""
+    base, new, policy = places
+    return verdicts.run(Address(base, "main", "m"), Address(new, "main", "m"), load_policy(policy))
+
+
+def test_the_json_has_every_claim_and_is_plain(gate: Gate) -> None:
+    document = json.loads(json.dumps(as_document(gate), allow_nan=False))
+    assert document["format"] == "gate v1"
+    assert (document["verdict"], document["exit_code"]) == ("fail", 1)
+    assert document["base"]["address"] == "v1/main/m"
+    assert document["paired_by"] == ["flow", "template", "order"]
+    by_name = {claim["name"]: claim for claim in document["claims"]}
+    assert by_name["by-sender: a lock"]["verdict"] == "fail"
+    assert by_name["by-sender: a camera"]["verdict"] == "pass"
+    moved = by_name["by-sender: a lock"]["flows"]
+    assert all("a lock tells" in flow["vignette"] and flow["shift"] > 0 for flow in moved)
+    assert by_name["refusals"]["lower_limit"] is None
+    assert summary(document).splitlines()[0] == "Gate strict: fail (v1/main/m -> v2/main/m, 60 flows)"
+
+
+def test_the_junit_file_has_the_elements_and_attributes_that_pytest_writes(
+    gate: Gate, tmp_path: Path
+) -> None:
+    """Every CI reads what pytest writes; it is the independent measure of the format."""
+    (tmp_path / "test_three.py").write_text(
+        "import pytest\ndef test_a(): pass\ndef test_b(): assert 0\ndef test_c(): pytest.skip('no')\n"
+        "def test_d(record_testsuite_property): record_testsuite_property('a', 'b')\n"
+    )
+    options = ["-p", "no:cacheprovider", "-c", "/dev/null", "--junitxml", "pytest.xml", "test_three.py"]
+    subprocess.run([sys.executable, "-m", "pytest", *options], cwd=tmp_path, capture_output=True)
+    theirs: dict[str, set[str]] = {}
+    for element in ElementTree.parse(tmp_path / "pytest.xml").iter():
+        theirs.setdefault(element.tag, set()).update(element.attrib)
+    ours = ElementTree.fromstring(as_junit(gate).encode())
+    assert {"testsuites", "testsuite", "testcase", "failure", "properties"} <= {e.tag for e in ours.iter()}
+    for element in ours.iter():
+        extra = {"type"} if element.tag == "failure" else set()  # which verdict it is
+        of_suites = (
+            {"name", "tests", "failures", "errors", "skipped", "time"}
+            if element.tag == "testsuites"
+            else set()
+        )
+        assert set(element.attrib) <= theirs[element.tag] | extra | of_suites, element.tag
+
+
+def test_the_junit_file_counts_what_it_holds(gate: Gate) -> None:
+    root = ElementTree.fromstring(as_junit(gate).encode())
+    (suite,) = root
+    cases = suite.findall("testcase")
+    assert int(suite.get("tests", 0)) == len(cases) == len(gate.claims)
+    assert (
+        int(suite.get("failures", 0))
+        == len(suite.findall("testcase/failure"))
+        == sum(c.verdict == "fail" for c in gate.claims)
+    )
+    assert int(suite.get("skipped", 0)) == len(suite.findall("testcase/skipped"))
+    failure = next(case for case in cases if case.get("name") == "by-sender: a lock").find("failure")
+    assert failure is not None
+    assert failure.text is not None
+    assert "a lock tells" in failure.text
+    assert "moves by less than 0.3 levels" in failure.get("message", "")
+
+
+def test_an_undecided_claim_is_skipped_or_a_failure_as_the_policy_says(
+    write_study: Write, tmp_path: Path
+) -> None:
+    folders = [write_study(name, {"main": {"m": planted(i, n_templates=2)}}) for i, name in enumerate("ab")]
+    for undecided, tag in (("report", "skipped"), ("fail", "failure")):
+        policy = tmp_path / "p.yaml"
+        claims = {"overall": {"kind": "shift", "margin": 0.1}}
+        policy.write_text(yaml.safe_dump({"claims": claims, "undecided": undecided}), encoding="utf-8")
+        found = verdicts.run(*(Address(folder, "main", "m") for folder in folders), load_policy(policy))
+        assert ElementTree.fromstring(as_junit(found).encode()).find(f"testsuite/testcase/{tag}") is not None
+
+
+class Reader(HTMLParser):
+    """Notes tags, what a page loads, and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.loads: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loads += [
+            str(value) for name, value in attrs if name in ("src", "href") and not str(value).startswith("#")
+        ]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_the_page_needs_nothing_else_and_escapes_what_it_shows(gate: Gate) -> None:
+    reader = Reader()
+    reader.feed(render(gate))
+    text = " ".join(reader.words)
+    assert reader.loads == []
+    assert "script" not in reader.tags
+    assert "Why <b>it</b> matters." in text
+    assert reader.tags.count("svg") == len(gate.claims)
+    for claim in gate.claims:
+        assert claim.finding.name in text
+        assert claim.why in text
+    assert "a lock tells the police thing" in text
+    assert "none [" not in text
+
+
+def test_the_command_writes_the_files_and_ends_with_the_exit_code(
+    places: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    base, new, policy = map(str, places)
+    assert main(["--base", base, "--new", new, "--policy", policy]) == 1
+    assert "by-sender: a lock" in capsys.readouterr().out
+    assert sorted(path.name for path in (places[1] / "gate/strict").iterdir()) == sorted(FILES)
+    assert main(["--base", base, "--new", base, "--policy", policy, "--out", str(places[1] / "own")]) in (
+        0,
+        3,
+    )
+    assert (places[1] / "own/gate.json").is_file()
+
+
+def test_a_mistake_ends_with_2_and_one_message(
+    places: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    base, _, policy = map(str, places)
+    assert main(["--base", base, "--new", "nothing", "--policy", policy]) == 2
+    message = capsys.readouterr().err
+    assert "NEW: 'nothing': there are no results of a study here" in message
+    assert "Traceback" not in message
+    assert main(["--base", base, "--new", base, "--policy", "none.yaml"]) == 2
+
+
+def test_the_same_gate_gives_the_same_files(gate: Gate, places: tuple[Path, Path, Path]) -> None:
+    base, new, policy = places
+    again = verdicts.run(Address(base, "main", "m"), Address(new, "main", "m"), load_policy(policy))
+    assert as_document(again) == as_document(gate)
+    assert render(again) == render(gate)

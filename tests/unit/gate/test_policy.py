@@ -1,0 +1,87 @@
+"""Policies: what is allowed, and messages that name file, key, and what is allowed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cinorms.core.errors import ConfigError
+from cinorms.gate.policy import KINDS, Shift, claim_schema, load_policy
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples/gate").glob("*.yaml"))
+
+
+def write(tmp_path: Path, document: Any) -> Path:
+    path = tmp_path / "policy.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return path
+
+
+def test_what_a_policy_leaves_out_has_its_default(tmp_path: Path) -> None:
+    policy = load_policy(write(tmp_path, {"claims": {"overall": {"kind": "shift", "margin": 0.25}}}))
+    assert (policy.name, policy.settings.flows, policy.settings.undecided) == ("policy", "fixed", "report")
+    assert policy.alpha == pytest.approx(0.05)
+    (claim,) = policy.claims
+    assert (claim.name, claim.kind, claim.options) == ("overall", "shift", Shift(margin=0.25))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_the_examples_are_policies(path: Path) -> None:
+    assert load_policy(path).claims
+
+
+SHIFT = {"kind": "shift", "margin": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({}, "key 'claims' is missing"),
+        ({"claims": {}}, "claims: it has 0 entries; allowed: at least 1"),
+        (
+            {"claims": {"a": SHIFT}, "undecided": "maybe"},
+            "undecided: 'maybe' is not allowed; allowed: fail, pass, report",
+        ),
+        ({"claims": {"a": SHIFT}, "confidence": 95}, "confidence: 95 is out of range"),
+        (
+            {"claims": {"a": SHIFT}, "flow": "fixed"},
+            "flow: there is no such key here; .*did you mean 'flows'",
+        ),
+        (
+            {"claims": {"a": {"margin": 1}}},
+            "claims.a: key 'kind' is missing; allowed: shift, side, flips, status",
+        ),
+        ({"claims": {"a": {"kind": "shfit"}}}, "claims.a.kind: 'shfit' is not a kind of claim; .*'shift'"),
+        ({"claims": {"a": {"kind": "shift"}}}, "claims.a: key 'margin' is missing"),
+        (
+            {"claims": {"a": SHIFT | {"margin": 0}}},
+            "claims.a.margin: 0 is out of range; allowed: more than 0",
+        ),
+        ({"claims": {"a": SHIFT | {"margin_for": {"x": 1}}}}, "claims.a.margin_for: it needs the key 'by'"),
+        ({"claims": {"a": {"kind": "side", "stays": "bad"}}}, "claims.a.stays: 'bad' is not allowed"),
+        ({"claims": {"a": {"kind": "flips", "at_most": 1}}}, "claims.a.at_most: 1 is out of range"),
+        (
+            {"claims": {"a": {"kind": "status", "may_rise": 0.1, "statuses": ["refuse"]}}},
+            "claims.a.statuses.0.: 'refuse' is not allowed; .*did you mean 'refusal'",
+        ),
+        ({"claims": {"A b": SHIFT}}, "claims: 'A b' is not allowed; names have lower-case letters"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path: Path, document: Any, message: str) -> None:
+    path = write(tmp_path, document)
+    with pytest.raises(ConfigError, match=message) as caught:
+        load_policy(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert str(caught.value).count("\n") <= 1
+
+
+def test_every_kind_describes_every_key() -> None:
+    for kind in KINDS:
+        schema = claim_schema(kind)
+        assert schema["additionalProperties"] is False
+        assert all(key.get("description") or "const" in key for key in schema["properties"].values())
+        assert re.match(r"[A-Z].*\.$", schema["description"])

@@ -1,0 +1,122 @@
+"""Sides and how they are matched: addresses, units, what is paired with what, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.gate.matched import match
+from cinorms.gate.side import Address, as_arrays, find, read_side
+
+from .conftest import TEMPLATES, Write, answers, planted, prompts
+
+
+def test_an_address_may_leave_out_what_can_only_be_one(
+    write_study: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_study("one", {"main": {"a": planted()}})
+    write_study("two", {"main": {"a": planted(), "b": planted()}, "hot": {"a": planted()}})
+    assert find(str(folder), "BASE") == Address(folder, "main", "a")
+    monkeypatch.chdir(folder.parents[1])
+    for given in ("one", "results/one", "one/main", "one/main/a"):
+        assert find(given, "BASE")[1:] == ("main", "a")
+    assert find("two/hot", "BASE").name == "two/hot/a"
+    with pytest.raises(ConfigError, match=r"BASE: 'two' has 2 arms; name one: two/main, two/hot"):
+        find("two", "BASE")
+    with pytest.raises(ConfigError, match=r"NEW: 'two/main' has 2 models; name one: two/main/a, two/main/b"):
+        find("two/main", "NEW")
+    with pytest.raises(ConfigError, match=r"has no arm 'hott'; allowed: hot, main; did you mean 'hot'"):
+        find("two/hott", "NEW")
+    with pytest.raises(ConfigError, match=r"arm 'main' has no model 'c'; allowed: a, b"):
+        find("two/main/c", "NEW")
+    with pytest.raises(ConfigError, match=r"BASE: 'none/x': there are no results of a study here"):
+        find("none/x", "BASE")
+    with pytest.raises(ConfigError, match="names more than a study"):
+        find("two/main/a/b", "NEW")
+
+
+def test_answers_become_arrays_of_flows_templates_and_orders() -> None:
+    levels = np.full((2, 3, 2), np.nan)
+    levels[0, 0] = [1, -2]
+    levels[1, 2, 1] = 2
+    frame = answers(levels).sample(frac=1, random_state=1)
+    found = as_arrays(frame[frame["variant"] != "1_0"], range(2), prompts(TEMPLATES[:3], 2))
+    np.testing.assert_array_equal(found.level, levels)
+    assert found.units == TEMPLATES[:3]
+    assert (found.status[:, 1, 0] == -1).all()  # not asked
+    assert (found.status[0, 0] == 0).all()
+    assert (found.order[:, :, 1] == found.order[0, 0, 1]).all()
+    with pytest.raises(DataError, match="variant 2_0 is not in the arm's prompts"):
+        as_arrays(frame, range(2), prompts(TEMPLATES[:2], 2))
+
+
+def test_a_rater_is_a_unit() -> None:
+    frame = answers(planted(n_flows=4, n_templates=5, n_orders=1))
+    found = as_arrays(frame.assign(order=pd.Categorical([None] * len(frame))), range(4), None)
+    assert found.level.shape == (4, 5, 1)
+    assert found.units == tuple(sorted(f"{i}_0" for i in range(5)))
+    assert (found.order == -1).all()
+
+
+def sides(write_study: Write, base: dict, new: dict):  # type: ignore[no-untyped-def, type-arg]
+    folders = [
+        write_study(name, {"main": {"m": given.pop("levels")}}, **given)
+        for name, given in (("b", base), ("n", new))
+    ]
+    return match(*(read_side(Address(folder, "main", "m")) for folder in folders))
+
+
+def test_the_same_templates_are_paired_by_their_text_wherever_they_are(write_study: Write) -> None:
+    x = planted(n_templates=4)
+    mixed = (TEMPLATES[3], TEMPLATES[9], TEMPLATES[0], TEMPLATES[1])
+    found = sides(write_study, {"levels": x}, {"levels": x[:, [3, 2, 0, 1]], "templates": mixed})
+    assert found.same_units
+    assert found.same_orders
+    assert found.left_out == {"templates only in base": 1, "templates only in new": 1}
+    assert set(found.of_new.units) == {TEMPLATES[0], TEMPLATES[1], TEMPLATES[3]}
+    assert found.shift(found.select(None), True).value == 0
+    assert found.shift(found.select(None), True).n_templates == 3
+
+
+def test_other_orders_leave_templates_paired_and_other_templates_nothing(write_study: Write) -> None:
+    x = planted(n_templates=4)
+    fewer = sides(write_study, {"levels": x}, {"levels": x[:, :, :1]})
+    assert (fewer.same_units, fewer.same_orders) == (True, False)
+    others = sides(write_study, {"levels": x}, {"levels": x, "templates": TEMPLATES[4:]})
+    assert not others.same_units
+    assert others.left_out == {}
+
+
+def test_people_are_never_paired_with_templates(write_study: Write) -> None:
+    people = write_study("p", {"main": {"survey": planted(n_templates=20, n_orders=1)}}, people=("main",))
+    model = write_study("n", {"main": {"m": planted(2)}})
+    found = match(read_side(Address(people, "main", "survey")), read_side(Address(model, "main", "m")))
+    assert (found.base.unit, found.new.unit, found.same_units) == ("raters", "templates", False)
+    estimate = found.shift(found.select(None), True)
+    assert abs(estimate.value) < 0.1
+    assert estimate.n_templates == 11
+
+
+def test_only_flows_that_both_were_asked_are_compared(write_study: Write) -> None:
+    found = sides(write_study, {"levels": planted(n_flows=60)}, {"levels": planted(n_flows=40)})
+    assert len(found.flows) == 40
+    assert found.left_out == {"flows only in base": 20}
+
+
+def test_other_flows_and_other_scales_are_refused(write_study: Write, tmp_path: Path) -> None:
+    base = read_side(Address(write_study("b", {"main": {"m": planted()}}), "main", "m"))
+    other = base.vignettes.assign(vignette=base.vignettes["vignette"].str.replace("thing 7", "thing seven"))
+    changed = type(base)(**{**vars(base), "vignettes": other})
+    with pytest.raises(DataError, match=r"gate: flow 7 is '.*thing 7' in b/main/m\nand '.*thing seven'"):
+        match(base, changed)
+    with pytest.raises(DataError, match="answer on different scales"):
+        match(base, type(base)(**{**vars(base), "levels": (1, 2, 3, 4, 5)}))
+    with pytest.raises(DataError, match="asks about the flows of dataset 'iot'"):
+        match(base, type(base)(**{**vars(base), "dataset": "coppa"}))
+    base.address.folder.joinpath("answers/main/m.parquet").unlink()
+    with pytest.raises(DataError, match=r"answers/main/m.parquet: there is no such file; run the study"):
+        read_side(base.address)

@@ -1,0 +1,71 @@
+"""How often the gate errs on planted models, with the simulation of benchmarks/gate.py."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytestmark = pytest.mark.slow
+RUNS = 1500
+#: Two and a half standard errors of a share of 5%.
+SLACK = 2.5 * (0.05 * 0.95 / RUNS) ** 0.5
+
+
+def load_benchmark() -> ModuleType:
+    """Return benchmarks/gate.py."""
+    path = Path(__file__).parents[3] / "benchmarks/gate.py"
+    spec = importlib.util.spec_from_file_location("benchmark_gate", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+GATE = load_benchmark()
+
+
+@pytest.mark.parametrize("policy", ["USUAL", "TIGHT"])
+@pytest.mark.parametrize("templates", [3, 5, 11])
+def test_models_with_the_same_norms_rarely_fail(templates: int, policy: str) -> None:
+    """400 runs, 12 claims. TIGHT allows next to no difference: what fails then is chance."""
+    found = GATE.false_failures(templates, getattr(GATE, policy), runs=400)
+    assert found["fail"] <= 0.05
+    if policy == "USUAL":
+        assert found["undecided" if templates == 3 else "pass"] >= (0.95 if templates != 5 else 0)
+
+
+def test_two_templates_are_always_undecided() -> None:
+    assert GATE.false_failures(2, runs=50) == {"fail": 0.0, "pass": 0.0, "undecided": 1.0}
+
+
+@pytest.mark.parametrize("templates", [3, 5, 11, 30])
+def test_the_power_to_find_a_shift_rises_and_errors_stay_at_five_per_cent(templates: int) -> None:
+    steps = (0.0, 0.15, 0.25, 0.35, 0.5)
+    found = [GATE.shares(templates, GATE.Planted(shift=step), "shift", RUNS) for step in steps]
+    passed, failed = ([each[name] for each in found] for name in ("pass", "fail"))
+    assert all(a >= b - SLACK for a, b in itertools.pairwise(passed))
+    assert all(a <= b + SLACK for a, b in itertools.pairwise(failed))
+    # At the margin both errors have their nominal size; beyond it passes, and within it failures, are rarer.
+    assert max(passed[2:]) <= 0.05 + SLACK
+    assert max(failed[:3]) <= 0.05 + SLACK
+    if templates >= 11:
+        assert passed[0] > 0.9
+        assert failed[-1] > 0.9
+    if templates == 3:
+        assert found[2]["undecided"] > 0.85
+
+
+@pytest.mark.parametrize("templates", [3, 5, 11])
+def test_norms_on_the_other_side_and_refusals_beyond_the_limit_rarely_pass(templates: int) -> None:
+    flipped = GATE.shares(templates, GATE.Planted(flipped=0.08), "flips", runs=100)
+    assert flipped["pass"] <= 0.05
+    for rise in (0.02, 0.04):
+        refusing = GATE.shares(templates, GATE.Planted(refusals=rise), "refusals", RUNS)
+        assert refusing["pass"] <= 0.05 + SLACK

@@ -1,0 +1,214 @@
+"""Verdicts of planted models, what is needed for one, the flows behind it, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from cinorms.core.errors import ConfigError
+from cinorms.gate import verdicts
+from cinorms.gate.document import as_document
+from cinorms.gate.policy import load_policy
+from cinorms.gate.side import Address
+from cinorms.gate.verdicts import Gate
+
+from .conftest import Floats, Write, planted
+
+SHIFT = {"kind": "shift", "margin": 0.25}
+
+
+@pytest.fixture
+def run(write_study: Write, tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Return a function that judges two arrays of levels by the claims of a policy."""
+
+    def judge(base: Floats, new: Floats, claims: dict[str, Any], people: bool = False, **policy: Any) -> Gate:
+        path = tmp_path / "policy.yaml"
+        path.write_text(yaml.safe_dump({"claims": claims, **policy}, sort_keys=False), encoding="utf-8")
+        folders = [
+            write_study("base", {"main": {"m": base}}, people=("main",) if people else ()),
+            write_study("new", {"main": {"m": new}}),
+        ]
+        return verdicts.run(*(Address(folder, "main", "m") for folder in folders), load_policy(path))
+
+    return judge
+
+
+def test_a_model_with_the_same_norms_passes(run) -> None:  # type: ignore[no-untyped-def]
+    claims = {
+        "overall": SHIFT,
+        "by-recipient": {"kind": "shift", "by": "recipient", "margin": 0.3},
+        "norms": {"kind": "flips", "at_most": 0.1},
+        "answers": {"kind": "status", "statuses": ["no_level"], "may_rise": 0.02},
+    }
+    gate = run(planted(1), planted(2), claims)
+    assert (gate.verdict, gate.exit_code) == ("pass", 0)
+    names = ["overall", *(f"by-recipient: {r}" for r in ("a doctor", "the police", "an advertiser"))]
+    assert [c.finding.name for c in gate.claims] == [*names, "norms", "answers"]
+    for claim in gate.claims[:4]:
+        assert claim.finding.low < claim.finding.estimate < claim.finding.high
+        assert claim.finding.low > -0.3
+        assert claim.finding.n_templates == 11
+
+
+def test_a_shift_beyond_the_margin_fails_and_shows_the_flows_that_moved(run) -> None:  # type: ignore[no-untyped-def]
+    gate = run(planted(1), planted(2, shift=0.8), {"overall": SHIFT})
+    (claim,) = gate.claims
+    assert (claim.verdict, gate.exit_code) == ("fail", 1)
+    assert claim.finding.estimate == pytest.approx((planted(2, shift=0.8) - planted(1)).mean())
+    assert len(claim.finding.flows) == 12
+    assert claim.finding.flows["shift"].is_monotonic_decreasing
+    assert (claim.finding.flows["shift"] >= claim.finding.estimate).all()
+
+
+def test_a_shift_of_one_level_of_a_factor_fails_there_only(run) -> None:  # type: ignore[no-untyped-def]
+    new = planted(2)
+    recipient = np.arange(60) // 2 % 3
+    new[recipient == 1] = np.clip(new[recipient == 1] + 2, -2, 2)
+    claims = {"r": {"kind": "shift", "by": "recipient", "margin": 0.25, "margin_for": {"an advertiser": 4}}}
+    gate = run(planted(1), new, claims)
+    assert [c.verdict for c in gate.claims] == ["pass", "fail", "pass"]
+    assert [c.finding.limits[1] for c in gate.claims] == [0.25, 0.25, 4]
+    assert gate.claims[1].finding.says == (
+        "The mean level of flows with recipient “the police” moves by less than 0.25 levels."
+    )
+
+
+def test_few_templates_are_undecided_and_say_how_many_more(run) -> None:  # type: ignore[no-untyped-def]
+    few = run(planted(1, n_templates=2), planted(1, n_templates=2), {"overall": SHIFT})
+    assert (few.verdict, few.exit_code) == ("undecided", 3)
+    assert few.claims[0].why == "a decision needs at least 3 templates, here are 2; needs 1 more template"
+    wording = np.random.default_rng(3).normal(0, 0.6, (1, 5, 1))
+    noisy = np.clip(np.round(planted(2, n_templates=5) + wording), -2, 2)
+    gate = run(planted(1, n_templates=5), noisy, {"overall": SHIFT})
+    assert gate.verdict == "undecided"
+    need = gate.claims[0].finding.need
+    assert need is not None
+    assert need.unit == "templates"
+    assert f"needs {need.more:,} more templates" in gate.claims[0].why
+    assert as_document(gate)["claims"][0]["needs"] == {"templates": need.more}
+
+
+@pytest.mark.parametrize(("undecided", "code"), [("report", 3), ("fail", 1), ("pass", 0)])
+def test_the_policy_says_what_undecided_claims_end_with(run, undecided: str, code: int) -> None:  # type: ignore[no-untyped-def]
+    gate = run(planted(1, n_templates=2), planted(1, n_templates=2), {"overall": SHIFT}, undecided=undecided)
+    assert (gate.verdict, gate.exit_code) == ("undecided", code)
+
+
+def test_norms_on_the_other_side_fail_and_noise_near_a_tie_does_not(run) -> None:  # type: ignore[no-untyped-def]
+    claims = {"norms": {"kind": "flips", "at_most": 0.05}}
+    noise = run(planted(1, noise=1.5), planted(2, noise=1.5), claims)
+    facts = noise.claims[0].finding.facts
+    assert facts["between halves of one"] > 0.05  # other wordings alone change more than the claim allows
+    assert noise.verdict != "fail"
+    flipped = planted(2)
+    flipped[:15] *= -1
+    gate = run(planted(1), flipped, claims)
+    assert gate.verdict == "fail"
+    facts = gate.claims[0].finding.facts
+    assert 8 <= facts["of these changed"] <= 15
+    assert set(gate.claims[0].finding.flows["flow"]) <= set(range(15))
+
+
+def test_flows_that_must_stay_unacceptable(run) -> None:  # type: ignore[no-untyped-def]
+    base = np.full((60, 11, 3), -2.0)
+    base[::2] = planted(1)[::2]
+    claim = {"kind": "side", "stays": "unacceptable", "select": {"sender": ["a lock"]}}
+    kept = run(base, base, {"locks": claim})
+    assert kept.verdict == "pass"
+    assert kept.claims[0].finding.n_flows == 30
+    new = base.copy()
+    new[7] = 1
+    lost = run(base, new, {"locks": claim})
+    assert lost.verdict == "fail"
+    assert lost.claims[0].finding.flows["flow"].iloc[0] == 7
+    assert lost.claims[0].finding.facts["flows on the other side"] == 1
+    allowed = run(base, new, {"locks": claim | {"allowed": 0.05}})
+    assert allowed.verdict == "pass"
+    unclear = base.copy()
+    unclear[7] = np.where(np.arange(11) % 2, 1, -1)[:, None]
+    gate = run(base, unclear, {"locks": claim})
+    assert gate.verdict == "undecided"
+    assert gate.claims[0].finding.need is not None
+    all_flows = {"kind": "side", "stays": "unacceptable", "held_by_base": True}
+    assert run(base, base, {"locks": all_flows}).claims[0].finding.n_flows < 60
+
+
+def test_a_rise_of_refusals_fails_and_a_fall_does_not(run) -> None:  # type: ignore[no-untyped-def]
+    refusing = planted(2)
+    refusing[np.random.default_rng(4).random(refusing.shape) < 0.1] = np.nan
+    claims = {"refusals": {"kind": "status", "may_rise": 0.02}}
+    gate = run(planted(1), refusing, claims)
+    assert gate.verdict == "fail"
+    assert gate.claims[0].finding.facts["share in new"] == pytest.approx(np.isnan(refusing).mean())
+    assert run(refusing, planted(1), claims).verdict == "pass"
+
+
+def test_a_model_that_answers_nothing_fails_the_refusals_and_decides_nothing_else(run) -> None:  # type: ignore[no-untyped-def]
+    claims = {
+        "overall": SHIFT,
+        "norms": {"kind": "flips", "at_most": 0.05},
+        "stay": {"kind": "side", "stays": "unacceptable"},
+        "refusals": {"kind": "status", "may_rise": 0.02},
+    }
+    gate = run(planted(1), np.full((60, 11, 3), np.nan), claims)
+    assert [c.verdict for c in gate.claims] == ["undecided", "undecided", "undecided", "fail"]
+    json.dumps(as_document(gate), allow_nan=False)
+
+
+def test_people_and_a_model(run) -> None:  # type: ignore[no-untyped-def]
+    claims = {"overall": SHIFT, "norms": {"kind": "flips", "at_most": 0.1}}
+    people = planted(1, n_templates=40, n_orders=1)
+    same = run(people, planted(2), claims, people=True)
+    assert same.verdict == "pass"
+    assert as_document(same)["paired_by"] == ["flow"]
+    assert run(people, planted(2, shift=1), claims, people=True).verdict == "fail"
+
+
+def test_failures_are_corrected_over_all_claims_and_passes_are_not(run) -> None:  # type: ignore[no-untyped-def]
+    many = {f"claim-{i}": SHIFT for i in range(40)}
+    new = planted(2, shift=0.45, n_flows=20, n_templates=5)
+    base = planted(1, n_flows=20, n_templates=5)
+    one, all_of_them = run(base, new, {"claim-0": SHIFT}), run(base, new, many)
+    p = one.claims[0].finding.p_fail
+    assert p < 0.05
+    assert all_of_them.claims[0].p_fail_holm == pytest.approx(min(1, 40 * p))
+    assert all_of_them.claims[0].finding.p_pass == one.claims[0].finding.p_pass
+
+
+def test_a_sample_of_flows_gives_wider_intervals_and_may_need_flows(run) -> None:  # type: ignore[no-untyped-def]
+    new = planted(2)
+    new[:20] = np.clip(new[:20] + 2, -2, 2)
+    new[20:40] = np.clip(new[20:40] - 2, -2, 2)
+    fixed, sample = (run(planted(1), new, {"overall": SHIFT}, flows=flows) for flows in ("fixed", "sample"))
+    assert fixed.verdict == "pass"
+    assert sample.verdict == "undecided"
+    assert sample.claims[0].finding.need.unit == "flows"
+    assert sample.claims[0].finding.low < fixed.claims[0].finding.low
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        (
+            SHIFT | {"by": "sendr"},
+            r"claims.c.by: 'sendr' is not a factor of dataset 'iot'; .*did you mean 'sender'",
+        ),
+        (SHIFT | {"select": {"sendr": ["x"]}}, r"claims.c.select: 'sendr' is not a factor"),
+        (
+            SHIFT | {"select": {"sender": ["a camra"]}},
+            r"claims.c.select.sender: 'a camra' is not a level of 'sender'",
+        ),
+        (
+            SHIFT | {"by": "sender", "margin_for": {"a camra": 1}},
+            r"claims.c.margin_for: 'a camra' .*'a camera'",
+        ),
+    ],
+)
+def test_a_name_that_the_study_lacks_is_refused(run, claim: dict[str, Any], message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ConfigError, match=message):
+        run(planted(1), planted(2), {"c": claim})

@@ -1,0 +1,182 @@
+"""What is published: tables of the whole study, described; nothing about the machine that made them."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cinorms.core.errors import DataError
+from cinorms.publish import contents
+from cinorms.publish.contents import Item, Member, insist_on_nothing_personal, join_tables, without_places
+from cinorms.publish.crate import crate
+from cinorms.publish.croissant import croissant
+from cinorms.publish.datasheet import datasheet
+from cinorms.publish.eval_records import model_id, record
+from cinorms.publish.sources import sources_of
+
+from ...studies import Build
+
+ABOUT = {
+    "study": "s",
+    "name": "cinorms-s",
+    "description": "Norms.",
+    "licence": "CC-BY-4.0",
+    "licence_url": "https://spdx.org/licenses/CC-BY-4.0.html",
+    "url": "urn:cinorms:s",
+    "creator": "A laboratory",
+    "version": "1.0.0",
+    "date": date(2026, 11, 22).isoformat(),
+    "timestamp": "1795305600",
+    "software_version": "0.1.0",
+    "citation": "A laboratory (2026).",
+    "language": {"@id": "#language", "name": "A language", "url": "https://example.org"},
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("/data/models/tulu", "tulu"),
+        ("~/models/x", "x"),
+        ("C:\\models\\x", "x"),
+        ("allenai/tulu-2-7b", "allenai/tulu-2-7b"),
+        ("resources/x.yaml", "resources/x.yaml"),
+        ({"/a/b": ["/c/d", 1, None]}, {"b": ["d", 1, None]}),
+    ],
+)
+def test_a_path_of_a_machine_becomes_its_last_part(given: Any, expected: Any) -> None:
+    assert without_places(given) == expected
+
+
+def test_a_file_with_a_name_of_this_machine_or_a_key_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contents.platform, "node", lambda: "gpu-node-17")
+    (tmp_path / "a.json").write_text('{"x": "fine"}', encoding="utf-8")
+    insist_on_nothing_personal(tmp_path, ["sk-abcdef"])
+    (tmp_path / "b.json").write_text('{"host": "gpu-node-17"}', encoding="utf-8")
+    with pytest.raises(DataError, match=r"b\.json: contains 'gpu-node-17', which is only of this machine"):
+        insist_on_nothing_personal(tmp_path)
+    (tmp_path / "b.json").write_text("sk-abcdef", encoding="utf-8")
+    with pytest.raises(DataError, match=r"b\.json: contains a key") as caught:
+        insist_on_nothing_personal(tmp_path, ["sk-abcdef"])
+    assert "sk-abcdef" not in str(caught.value)
+
+
+def joined(tmp_path: Path) -> Item:
+    for number, model in enumerate(("a", "b")):
+        table = pa.table(
+            {
+                "flow": pa.array([0, 1], pa.int32()),
+                "text": pa.array([f"x{number}", None]).dictionary_encode(),
+                "p_options": pa.array([[0.5, 0.5], None], pa.list_(pa.float32())),
+            }
+        )
+        pq.write_table(table, tmp_path / f"{model}.parquet")
+    members = [Member("main", model, str(tmp_path / f"{model}.parquet")) for model in ("a", "b")]
+    about = {"flow": "The flow.", "text": "The text.", "p_options": "Probabilities."}
+    return join_tables(members, tmp_path, "responses.parquet", "Responses.", about)
+
+
+def test_tables_of_all_models_become_one(tmp_path: Path) -> None:
+    item = joined(tmp_path)
+    frame = pd.read_parquet(tmp_path / "responses.parquet")
+    assert list(frame) == list(item.columns or {}) == ["arm", "model", "flow", "text", "p_options"]
+    assert frame["model"].tolist() == ["a", "a", "b", "b"]
+    assert frame["text"].tolist()[::2] == ["x0", "x1"]
+
+
+def test_croissant_describes_every_column_with_its_type(tmp_path: Path) -> None:
+    item = joined(tmp_path)
+    (tmp_path / "n.csv").write_text("who,n,share,held,none\nx,1,0.5,TRUE,\ny,2,,FALSE,\n", encoding="utf-8")
+    table = Item("n.csv", "Numbers.", dict.fromkeys(("who", "n", "share", "held", "none"), "About."))
+    made = croissant(ABOUT, [item, table, Item("a.parquet", "No table.")], tmp_path)
+    kinds = {field["@id"]: field["dataType"] for records in made["recordSet"] for field in records["field"]}
+    assert kinds == {
+        "responses/arm": "sc:Text",
+        "responses/model": "sc:Text",
+        "responses/flow": "sc:Integer",
+        "responses/text": "sc:Text",
+        "responses/p_options": "sc:Float",
+        "n/who": "sc:Text",
+        "n/n": "sc:Integer",
+        "n/share": "sc:Float",
+        "n/held": "sc:Boolean",
+        "n/none": "sc:Text",
+    }
+    assert [file["sha256"] for file in made["distribution"]] == [
+        contents.digest(tmp_path / name) for name in ("responses.parquet", "n.csv", "a.parquet")
+    ]
+
+
+def test_the_crate_names_the_run_and_what_it_made(tmp_path: Path) -> None:
+    for name in ("Snakefile", "settings.json", "norms.csv"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    items = [Item(name, name) for name in ("Snakefile", "settings.json", "norms.csv")]
+    graph = {one["@id"]: one for one in crate(ABOUT, items, "Snakefile", "settings.json", tmp_path)["@graph"]}
+    assert graph["#run"]["instrument"] == {"@id": "Snakefile"}
+    assert graph["#run"]["result"] == [{"@id": "norms.csv"}]
+    assert "ComputationalWorkflow" in graph["Snakefile"]["@type"]
+
+
+def test_a_record_has_the_mean_with_its_interval_over_templates() -> None:
+    levels = {("0_0", 0): 2, ("1_0", 0): 1, ("0_0", 1): 0, ("1_0", 1): -1}
+    answers = pd.DataFrame(
+        [
+            {"flow": flow, "variant": variant, "level": level, "status": "ok"}
+            for (variant, flow), level in levels.items()
+        ]
+    ).astype({"level": "Int8"})
+    prompts = pd.DataFrame({"variant": ["0_0", "1_0"], "template_no": [0, 1]})
+    norms = pd.DataFrame({"status": ["kept", "tie"]})
+    arm = {"name": "main", "dataset": "iot", "temperature": 0, "max_tokens": 100, "levels": [-2, -1, 0, 1, 2]}
+    model = {"name": "m", "family": "f", "engine": "vllm", "source": "org/m", "planted": False}
+    made = record(ABOUT, arm, model, answers, prompts, norms)
+    results = {
+        one["evaluation_name"].rpartition("/")[2]: one["score_details"] for one in made["evaluation_results"]
+    }
+    assert results["mean_level"]["score"] == 0.5
+    interval = results["mean_level"]["uncertainty"]["confidence_interval"]
+    assert interval["lower"] < 0.5 < interval["upper"]
+    assert results["norms_held"]["score"] == 0.5
+    assert results["valid_answers"]["score"] == 1.0
+    assert made["model_info"]["id"] == "org/m"
+    assert model_id({**model, "source": "/data/m"}) == "f/m"
+
+
+def test_sources_and_datasheet_state_licences_and_where_answers_are_from(build_study: Build) -> None:
+    study = build_study()
+    sources = sources_of(study)
+    assert {row["what"] for row in sources} == {"dataset", "prompt set", "planted respondent"}
+    assert next(row for row in sources if row["name"] == "iot")["citation"]
+    described = {
+        "arms": {
+            "main": {
+                "dataset": "iot",
+                "n_templates": 11,
+                "orders": {"count": 3, "method": "balanced"},
+                "temperature": 0,
+                "models": ["m"],
+                "source": "responses",
+                "origin": "",
+            }
+        },
+        "datasets": {"iot": {"title": "IoT", "factors": ["sender"]}},
+        "mark": "",
+        "consensus": "strict",
+        "t_maj": 0.5,
+        "t_val": {"m": 10},
+    }
+    received = {"arm": "main", "model": "m", "used": 7, "format": "inspect", "origin": None}
+    text = datasheet(ABOUT, described, {"asked": [], "received": [received]}, sources, [])
+    assert "m in arm main: 7 responses that another tool collected (inspect; origin not stated)." in text
+    assert "Licence of the results: CC-BY-4.0." in text
+    assert "| dataset | iot |" in text
+    json.dumps(sources)

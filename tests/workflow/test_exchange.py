@@ -1,0 +1,103 @@
+"""Prompts exported by the workflow, responses imported by it: the same answers as a study that asked itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from .conftest import SMALL, Project
+
+MODEL = "planted-gpt-4o-mini"
+FIGURE: dict[str, Any] = {"figures": {}}
+
+
+def elsewhere(name: str, **arm: Any) -> dict[str, Any]:
+    """Return the small study with responses from elsewhere."""
+    main = {
+        **SMALL["arms"]["main"],
+        "source": "responses",
+        "response_format": "plain",
+        "models": [MODEL],
+        **arm,
+    }  # type: ignore[index]
+    return {**SMALL, "study": name, "models": [MODEL], "arms": {"main": main}, **FIGURE}
+
+
+@pytest.fixture(scope="module")
+def answered(finished: Project) -> Project:
+    """Return a project in which the study's prompts were exported, and answered with what the model said directly."""
+    finished.run("--configfile", "tiny.yaml", "--", "export_prompts_plain")
+    exported = finished.folder / "results/tiny/exported/plain/main/prompts.jsonl"
+    responses = pd.read_parquet(finished.folder / f"results/tiny/responses/main/{MODEL}/1-of-1.parquet")
+    said = {
+        (flow, variant): text for flow, variant, text in responses[["flow", "variant", "text"]].to_numpy()
+    }
+    received = finished.folder / "received"
+    received.mkdir()
+    lines = [json.loads(line) for line in exported.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == len(responses)
+    texts = [
+        json.dumps({"id": line["id"], "text": said[line["flow"], f"{line['template']}_{line['order']}"]})
+        for line in lines
+    ]
+    (received / f"{MODEL}.jsonl").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    half = len(texts) // 2
+    for number, part in enumerate((texts[half:], texts[:half])):
+        (received / f"parts-{MODEL}-{number}.jsonl").write_text("\n".join(part) + "\n", encoding="utf-8")
+    return finished
+
+
+@pytest.mark.parametrize("files", ["received/{model}.jsonl", "received/parts-{model}-*.jsonl"])
+def test_the_answers_are_those_of_the_study_that_asked(answered: Project, files: str) -> None:
+    name = f"from{files.count('-')}"
+    answered.write(f"{name}.yaml", elsewhere(name, response_files=files, response_origin="a test"))
+    answered.run("--configfile", f"{name}.yaml")
+    there, here = (answered.folder / "results" / study for study in (name, "tiny"))
+    for path in (f"answers/main/{MODEL}.parquet", f"norms/main/{MODEL}.parquet"):
+        assert (there / path).read_bytes() == (here / path).read_bytes()
+    (received,) = json.loads((there / "provenance.json").read_text(encoding="utf-8"))["received"]
+    assert (received["origin"], received["unmatched"]) == ("a test", {})
+    assert (
+        received["used"]
+        == received["received"]
+        == len(pd.read_parquet(there / f"answers/main/{MODEL}.parquet"))
+    )
+    page = (there / "report/index.html").read_text(encoding="utf-8")
+    assert "another tool" in page
+    assert "a test" in page
+    assert str(answered.folder) not in page
+
+
+def test_what_is_missing_is_listed_and_the_study_goes_on(answered: Project) -> None:
+    folder = answered.folder / "received"
+    lines = (folder / f"{MODEL}.jsonl").read_text(encoding="utf-8").splitlines()
+    foreign = json.dumps({"prompt": "What is the capital of France?", "text": "Paris"})
+    (folder / "short.jsonl").write_text("\n".join([*lines[:-2], foreign]) + "\n", encoding="utf-8")
+    answered.write("short.yaml", elsewhere("short", response_files="received/short.jsonl"))
+    assert f"Not matched  results/short/responses/main/{MODEL}/unmatched.1-of-1.csv" in answered.run(
+        "--configfile", "short.yaml"
+    )
+    results = answered.folder / "results/short"
+    listed = pd.read_csv(results / f"responses/main/{MODEL}/unmatched.1-of-1.csv")
+    assert listed["reason"].tolist() == ["unknown_prompt", "not_received", "not_received"]
+    assert listed["text"].tolist()[0] == "Paris"
+    assert len(pd.read_parquet(results / f"answers/main/{MODEL}.parquet")) == len(lines) - 2
+    log = (answered.folder / f"logs/short/import_responses/main/{MODEL}/1-of-1.log").read_text(
+        encoding="utf-8"
+    )
+    assert "2 were not received; 1 of" in log
+    page = (results / "report/index.html").read_text(encoding="utf-8")
+    assert "origin not stated" in page
+
+
+def test_a_wrong_file_is_one_message(answered: Project) -> None:
+    (answered.folder / "received/broken.jsonl").write_text('{"id": \n', encoding="utf-8")
+    answered.write("broken.yaml", elsewhere("broken", response_files="received/broken.jsonl"))
+    printed = answered.run("--configfile", "broken.yaml", ok=False)
+    assert "received/broken.jsonl: line 1 is not JSON" in printed
+    assert "Traceback" not in printed
+    answered.write("absent.yaml", elsewhere("absent", response_files="received/absent-*.jsonl"))
+    assert "received/absent-*.jsonl" in answered.run("--configfile", "absent.yaml", ok=False)

@@ -1,0 +1,77 @@
+"""Gates of a study, by Snakemake: made from what the study makes, and failing only where a claim fails."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from .conftest import SMALL, Project
+
+#: The same planted norms asked with other seeds are two models with the same norms.
+STUDY: dict[str, Any] = {
+    **SMALL,
+    "study": "gated",
+    "arms": {
+        name: {**SMALL["arms"]["main"], "temperature": temperature}  # type: ignore[index]
+        for name, temperature in (("main", 0), ("hot", 0.7))
+    },
+    "analyses": {},
+    "figures": {},
+    "gates": {
+        "arms": {
+            "base": "gated/main/planted-gpt-4o-mini",
+            "new": "gated/hot/planted-gpt-4o-mini",
+            "policy": "wide.yaml",
+        },
+        "models": {
+            "base": "gated/main/planted-gpt-4o-mini",
+            "new": "gated/main/planted-constant-position",
+            "policy": "wide.yaml",
+        },
+    },
+}
+POLICY = {"claims": {"overall": {"kind": "shift", "margin": 0.5}, "norms": {"kind": "flips", "at_most": 0.2}}}
+
+
+@pytest.fixture
+def gated(project: Project) -> Project:
+    project.write("wide.yaml", POLICY)
+    project.write("gated.yaml", STUDY)
+    return project
+
+
+def test_a_gate_that_passes_and_one_that_does_not(gated: Project) -> None:
+    folder = gated.folder / "results/gated/gate"
+    gated.run("--configfile", "gated.yaml", "--", "results/gated/gate/arms/passed.txt")
+    assert json.loads((folder / "arms/gate.json").read_text())["verdict"] == "pass"
+    assert "Gate wide: pass" in (folder / "arms/passed.txt").read_text()
+    assert not (gated.folder / "results/gated/norms.csv").exists()  # a gate needs answers only
+    printed = gated.run("--configfile", "gated.yaml", "--keep-going", "--", "gate", ok=False)
+    assert "Gate wide: fail" in printed
+    for name in ("gate.json", "junit.xml", "index.html"):
+        assert (folder / "models" / name).is_file()
+    assert not (folder / "models/passed.txt").exists()
+
+
+def test_a_mistake_in_a_gate_ends_with_one_message_before_any_job(gated: Project) -> None:
+    gated.write("wide.yaml", {"claims": {"overall": {"kind": "shift", "margn": 0.5}}})
+    assert "wide.yaml: claims.overall.margn: there is no such key here" in gated.run(
+        "--configfile", "gated.yaml", "-n", "--", "gate", ok=False
+    )
+    gated.write("wide.yaml", POLICY)
+    gates = {"a": {"base": "elsewhere/main/m", "new": "gated/warm", "policy": "wide.yaml"}}
+    for key, message in (
+        ("base", "gated.yaml: gates.a.base: 'elsewhere/main/m': there are no results of a study here"),
+        ("new", "gated.yaml: gates.a.new: 'gated/warm': the study has no arm 'warm'; allowed: hot, main"),
+    ):
+        one = {**gates["a"], "base": "gated/hot/planted-gpt-4o-mini"} if key == "new" else gates["a"]
+        gated.write("gated.yaml", {**STUDY, "gates": {"a": one}})
+        printed = gated.run("--configfile", "gated.yaml", "-n", "--", "gate", ok=False)
+        assert message in printed
+        assert "Traceback" not in printed
+    gated.write("gated.yaml", {**STUDY, "gates": {"a": {**gates["a"], "policy": "none.yaml"}}})
+    assert "gated.yaml: gates.a.policy: there is no file 'none.yaml'" in gated.run(
+        "--configfile", "gated.yaml", "-n", ok=False
+    )

@@ -1,0 +1,64 @@
+"""Export the prompts of an arm in the format of another tool, with a page that shows what to do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from cinorms.exchange.format import Format
+from cinorms.exchange.way import Way, ways_of
+from cinorms.inference.spec import Spec
+
+_PAGE = """\
+# Prompts of arm {arm} for other tools: {format}
+
+{rows}
+
+Ask them: {command}.
+
+Then take the responses into the study. `id` in each file tells which prompt a response answers; keep it.
+
+```yaml
+arms:
+  {arm}:
+    source: responses
+    response_format: {format}
+    response_files: received/{{model}}.jsonl      # {endings}; * stands for several files
+    response_origin: who asked, with which tool, when
+```
+"""
+
+
+def export_prompts(
+    format_: Format,
+    specs: Sequence[Spec],
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+    arm: str,
+    folder: Path,
+) -> list[Way]:
+    """Write the prompts of ``arm`` for the models of ``specs`` into ``folder``; return the ways of asking."""
+    assert format_.write is not None, "only formats that can be written are asked for"
+    ways = ways_of(specs, vignettes, variants)
+    folder.mkdir(parents=True, exist_ok=True)
+    format_.write(ways, arm, folder)
+    page = _PAGE.format(
+        arm=arm,
+        format=format_.name,
+        rows="\n".join(map(_row, ways)),
+        command=format_.command,
+        endings=", ".join(format_.endings),
+    )
+    (folder / "README.md").write_text(page, encoding="utf-8")
+    return ways
+
+
+def _row(way: Way) -> str:
+    spec = way.spec
+    wrapped = f", literal wrapper {way.wrapper}" if way.wrapper else ""
+    return (
+        f"- `{way.name}`: {len(way):,} prompts for {', '.join(way.specs)} (layout {spec.layout}{wrapped}, temperature "
+        f"{spec.temperature}, at most {spec.max_tokens} tokens)"
+    )

@@ -1,0 +1,125 @@
+"""lm-evaluation-harness: a task with its documents out; the samples that it logs in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cinorms.core.files import replacing
+from cinorms.exchange.format import Format
+from cinorms.exchange.received import Received, broken, json_lines, lacking, named_by
+from cinorms.exchange.way import Way
+
+#: A task. ``system`` and ``user`` are fields of a document: named as such, they are used exactly as they are.
+TASK = """\
+# Prompts of a cinorms study. Run in this folder:
+#   lm_eval run --model MODEL --model_args ... --tasks {task} --include_path . --log_samples --output_path out{chat}
+task: {task}
+dataset_path: json
+dataset_kwargs:
+  data_files: {{test: {file}}}
+test_split: test
+output_type: generate_until
+description: system
+doc_to_text: user
+doc_to_target: id
+target_delimiter: ""
+num_fewshot: 0
+generation_kwargs:
+  until: []
+  max_gen_toks: {max_tokens}
+{sampling}metric_list:
+  - metric: bypass
+metadata:
+  version: 1
+"""
+
+
+def read(path: Path) -> Iterator[Received]:
+    """Yield the responses of a file ``samples_*.jsonl``: each repeat of a document is one, unfiltered."""
+    for line, sample in json_lines(path):
+        for key in ("doc", "resps"):
+            if key not in sample:
+                raise lacking(path, line, key, "lm_eval", sample)
+        doc, context, settings = sample["doc"], *_arguments(sample.get("arguments"))
+        name = doc.get("id") if isinstance(doc, Mapping) else None
+        texts = list(_texts(sample["resps"]))
+        if not texts:
+            raise broken(path, line, "has no response in 'resps'")
+        for text in texts:
+            yield Received(
+                file=path.name, line=line, text=text, stated=_stated(settings), **named_by(name, context)
+            )
+
+
+def _texts(responses: Any) -> Iterator[str | None]:
+    """Yield the responses of a sample: a list of them for each request."""
+    for each in responses if isinstance(responses, list) else [responses]:
+        if isinstance(each, list):
+            yield from _texts(each)
+        elif each is None or isinstance(each, str):
+            yield each
+
+
+def _arguments(given: Any) -> tuple[str | None, Mapping[str, Any]]:
+    """Return the context and the settings of a sample's first request, whichever way they are written."""
+    first = next(iter(given.values()), None) if isinstance(given, Mapping) else given
+    if isinstance(first, list) and first and isinstance(first[0], list):
+        first = first[0]
+    values = list(first.values()) if isinstance(first, Mapping) else first
+    values = values if isinstance(values, list) else []
+    context = values[0] if values and isinstance(values[0], str) else None
+    settings = values[1] if len(values) > 1 and isinstance(values[1], Mapping) else {}
+    return context, settings
+
+
+def _stated(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the settings of a request state; without sampling the temperature is 0."""
+    found = {"temperature": settings.get("temperature"), "max_tokens": settings.get("max_gen_toks")}
+    if settings.get("do_sample") is False:
+        found["temperature"] = 0.0
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def write(ways: Sequence[Way], arm: str, folder: Path) -> None:
+    """Write a task and its documents per way."""
+    for way in ways:
+        task = f"cinorms_{arm}{way.name.removeprefix('prompts')}".replace("-", "_")
+        with replacing(folder / f"{way.name}.jsonl") as part, part.open("w", encoding="utf-8") as lines:
+            for prompt in way.prompts():
+                document = {"id": prompt.id, "prompt_sha256": prompt.sha256, **_fields(way, prompt.messages)}
+                document |= {"user": prompt.text} if way.wrapper else {}
+                lines.write(json.dumps(document, ensure_ascii=False) + "\n")
+        text = TASK.format(
+            task=task,
+            file=f"{way.name}.jsonl",
+            chat="" if way.wrapper else " --apply_chat_template",
+            max_tokens=way.spec.max_tokens,
+            sampling=_sampling(way.spec.temperature),
+        )
+        with replacing(folder / f"{task}.yaml") as part:
+            part.write_text(text, encoding="utf-8")
+
+
+def _fields(way: Way, messages: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the fields of a document: the system message, empty where there is none, and the user's."""
+    system = "" if way.wrapper or len(messages) == 1 else messages[0]["content"]
+    return {"system": system, "user": messages[-1]["content"]}
+
+
+def _sampling(temperature: float | None) -> str:
+    if temperature is None:
+        return ""
+    return f"  do_sample: {str(temperature > 0).lower()}\n  temperature: {temperature}\n"
+
+
+FORMAT = Format(
+    name="lm_eval",
+    about="Files `samples_*.jsonl` of lm-evaluation-harness (`--log_samples`); the responses before its filters.",
+    endings=(".jsonl",),
+    read=read,
+    write=write,
+    command="run `lm_eval` as the first lines of `cinorms_*.yaml` show; import `out/*/samples_*.jsonl`",
+)

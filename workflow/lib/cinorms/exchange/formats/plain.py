@@ -1,0 +1,143 @@
+"""The project's own format: JSONL, Parquet or CSV with keys that any script can write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cinorms.core.csv_header import check_header
+from cinorms.core.errors import DataError, listing
+from cinorms.core.files import replacing
+from cinorms.exchange.format import Format
+from cinorms.exchange.identity import read_id
+from cinorms.exchange.received import (
+    STATED,
+    Received,
+    broken,
+    chat_text,
+    json_lines,
+    lacking,
+    named_by,
+    tokens,
+)
+from cinorms.exchange.way import Way
+
+#: Keys of a response; each line has ``text`` and one of ``NAMING``, or ``flow``, ``template`` and ``order``.
+NUMBERS = ("flow", "template", "order")
+NAMING = ("id", "prompt_sha256", "prompt", "messages")
+
+
+def read(path: Path) -> Iterator[Received]:
+    """Yield the responses of a JSONL, Parquet or CSV file."""
+    for line, row in _rows(path):
+        yield read_row(path, line, row)
+
+
+def read_row(path: Path, line: int, row: Mapping[str, Any]) -> Received:
+    """Return the response in one line of a file."""
+    if "text" not in row:
+        raise lacking(path, line, "text", "plain", row)
+    text = row["text"]
+    if text is not None and not isinstance(text, str):
+        raise broken(path, line, f"has {text!r:.40} as 'text', which is not a text")
+    return Received(
+        file=str(row.get("file") or path.name),
+        line=tokens(row.get("line")) or line,
+        text=text,
+        finish_reason=str(row.get("finish_reason") or "unknown"),
+        n_prompt_tokens=tokens(row.get("n_prompt_tokens")),
+        n_output_tokens=tokens(row.get("n_output_tokens")),
+        stated={name: row[name] for name in STATED if row.get(name) is not None},
+        **_prompt_of(path, line, row),
+    )
+
+
+def _prompt_of(path: Path, line: int, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row states of its prompt: numbers, a hash, or both."""
+    given = {name: row[name] for name in (*NUMBERS, *NAMING) if row.get(name) is not None}
+    found: dict[str, Any] = {}
+    if any(name in given for name in NUMBERS):
+        absent = [name for name in NUMBERS if name not in given]
+        if absent:
+            raise broken(path, line, f"has no '{absent[0]}'; flow, template and order belong together")
+        found = {name: _whole(path, line, name, given[name]) for name in NUMBERS}
+    if "id" in given and read_id(str(given["id"])) is not None:
+        found = {**named_by(given["id"]), **found}
+    if "prompt_sha256" in given:
+        found["sha256"] = str(given["prompt_sha256"]).lower()
+    text = given["prompt"] if isinstance(given.get("prompt"), str) else chat_text(given.get("messages"))
+    if "sha256" not in found and text is not None:
+        found |= named_by(None, text)
+    if not found:
+        raise lacking(path, line, "id", "plain", row)
+    return found
+
+
+def _whole(path: Path, line: int, name: str, value: Any) -> int:
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == int(value) >= 0:
+        return int(value)
+    raise broken(path, line, f"has {value!r:.40} as '{name}', which is not a whole number from 0")
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and the values of each row; missing values are None."""
+    if path.suffix == ".jsonl":
+        yield from json_lines(path)
+        return
+    import pandas as pd
+    import pyarrow.parquet as pq
+
+    if path.suffix == ".parquet":
+        try:
+            with pq.ParquetFile(path) as file:
+                rows = (row for batch in file.iter_batches() for row in batch.to_pylist())
+                yield from enumerate(rows, 1)
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path}: is not a readable Parquet file ({error})") from None
+    elif path.suffix == ".csv":
+        check_header(path)
+        try:
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path}: is not a readable CSV file ({error})") from None
+        names = list(map(str, frame.columns))
+        # An empty text is a text; elsewhere an empty cell is a missing value.
+        for number, values in enumerate(frame.itertuples(index=False, name=None), 2):
+            row = dict(zip(names, values, strict=True))
+            yield number, {name: (value if value or name == "text" else None) for name, value in row.items()}
+    else:
+        raise DataError(
+            f"{path}: cannot be read as the format 'plain': {listing(path.suffix, FORMAT.endings)}"
+        )
+
+
+def write(ways: Sequence[Way], arm: str, folder: Path) -> None:
+    """Write one JSONL file per way: a prompt per line, to be completed with ``text``."""
+    for way in ways:
+        with replacing(folder / f"{way.name}.jsonl") as part, part.open("w", encoding="utf-8") as lines:
+            for prompt in way.prompts():
+                line = {
+                    "id": prompt.id,
+                    "flow": prompt.flow,
+                    "template": prompt.template,
+                    "order": prompt.order,
+                    "prompt_sha256": prompt.sha256,
+                    "prompt": prompt.text,
+                    **({} if way.wrapper else {"messages": prompt.messages}),
+                }
+                lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+FORMAT = Format(
+    name="plain",
+    about="JSONL, Parquet or CSV of any script: `text`, and `id` (as exported), or `flow`, `template` and `order`, or "
+    "`prompt_sha256`, or the `prompt` itself.",
+    endings=(".jsonl", ".parquet", ".csv"),
+    read=read,
+    write=write,
+    command="add `text` to each line with a script of your own, and keep `id`",
+)

@@ -1,0 +1,110 @@
+"""From findings to verdicts: pass, fail or undecided per claim, and one for the gate with its exit code.
+
+- **fail** needs evidence beyond chance over all claims together (Holm): where every claim of a policy is true, at most
+  5% of gates fail any of them (with the usual ``confidence: 0.95``).
+- **pass** needs evidence of its own for each claim: a claim that is not true passes in at most 5% of gates. A gate
+  passes only if every claim does, so a gate with a claim that is not true passes in at most 5% (an intersection-union
+  test), and needs no correction.
+- **undecided** is the rest: the answers are too few, or the truth is too near the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from cinorms.core import tails
+from cinorms.gate import findings as found_by
+from cinorms.gate.findings import Finding
+from cinorms.gate.matched import Matched, match
+from cinorms.gate.policy import Policy
+from cinorms.gate.side import Address, read_side
+from cinorms.stats import pvalues
+from cinorms.stats.equivalence import FEWEST
+
+Verdict = Literal["pass", "fail", "undecided"]
+
+#: What a gate ends with. 2 is for what cannot be judged: a mistake in the policy, results that are not there.
+EXIT_CODES: dict[str, int] = {"pass": 0, "fail": 1, "undecided": 3}
+ERROR = 2
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A finding with its verdict. ``p_fail_holm`` is corrected over all claims of the policy."""
+
+    finding: Finding
+    verdict: Verdict
+    p_fail_holm: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A gate that has been judged."""
+
+    policy: Policy
+    matched: Matched
+    claims: tuple[Judged, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Fail where a claim fails, else undecided where one is, else pass."""
+        verdicts = [claim.verdict for claim in self.claims]
+        return "fail" if "fail" in verdicts else ("undecided" if "undecided" in verdicts else "pass")
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code; the policy says what undecided claims end with."""
+        if self.verdict == "undecided" and self.policy.settings.undecided != "report":
+            return EXIT_CODES[self.policy.settings.undecided]
+        return EXIT_CODES[self.verdict]
+
+
+def run(base: Address, new: Address, policy: Policy, seed: int = 1) -> Gate:
+    """Read both sides and judge every claim of the policy."""
+    matched = match(read_side(base), read_side(new))
+    return Gate(policy, matched, judge(found_by.findings(matched, policy, seed), policy.alpha))
+
+
+def judge(findings: Sequence[Finding], alpha: float) -> tuple[Judged, ...]:
+    """Return the verdict of each finding."""
+    with np.errstate(divide="ignore"):
+        log = np.log10(np.array([finding.p_fail for finding in findings]))
+    corrected = tails.to_p(pvalues.adjust(log, "holm"))
+    return tuple(_judge(one, float(p), alpha) for one, p in zip(findings, corrected, strict=True))
+
+
+def _judge(finding: Finding, p_fail_holm: float, alpha: float) -> Judged:
+    if p_fail_holm <= alpha:
+        return Judged(
+            finding,
+            "fail",
+            p_fail_holm,
+            f"outside the limit beyond chance (p {_p(p_fail_holm)} over all claims)",
+        )
+    if finding.p_pass <= alpha:
+        return Judged(
+            finding, "pass", p_fail_holm, f"within the limit beyond chance (p {_p(finding.p_pass)})"
+        )
+    return Judged(finding, "undecided", p_fail_holm, _why_undecided(finding))
+
+
+def _why_undecided(finding: Finding) -> str:
+    if not finding.n_flows:
+        return "no flow was answered on both sides"
+    if finding.n_templates < FEWEST:
+        reason = f"a decision needs at least {FEWEST} templates, here are {finding.n_templates}"
+    else:
+        reason = "the answers allow both"
+    if finding.need is None:
+        return f"{reason}; it is so near the limit that no number of templates is likely to decide"
+    more, unit = finding.need.more, finding.need.unit
+    return f"{reason}; needs {more:,} more {unit if more > 1 else unit.removesuffix('s')}"
+
+
+def _p(p: float) -> str:
+    return pvalues.show(float(np.log10(max(p, tails.SMALLEST))))

@@ -1,0 +1,166 @@
+"""Make the folder of a published study: data, metadata in the formats of other projects, and a datasheet."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cinorms import __version__
+from cinorms.core import tables
+from cinorms.core.csv_files import read_csv, write_csv
+from cinorms.publish.contents import (
+    Item,
+    Member,
+    copy_json,
+    copy_table,
+    insist_on_nothing_personal,
+    join_tables,
+    without_places,
+    write_json,
+)
+from cinorms.publish.crate import crate
+from cinorms.publish.croissant import croissant
+from cinorms.publish.datasheet import datasheet
+from cinorms.publish.eval_records import records_of
+from cinorms.publish.output_schema import OUTPUT_SCHEMA
+from cinorms.publish.sources import COLUMNS
+
+#: What a folder states of the study and the software, next to the data.
+WORKFLOW, SETTINGS = "workflow/Snakefile", "settings.json"
+_SOURCES = {
+    "what": "Dataset, prompt set, published answers, model or planted respondent.",
+    "name": "Its name in the study.",
+    "citation": "Who made it.",
+    "licence": "Its licence; missing where its makers state none.",
+    "address": "Where it is from; of a model with its revision.",
+    "sha256": "SHA-256 of a file that was downloaded.",
+}
+
+
+@dataclass(frozen=True)
+class Results:
+    """The files of a finished study, by what they are."""
+
+    norms: str
+    dictionary: str
+    study: str
+    provenance: str
+    tables: Sequence[str]
+    responses: Sequence[Member]
+    answers: Sequence[Member]
+    #: Variants by arm.
+    prompts: Mapping[str, str]
+    workflow: str
+    #: What the workflow is written in, as an entity of a crate: its id, name and address.
+    language: Mapping[str, str]
+
+
+def publish(
+    results: Results,
+    sources: Sequence[Mapping[str, str]],
+    today: date,
+    folder: Path,
+    secrets: Iterable[str] = (),
+) -> list[Item]:
+    """Write the folder and return its items. Raises ``DataError`` where a file would hold something personal."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    study = copy_json(results.study, folder / "study.json")
+    provenance = copy_json(results.provenance, folder / "provenance.json")
+    write_json(study["settings"], folder / SETTINGS)
+    (folder / WORKFLOW).parent.mkdir()
+    shutil.copyfile(results.workflow, folder / WORKFLOW)
+    about = {**_about(study, today), "language": dict(results.language)}
+    items = [
+        Item(
+            WORKFLOW,
+            "The Snakemake workflow that made the results (its rules are in the cinorms repository).",
+        ),
+        Item(SETTINGS, "Every setting of the study."),
+        Item("study.json", "What the study is: arms, datasets, models, tables and figures."),
+        Item("provenance.json", "What every response was made with."),
+        *_data(results, folder),
+    ]
+    write_csv(pd.DataFrame(sources, columns=list(COLUMNS)), folder / "sources.csv")
+    items.append(
+        Item("sources.csv", "What the study is made from, with licences. One row per source.", _SOURCES)
+    )
+    for path, record in _records(results, about, study):
+        write_json(record, folder / path)
+        items.append(Item(str(path), f"Aggregates of {record['model_info']['id']} for Every Eval Ever."))
+    (folder / "DATASHEET.md").write_text(
+        datasheet(about, study, provenance, without_places(sources), items), encoding="utf-8"
+    )
+    items.append(Item("DATASHEET.md", "What the data are, how they were made, and what they are good for."))
+    write_json(croissant(about, items, folder), folder / "croissant.json")
+    items.append(Item("croissant.json", "Metadata of the tables, in Croissant 1.0."))
+    write_json(crate(about, items, WORKFLOW, SETTINGS, folder), folder / "ro-crate-metadata.json")
+    insist_on_nothing_personal(folder, secrets)
+    return items
+
+
+def _about(study: Mapping[str, Any], today: date) -> dict[str, Any]:
+    """Return what all metadata state about the whole."""
+    stated = study["settings"]["publish"]
+    titles = ", ".join(dataset["title"] for dataset in study["datasets"].values())
+    name, creator = f"cinorms-{study['name']}", stated["creator"] or "the authors of the study"
+    url = stated["url"] or f"urn:cinorms:{study['name']}"
+    return {
+        "study": study["name"],
+        "name": name,
+        "description": f"Privacy norms of {len(study['models'])} models: {titles}. {study['mark']}".strip(),
+        "licence": stated["licence"],
+        "licence_url": f"https://spdx.org/licenses/{stated['licence']}.html",
+        "url": url,
+        "creator": creator,
+        "version": f"{OUTPUT_SCHEMA}.0.0",
+        "date": today.isoformat(),
+        "timestamp": str(int(datetime(today.year, today.month, today.day).timestamp())),
+        "software_version": __version__,
+        "citation": f"{creator} ({today.year}). {name}. {url}",
+    }
+
+
+def _data(results: Results, folder: Path) -> list[Item]:
+    """Write the tables: norms, those of the analyses, answers and responses, and the dictionary of their columns."""
+    known = read_csv(results.dictionary)
+    described: dict[str, tuple[str, dict[str, str]]] = {
+        str(file): (str(rows.iloc[0, 1]), dict(zip(rows["column"], rows["description"], strict=True)))
+        for file, rows in known.groupby("file", sort=False)
+    }
+    about_dictionary = {str(name): str(name).capitalize() for name in known}
+    items = [
+        copy_table(results.norms, folder, "norms.csv", *described["norms.csv"]),
+        copy_table(
+            results.dictionary,
+            folder,
+            "dictionary.csv",
+            "Every column of the study's files. One row per file and column.",
+            described.get("dictionary.csv", ("", about_dictionary))[1],
+        ),
+    ]
+    for path in results.tables:
+        name = f"tables/{Path(path).name}"
+        items.append(copy_table(path, folder, name, *described[name]))
+    for contract, members in ((tables.ANSWERS, results.answers), (tables.RESPONSES, results.responses)):
+        if members:
+            holds = f"{contract.holds} One row per arm, model, {', '.join(contract.key)}."
+            items.append(join_tables(members, folder, f"{contract.name}.parquet", holds, contract.about))
+    return items
+
+
+def _records(
+    results: Results, about: Mapping[str, Any], study: Mapping[str, Any]
+) -> Iterable[tuple[Path, dict[str, Any]]]:
+    prompts = {arm: tables.read(path, tables.PROMPTS) for arm, path in results.prompts.items()}
+    given = [
+        (one.arm, one.model, tables.read(one.path, tables.ANSWERS), prompts[one.arm])
+        for one in results.answers
+    ]
+    return records_of(about, study, given, read_csv(results.norms))

@@ -1,0 +1,51 @@
+"""What a study is made from and its licences: datasets, prompt sets, published answers, models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cinorms.study.study import Study
+from cinorms.vignettes.source_files import SourceFile
+
+#: Columns of the table of sources.
+COLUMNS = ("what", "name", "citation", "licence", "address", "sha256")
+
+
+def sources_of(study: Study) -> list[dict[str, str]]:
+    """Return one row per dataset, prompt set, release and model, and per file with an address."""
+    return [{column: str(row.get(column) or "") for column in COLUMNS} for row in _rows(study)]
+
+
+def _rows(study: Study) -> Iterator[dict[str, Any]]:
+    for name in study.datasets():
+        dataset = study.dataset(name)
+        yield from _with_files("dataset", name, dataset.origin, dataset.files or {})
+    for name in dict.fromkeys(arm.prompts for arm in study.arms.values()):
+        yield from _with_files("prompt set", name, study.prompt_set(name).origin, {})
+    for name in dict.fromkeys(
+        str(study.arms[arm].frame).partition("/")[0] for arm in study.arms_from("published")
+    ):
+        release = study.release(name)
+        yield from _with_files("published answers", name, release.origin, release.files)
+    for model in study.all_models():
+        stated = study.registry_entry(model).stated
+        address = "@".join(str(stated[key]) for key in ("source", "revision") if stated.get(key))
+        yield (
+            {"what": "model", "name": model, "address": address, "licence": "see the model's own page"}
+            if address
+            else {
+                "what": "planted respondent",
+                "name": model,
+            }
+        )
+
+
+def _with_files(
+    what: str, name: str, origin: Mapping[str, str], files: Mapping[str, SourceFile]
+) -> Iterator[dict[str, Any]]:
+    common = {"what": what, "citation": origin.get("citation"), "licence": origin.get("licence")}
+    yield {**common, "name": name, "address": origin.get("url")}
+    for file, source in files.items():
+        if source.path is None:
+            yield {**common, "name": f"{name}: {file}", "address": source.url, "sha256": source.sha256}

@@ -1,0 +1,49 @@
+"""Gate: did a model's norms change against a base? The claims of a policy are judged on the answers of both (`gates`).
+
+Inputs: answers, prompts and vignettes of both sides, each with its study.json; the policy
+Outputs: results/{study}/gate/{gate}/{gate.json,junit.xml,index.html},
+         results/{study}/gate/{gate}/passed.txt (the summary; only where the gate passes)
+
+A gate that does not pass fails only the last step, so that everything else can be looked at.
+"""
+
+
+rule judge_gate:
+    input:
+        made=get_gate_made,
+        found=get_gate_found,
+        template=str(LIBRARY / "cinorms" / "gate" / "templates" / "gate.html"),
+    output:
+        json="results/{study}/gate/{gate}/gate.json",
+        junit="results/{study}/gate/{gate}/junit.xml",
+        page="results/{study}/gate/{gate}/index.html",
+    log:
+        "logs/{study}/judge_gate/{gate}.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        sides=get_gate_sides,
+        code=code_of("judge_gate"),
+    script:
+        "../scripts/judge_gate.py"
+
+
+rule check_gate:
+    input:
+        json="results/{study}/gate/{gate}/gate.json",
+        page="results/{study}/gate/{gate}/index.html",
+    output:
+        summary="results/{study}/gate/{gate}/passed.txt",
+    log:
+        "logs/{study}/check_gate/{gate}.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        code=code_of("check_gate"),
+    script:
+        "../scripts/check_gate.py"

@@ -1,0 +1,37 @@
+# Input and parameter functions of the rule that publishes a study.
+from cinorms.publish.sources import sources_of
+
+
+def get_members(table):
+    """Return arm, model and file of every table of responses, or of answers."""
+    return [
+        (arm, model, path)
+        for arm in (STUDY.arms_from(*READ_HERE) if table == "responses" else STUDY.arms)
+        for model in STUDY.models(arm)
+        for path in (
+            get_shards(arm, model)
+            if table == "responses"
+            else [f"{RESULTS}/answers/{arm}/{model}.parquet"]
+        )
+    ]
+
+
+def get_placed_members(table):
+    """Return what `get_members` does, as a parameter."""
+    return [(arm, model, placed(path)) for arm, model, path in get_members(table)]
+
+
+def get_workflow_file():
+    """Return the workflow's entry."""
+    return str(PROJECT / "workflow" / "Snakefile")
+
+
+def get_sources(wildcards):
+    """Return what the study is made from, with licences."""
+    return sources_of(STUDY)
+
+
+def get_key_variables():
+    """Return the names of the variables with keys: their values must appear in nothing that is published."""
+    entries = [STUDY.registry_entry(model) for model in STUDY.all_models()]
+    return sorted({entry.settings.needed_key_variable for entry in entries} - {None})

@@ -1,0 +1,26 @@
+"""Take the responses of a model from the files of another tool, matched to the prompts of the arm."""
+
+from pathlib import Path
+
+from cinorms.core import csv_tables, tables
+from cinorms.core.logs import start_logging
+from cinorms.exchange.importing import import_responses
+from cinorms.exchange.registry import format_named
+from cinorms.inference.spec import Spec
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    arm = snakemake.params.arm
+    imported = import_responses(
+        format_named(arm["response_format"]),
+        snakemake.input.files,
+        Spec.from_plain(snakemake.params.spec),
+        tables.read(snakemake.input.vignettes, tables.VIGNETTES),
+        tables.read(snakemake.input.variants, tables.PROMPTS),
+        arm["response_origin"],
+        Path(snakemake.input.converted[0]) if snakemake.input.converted else None,
+    )
+    csv_tables.write(imported.matched.unmatched, snakemake.output.unmatched, csv_tables.UNMATCHED)
+    responses = imported.matched.responses
+    tables.write(responses, snakemake.output.responses, tables.RESPONSES, imported.facts)
+    print(imported.message(snakemake.wildcards.model, snakemake.output.unmatched))
