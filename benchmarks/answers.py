@@ -18,12 +18,13 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
+from tests.scales import ACCEPTABILITY
+
 from cinorms.answers.read import read_responses
 from cinorms.answers.reading.reader import read_text
-from cinorms.core.scales import SCALES
 
 SAMPLE = 50_000
-SCALE = SCALES["acceptability"]
+SCALE = ACCEPTABILITY
 SENTENCES = (
     "Based on the scenario provided, the answer is: {o}. While it is understandable for {s} to share {i}, it"
     " is important to consider the privacy of the owner and to make sure that the data is protected.",

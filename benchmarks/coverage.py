@@ -17,6 +17,8 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
+from tests.scales import ACCEPTABILITY
+
 from cinorms.stats.wordings import flow_intervals, mean_interval
 
 Floats = npt.NDArray[np.float64]
@@ -87,7 +89,7 @@ def recurrence(templates: int, orders: int, both: float) -> tuple[float, float]:
         mode = modes(x)
         share = np.max([(x == level).mean(axis=(1, 2)) for level in range(-2, 3)], axis=0)
         held = ~np.isnan(mode) & (share > 0.5)
-        found = flow_intervals(pd.DataFrame(x.reshape(len(x), -1), columns=names), of)
+        found = flow_intervals(pd.DataFrame(x.reshape(len(x), -1), columns=names), of, ACCEPTABILITY)
         called = held & (found["stability"].to_numpy() >= 0.95)
         stable, norms = stable + int(called.sum()), norms + int(held.sum())
         again += [(modes(asked(flow)) == mode)[called] for _ in range(20)]

@@ -15,6 +15,8 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
+from tests.scales import ACCEPTABILITY
+
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds, grid
 from cinorms.stats import agreement, budget, missing, reliability, survivorship, wordings
@@ -54,7 +56,7 @@ def seconds(work: Callable[[], object]) -> float:
 def main() -> None:
     """Print a table of steps, seconds per model and seconds for all models."""
     answers = make_answers(0)
-    table = assessment.assess(answers, "strict")
+    table = assessment.assess(answers, "strict", ACCEPTABILITY)
     levels = assessment.level_matrix(answers)
     names = sorted(levels.columns)
     numbers = np.array([name.split("_") for name in names], dtype=int)
@@ -62,22 +64,22 @@ def main() -> None:
     vignettes = pd.DataFrame({"flow": np.arange(FLOWS), "sender": (np.arange(FLOWS) % 8).astype(str)})
     templates = wordings.template_numbers(prompts)
     steps: dict[str, Callable[[], object]] = {
-        "assess, strict": lambda: assessment.assess(answers, "strict"),
-        "assess, papers": lambda: assessment.assess(answers, "papers"),
+        "assess, strict": lambda: assessment.assess(answers, "strict", ACCEPTABILITY),
+        "assess, papers": lambda: assessment.assess(answers, "papers", ACCEPTABILITY),
         "level matrix": lambda: assessment.level_matrix(answers),
         "discarded, minority, association": lambda: (
             survivorship.discarded(table, grid(T_VAL, T_MAJ, "strict")),
             survivorship.minority(table),
             survivorship.association(table, vignettes, ["sender"], USUAL),
         ),
-        "reliability panel": lambda: reliability.panel(answers, table, prompts, seed=1),
-        "position effects": lambda: reliability.position_effects(answers),
+        "reliability panel": lambda: reliability.panel(answers, table, prompts, ACCEPTABILITY, seed=1),
+        "position effects": lambda: reliability.position_effects(answers, ACCEPTABILITY),
         "missing shares and bounds": lambda: (
             missing.by_variant(answers, prompts),
             missing.flow_bounds(table),
             missing.mean_bounds(table),
         ),
-        "interval and stability per flow": lambda: wordings.flow_intervals(levels, templates),
+        "interval and stability per flow": lambda: wordings.flow_intervals(levels, templates, ACCEPTABILITY),
         "budget": lambda: budget.predicted(levels, templates, [1, 3, 5, 9], of=11),
     }
     print(f"{FLOWS * TEMPLATES * ORDERS:,} answers per model, {MODELS} models")
@@ -87,7 +89,7 @@ def main() -> None:
         took = min(seconds(work) for _ in range(2))
         total += took
         print(f"{name:36}{took:12.3f}{took * MODELS:12.2f}")
-    models = {str(i): assessment.assess(make_answers(i), "strict") for i in range(MODELS)}
+    models = {str(i): assessment.assess(make_answers(i), "strict", ACCEPTABILITY) for i in range(MODELS)}
     pairs = seconds(lambda: agreement.pairs(agreement.value_matrix(models, USUAL)))
     print(f"{'agreement, all pairs':36}{'':12}{pairs:12.2f}")
     print(f"{'all':36}{total:12.3f}{total * MODELS + pairs:12.2f}")

@@ -10,6 +10,8 @@ from cinorms.entries.registry import kinds
 from cinorms.norms.thresholds import Consensus, Majority, Thresholds, grid
 from cinorms.vignettes.factors import DatasetFactors
 
+from .scales import ACCEPTABILITY
+
 
 def make_entry(
     section: str,
@@ -36,7 +38,7 @@ def make_entry(
         options = {"arms": arms, **options}
     usual: dict[str, Any] = {
         "seed": 1,
-        "scales": dict.fromkeys(arms, "acceptability"),
+        "scales": dict.fromkeys(arms, ACCEPTABILITY),
         "factors_of": dict.fromkeys(arms, DatasetFactors("iot", ())),
         "conditions": {arm: {} for arm in arms},
         "attributes": {model: {} for model in models},

@@ -11,11 +11,12 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.labels import planted_mark
-from cinorms.core.scales import SCALES
 from cinorms.norms.assessment import assess
-from cinorms.prompts.orders import ORDERS, order_codes
+from cinorms.prompts.orders import order_codes
 from cinorms.prompts.variants import list_variants
 from cinorms.report.results import Results, page_inputs_of, read_page_results
+
+from .scales import ACCEPTABILITY, ORDERS
 
 SENDERS = ["a tracker", "a camera", "a lock"]
 RECIPIENTS = ["a doctor", "the police", "the maker", "an advertiser", "=a friend"]
@@ -54,7 +55,7 @@ def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -
         for k, model in enumerate(of):
             answers = _answers(vignettes, prompts, k)
             tables.write(answers, folder / f"answers/{arm}/{model}.parquet", tables.ANSWERS)
-            norms = assess(answers, "strict")
+            norms = assess(answers, "strict", ACCEPTABILITY)
             tables.write(norms, folder / f"norms/{arm}/{model}.parquet", tables.NORMS)
             review = pd.DataFrame({"text": [f"{mark} I will not say"], "count": ["3"], "status": ["refusal"]})
             review.to_csv(folder / f"answers/{arm}/{model}.review.csv", index=False)
@@ -80,7 +81,7 @@ def _answers(vignettes: pd.DataFrame, prompts: pd.DataFrame, k: int) -> pd.DataF
     level = np.clip(np.rint(linear + rng.normal(0, 0.5, len(flow))), -2, 2)
     bad = rng.random(len(flow)) < 0.1
     codes = order_codes(
-        "balanced", SEED, flow, prompts["template_no"].to_numpy()[row], prompts["order_no"].to_numpy()[row]
+        "balanced", SEED, flow, prompts["template_no"].to_numpy()[row], prompts["order_no"].to_numpy()[row], 5
     )
     return pd.DataFrame(
         {
@@ -130,12 +131,14 @@ def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
 
 
 def _described(mark: str, names: list[str], arms: dict[str, Any]) -> dict[str, Any]:
-    options = list(SCALES["acceptability"].options)
+    options = list(ACCEPTABILITY.options)
     common = {
         "dataset": "flows",
         "source": "model",
         "frame": None,
         "origin": "",
+        "scale": ACCEPTABILITY.known,
+        "levels": list(ACCEPTABILITY.levels),
         "options": options,
         "prompts": f"Paraphrases{mark}",
         "prompts_citation": f"Somebody{mark}",

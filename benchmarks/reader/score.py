@@ -13,11 +13,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
+from tests.scales import ACCEPTABILITY, LEVELS
 
 from cinorms.answers.reading.reader import fixed_wording, read_text
-from cinorms.core.scales import LEVELS, SCALES
-
-ACCEPTABILITY = SCALES["acceptability"]
 
 
 def main() -> None:

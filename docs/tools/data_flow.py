@@ -23,12 +23,18 @@ WORKFLOW = ROOT / "workflow"
 LIBRARY = WORKFLOW / "lib/cinorms"
 #: Studies that have a job of every rule between them, with the targets to ask for.
 STUDIES = (
-    ("docs/tools/data_flow.yaml", ("all", "plan")),
+    ("docs/tools/data_flow.yaml", ("all", "plan", "export_prompts_plain", "publish", "gate")),
     ("config/replication.yaml", ("replicate",)),
     ("config/control.yaml", ("control",)),
+    ("config/people-planted.yaml", ("people",)),
 )
-#: The files that data_flow.yaml names.
-OWN_FILES = ("tulu-2-7b.csv", "overrides.csv")
+#: The files that data_flow.yaml names, with what must be in them.
+OWN_FILES = {
+    "tulu-2-7b.csv": "",
+    "tulu-2-7b.eval": "",
+    "overrides.csv": "",
+    "policy.yaml": "claims: {all: {kind: shift, margin: 0.5}}",
+}
 #: Imported by nearly every script: naming it says nothing.
 COMMON_PACKAGE = "core"
 
@@ -66,8 +72,8 @@ def rows() -> list[Row]:
 def dry_run(study: str, targets: Sequence[str]) -> str:
     """Return what Snakemake prints of all jobs of a study, run or not, in an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
-        for name in OWN_FILES:
-            (Path(folder) / name).touch()
+        for name, text in OWN_FILES.items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
         options = [
             "--configfile",
             ROOT / study,

@@ -10,17 +10,16 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from cinorms.core import tables
-from cinorms.core.scales import SCALES
-from cinorms.prompts.orders import ORDERS
 from cinorms.prompts.variants import messages
 from cinorms.report.explorer import explorer_data
 from cinorms.report.page import render
 from cinorms.report.results import Results
 
+from ..scales import ACCEPTABILITY, LEVELS, ORDERS
 from ..study_folder import COMMAND, PRINCIPLES, RECIPIENTS, SENDERS, folder_of, make_results
 from .conftest import Window
 
-OPTIONS = SCALES["acceptability"].options
+OPTIONS = ACCEPTABILITY.options
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +132,7 @@ def test_an_open_flow_shows_its_norm_answers_and_expected_value(
     said = window.dialog()
     assert results.vignettes["flows"]["vignette"][flow] in said
     norm = results.norms["main", "model-a"].iloc[flow]
-    top = int(norm[list(tables.COUNT_COLUMNS)].max())
+    top = int(norm[list(tables.count_columns(LEVELS))].max())
     assert (
         f"The norm is ‘{OPTIONS[int(norm['value']) + 2]}’: {top} of {norm['n_valid']} valid answers" in said
     )
@@ -162,7 +161,7 @@ def test_the_question_of_a_variant_is_what_was_asked(window: Window, page: Path,
         variants["template"][3],
         results.vignettes["flows"]["vignette"][7],
         code,
-        "acceptability",
+        ACCEPTABILITY,
         system=results.study["arms"]["main"]["system"],
     )
     assert window.texts("#question blockquote") == [message["content"] for message in chat]

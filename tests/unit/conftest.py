@@ -14,6 +14,7 @@ from cinorms.norms.assessment import assess
 from cinorms.vignettes.factors import DatasetFactors
 
 from ..entries import make_entry
+from ..scales import ACCEPTABILITY
 
 SENDERS = ["a tracker", "a camera"]
 TYPES = ["location", "audio", "video"]
@@ -78,7 +79,7 @@ def norms_of() -> Callable[..., Selected]:
     """Return a function that makes the selected norms of a model from the levels of each flow."""
 
     def make(model: str, levels: Sequence[Sequence[int | None]], arm: str = "main") -> Selected:
-        return Selected(arm, model, assess(make_answers(levels), "strict"))
+        return Selected(arm, model, assess(make_answers(levels), "strict", ACCEPTABILITY))
 
     return make
 

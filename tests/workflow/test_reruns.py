@@ -128,7 +128,7 @@ def value(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
 #: What is made from norms, under thresholds.
 JUDGED = {
     **dict.fromkeys(("make_table", "draw_figure", "list_norms"), 1),
-    **dict.fromkeys(("describe_study", "write_card", "write_report"), 1),
+    **dict.fromkeys(("describe_study", "describe_tables", "write_card", "write_report"), 1),
 }
 #: What is made from the answers of each of the two arms, or of one.
 ASSESSED = {"assess_norms": 2, **JUDGED}
@@ -145,17 +145,18 @@ ONE_ARM = {
     "assess_norms": 1,
     "list_norms": 1,
     "describe_study": 1,
+    "describe_tables": 1,
     "write_card": 1,
     "write_report": 1,
 }
 STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
     "a figure's title": (
         value("figures", "held", "title", to="Norms held"),
-        {"draw_figure": 1, "describe_study": 1, "write_report": 1},
+        {"draw_figure": 1, "describe_study": 1, "describe_tables": 1, "write_report": 1},
     ),
     "a figure's own t_val": (
         value("figures", "held", "t_val", to=1),
-        {"draw_figure": 1, "describe_study": 1, "write_report": 1},
+        {"draw_figure": 1, "describe_study": 1, "describe_tables": 1, "write_report": 1},
     ),
     "t_maj": (value("norms", "t_maj", to=0.67), JUDGED),
     "t_val": (value("norms", "t_val", to=2), JUDGED),
@@ -171,6 +172,7 @@ STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
             "assess_norms": 2,
             "list_norms": 1,
             "describe_study": 1,
+            "describe_tables": 1,
             "make_table": 2,
             "draw_figure": 2,
             "print_table": 1,
@@ -205,6 +207,11 @@ def module_of(section: str, kind: str) -> str:
     return f"{kinds(section)[kind].module.removeprefix('cinorms.').replace('.', '/')}.py"
 
 
+def unchanged(made: dict[str, int]) -> dict[str, int]:
+    """Return what is made again where the study itself is as it was."""
+    return {rule: n for rule, n in made.items() if rule != "describe_study"}
+
+
 MODULES = "workflow/lib/cinorms"
 EDIT = to('"""\n\n', '"""\n\n# Edited.\n')
 EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
@@ -216,7 +223,7 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
     "one's own vignettes": (
         "resources/vignettes/doors.csv",
         to("A lock", "The lock"),
-        {"expand_vignettes": 1, **ONE_ARM},
+        unchanged({"expand_vignettes": 1, **ONE_ARM}),
     ),
     "a template added": (
         "resources/prompts/short.yaml",
@@ -226,24 +233,29 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
     "answers that a person read": (
         "read.csv",
         to("-2", "-1"),
-        {"read_answers": 2, "check_overrides": 1, **ANSWERED},
+        unchanged({"read_answers": 2, "check_overrides": 1, **ANSWERED}),
     ),
     "expected values": (
         "law.csv",
         to("-2", "-1"),
-        {"make_table": 1, "describe_study": 1, "write_report": 1},
+        {"make_table": 1, "describe_tables": 1, "write_report": 1},
     ),
-    "the module of the norms": (f"{MODULES}/norms/assessment.py", EDIT, ANSWERED),
+    "the module of the norms": (
+        # What decides when a flow needs no more answers judges norms too, and `read_answers` says what was not asked.
+        f"{MODULES}/norms/assessment.py",
+        EDIT,
+        unchanged({"read_answers": 2, **ANSWERED}),
+    ),
     # The figure `distribution` draws the counts that the analysis `answer_counts` makes.
     "the module of an analysis": (
         f"{MODULES}/{module_of('analyses', 'answer_counts')}",
         EDIT,
-        {"make_table": 1, "draw_figure": 1, "describe_study": 1, "write_report": 1},
+        {"make_table": 1, "draw_figure": 1, "describe_tables": 1, "write_report": 1},
     ),
     "the module of a figure": (
         f"{MODULES}/{module_of('figures', 'norm_distribution')}",
         EDIT,
-        {"draw_figure": 1, "describe_study": 1, "write_report": 1},
+        {"draw_figure": 1, "describe_tables": 1, "write_report": 1},
     ),
     "a module of the report": (f"{MODULES}/report/words.py", EDIT, {"write_card": 1, "write_report": 1}),
 }

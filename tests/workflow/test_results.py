@@ -16,9 +16,9 @@ import cinorms
 from cinorms.core.csv_files import read_header
 from cinorms.core.errors import DataError
 from cinorms.core.labels import NORM_LABELS
-from cinorms.core.scales import SCALES
 from cinorms.results import Results
 
+from ..scales import ACCEPTABILITY
 from .conftest import ROOT, SMALL, Project
 
 NOTEBOOK = ROOT / "docs/notebooks/read-results.ipynb"
@@ -68,7 +68,7 @@ def test_norms_csv_and_the_parquet_file_say_the_same(demo: Path, results: Result
 
 def test_the_norms_are_those_that_the_page_and_the_tables_count(demo: Path, results: Results) -> None:
     norms, figure = results.norms, results.figures["norms-held"]
-    words = SCALES["acceptability"].options
+    words = ACCEPTABILITY.options
     for model, part in norms.groupby("model"):
         shown = figure[figure["model"] == model].set_index("outcome")["flows"]
         assert (

@@ -23,7 +23,7 @@ rule read_answers:
     benchmark:
         "logs/{study}/read_answers/{arm}/{model}.benchmark.tsv"
     wildcard_constraints:
-        arm="|".join(STUDY.arms_from("model", "raw_csv")) or "(?!)",
+        arm="|".join(STUDY.arms_from(*READ_HERE)) or "(?!)",
     localrule: True
     conda:
         "../../envs/core.yaml"
@@ -32,6 +32,7 @@ rule read_answers:
         runtime=10,
     params:
         scale=get_scale,
+        levels=LEVELS_OF_STUDY,
         asked=get_asked_spec,
         code=code_of("read_answers"),
     script:
@@ -53,6 +54,7 @@ rule check_overrides:
         mem_mb=2000,
         runtime=10,
     params:
+        levels=LEVELS_OF_STUDY,
         code=code_of("check_overrides"),
     script:
         "../scripts/check_overrides.py"

@@ -29,6 +29,8 @@ rule list_unread:
         runtime=20,
     params:
         files=get_coded_places,
+        scale=get_coded_scale,
+        levels=LEVELS_OF_STUDY,
         code=code_of("list_unread"),
     script:
         "../scripts/list_unread.py"

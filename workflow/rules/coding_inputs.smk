@@ -1,6 +1,10 @@
 # Input and parameter functions of the coder's rules.
-from cinorms.study.spec import make_coder_spec, make_coder_tuning
+from cinorms.study.spec import coder_journal, make_coder_spec, make_coder_tuning
 
+# The levels of every scale of the study: what a person can write as a level.
+LEVELS_OF_STUDY = sorted(
+    {level for arm in STUDY.arms for level in STUDY.scale(arm).levels}
+)
 CODING = f"{RESULTS}/coding"
 CODED_SCALES = list(STUDY.coded_scales()) if STUDY.coder else []
 CODES = [f"{CODING}/codes.parquet"] if CODED_SCALES else []
@@ -30,6 +34,11 @@ def get_coded_inputs(wildcards):
 def get_coded_places(wildcards):
     """Return `get_coded_files` where they are."""
     return [list(map(placed, paths)) for paths in get_coded_files(wildcards)]
+
+
+def get_coded_scale(wildcards):
+    """Return what a job is told of a scale whose name is a wildcard."""
+    return make_coder_spec(STUDY, wildcards.scale).as_plain()["scale"]
 
 
 def get_coder_settings(wildcards):
@@ -74,7 +83,11 @@ def get_coded(wildcards):
             "model": STUDY.coder,
             "planted": False,
             "responses": [placed(path)],
-            "journals": placed(f"{CODING}/.journal") if CODER_KIND.journalled else None,
+            "journal": (
+                coder_journal(STUDY, scale, placed(CODING), placed(RESPONSES))
+                if CODER_KIND.journalled
+                else None
+            ),
         }
         for scale, path in zip(CODED_SCALES, CODER_REPLIES)
     ]

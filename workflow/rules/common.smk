@@ -7,6 +7,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from cinorms.core.digest import code_digest
 from cinorms.entries.files import inputs_of
+from cinorms.human.survey import split_name
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.planted.norms import load_planted
@@ -15,13 +16,15 @@ from cinorms.report.closing import closing_words
 from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.norm_room import norm_room
 from cinorms.study.spec import (
-    journals_folder,
+    journal_of,
     make_spec,
     make_tuning,
     paraphraser_environment,
     shards_of,
     spending_folder,
 )
+
+from cinorms.study.study import READ_HERE
 
 SCRIPTS = LIBRARY.parent / "scripts"
 # The entries of a study: each section with the wildcard that names one of them and the rule that makes it.
@@ -63,6 +66,8 @@ OVERRIDES = [local(STUDY.settings.overrides)] if STUDY.settings.overrides else [
 CODED = [local(STUDY.settings.answers.coded)] if STUDY.settings.answers.coded else []
 FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.figures]
 ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
+# Arms whose variants are templates; those of the others are people.
+WORDED_ARMS = "|".join(STUDY.worded_arms()) or "(?!)"
 if STUDY.settings.mirror:
     # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
     os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute()))
@@ -89,5 +94,6 @@ def get_closing_words():
         "Tables": TABLES,
         "As printed": PRINTED,
         "Figures": FIGURES,
+        "Not matched": get_unmatched(),
     }
     return closing_words(places, made, STUDY.mark(STUDY.all_models()))

@@ -15,7 +15,7 @@ TO_READ = [
     for name, request in AWAITED.items()
     if request["paraphraser"]["engine"] != "planted" and not accepted_unread()
 ]
-ASKING = tuple(f"ask_{kind.name}" for kind in engine_kinds())
+ASKING = tuple(f"ask_{kind.name}" for kind in engine_kinds() if not kind.people)
 OTHERS_ASKING = ("ask_coder", *(f"generate_paraphrases_{name}" for name in AWAITED))
 FOLLOWERS = []
 
@@ -54,6 +54,7 @@ def start_run():
             file=sys.stderr,
         )
         raise SystemExit(1)
+    join_crews([j for j in jobs if j.rule.name in ASKING])
     FOLLOWERS.append(
         Follower(
             Path(RESPONSES), {pair: shards_of(STUDY, *pair) for pair in case.asked}
@@ -64,7 +65,7 @@ def start_run():
 
 def confirm_unread():
     """Record in the frozen files of this study that nobody has read them."""
-    for name in {arm.prompts for arm in STUDY.arms.values()}:
+    for name in STUDY.worded():
         if STUDY.prompt_set(name).waits:
             confirm(Path(STUDY.prompt_set(name).file), read=False)
 

@@ -97,8 +97,8 @@ def get_arm(wildcards):
 
 
 def get_scale(wildcards):
-    """Return the answer scale of an arm."""
-    return STUDY.scale(wildcards.arm)
+    """Return what a job is told of the answer scale of an arm."""
+    return STUDY.scale(wildcards.arm).known
 
 
 def get_vignettes(wildcards):
@@ -123,6 +123,7 @@ def get_control_norms(wildcards):
         },
         "norms": load_planted(ROOT, "control"),
         "factors": list(STUDY.dataset("iot").factors),
+        "scale": STUDY.dataset("iot").scale,
         "thresholds": STUDY.thresholds_of("control")._asdict(),
         "seed": CONTROL_SEED,
     }
@@ -132,6 +133,32 @@ def get_release_files(wildcards):
     """Return the YAML file of the release that an arm's answers come from, and the file it names by a path."""
     name, frame = STUDY.arms[wildcards.arm].frame.split(SEPARATOR)
     return STUDY.release(name).inputs(frame)
+
+
+def get_survey_files(wildcards):
+    """Return the YAML file of the survey that an arm of people takes its ratings from, and the CSV file it names by a path."""
+    return STUDY.survey(wildcards.arm).inputs()
+
+
+def get_question(wildcards):
+    """Return what decides which ratings an arm of people takes, as one value."""
+    arm = STUDY.arms[wildcards.arm]
+    survey, question = split_name(arm.ratings)
+    return {
+        "survey": survey,
+        "question": question,
+        "text": STUDY.question(wildcards.arm).text,
+        "levels": list(STUDY.scale(wildcards.arm).levels),
+        "select": arm.plain()["select"],
+    }
+
+
+def get_rated(wildcards):
+    """Return the answers of the people of an arm."""
+    return [
+        f"{RESULTS}/answers/{wildcards.arm}/{model}.parquet"
+        for model in STUDY.models(wildcards.arm)
+    ]
 
 
 def get_raw_file(wildcards):
@@ -156,7 +183,7 @@ def get_all_responses():
     """Return the files of responses of every model in every arm whose answers are read here."""
     return [
         path
-        for arm in STUDY.arms_from("model", "raw_csv")
+        for arm in STUDY.arms_from(*READ_HERE)
         for model in STUDY.models(arm)
         for path in get_shards(arm, model)
     ]

@@ -23,6 +23,7 @@ rule assess_norms:
         runtime=10,
     params:
         consensus=STUDY.settings.norms.consensus,
+        scale=get_scale,
         code=code_of("assess_norms"),
     script:
         "../scripts/assess_norms.py"

@@ -14,6 +14,7 @@ rule list_variants:
     log:
         "logs/{study}/list_variants/{arm}{planned}.log",
     wildcard_constraints:
+        arm=WORDED_ARMS,
         planned=r"(\.planned)?",
     localrule: True
     conda:

@@ -37,7 +37,8 @@ rule write_report:
     input:
         unpack(get_page_inputs),
         previews=collect(
-            f"{RESULTS}/prompts/{{arm}}.preview.csv", arm=STUDY.arms_from("model")
+            f"{RESULTS}/prompts/{{arm}}.preview.csv",
+            arm=STUDY.arms_from("model", "responses"),
         ),
         planted=PLANTED,
         templates=sorted(map(str, REPORT_TEMPLATES.glob("report*"))),
@@ -65,11 +66,8 @@ rule write_report:
 
 
 rule describe_study:
-    input:
-        files=get_described_files,
     output:
         study="results/{study}/study.json",
-        dictionary="results/{study}/dictionary.csv",
     log:
         "logs/{study}/describe_study.log",
     localrule: True
@@ -85,12 +83,32 @@ rule describe_study:
         "../scripts/describe_study.py"
 
 
+rule describe_tables:
+    input:
+        files=get_described_files,
+    output:
+        dictionary="results/{study}/dictionary.csv",
+    log:
+        "logs/{study}/describe_tables.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        study=get_described,
+        code=code_of("describe_tables"),
+    script:
+        "../scripts/describe_tables.py"
+
+
 rule plan:
     input:
         vignettes=collect(
             f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
         ),
-        variants=[get_planned_variants(arm) for arm in STUDY.arms],
+        variants=list(map(get_planned_variants, STUDY.worded_arms())),
         pilot=[path for _, paths in get_pilot() or [] for path in paths],
     output:
         plan=f"{RESULTS}/plan.csv",
@@ -104,7 +122,7 @@ rule plan:
         vignettes={
             d: placed(f"{RESULTS}/vignettes/{d}.parquet") for d in STUDY.datasets()
         },
-        variants={arm: placed(get_planned_variants(arm)) for arm in STUDY.arms},
+        variants={arm: placed(get_planned_variants(arm)) for arm in STUDY.worded_arms()},
         pilot=get_placed_pilot(),
         target_se=STUDY.settings.plan.target_se,
         norms=get_norm_warnings(),

@@ -3,6 +3,7 @@ import shlex
 
 from cinorms.report.description import describe, describe_for_card
 from cinorms.report.dictionary import described_files
+from cinorms.report.people_page import people_page_facts, tables_of
 from cinorms.report.results import card_inputs_of, page_inputs_of
 
 REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"
@@ -51,3 +52,8 @@ def get_card_inputs(wildcards):
 def get_page_inputs(wildcards):
     """Return what the page is made from, by name."""
     return page_inputs_of(get_described(wildcards), RESULTS)
+
+
+def get_people_facts(wildcards=None):
+    """Return what the page on people says about the study."""
+    return people_page_facts(STUDY)

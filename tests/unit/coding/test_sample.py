@@ -12,6 +12,9 @@ from cinorms.coding.agreement import compare
 from cinorms.coding.sample import SHEET, as_levels, draw_sample, load_codes, make_sheet, write_sheet
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError
+from cinorms.core.scales import PAPERS, papers_scale
+
+SCALES = {name: papers_scale(name) for name in PAPERS}
 
 
 def coded(n_levels: int, n_without: int, n_unreadable: int = 0) -> pd.DataFrame:
@@ -100,25 +103,25 @@ def test_a_sheet_shows_no_code_of_the_coder_and_keeps_those_of_the_person(tmp_pa
     frame = coded(30, 30)
     sample = draw_sample(frame, 20, seed=1)
     path = tmp_path / "new" / "to_code.csv"
-    write_sheet(make_sheet(sample, items_of(frame), {}), path)
+    write_sheet(make_sheet(sample, items_of(frame), {}, SCALES), path)
     sheet = read_csv(path, as_text=True)
     assert list(sheet.columns) == list(SHEET)
     assert (sheet["code"] == "").all()
     assert (sheet["reply"] == "=Hm.").all()
-    assert len(load_codes(path)) == 0
+    assert len(load_codes(path, SCALES.values())) == 0
     sheet.loc[[0, 3], "code"] = ["somewhat acceptable", "refusal"]
     path.write_text(sheet.to_csv(index=False), encoding="utf-8")
 
     # The sample is drawn anew for another seed: what the person wrote stays, also of items that are not in it.
     again = draw_sample(frame, 20, seed=2)
-    write_sheet(make_sheet(again, items_of(frame), {}), path)
-    kept = load_codes(path)
+    write_sheet(make_sheet(again, items_of(frame), {}, SCALES), path)
+    kept = load_codes(path, SCALES.values())
     assert kept == {sheet["item"][0]: "somewhat acceptable", sheet["item"][3]: "refusal"}
     assert set(again["item"]) <= set(read_csv(path, as_text=True)["item"])
     before = path.stat().st_mtime_ns
-    write_sheet(make_sheet(again, items_of(frame), {}), path)
+    write_sheet(make_sheet(again, items_of(frame), {}, SCALES), path)
     assert path.stat().st_mtime_ns == before, "nothing to write"
-    read = as_levels(kept, items_of(frame)).set_index("item")
+    read = as_levels(kept, items_of(frame), SCALES).set_index("item")
     assert read["level"].dropna().tolist() == [1]
     assert set(read["status"]) == {"ok", "refusal"}
 
@@ -129,13 +132,13 @@ def test_mistakes_in_a_sheet_name_the_row_and_what_is_allowed(tmp_path: Path) ->
     with pytest.raises(
         DataError, match=r"codes\.csv, row 2: code is 'somewhat aceptable'; .*did you mean 'somewhat acc"
     ):
-        load_codes(path)
+        load_codes(path, SCALES.values())
     path.write_text("item,code\na,neutral\na,refusal\n")
     with pytest.raises(DataError, match="row 3: item a has two codes"):
-        load_codes(path)
+        load_codes(path, SCALES.values())
     path.write_text("item\na\n")
     with pytest.raises(DataError, match="no column code"):
-        load_codes(path)
+        load_codes(path, SCALES.values())
     path.write_text("item,code\na,strongly agree\n")
     with pytest.raises(DataError, match="item a: code is 'strongly agree'; allowed: "):
-        as_levels(load_codes(path), items_of(pd.DataFrame({"item": ["a"]})))
+        as_levels(load_codes(path, SCALES.values()), items_of(pd.DataFrame({"item": ["a"]})), SCALES)

@@ -10,11 +10,11 @@ from cinorms.coding.codes import apply_codes, codes_that_count, read_replies, ru
 from cinorms.coding.prompt import NO_OPTION, TEMPLATE, prompts_of, questions_of, read_code
 from cinorms.coding.unread import MOST_CHARACTERS, find_unread, merge_items
 from cinorms.core import tables
-from cinorms.core.scales import SCALES
+from cinorms.core.scales import papers_scale
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 
-SCALE = SCALES["acceptability"]
+SCALE = papers_scale("acceptability")
 TEXTS = [
     ("neutral", "stop"),  # the rules read it
     ("I would put it one step above the middle.", "stop"),
@@ -95,7 +95,7 @@ def test_the_coder_is_shown_the_flow_the_reply_and_the_options() -> None:
             "max_tokens": 10, "readout": "text", "layout": "single", "system": None,
         }
     )  # fmt: skip
-    questions = Questions.of(spec, questions_of(items), prompts_of())
+    questions = Questions.of(spec, questions_of(items), prompts_of(SCALE))
     assert len(questions.grid) == len(items) == 4
     shown = [questions.chat(at)[0]["content"] for at in range(4)]
     for text, row in zip(shown, items.itertuples(), strict=True):

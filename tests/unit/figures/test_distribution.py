@@ -14,15 +14,15 @@ from matplotlib import pyplot as plt
 from cinorms.analyses.counts import answer_counts
 from cinorms.core.errors import DataError
 from cinorms.core.labels import PLANTED_MARK
-from cinorms.core.scales import LEVELS, SCALES
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.figures import theme
 from cinorms.figures.distribution import draw, segments
 
 from ...entries import make_entry
+from ...scales import ACCEPTABILITY, AGREEMENT, LEVELS
 
-OPTIONS = list(SCALES["acceptability"].options)
+OPTIONS = list(ACCEPTABILITY.options)
 
 
 def answers(shares: dict[int | str, int]) -> pd.DataFrame:
@@ -49,7 +49,7 @@ def entry(*arms: str, mark: str = "", **options: Any) -> Entry[Any]:
         "figures",
         "distribution",
         {"arms": arms or ("main",), **options},
-        scales={"main": "acceptability", "zeta": "acceptability", "confaide": "agreement"},
+        scales={"main": ACCEPTABILITY, "zeta": ACCEPTABILITY, "confaide": AGREEMENT},
         mark=mark,
     )
 
@@ -62,18 +62,19 @@ def layers(drawn: theme.Drawn) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_colours_cover_every_level_and_every_status() -> None:
-    assert set(theme.LEVEL_COLOURS) == set(LEVELS)
+    of_levels = theme.level_colours(ACCEPTABILITY)
+    assert set(of_levels) == set(LEVELS)
     assert set(theme.STATUS_COLOURS) == set(ANSWER_STATUSES) - {"ok"}
-    colours = [*theme.LEVEL_COLOURS.values(), *theme.STATUS_COLOURS.values()]
+    colours = [*of_levels.values(), *theme.STATUS_COLOURS.values()]
     assert len(set(colours)) == len(colours)
 
 
 def test_segments_are_levels_from_low_to_high_then_invalid_ones() -> None:
     counts = answer_counts([Selected("main", "a", MIXED)], entry())
-    frame = segments(counts)
+    frame = segments(counts, entry())
     assert list(frame["segment"].cat.categories) == [*OPTIONS, "refusal", "asks for context"]
     assert frame["segment"].astype(str).tolist() == [*OPTIONS, "refusal", "asks for context"]
-    assert frame["colour"].tolist()[:5] == list(theme.LEVEL_COLOURS.values())
+    assert frame["colour"].tolist()[:5] == list(theme.level_colours(ACCEPTABILITY).values())
     assert frame["colour"].tolist()[5:] == [
         theme.STATUS_COLOURS["refusal"],
         theme.STATUS_COLOURS["needs_context"],
@@ -81,12 +82,12 @@ def test_segments_are_levels_from_low_to_high_then_invalid_ones() -> None:
 
 
 def test_labels_stand_in_the_middle_of_their_segment_and_small_ones_have_none() -> None:
-    frame = segments(answer_counts([Selected("main", "a", MIXED)], entry())).set_index("segment")
+    frame = segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry()).set_index("segment")
     assert frame.loc["strongly unacceptable", "middle"] == pytest.approx(0.05)
     assert frame.loc["neutral", "middle"] == pytest.approx(0.45)
     assert frame.loc["asks for context", "middle"] == pytest.approx(0.96)
     assert frame["label"].tolist() == ["10%", "20%", "30%", "15%", "5%", "12%", "8%"]
-    rare = segments(answer_counts([Selected("main", "a", answers({-2: 97, 2: 3}))], entry()))
+    rare = segments(answer_counts([Selected("main", "a", answers({-2: 97, 2: 3}))], entry()), entry())
     assert rare.set_index("segment").loc["strongly acceptable", "label"] == ""
 
 
@@ -101,7 +102,7 @@ def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole() -> None:
         assert np.allclose(bar["ymax"].to_numpy()[:-1], bar["ymin"].to_numpy()[1:])
     first = bars[bars["x"] == bars["x"].max()].sort_values("ymin")  # the first model stands on top
     assert np.allclose((first["ymax"] - first["ymin"]), [0.1, 0.2, 0.3, 0.15, 0.05, 0.12, 0.08])
-    assert first["fill"].str.lower().tolist()[:5] == list(theme.LEVEL_COLOURS.values())
+    assert first["fill"].str.lower().tolist()[:5] == list(theme.level_colours(ACCEPTABILITY).values())
     both = labels.merge(bars, on=["x", "PANEL"], suffixes=("_label", ""))
     assert ((both["y_label"] > both["ymin"]) & (both["y_label"] < both["ymax"])).sum() == len(labels)
 
@@ -123,9 +124,13 @@ def test_panels_stand_in_the_order_of_the_entrys_arms() -> None:
 
 def test_arms_of_two_scales_share_colours_by_level() -> None:
     selected = [Selected("main", "a", MIXED), Selected("confaide", "a", MIXED)]
-    frame = segments(answer_counts(selected, entry("main", "confaide")))
+    frame = segments(answer_counts(selected, entry("main", "confaide")), entry("main", "confaide"))
     colour = frame.drop_duplicates("segment").set_index("segment")["colour"]
-    assert colour["strongly disagree"] == colour["strongly unacceptable"] == theme.LEVEL_COLOURS[-2]
+    assert (
+        colour["strongly disagree"]
+        == colour["strongly unacceptable"]
+        == theme.level_colours(ACCEPTABILITY)[-2]
+    )
     assert (frame.groupby(["arm", "model"], observed=True)["share"].sum().round(9) == 1).all()
     draw(selected, entry("main", "confaide"))
 

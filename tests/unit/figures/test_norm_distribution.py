@@ -7,6 +7,8 @@ import pytest
 from cinorms.figures import theme
 from cinorms.figures.norm_distribution import bars, draw
 
+from ...scales import ACCEPTABILITY
+
 LEVELS = [[1, 1]] * 12 + [[-2, -2]] * 6 + [[1, -1]] * 3 + [[None, 1]] * 3
 
 
@@ -16,7 +18,7 @@ def test_every_flow_is_counted_once_in_the_order_of_the_scale(norms_of, figure_e
     assert table.set_index("segment")["flows"][
         ["strongly unacceptable", "a tie", "too few valid answers"]
     ].tolist() == [6, 3, 3]
-    assert table["colour"].tolist()[:5] == list(theme.LEVEL_COLOURS.values())
+    assert table["colour"].tolist()[:5] == list(theme.level_colours(ACCEPTABILITY).values())
     assert table["start"].iloc[0] == 0
     assert table["end"].iloc[-1] == pytest.approx(1)
     assert table["start"].tolist()[1:] == table["end"].tolist()[:-1]

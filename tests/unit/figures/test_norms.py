@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.scales import SCALES
-from cinorms.core.tables import COUNT_COLUMNS
+from cinorms.core.tables import count_columns
 from cinorms.entries.entry import Selected
 from cinorms.figures import theme
 from cinorms.figures.cells import SHAPES, centres, corners
@@ -20,7 +19,9 @@ from cinorms.figures.norms import NO_NORM, cells, draw
 from cinorms.figures.places import NormsOptions
 from cinorms.figures.texts import widest, width_of, wrap
 
-OPTIONS = list(SCALES["acceptability"].options)
+from ...scales import ACCEPTABILITY
+
+OPTIONS = list(ACCEPTABILITY.options)
 FIVE = [[-2] * 3, [-1] * 3, [0] * 3, [1] * 3, [2] * 3, [1, 1, 2, 2], [1, -1, 2], [1, None, None]]
 #: Of the 24 flows the first eight cover every outcome: five levels, two ties, too few answers.
 LEVELS = [*FIVE, *[[1, 1, 1]] * 16]
@@ -50,7 +51,7 @@ def test_colours_are_the_levels_and_grey_for_no_norm(norms_of, figure_entry, sma
     shown = polygons(built(drawn.plot)[0])
     assert len(shown) == 24
     assert shown["n"].eq(4).all()
-    expected = [*theme.LEVEL_COLOURS.values(), *[theme.NO_NORM_COLOUR] * 3]
+    expected = [*theme.level_colours(ACCEPTABILITY).values(), *[theme.NO_NORM_COLOUR] * 3]
     assert shown["fill"].str.lower().tolist()[:8] == expected
     scale = next(s for s in drawn.plot.scales if "fill" in s.aesthetics)
     assert list(scale.limits) == [*OPTIONS, NO_NORM]
@@ -84,7 +85,7 @@ def test_the_key_shows_each_models_part(norms_of, figure_entry, small_vignettes,
     shown = polygons(layers[0])
     assert len(shown) == 24 * n
     assert (
-        shown["fill"].str.lower().iloc[:24].eq(theme.LEVEL_COLOURS[-2]).all()
+        shown["fill"].str.lower().iloc[:24].eq(theme.level_colours(ACCEPTABILITY)[-2]).all()
     )  # the first model's parts come first
     texts = [set(layer["label"]) for layer in layers if "label" in layer]
     assert any(set(names) <= found for found in texts)
@@ -238,7 +239,7 @@ def test_colours_stay_apart_in_a_grey_print() -> None:
         r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
         return 0.299 * r + 0.587 * g + 0.114 * b
 
-    greys = sorted(grey(c) for c in [*theme.LEVEL_COLOURS.values(), theme.NO_NORM_COLOUR])
+    greys = sorted(grey(c) for c in [*theme.level_colours(ACCEPTABILITY).values(), theme.NO_NORM_COLOUR])
     assert min(np.diff(greys)) > 25
 
 
@@ -250,7 +251,7 @@ def test_the_full_heatmap_of_four_models_is_drawn_in_seconds(iot_flows, figure_e
     for model in models:
         value = pd.array(rng.integers(-2, 3, len(iot_flows)).astype(np.int8), dtype="Int8")
         frame = pd.DataFrame({"flow": iot_flows["flow"], "value": value, "n_valid": 9})
-        frame[COUNT_COLUMNS] = 0
+        frame[count_columns(ACCEPTABILITY.levels)] = 0
         frame["n_p2"] = rng.choice([9, 3], len(iot_flows))
         selected.append(Selected("main", model, frame.assign(tie=rng.random(len(iot_flows)) < 0.05)))
     start = time.process_time()

@@ -11,6 +11,8 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds, grid
 
+from ...scales import ACCEPTABILITY, LEVELS
+
 T_MAJ = ["plurality", 0.25, 0.5, 0.67, 1.0]
 
 
@@ -27,7 +29,9 @@ def answers_of(levels_by_flow, statuses=None):
 
 def one(levels, consensus="strict"):
     """Return the norms of one flow answered with ``levels``."""
-    return assessment.assess(answers_of({0: {f"{i}_0": level for i, level in enumerate(levels)}}), consensus)
+    return assessment.assess(
+        answers_of({0: {f"{i}_0": level for i, level in enumerate(levels)}}), consensus, ACCEPTABILITY
+    )
 
 
 def judged(norms, t_val, t_maj, consensus="strict"):
@@ -35,8 +39,8 @@ def judged(norms, t_val, t_maj, consensus="strict"):
     return assessment.status(norms, Thresholds(t_val, t_maj, consensus)).iloc[0]
 
 
-LEVELS = st.lists(st.sampled_from([-2, -1, 0, 1, 2, None]), min_size=1, max_size=12)
-FLOWS = st.dictionaries(st.integers(0, 50), LEVELS, min_size=1, max_size=6).map(
+ANSWERED = st.lists(st.sampled_from([-2, -1, 0, 1, 2, None]), min_size=1, max_size=12)
+FLOWS = st.dictionaries(st.integers(0, 50), ANSWERED, min_size=1, max_size=6).map(
     lambda flows: {f: {f"{i}_0": level for i, level in enumerate(v)} for f, v in flows.items()}
 )
 
@@ -45,7 +49,7 @@ def test_a_flow_worked_by_hand():
     table = one([1, 1, 1, -2, None])
     row = table.iloc[0]
     assert (row.n_asked, row.n_valid, row.value, row.tie) == (5, 4, 1, False)
-    assert row[tables.COUNT_COLUMNS].tolist() == [1, 0, 0, 3, 0]
+    assert row[tables.count_columns(LEVELS)].tolist() == [1, 0, 0, 3, 0]
     assert row.share == 0.75
     assert row["mean"] == 0.25
     assert row.variance == pytest.approx((3 * 0.75**2 + 2.25**2) / 4)
@@ -72,7 +76,7 @@ def test_norms_assessed_under_strict_are_not_judged_as_papers():
 def test_papers_break_a_tie_by_the_first_variant_sorted_as_a_string():
     # As strings: 0_0 < 10_0 < 1_0, so template 10 comes before template 1.
     flow = {0: {"1_0": -2, "10_0": 1, "0_0": None}}
-    assert assessment.assess(answers_of(flow), "papers").value[0] == 1
+    assert assessment.assess(answers_of(flow), "papers", ACCEPTABILITY).value[0] == 1
 
 
 def test_papers_quorum_rounds_half_to_even():
@@ -85,14 +89,16 @@ def test_papers_quorum_rounds_half_to_even():
 
 
 def test_a_flow_without_a_valid_answer_has_a_row_and_no_numbers():
-    table = assessment.assess(answers_of({3: {"0_0": None, "0_1": None}, 4: {"0_0": 1}}), "strict")
+    table = assessment.assess(
+        answers_of({3: {"0_0": None, "0_1": None}, 4: {"0_0": 1}}), "strict", ACCEPTABILITY
+    )
     assert table["flow"].tolist() == [3, 4]
     row = table.iloc[0]
     assert (row.n_asked, row.n_valid, row["tie"]) == (2, 0, False)
     assert judged(table, 0, "plurality") == "below_t_val"
     assert row.value is pd.NA
     assert np.isnan([row.share, row["mean"], row.variance, row.entropy]).all()
-    papers = assessment.assess(answers_of({3: {"0_0": None}}), "papers")
+    papers = assessment.assess(answers_of({3: {"0_0": None}}), "papers", ACCEPTABILITY)
     assert papers.value.isna().all()
     assert judged(papers, 0, "plurality", "papers") == "below_t_val"
 
@@ -100,7 +106,7 @@ def test_a_flow_without_a_valid_answer_has_a_row_and_no_numbers():
 def test_a_level_beside_a_status_other_than_ok_never_votes():
     answers = answers_of({0: {"0_0": 1, "1_0": 2, "2_0": 2}})
     answers["status"] = ["ok", "ambiguous", "truncated"]
-    row = assessment.assess(answers, "strict").iloc[0]
+    row = assessment.assess(answers, "strict", ACCEPTABILITY).iloc[0]
     assert (row.n_asked, row.n_valid, row.value) == (3, 1, 1)
 
 
@@ -109,7 +115,7 @@ def test_ok_without_a_level_on_the_scale_is_refused(level):
     answers = answers_of({0: {"0_0": 1}})
     answers["level"] = pd.array([level], dtype="Int8")
     with pytest.raises(DataError, match="status ok needs a level"):
-        assessment.assess(answers, "strict")
+        assessment.assess(answers, "strict", ACCEPTABILITY)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +140,7 @@ def test_an_unknown_consensus_is_named():
 
 
 def test_kept_returns_the_norms_that_hold():
-    table = assessment.assess(answers_of({0: {"0_0": 1}, 1: {"0_0": None}}), "strict")
+    table = assessment.assess(answers_of({0: {"0_0": 1}, 1: {"0_0": None}}), "strict", ACCEPTABILITY)
     assert assessment.kept(table, Thresholds(1, 0.5, "strict")).to_dict("list") == {"flow": [0], "value": [1]}
 
 
@@ -150,13 +156,13 @@ def test_a_grid_lists_every_pair():
 def test_no_answers_at_all_give_an_empty_table():
     empty = answers_of({0: {"0_0": 1}}).iloc[:0]
     for consensus in ("strict", "papers"):
-        assert assessment.assess(empty, consensus).empty
+        assert assessment.assess(empty, consensus, ACCEPTABILITY).empty
 
 
 @pytest.mark.parametrize("consensus", ["strict", "papers"])
 def test_the_table_meets_its_contract_and_survives_a_round_trip(tmp_path, consensus):
     flows = {0: {"0_0": 1, "1_0": -1}, 1: {"0_0": None, "1_0": None}, 2: {"0_0": 2, "1_0": 2}}
-    table = assessment.assess(answers_of(flows), consensus)
+    table = assessment.assess(answers_of(flows), consensus, ACCEPTABILITY)
     tables.write(table, tmp_path / "norms.parquet", tables.NORMS)
     back = tables.read(tmp_path / "norms.parquet", tables.NORMS)
     assert back["value"].equals(table["value"])
@@ -174,14 +180,14 @@ def test_row_order_never_matters(flows, consensus, data):
     shuffled["variant"] = shuffled["variant"].cat.reorder_categories(
         data.draw(st.permutations(list(answers["variant"].cat.categories)))
     )
-    expected = assessment.assess(answers, consensus)
-    pd.testing.assert_frame_equal(assessment.assess(shuffled, consensus), expected)
+    expected = assessment.assess(answers, consensus, ACCEPTABILITY)
+    pd.testing.assert_frame_equal(assessment.assess(shuffled, consensus, ACCEPTABILITY), expected)
 
 
 @given(flows=FLOWS, consensus=st.sampled_from(["strict", "papers"]))
 @settings(max_examples=60, deadline=None)
 def test_higher_thresholds_never_keep_more(flows, consensus):
-    table = assessment.assess(answers_of(flows), consensus)
+    table = assessment.assess(answers_of(flows), consensus, ACCEPTABILITY)
     is_kept = np.array(
         [
             [assessment.status(table, Thresholds(v, m, consensus)) == "kept" for m in T_MAJ]
@@ -195,8 +201,8 @@ def test_higher_thresholds_never_keep_more(flows, consensus):
 @given(flows=FLOWS)
 @settings(max_examples=60, deadline=None)
 def test_counts_and_shares_are_consistent(flows):
-    table = assessment.assess(answers_of(flows), "strict")
-    counts = table[tables.COUNT_COLUMNS]
+    table = assessment.assess(answers_of(flows), "strict", ACCEPTABILITY)
+    counts = table[tables.count_columns(LEVELS)]
     assert (counts.sum(axis=1) == table["n_valid"]).all()
     assert (table["n_valid"] <= table["n_asked"]).all()
     assert table["entropy"].dropna().between(0, np.log2(5) + 1e-9).all()

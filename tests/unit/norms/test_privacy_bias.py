@@ -19,6 +19,8 @@ from cinorms.norms.privacy_bias import (
 from cinorms.norms.thresholds import Thresholds
 from cinorms.vignettes.designs import expand, load_dataset
 
+from ...scales import ACCEPTABILITY
+
 FACTORS = {
     "sender": ["a fitness tracker", "a door lock"],
     "subject": ["owner"],
@@ -63,7 +65,7 @@ USUAL = Thresholds(1, 0.5, "strict")
 
 @pytest.fixture(scope="module")
 def bias():
-    norms = assess(answers_of(ANSWERS), "strict")
+    norms = assess(answers_of(ANSWERS), "strict", ACCEPTABILITY)
     return PrivacyBias.from_norms(norms, vignettes_of(FACTORS), list(FACTORS), USUAL)
 
 
@@ -209,7 +211,7 @@ def test_a_fixed_factor_cannot_be_fixed_again(bias):
 
 def test_wrong_factors_flows_and_thresholds_are_refused():
     vignettes = vignettes_of(FACTORS)
-    norms = assess(answers_of(ANSWERS), "strict")
+    norms = assess(answers_of(ANSWERS), "strict", ACCEPTABILITY)
     with pytest.raises(ConfigError, match=r"'recipent'.*did you mean 'recipient'"):
         PrivacyBias.from_norms(norms, vignettes, ["sender", "recipent"], USUAL)
     with pytest.raises(ConfigError, match="none were given; allowed: recipient, sender, subject"):
@@ -242,7 +244,7 @@ def test_an_array_too_large_is_refused():
 
 
 def test_norm_values_hold_nothing_that_is_no_norm():
-    norms = assess(answers_of({0: [1, 1, -1], 1: [1, 0, -1, -1, 2]}), "strict")
+    norms = assess(answers_of({0: [1, 1, -1], 1: [1, 0, -1, -1, 2]}), "strict", ACCEPTABILITY)
     found = norm_values(norms, Thresholds(0, 0.5, "strict"))
     assert found["status"].tolist() == ["kept", "no_majority"]
     assert found["value"][0] == 1
@@ -251,11 +253,15 @@ def test_norm_values_hold_nothing_that_is_no_norm():
 
 def test_the_mean_over_variants_by_hand():
     answers = answers_of({7: [2, -1, None, 1], 8: [None], 9: [-2]})
-    found = mean_over_variants(answers)
+    found = mean_over_variants(answers, ACCEPTABILITY)
     assert found["flow"].tolist() == [7, 8, 9]
     assert found["status"].tolist() == ["kept", "below_t_val", "kept"]
     assert found["value"][0] == pytest.approx(2 / 3)
     assert found["value"].isna().tolist() == [False, True, False]
-    assert mean_over_variants(answers, t_val=2)["status"].tolist() == ["kept", "below_t_val", "below_t_val"]
-    norms = assess(answers, "strict")
+    assert mean_over_variants(answers, ACCEPTABILITY, t_val=2)["status"].tolist() == [
+        "kept",
+        "below_t_val",
+        "below_t_val",
+    ]
+    norms = assess(answers, "strict", ACCEPTABILITY)
     pd.testing.assert_frame_equal(mean_values(norms), found)

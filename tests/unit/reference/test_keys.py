@@ -29,7 +29,7 @@ def test_the_keys_of_a_datasets_options_have_rows(rows: dict[str, list[str]]) ->
 def test_an_arm_has_one_row_that_names_the_keys_it_shares(rows: dict[str, list[str]]) -> None:
     kind, _, about = rows["arms.<name>"]
     assert kind == "a mapping with the keys of `arm_defaults`"
-    assert "Required: `dataset` and `prompts`" in about
+    assert "Required: `dataset`; " in about
     assert not [key for key in rows if key.startswith("arms.<name>.")]
 
 

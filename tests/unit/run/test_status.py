@@ -68,7 +68,7 @@ def answer(study: Study, shard: str, most: int | None = None, **facts: Any) -> N
     assert dataset is not None
     variants = list_variants("chatgpt", study.prompt_set("chatgpt").templates, 2, 2)
     out = Path(responses, "main/m", f"{shard}.parquet")
-    journal = ask.Journal.open(Path(tuning["journal"]), spec)
+    journal = ask.Journal.of(tuning, spec).begin(spec)
     with job_state.followed(out):
         ask.write_shard(spec, expand(dataset), variants, out, Engine(), journal)
 

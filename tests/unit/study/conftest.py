@@ -34,6 +34,7 @@ def names(root: Root) -> dict[str, str]:
         "models": load_registry(root),
         "datasets": root.names("vignettes"),
         "prompts": root.names("prompts"),
+        "scales": root.names("scales"),
         "figure_kinds": kinds("figures"),
         "analysis_kinds": kinds("analyses"),
         "asked": DEFAULT_MODELS,

@@ -20,6 +20,16 @@ WRONG: dict[str, tuple[Any, str]] = {
         "arms.main.system: the text has 200,000 characters, 200,004 bytes as a job receives it; "
         "allowed: at most 100,000; shorten it",
     ),
+    "asked until decided, with few variants": (
+        arm(asking={"until": "decided"}, templates=2, orders={"count": 3}),
+        "arms.main.asking.until: 'decided' needs more than 6 variants; arm 'main' has 6 for planted-gpt-4o-mini; "
+        "set it to 'all', or raise templates or orders.count",
+    ),
+    "asked until decided, with a verdict that none can have": (
+        {**arm(asking={"until": "decided"}, templates=3), "norms": {"t_val": 20}},
+        "arms.main.asking.until: 'decided' has no verdict to wait for: t_val is 20 for planted-gpt-4o-mini, and arm "
+        "'main' has 9 variants; lower norms.t_val or norms.t_val_for.planted-gpt-4o-mini",
+    ),
     "no models": (
         {"models": []},
         "models: arm 'main' has no models; name some from config/models.yaml",
@@ -47,8 +57,12 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "two scales": (
         arm(prompts="confaide"),
-        "arms.main: prompt set 'confaide' has the scale agreement, dataset 'iot' has acceptability; "
-        "choose two with the same scale",
+        "arms.main: scale 'acceptability' measures acceptability, but prompt set 'confaide' asks for agreement; "
+        "allowed: agreement (or choose other prompts)",
+    ),
+    "an unknown scale": (
+        arm(scale="acceptability_6"),
+        "arms.main.scale: 'acceptability_6' is not a scale; allowed: {scales}; did you mean 'acceptability_7'?",
     ),
     "probabilities of samples": (
         arm(readout="options", temperature=0.5),

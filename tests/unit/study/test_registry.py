@@ -18,7 +18,7 @@ from ...studies import change, load
 
 def test_every_model_that_can_be_asked_has_what_a_study_needs(root: Root) -> None:
     registry = load_registry(root)
-    real = {name: entry for name, entry in registry.items() if entry.engine != "planted"}
+    real = {name: entry for name, entry in registry.items() if not (entry.kind.planted or entry.kind.people)}
     assert real.pop("control").get("source") == "results/control/model"  # trained here, of no paper
     for name, entry in real.items():
         assert registry[entry.stated["stand_in"]].engine == "planted", name
@@ -73,7 +73,7 @@ def planted(**changes: Any) -> dict[str, Any]:
         ),
         (
             {"engine": "vlm", "family": "x", "source": "y"},
-            "mine.engine: 'vlm' is not allowed; allowed: openai, planted, vllm; did you mean 'vllm'?",
+            "mine.engine: 'vlm' is not allowed; allowed: human, openai, planted, vllm; did you mean 'vllm'?",
         ),
         (
             planted(norms="gpt4o-mini"),

@@ -77,6 +77,14 @@ def test_what_a_model_is_changes_the_spec(build_study: Build, change: dict[str, 
     assert spec(study_of(build_study, {"tulu-2-7b": change})) != spec(study_of(build_study))
 
 
+def test_only_an_arm_asked_until_decided_has_its_rule_in_the_spec(build_study: Build) -> None:
+    assert "asking" not in spec(study_of(build_study))
+    assert "asking" not in spec(study_of(build_study, asking={"until": "all", "risk": 0.05}))
+    made = spec(study_of(build_study, asking={"until": "decided", "risk": 0.05}))
+    assert made["asking"]["risk"] == 0.05
+    assert set(made["asking"]) == {"risk", "pilot", "t_val", "t_maj", "consensus"}
+
+
 def test_the_seed_changes_the_spec(build_study: Build) -> None:
     assert spec(build_study({"models": MODELS, "seed": 1})) != spec(build_study({"models": MODELS}))
 
@@ -116,9 +124,14 @@ def test_what_a_run_costs_and_where_it_runs_leave_the_spec(build_study: Build) -
 
 def test_what_changes_no_response_reaches_the_engine_beside_the_spec(build_study: Build) -> None:
     study = study_of(build_study, {"tulu-2-7b": {"gpus": 4, "max_model_len": 700, "shards": 2}})
-    journals = "results/s/responses/main/tulu-2-7b/.journal"
+    journal = {
+        "journal": "results/.journal",
+        "earlier": "results/s/responses/main/tulu-2-7b/.journal",
+        "asker": [study.name, "main", "tulu-2-7b"],
+    }
     tuning = make_tuning(study, "main", "tulu-2-7b", "1-of-2", "results/s/responses")
-    assert tuning == {"journal": journals, "gpus": 4, "max_model_len": 700}
+    journal["companions"] = "results/s/responses/.asking/main.tulu-2-7b.1-of-2.json"
+    assert tuning == {**journal, "gpus": 4, "max_model_len": 700}
     assert not {"gpus", "max_model_len"} & set(spec(study))
     api = make_tuning(study, "main", "gpt-4o-mini", "1-of-1", "results/s/responses")
     assert (api["spending"], api["job"]) == ("results/s/responses/.spending", "main.gpt-4o-mini.1-of-1")

@@ -12,6 +12,7 @@ from cinorms.core.validation import load_yaml
 from cinorms.study.entries import make_entry
 from cinorms.study.root import Root
 
+from ...scales import ACCEPTABILITY
 from ...studies import ARM, DEFAULT_MODELS, Build, arm, change, load
 
 PETS_MODELS = {
@@ -35,7 +36,7 @@ def test_the_default_study(build_study: Build) -> None:
     assert study.planted() == DEFAULT_MODELS
     assert study.mark(DEFAULT_MODELS) == PLANTED_MARK
     assert not study.null_principle("iot")
-    assert study.scale("main") == "acceptability"
+    assert study.scale("main") == ACCEPTABILITY
 
 
 def test_thresholds_are_the_grids_and_the_studys_own(build_study: Build) -> None:
@@ -76,7 +77,7 @@ def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build
     assert selected[2:] == tuple(("a", model) for model in DEFAULT_MODELS)
     entry = make_entry(study, "figures", "some")
     assert entry.selected == (("a", "planted-tulu-2-7b"), ("a", "planted-gpt-4o-mini"))
-    assert entry.scales == {"a": "acceptability"}
+    assert entry.scales == {"a": ACCEPTABILITY}
     assert entry.mark == PLANTED_MARK
     assert (entry.thresholds, entry.grid) == ({}, ()), "what reads no norms carries no thresholds"
 

@@ -188,7 +188,7 @@ CSV = {
     [
         ({"titlee": "x"}, ["titlee", "did you mean 'title'"]),
         ({"title": None}, ["'title' is missing"]),
-        ({"scale": "acceptabilty"}, ["scale", "did you mean 'acceptability'"]),
+        ({"scale": None}, ["'scale' is missing"]),
         ({"source": "cvs"}, ["source", "did you mean 'csv'"]),
         ({"template": None}, ["'template' is missing", "source: design"]),
         ({"rows": 3}, ["rows", "does not fit 'source: design'"]),

@@ -23,7 +23,7 @@ def flows_of(levels=LEVELS):
 def read(tmp_path, text, expected_range=None, vignettes=None):
     path = tmp_path / "expected.csv"
     path.write_text(text, encoding="utf-8")
-    return read_expected(path, flows_of() if vignettes is None else vignettes, NAMES, expected_range)
+    return read_expected(path, flows_of() if vignettes is None else vignettes, NAMES, (-2, 2), expected_range)
 
 
 def test_the_row_with_most_levels_counts(tmp_path):
@@ -59,7 +59,7 @@ def test_another_range_is_moved_to_the_scale(tmp_path):
 def test_spreadsheets_are_read_with_their_mark_and_blank_rows(tmp_path):
     path = tmp_path / "expected.csv"
     path.write_bytes("\ufeffrecipient,expected\r\n\r\n,,\r\n doctor , 2 \r\n".replace(",,", ",").encode())
-    found = read_expected(path, flows_of(), NAMES)
+    found = read_expected(path, flows_of(), NAMES, (-2, 2))
     assert found["expected"].dropna().tolist() == [2, 2]
     assert found["expected_source"][0] == "line 4"
 
@@ -111,10 +111,10 @@ def test_a_wrong_file_names_its_line(tmp_path, text, words):
 
 def test_a_file_that_is_not_there_or_no_text(tmp_path):
     with pytest.raises(DataError, match=r"absent.csv"):
-        read_expected(tmp_path / "absent.csv", flows_of(), NAMES)
+        read_expected(tmp_path / "absent.csv", flows_of(), NAMES, (-2, 2))
     (tmp_path / "binary.csv").write_bytes(b"recipient,expected\n\xff,1\n")
     with pytest.raises(DataError, match="UTF-8"):
-        read_expected(tmp_path / "binary.csv", flows_of(), NAMES)
+        read_expected(tmp_path / "binary.csv", flows_of(), NAMES, (-2, 2))
 
 
 def test_levels_that_no_flow_combines_are_refused(tmp_path):
@@ -151,21 +151,21 @@ def test_as_a_plain_search_through_the_rows(tmp_path_factory, rows):
         found.append(values.pop() if values else pd.NA)
     if conflict:
         with pytest.raises(DataError, match=r"lines \d+ and \d+ name equally many levels"):
-            read_expected(path, flows, NAMES)
+            read_expected(path, flows, NAMES, (-2, 2))
     else:
-        assert read_expected(path, flows, NAMES)["expected"].tolist() == found
+        assert read_expected(path, flows, NAMES, (-2, 2))["expected"].tolist() == found
 
 
 def test_a_dataset_column_is_moved_to_the_scale():
     flows = flows_of().assign(expected=[-100, 100, np.nan, 25, 0, -17.43])
-    found = from_vignettes(flows, (-100, 100))
+    found = from_vignettes(flows, (-2, 2), (-100, 100))
     assert found["expected"].tolist()[:2] == [-2, 2]
     assert found["expected"].isna().tolist() == [False, False, True, False, False, False]
     assert found["expected"].tolist()[3:] == pytest.approx([0.5, 0, -0.3486])
     assert found["expected_source"].isna().tolist() == [False, False, True, False, False, False]
     assert found["expected_source"][0] == "dataset"
     with pytest.raises(DataError, match=r"flow 10: expected value -100 is outside -2\.\.2"):
-        from_vignettes(flows)
+        from_vignettes(flows, (-2, 2))
 
 
 def test_a_row_per_flow_of_a_large_dataset_is_quick(tmp_path, iot_flows):
@@ -175,6 +175,6 @@ def test_a_row_per_flow_of_a_large_dataset_is_quick(tmp_path, iot_flows):
     path = tmp_path / "expected.csv"
     iot_flows[factors].assign(expected=iot_flows["flow"] % 5 - 2).to_csv(path, index=False)
     start = time.perf_counter()
-    found = read_expected(path, iot_flows, factors)
+    found = read_expected(path, iot_flows, factors, (-2, 2))
     assert found["expected"].tolist() == (iot_flows["flow"] % 5 - 2).tolist()
     assert time.perf_counter() - start < 5

@@ -13,7 +13,6 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError, listing
-from cinorms.core.scales import LEVELS
 
 #: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
@@ -146,7 +145,7 @@ class Results:
         numbered = texts.merge(variants[["variant", "template_no", "order_no"]], on="variant", validate="m:1")
         flows = self.flows(settings["dataset"]).drop(columns=["vignette", "expected"])
         whole = numbered.merge(flows, on="flow", validate="m:1").assign(arm=arm, model=model)
-        words = dict(zip(LEVELS, settings["options"], strict=True))
+        words = dict(zip(settings["levels"], settings["options"], strict=True))
         whole["answer"] = whole["level"].map(words, na_action="ignore").astype("str")
         asked = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
         return whole[["arm", "model", *flows.columns, *asked]]

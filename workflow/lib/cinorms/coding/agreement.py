@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from cinorms.answers.distinct import NO_LEVEL
+
 #: The two kinds of codes, each judged on its own: a wrong level and a missed one are different mistakes.
 KINDS = ("level", "no level")
 #: Why the codes of one kind count or not.
@@ -26,7 +28,7 @@ def compare(coded: pd.DataFrame, sample: pd.DataFrame, by_hand: pd.DataFrame, ne
         given = coded["level"].notna() if kind == "level" else coded["level"].isna() & coded["status"].notna()
         part = pairs[is_kind]
         done = part[part["status_by_hand"].notna()]
-        same = (done["level"].fillna(-9) == done["level_by_hand"].fillna(-9)).to_numpy(dtype=bool)
+        same = (done["level"].fillna(NO_LEVEL) == done["level_by_hand"].fillna(NO_LEVEL)).to_numpy(dtype=bool)
         n, agreed = len(done), int(same.sum())
         low, high = proportion_confint(agreed, n, method="wilson") if n else (None, None)
         if not given.any():

@@ -7,7 +7,8 @@ import re
 import pandas as pd
 
 from cinorms.answers.reading.normalise import after_thinking, normalise
-from cinorms.core.scales import LEVELS, Scale
+from cinorms.coding.options import level_of_code
+from cinorms.core.scales import Scale
 from cinorms.prompts.variants import list_variants
 
 #: What a coder, model or person, can write about a reply that gives no option, and when.
@@ -49,9 +50,26 @@ def questions_of(items: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def prompts_of() -> pd.DataFrame:
+#: What is asked otherwise where the answers are the numbers of a number line.
+_ON_A_LINE = (
+    ("choose one of {options}", "answer with {options}"),
+    ("Which option does the reply give", "Which number does the reply give"),
+    ("options that are repeated", "numbers that are repeated"),
+    ("Write the option", "Write the number"),
+    (
+        "several options without a choice, an option that is",
+        "several numbers without a choice, a number that is",
+    ),
+    ("an invented degree", "a number that the scale does not have"),
+)
+
+
+def prompts_of(scale: Scale) -> pd.DataFrame:
     """Return the prompts table of a coder: one template, one order."""
-    return list_variants("coder", [TEMPLATE], 1, 1)
+    template = TEMPLATE
+    for option, number in _ON_A_LINE if scale.line is not None else ():
+        template = template.replace(option, number)
+    return list_variants("coder", [template], 1, 1)
 
 
 def read_code(text: str | None, scale: Scale) -> tuple[int | None, str] | None:
@@ -65,9 +83,9 @@ def read_code(text: str | None, scale: Scale) -> tuple[int | None, str] | None:
     if unfinished:
         return None
     code = _LEAD.sub("", reply.strip(_EDGES)).strip(_EDGES).replace(" ", "_")
-    levels = {option.replace(" ", "_"): level for option, level in zip(scale.options, LEVELS, strict=True)}
-    if code in levels:
-        return levels[code], "ok"
+    level = level_of_code(code, scale)
+    if level is not None:
+        return level, "ok"
     return (None, code) if code in NO_OPTION else None
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
 
+from cinorms.coding.options import as_code, level_of_code, options_to_choose
 from cinorms.coding.prompt import NO_OPTION
 from cinorms.core.csv_files import csv_text, read_csv, write_csv
 from cinorms.core.csv_header import check_header
 from cinorms.core.csv_tables import TO_CODE
 from cinorms.core.errors import DataError, listing
-from cinorms.core.scales import LEVELS, SCALES
+from cinorms.core.scales import Scale
 
 SHEET = tuple(TO_CODE.about)
 
@@ -36,13 +37,18 @@ def draw_sample(coded: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
     return drawn.sort_values("chance")[list(coded.columns)].reset_index(drop=True)
 
 
-def make_sheet(sample: pd.DataFrame, items: pd.DataFrame, by_hand: Mapping[str, str]) -> pd.DataFrame:
-    """Return a sample as a person sees it, without the coder's codes; ``by_hand`` are a person's codes by item."""
+def make_sheet(
+    sample: pd.DataFrame, items: pd.DataFrame, by_hand: Mapping[str, str], scales: Mapping[str, Scale]
+) -> pd.DataFrame:
+    """Return a sample as a person sees it, without the coder's codes.
+
+    ``by_hand`` are a person's codes by item; ``scales`` are the study's, by the names in ``items``.
+    """
     shown = sample[["item"]].merge(items, on="item", validate="one_to_one").astype(object)
     return pd.DataFrame(
         {
             "item": shown["item"],
-            "options": shown["scale"].map(lambda name: ", ".join(SCALES[name].options)),
+            "options": shown["scale"].map(lambda name: ", ".join(options_to_choose(scales[name]))),
             "flow": shown["scenario"],
             "reply": shown["reply"],
             "cut": shown["cut"],
@@ -67,8 +73,10 @@ def write_sheet(sheet: pd.DataFrame, path: Path) -> None:
         write_csv(merged, path)
 
 
-def load_codes(path: str | Path) -> dict[str, str]:
+def load_codes(path: str | Path, scales: Iterable[Scale]) -> dict[str, str]:
     """Return the codes that a person wrote into a sheet, by item; lines without a code are left out.
+
+    A code is an option of one of the study's ``scales``, or says why the reply gives none.
 
     ``DataError`` names the file, the line, what is given and what is allowed.
     """
@@ -81,14 +89,15 @@ def load_codes(path: str | Path) -> dict[str, str]:
     missing = [name for name in ("item", "code") if name not in sheet.columns]
     if missing:
         raise DataError(f"{path}, line 1: no column {' and '.join(missing)}; a sheet has {', '.join(SHEET)}")
-    allowed = {*NO_OPTION, *(option for scale in SCALES.values() for option in scale.options)}
+    scales = list(scales)
+    allowed = {*NO_OPTION, *(option for scale in scales for option in options_to_choose(scale))}
     codes: dict[str, str] = {}
     for line, (item, written) in enumerate(zip(sheet["item"], sheet["code"], strict=True), start=2):
-        code = " ".join(written.lower().split())
+        code = as_code(written)
         code = code.replace(" ", "_") if code.replace(" ", "_") in NO_OPTION else code
         if not code:
             continue
-        if code not in allowed:
+        if code not in NO_OPTION and all(level_of_code(code, scale) is None for scale in scales):
             raise DataError(f"{path}, row {line}: code is '{written}'; {listing(code, allowed)}")
         if codes.get(item, code) != code:
             raise DataError(f"{path}, row {line}: item {item} has two codes; keep one of them")
@@ -96,20 +105,22 @@ def load_codes(path: str | Path) -> dict[str, str]:
     return codes
 
 
-def as_levels(codes: Mapping[str, str], items: pd.DataFrame) -> pd.DataFrame:
+def as_levels(codes: Mapping[str, str], items: pd.DataFrame, scales: Mapping[str, Scale]) -> pd.DataFrame:
     """Return a person's codes as item, level, status; codes of other items than ``items`` are left out.
 
     Raises ``DataError`` for an option that is not one of the item's scale.
     """
     found = items[items["item"].isin(list(codes))]
     rows: list[tuple[str, int | None, str]] = []
-    for item, scale in zip(found["item"], found["scale"], strict=True):
-        code, options = codes[item], SCALES[scale].options
+    for item, name in zip(found["item"], found["scale"], strict=True):
+        code, scale = codes[item], scales[name]
+        level = level_of_code(code, scale)
         if code in NO_OPTION:
             rows.append((item, None, code))
-        elif code in options:
-            rows.append((item, LEVELS[options.index(code)], "ok"))
+        elif level is not None:
+            rows.append((item, level, "ok"))
         else:
-            raise DataError(f"item {item}: code is '{code}'; {listing(code, [*options, *NO_OPTION])}")
+            allowed = [*options_to_choose(scale), *NO_OPTION]
+            raise DataError(f"item {item}: code is '{code}'; {listing(code, allowed)}")
     frame = pd.DataFrame(rows, columns=["item", "level", "status"])
     return frame.astype({"item": object, "level": "Int8", "status": object})

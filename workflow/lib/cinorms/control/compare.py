@@ -10,6 +10,7 @@ import pandas as pd
 
 from cinorms.control.corpus import is_held_out, plant_exactly, probabilities
 from cinorms.core.errors import EngineError
+from cinorms.core.scales import Scale
 from cinorms.inference.engines.vllm.option_trie import split_mass
 from cinorms.norms.assessment import status
 from cinorms.norms.thresholds import Thresholds
@@ -25,6 +26,7 @@ def compare(
     vignettes: pd.DataFrame,
     factors: Sequence[str],
     planted_norms: Mapping[str, Any],
+    scale: Scale,
     thresholds: Thresholds,
     seed: int,
 ) -> pd.DataFrame:
@@ -35,7 +37,7 @@ def compare(
     the options are from the planted ones on average, and the mean mass outside the options; else missing).
     ``thresholds`` say which norms are kept.
     """
-    planted = plant_exactly(vignettes, factors, planted_norms, seed)
+    planted = plant_exactly(vignettes, factors, planted_norms, scale, seed)
     both = norms.merge(planted, on="flow", validate="one_to_one")
     is_kept = (status(both, thresholds) == "kept").to_numpy()
     right = is_kept & (both["value"] == both["level"]).fillna(False).to_numpy(dtype=bool)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.draws import draw_uniform
-from cinorms.core.scales import LEVELS, SCALES
+from cinorms.core.scales import Scale
 from cinorms.planted.respondents import Respondent, plant
-from cinorms.prompts.orders import ORDERS, options_shown
+from cinorms.prompts.orders import options_shown
 from cinorms.prompts.variants import fill
 
 Floats = npt.NDArray[np.float64]
@@ -37,13 +37,13 @@ class Corpus:
     option: Ints
     probabilities: Floats
     held_out: npt.NDArray[np.bool_]
-    options: tuple[str, ...]
+    scale: Scale
 
     def draw(self, rng: np.random.Generator, n: int, held_out: bool) -> tuple[Ints, list[str]]:
         """Return ``n`` random flows, and each in a random template and answer order."""
         flows = rng.choice(np.flatnonzero(self.held_out == held_out), n)
-        templates, orders = rng.integers(len(self.templates), size=n), rng.integers(len(ORDERS), size=n)
-        shown = options_shown(self.options)
+        shown = options_shown(self.scale)
+        templates, orders = rng.integers(len(self.templates), size=n), rng.integers(len(shown), size=n)
         texts = [
             fill(self.templates[t], self.vignettes[f], shown[o])
             for f, t, o in zip(flows, templates, orders, strict=True)
@@ -56,23 +56,23 @@ def make_corpus(
     factors: Sequence[str],
     templates: Sequence[str],
     norms: Mapping[str, Any],
-    scale: str,
+    scale: Scale,
     seed: int,
 ) -> Corpus:
     """Return the corpus that teaches ``norms`` (a file of resources/planted) over ``vignettes``."""
-    planted = plant_exactly(vignettes, factors, norms, seed)
+    planted = plant_exactly(vignettes, factors, norms, scale, seed)
     return Corpus(
         vignettes=tuple(vignettes["vignette"]),
         templates=tuple(templates),
-        option=planted["level"].to_numpy(dtype=np.int64) - LEVELS[0],
+        option=scale.places(planted["level"].to_numpy(dtype=np.int64)),
         probabilities=probabilities(planted["linear"].to_numpy(), norms["thresholds"]),
         held_out=is_held_out(planted["flow"].to_numpy(), seed),
-        options=SCALES[scale].options,
+        scale=scale,
     )
 
 
 def plant_exactly(
-    vignettes: pd.DataFrame, factors: Sequence[str], norms: Mapping[str, Any], seed: int
+    vignettes: pd.DataFrame, factors: Sequence[str], norms: Mapping[str, Any], scale: Scale, seed: int
 ) -> pd.DataFrame:
     """Return the planted table of ``norms`` with no residual: a flow's level follows from its factors alone.
 
@@ -84,8 +84,8 @@ def plant_exactly(
         coefficients=norms["coefficients"],
         other_levels_sd=norms.get("other_levels_sd", 1.0),
     )
-    planted = plant(respondent, vignettes, factors, seed)
-    level = np.searchsorted(norms["thresholds"], planted["linear"]) + LEVELS[0]
+    planted = plant(respondent, vignettes, factors, scale, seed)
+    level = np.array(scale.levels)[np.searchsorted(norms["thresholds"], planted["linear"])]
     return planted.assign(level=pd.array(level.astype(np.int8), dtype="Int8"), residual=0.0)
 
 

@@ -60,10 +60,10 @@ class Trainer:
         # thread always adds up in the same order.
         torch.set_num_threads(1)
         _, texts = corpus.draw(self.rng, 4_000, held_out=False)
-        self.tokenizer = make_tokenizer([*texts, *corpus.options * 200], settings.vocabulary)
+        self.tokenizer = make_tokenizer([*texts, *corpus.scale.options * 200], settings.vocabulary)
         self._tokeniser = Tokeniser(self.tokenizer, "chat_template", "control")
         end = self.tokenizer.eos_token_id
-        written = zip(corpus.options, self._tokeniser.ids(corpus.options), strict=True)
+        written = zip(corpus.scale.options, self._tokeniser.ids(corpus.scale.options), strict=True)
         self.trie = OptionTrie.of({option: [(*ids.tolist(), end)] for option, ids in written}, "control")
         self.model = LlamaForCausalLM(
             LlamaConfig(
@@ -228,6 +228,7 @@ def train_control(corpus: Corpus, out: Path, seed: int, settings: Settings | Non
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train the control model that the arguments describe."""
     from cinorms.core.logs import start_logging
+    from cinorms.core.scales import Scale
     from cinorms.core.validation import load_yaml
     from cinorms.prompts.prompt_sets import load_prompt_set
     from cinorms.vignettes.designs import expand, load_dataset
@@ -248,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         list(dataset.factors),
         prompts.templates,
         load_yaml(Path(given.norms)),
-        dataset.scale,
+        Scale.of(dataset.scale),
         given.seed,
     )
     facts = train_control(corpus, Path(given.out), given.seed)

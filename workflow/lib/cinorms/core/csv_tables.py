@@ -68,6 +68,24 @@ PREVIEW = CsvTable(
         "user_message": "The user message.",
     },
 )
+UNMATCHED = CsvTable(
+    "unmatched",
+    "responses/{arm}/{model}/unmatched.{shard}.csv",
+    "Responses of another tool that answer no prompt of the arm or are doubled, and prompts without a response.",
+    ("reason", "file", "line", "flow", "template", "order", "sha256", "text"),
+    {
+        "reason": "Why: unknown_prompt, unknown_numbers (no such flow, template and order), other_prompt (the hash is "
+        "another's), shared_prompt (several questions have this prompt), repeated (the same again), contradicting "
+        "(several texts, none is used); not_received for a prompt.",
+        "file": "Name of the file; missing for a prompt.",
+        "line": "Line of the file; missing for a prompt.",
+        "flow": "Number of the flow; missing where the response has none.",
+        "template": "Number of the template; missing where the response has none.",
+        "order": "Number of the answer order; missing where the response has none.",
+        "sha256": "SHA-256 of the prompt, or its beginning; missing where the response has none.",
+        "text": "The response; missing for a prompt, and where the model gave no text.",
+    },
+)
 REVIEW = CsvTable(
     "review",
     "answers/{arm}/{model}.review.csv",
@@ -77,7 +95,7 @@ REVIEW = CsvTable(
         "sha256": "SHA-256 of the text; a file of overrides can name the text by it.",
         "text": "What the model wrote.",
         "count": "Responses with this text.",
-        "level": "The level that was read, -2 to 2; missing unless the status is ok.",
+        "level": "The level that was read; missing unless the status is ok.",
         "status": "ok, or why the answer has no level.",
         "rule": "The rule that read the answer.",
     },
@@ -172,7 +190,18 @@ DICTIONARY = CsvTable(
     },
 )
 #: All of these files, in the order in which a study makes them.
-CSV_TABLES = (PLAN, PREVIEW, REVIEW, OVERRIDES, TO_CODE, AGREEMENT, CONTROL, COMPARISON, DICTIONARY)
+CSV_TABLES = (
+    PLAN,
+    PREVIEW,
+    UNMATCHED,
+    REVIEW,
+    OVERRIDES,
+    TO_CODE,
+    AGREEMENT,
+    CONTROL,
+    COMPARISON,
+    DICTIONARY,
+)
 
 
 def write(frame: pd.DataFrame, path: str | Path, table: CsvTable) -> None:

@@ -3,14 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 #: The mark of every table, figure and page that only shows planted respondents; see `planted_mark` for others.
 PLANTED_MARK = "Planted respondents: no model gave their answers."
+#: The mark of every table, figure and page that only shows ratings by people.
+PEOPLE_MARK = "Ratings by people: no model gave these answers."
 #: Value of the column ``model`` or ``arm`` for a regression over several of them.
 POOLED = "pooled"
 #: A flow on which the model holds no norm, and why.
 NO_NORM = "no norm"
 NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
+
+
+class VariantWords(NamedTuple):
+    """What the variants of an arm differ in: one of them, several, and before a number in the explorer."""
+
+    one: str
+    many: str
+    numbered: str
+
+
+#: Models answer in the templates of a prompt set; of people, raters take their place.
+TEMPLATES = VariantWords("template", "templates", "Wording")
+RATERS = VariantWords("rater", "raters", "Rater")
+
+
+def variant_words(people: bool) -> VariantWords:
+    """Return the words for the variants of an arm, of people or of models."""
+    return RATERS if people else TEMPLATES
+
+
+def origin_mark(planted: Iterable[str], shown: Iterable[str], people: Iterable[str] = ()) -> str:
+    """Return what a table, figure or page must state about whose answers it shows: see `planted_mark`.
+
+    People come first, with their names; where only people are shown, the mark says so.
+    """
+    names, rated = list(shown), list(dict.fromkeys(people))
+    others = [name for name in names if name not in rated]
+    if not rated:
+        return planted_mark(planted, names)
+    if not others:
+        return PEOPLE_MARK
+    simulated = set(planted)
+    if set(others) <= simulated:
+        rest = "The others are planted respondents: no model gave their answers."
+    else:
+        rest = planted_mark(planted, others) or "The others are models."
+    return f"People, not models: {listed(rated)}. {rest}"
 
 
 def planted_mark(planted: Iterable[str], shown: Iterable[str]) -> str:

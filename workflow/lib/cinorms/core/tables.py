@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,9 @@ ANSWER_STATUSES = (
     "invalid",  # published as missing, the reason was not published
 )
 
+#: What an answer is that an arm asked until decided did not need. No other arm has it.
+NOT_ASKED = "not_asked"
+
 #: What a flow's norm can be under one pair of thresholds. Only ``kept`` is a norm.
 NORM_STATUSES = ("kept", "below_t_val", "no_majority", "tie")
 
@@ -49,7 +53,8 @@ class Contract:
     """Columns with their types, the key that must be unique, and a version that a change must raise.
 
     ``extra`` is the type of further columns (factors of a dataset);
-    ``None`` forbids them. ``nullable`` names the columns in which a missing value has a meaning.
+    ``None`` forbids them. ``counts`` says that there is a column for each level of the scale (`count_columns`), after
+    the column that it names. ``nullable`` names the columns in which a missing value has a meaning.
     ``file`` is the table's path in a study, ``holds`` describes its content, and ``about`` has one sentence per column.
     ``remedy`` is what to do with a file that cannot be read.
     """
@@ -60,28 +65,60 @@ class Contract:
     columns: dict[str, pa.DataType]
     nullable: frozenset[str] = field(default_factory=frozenset)
     extra: pa.DataType | None = None
+    counts: str | None = None
     file: str = ""
     holds: str = ""
     about: dict[str, str] = field(default_factory=dict)
     remedy: str = REMEDY
+    #: Columns that only some tables of this contract have.
+    optional: frozenset[str] = field(default_factory=frozenset)
 
     def schema(self, names: list[str]) -> pa.Schema:
         """Return the Arrow schema for a frame with the columns ``names``; raise ``DataError`` for wrong ones."""
-        missing = [c for c in self.columns if c not in names]
-        unknown = [c for c in names if c not in self.columns]
+        missing = [c for c in self.columns if c not in names and c not in self.optional]
+        counted = count_columns(count_levels(names)) if self.counts else []
+        unknown = [c for c in names if c not in self.columns and c not in counted]
         if missing or (unknown and self.extra is None):
             raise DataError(
                 f"table {self.name}: columns missing {missing}, columns not in the contract {unknown}"
             )
-        ordered = [c for c in names if c in self.columns or self.extra is not None]
         return pa.schema(
             [
-                pa.field(c, self.columns.get(c, self.extra), nullable=c in self.nullable or c in unknown)
-                for c in ordered
+                pa.field(
+                    c,
+                    COUNT if c in counted else self.columns.get(c, self.extra),
+                    nullable=c in self.nullable or c in unknown,
+                )
+                for c in names
             ],
             metadata={b"cinorms": f"{self.name} v{self.version}".encode()},
         )
 
+    def described(self, levels: Sequence[int] = ()) -> dict[str, str]:
+        """Return one sentence per column, those that count each of ``levels`` included."""
+        found = {}
+        for name, about in self.about.items():
+            found[name] = about
+            if name == self.counts:
+                columns = zip(count_columns(levels), levels, strict=True)
+                found |= {column: f"Valid answers at level {level}." for column, level in columns}
+        return found
+
+
+def count_columns(levels: Sequence[int]) -> list[str]:
+    """Return the names of the columns that count the answers at each of ``levels``: n_m1, n_0, n_p1, ..."""
+    return [f"n_{_SIGNS[(level > 0) - (level < 0)]}{abs(level)}" for level in levels]
+
+
+def count_levels(names: Iterable[str]) -> list[int]:
+    """Return the levels that the columns ``names`` count, in the order of the columns (see `count_columns`)."""
+    found = (_COUNTED.fullmatch(name) for name in names)
+    return [int(match[2]) * (-1 if match[1] == "m" else 1) for match in found if match]
+
+
+_SIGNS = {-1: "m", 0: "", 1: "p"}
+_COUNTED = re.compile(r"n_(m|p|)(\d+)")
+COUNT = pa.int16()
 
 VIGNETTES = Contract(
     "vignettes",
@@ -139,7 +176,7 @@ RESPONSES = Contract(
     about={
         "flow": "The flow that was asked about.",
         "variant": "The variant of the prompt.",
-        "order": "The options by number, in the order shown; 01234 is the papers' order.",
+        "order": "The options by number (10 is written a), lowest 0, in the order shown; 01234 is the papers' order.",
         "text": "What the model wrote; missing where the engine gave no text.",
         "finish_reason": "Why the model stopped, as the engine reports it.",
         "n_prompt_tokens": "Tokens of the prompt; missing where the engine does not count them.",
@@ -160,18 +197,22 @@ ANSWERS = Contract(
         "status": CATEGORY,
         "rule": CATEGORY,
         "p_options": pa.list_(pa.float32()),
+        "part": CATEGORY,
     },
     nullable=frozenset({"order", "level", "p_options"}),
+    optional=frozenset({"part"}),
     file="results/{study}/answers/{arm}/{model}.parquet",
     holds="The level read from each response, or why there is none.",
     about={
         "flow": "The flow that was asked about.",
         "variant": "The variant of the prompt.",
         "order": "The options by number, in the order shown; missing where it was not published.",
-        "level": "The level that was answered, -2 to 2; missing unless the status is ok.",
-        "status": "ok, or why the answer has no level.",
+        "level": "The level that was answered, a level of the arm's scale; missing unless the status is ok.",
+        "status": "ok, or why the answer has no level; not_asked where the flow was decided before.",
         "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did.",
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
+        "part": "Only in arms asked until decided. Why it was asked: block (the first, of every flow), pilot, "
+        "undecided; or not_asked.",
     },
 )
 CODES = Contract(
@@ -184,7 +225,7 @@ CODES = Contract(
     holds="Codes that a coder and a person gave to replies in which no rule finds a level; only codes that count.",
     about={
         "item": "Name (as in to_code.csv) of a distinct reply to a flow that the rules could not read.",
-        "level": "The level that the reply gives, -2 to 2; missing unless the status is ok.",
+        "level": "The level that the reply gives, a level of the scale; missing unless the status is ok.",
         "status": "ok, or why the reply has no level.",
         "rule": "Who gave the code; override: a person; coder NAME: the model of that name.",
     },
@@ -197,36 +238,33 @@ NORMS = Contract(
         "flow": pa.int32(),
         "n_asked": pa.int16(),
         "n_valid": pa.int16(),
-        "n_m2": pa.int16(),
-        "n_m1": pa.int16(),
-        "n_0": pa.int16(),
-        "n_p1": pa.int16(),
-        "n_p2": pa.int16(),
         "value": pa.int8(),
         "share": pa.float64(),
         "tie": pa.bool_(),
         "mean": pa.float64(),
         "variance": pa.float64(),
         "entropy": pa.float64(),
+        "n_variants": pa.int16(),
+        "pilot": pa.bool_(),
     },
+    optional=frozenset({"n_variants", "pilot"}),
     nullable=frozenset({"value", "share", "mean", "variance", "entropy"}),
+    counts="n_valid",
     file="results/{study}/norms/{arm}/{model}.parquet",
     holds="How the answers to each flow are spread over the levels. Whether that is a norm depends on the thresholds.",
     about={
         "flow": "The flow that was asked about.",
-        "n_asked": "Answers, valid or not.",
+        "n_asked": "Answers, valid or not; what was not asked is no answer.",
         "n_valid": "Valid answers: those with a level.",
-        "n_m2": "Valid answers at level -2.",
-        "n_m1": "Valid answers at level -1.",
-        "n_0": "Valid answers at level 0.",
-        "n_p1": "Valid answers at level 1.",
-        "n_p2": "Valid answers at level 2.",
         "value": "The most frequent level; missing without valid answers and, under consensus strict, in a tie.",
         "share": "Share of the valid answers at the most frequent level; missing without valid answers.",
         "tie": "Whether several levels are the most frequent.",
         "mean": "Mean level of the valid answers; missing without any.",
         "variance": "Variance of their levels, divided by n_valid; missing without any.",
-        "entropy": "Entropy of their levels in bits, 0 to log2(5); missing without any.",
+        "entropy": "Entropy of their levels in bits, 0 to log2 of the number of levels; missing without any.",
+        "n_variants": "Only in arms asked until decided: the variants of the design. A flow that was asked a part of "
+        "them needs the same part of t_val.",
+        "pilot": "Only in arms asked until decided: whether the flow is of the pilot, which is asked every variant.",
     },
 )
 PLANTED = Contract(
@@ -239,16 +277,13 @@ PLANTED = Contract(
     holds="What was planted in a simulated respondent.",
     about={
         "flow": "The flow that was asked about.",
-        "level": "The planted norm, -2 to 2; missing for a respondent without norms.",
+        "level": "The planted norm, a level of the scale; missing for a respondent without norms.",
         "linear": "Sum of the coefficients of the flow's levels, scaled and shifted, in logits.",
         "residual": "Random part of the flow, added to the coefficients, in logits.",
     },
 )
 #: The tables of the stages, in the order of the stages.
 STAGES = (VIGNETTES, PROMPTS, RESPONSES, CODES, ANSWERS, NORMS, PLANTED)
-
-#: The columns of ``NORMS`` that count the valid answers at each level, lowest level first.
-COUNT_COLUMNS = ["n_m2", "n_m1", "n_0", "n_p1", "n_p2"]
 
 
 def write(

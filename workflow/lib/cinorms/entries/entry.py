@@ -8,6 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 
+from cinorms.core.scales import Scale
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Options
 from cinorms.entries.registry import kinds
@@ -32,10 +33,10 @@ class Entry(Generic[O]):
     """An entry as its kind's function receives it.
 
     ``selected`` lists the (arm, model) pairs it is made from: its arms in order, in each the models it names, or all
-    of the study's in the study's order; ``respondents`` those of them that are planted. An entry
-    that reads norms takes those of a model under its ``thresholds``; ``grid`` are all those that the study tries. Both
-    are empty for one that reads none.
-    ``mark`` states which of its models are planted respondents (`labels.planted_mark`).
+    of the study's in the study's order; ``respondents`` those of them that are planted, ``people`` those that are
+    people. An entry that reads norms takes those of a model under its ``thresholds``; ``grid`` are all those that the
+    study tries. Both are empty for one that reads none.
+    ``mark`` states which of its models are planted respondents, and which are people (`labels.origin_mark`).
     ``registry`` has the registry's facts about each model, for a kind that reads it.
     """
 
@@ -46,7 +47,8 @@ class Entry(Generic[O]):
     seed: int = 0
     selected: tuple[Pair, ...] = ()
     respondents: tuple[Pair, ...] = ()
-    scales: Mapping[str, str] = field(default_factory=dict)
+    people: tuple[Pair, ...] = ()
+    scales: Mapping[str, Scale] = field(default_factory=dict)
     factors_of: Mapping[str, DatasetFactors] = field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -80,6 +82,7 @@ class Entry(Generic[O]):
         frozen["factors_of"] = {
             arm: DatasetFactors(**_inside(dataset)) for arm, dataset in plain["factors_of"].items()
         }
+        frozen["scales"] = {arm: Scale.of(known) for arm, known in plain["scales"].items()}
         frozen["thresholds"] = {model: Thresholds(**stated) for model, stated in plain["thresholds"].items()}
         frozen["grid"] = tuple(Thresholds(**stated) for stated in plain["grid"])
         return Entry(**frozen, options=options)
@@ -90,6 +93,8 @@ def _plain(value: Any) -> Any:
         return _plain({part.name: getattr(value, part.name) for part in fields(value)})
     if isinstance(value, Thresholds):
         return value._asdict()
+    if isinstance(value, Scale):
+        return _plain(value.known)
     if isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items()}
     return [_plain(part) for part in value] if isinstance(value, list | tuple) else value

@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from cinorms.core import tables
 from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Decided
 
 _CONTRACTS = {
     "answers": tables.ANSWERS,
@@ -91,7 +94,26 @@ def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[
 def _read_pairs(stage: str, entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
     contract = _CONTRACTS[stage]
     pairs = zip(entry.selected, paths, strict=True)
-    return [Selected(arm, model, tables.read(path, contract)) for (arm, model), path in pairs]
+    part = entry.declared.decided
+    return [
+        Selected(arm, model, part_asked(tables.read(path, contract), part)) for (arm, model), path in pairs
+    ]
+
+
+def part_asked(table: pd.DataFrame, part: Decided) -> pd.DataFrame:
+    """Return what a kind takes from answers or norms of an arm asked until decided (see `Decided`); else all."""
+    if "pilot" in table:  # norms
+        return table[table["pilot"]].reset_index(drop=True) if part == "pilot" else table
+    if "part" not in table or part == "all":
+        return table
+    if part == "pilot":
+        flows = table.loc[table["part"] == "pilot", "flow"].unique()
+        chosen = table["flow"].isin(flows)
+    elif part == "block":
+        chosen = table["part"] == "block"
+    else:
+        chosen = table["status"] != tables.NOT_ASKED
+    return table[chosen].drop(columns="part").reset_index(drop=True)
 
 
 def _read_planted(name: str, path: str) -> Any:

@@ -22,6 +22,13 @@ Reads = Literal["answers", "norms", "table", "tables", "registry"]
 Also = Literal["answers", "norms", "vignettes", "prompts", "planted", "coefficients", "expected"]
 
 
+#: What a kind takes from an arm that was asked until decided. ``verdicts``: every flow, with what it was asked, which
+#: is enough for its verdict. ``block``: of every flow the first block alone, which does not depend on answers.
+#: ``pilot``: only the flows of the pilot, a random sample that was asked everything. ``all``: every row, what was not
+#: asked too.
+Decided = Literal["verdicts", "block", "pilot", "all"]
+
+
 class Column(NamedTuple):
     """A column of a table: its name, and one sentence on what it holds.
 
@@ -38,7 +45,8 @@ class Kind:
 
     ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns (of a
     figure: of its data), ``key`` those that tell its rows apart, and ``shown`` those that the LaTeX table and the page
-    show (all where empty). ``report_section``: where the page shows it (``report.sections``).
+    show (all where empty). ``report_section``: where the page shows it (``report.sections``). ``decided``: what it
+    takes from an arm that was asked until decided.
     """
 
     name: str
@@ -48,6 +56,7 @@ class Kind:
     reads: Reads
     also: tuple[Also, ...] = ()
     report_section: str = ""
+    decided: Decided = "verdicts"
     columns: tuple[Column, ...] = ()
     key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()

@@ -11,7 +11,6 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import chosen_each, held
 from cinorms.core.labels import NO_NORM, model_labels
-from cinorms.core.scales import LEVELS, SCALES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfNorms
@@ -67,7 +66,7 @@ def draw(
     frame = recovered(chosen_each(selected, entry, vignettes), entry, planted)
     if frame.empty:
         return empty(entry, "nothing was planted here: no respondent that holds norms is among the models.")
-    options = [*SCALES[entry.scales[selected[0].arm]].options]
+    options = [*entry.scales[selected[0].arm].binned.options]
     across = min(4, frame["panel"].nunique())
     down = -(-frame["panel"].nunique() // across)
     labels = {option: wrap(option, 1.2, TEXT_SIZE - 1) for option in [*options, NO_NORM]}
@@ -122,16 +121,17 @@ def recovered(
         truth = planted.get((one.arm, one.model))
         if truth is None or truth["level"].isna().all() or one.frame.empty:
             continue
-        options = [*SCALES[entry.scales[one.arm]].options]
+        scale = entry.scales[one.arm]
+        options = [*scale.binned.options]
         norms = held(one.frame, entry, one.model)
         level = (
-            truth.set_index("flow")["level"]
+            scale.in_bins(truth.set_index("flow")["level"])
             .reindex(norms["flow"])
             .to_numpy(dtype=np.float64, na_value=np.nan)
         )
         value = norms["value"].to_numpy(dtype=np.float64, na_value=np.nan)
-        row = np.where(np.isnan(value), 0, np.nan_to_num(value) - LEVELS[0] + 1).astype(int)
-        column = (level[~np.isnan(level)] - LEVELS[0]).astype(int)
+        row = scale.binned.places(value) + 1  # 0 where there is no norm
+        column = scale.binned.places(level[~np.isnan(level)])
         counts = np.zeros((len(options) + 1, len(options)), dtype=int)
         np.add.at(counts, (row[~np.isnan(level)], column), 1)
         across, down = np.meshgrid(options, [NO_NORM, *options])

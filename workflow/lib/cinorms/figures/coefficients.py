@@ -47,7 +47,18 @@ if TYPE_CHECKING:
     from plotnine import ggplot
 
 #: Kinds of analyses whose table has terms.
-TABLES = ("ordinal_regression", "response_regression", "calibration_coefficients")
+TABLES = (
+    "ordinal_regression",
+    "response_regression",
+    "calibration_coefficients",
+    "linear_regression",
+    "people_differences",
+)
+#: What an estimate is in a table with this column, which is not of a cumulative link model.
+MEANINGS = {
+    "people_estimate": "coefficient of the model less that of people, in steps of the answer scale",
+    "sd_residual": "change of the mean answer from the baseline, in steps of the answer scale",
+}
 #: How a term without numbers is marked.
 MARKS = {
     "separated": "separated: no finite value",
@@ -124,14 +135,16 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> Dra
         )
         + guides(color=guide_legend(ncol=across), shape=guide_legend(ncol=across))
         + labs(
-            x="coefficient (change of the latent answer from the baseline; above 0: more acceptable)", y=""
+            x=_meaning(selected[0].frame)
+            or "coefficient (change of the latent answer from the baseline; above 0: more acceptable)",
+            y="",
         )
         + base_theme()
         + theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=element_blank())
     )
     size = (6.3 + widest(levels["label"], TEXT_SIZE), 1.8 + 0.2 * -(-len(fits) // across) - lines["y"].min())
     data = frame.drop(columns="fit").rename(columns={"term": "factor"})
-    return finish(plot, entry, data, size, _counted(frame), *_more(frame, entry))
+    return finish(plot, entry, data, size, _counted(frame), *_more(frame, entry, _meaning(selected[0].frame)))
 
 
 def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
@@ -232,12 +245,19 @@ def _counted(frame: pd.DataFrame) -> str:
     return f"n = norms or answers fitted: {each}; {terms_each}" if each else f"n = {terms_each}"
 
 
-def _more(frame: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> list[str]:
+def _meaning(table: pd.DataFrame) -> str:
+    """Return what an estimate of the table is; nothing for a cumulative link model."""
+    return next((text for column, text in MEANINGS.items() if column in table), "")
+
+
+def _more(frame: pd.DataFrame, entry: Entry[CoefficientsOptions], meaning: str) -> list[str]:
     counts = frame.loc[frame["status"] != "ok", "status"].value_counts()
     without = ", ".join(f"{n} {MARKS.get(str(s), str(s))}" for s, n in counts.items())
     planted = "Vertical mark: the planted coefficient." if frame["planted"].notna().any() else ""
     return [
-        f"Terms of table '{entry.options.table}', on the scale of the link function (logits for a logit link).",
+        f"Terms of table '{entry.options.table}': {meaning}."
+        if meaning
+        else f"Terms of table '{entry.options.table}', on the scale of the link function (logits for a logit link).",
         f"Terms with a problem: {without}." if without else "Every term has a finite estimate.",
         planted,
     ]

@@ -14,7 +14,6 @@ from cinorms.analyses.columns import WHO
 from cinorms.analyses.deltas import bias_of_flows
 from cinorms.analyses.factors import add_factors
 from cinorms.analyses.options import Expects
-from cinorms.core import scales
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -117,15 +116,21 @@ def _range(entry: Entry[DeltaOptions]) -> tuple[float, float] | None:
     return (points[0], points[-1]) if points else entry.factors_of[entry.arms[0]].expected_range
 
 
+def _ends(entry: Entry[DeltaOptions]) -> tuple[float, float]:
+    levels = entry.scales[entry.arms[0]].levels
+    return levels[0], levels[-1]
+
+
 def _unit(entry: Entry[DeltaOptions]) -> str:
     """Return what the deltas of the first arm are counted in."""
     between = _range(entry)
-    return f"points from {between[0]:g} to {between[1]:g}" if between else "levels from -2 to 2"
+    low, high = between or _ends(entry)
+    return f"{'points' if between else 'levels'} from {low:g} to {high:g}"
 
 
 def _said(placed: pd.DataFrame, entry: Entry[DeltaOptions], arms: bool) -> str:
     whole = placed[placed["panel"] == placed["panel"].cat.categories[0]]
-    low, high = _range(entry) or (scales.LEVELS[0], scales.LEVELS[-1])
+    low, high = _range(entry) or _ends(entry)
     digits = ".1f" if high - low > FEW_POINTS else ".2f"
     means = ", ".join(
         f"{row}{f' ({group})' if arms else ''} {mean:+{digits}} (n = {n:,})" if n else f"{row} none"

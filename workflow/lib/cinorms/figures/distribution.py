@@ -9,19 +9,18 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.counts import ANSWER_COUNTS, answer_counts
-from cinorms.core.scales import LEVELS
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.figures.options import FigureOptions
 from cinorms.figures.theme import (
-    LEVEL_COLOURS,
     STATUS_COLOURS,
     STATUS_LABELS,
     Drawn,
     base_theme,
     ink_on,
+    level_colours,
     note,
 )
 
@@ -58,7 +57,7 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> Dra
         theme,
     )
 
-    counts = segments(answer_counts(selected, entry))
+    counts = segments(answer_counts(selected, entry), entry)
     totals = counts.groupby(["arm", "model"], observed=True)["count"].sum()
     models = list(dict.fromkeys(one.model for one in selected))
     arms = list(dict.fromkeys(one.arm for one in selected))
@@ -94,7 +93,7 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> Dra
     return Drawn(plot, width, height, caption, counts[names])
 
 
-def segments(counts: pd.DataFrame) -> pd.DataFrame:
+def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.DataFrame:
     """Return counts in drawing order with segment, colour, and the label with its place and ink.
 
     Statuses that no answer has are left out; arms are in the order of ``counts``.
@@ -104,10 +103,10 @@ def segments(counts: pd.DataFrame) -> pd.DataFrame:
     order += [STATUS_LABELS.get(s, s) for s in STATUS_COLOURS if s in set(present)]
     counts = counts[(counts["status"] == "ok") | counts["status"].isin(present)]
     names = [STATUS_LABELS.get(name, name) for name in counts["outcome"]]
-    by_level = {level: LEVEL_COLOURS[level] for level in LEVELS}
+    by_arm = {arm: level_colours(scale.binned) for arm, scale in entry.scales.items()}
     colours = [
-        STATUS_COLOURS[status] if status != "ok" else by_level[int(level)]
-        for status, level in zip(counts["status"], counts["level"], strict=True)
+        STATUS_COLOURS[status] if status != "ok" else by_arm[arm][int(level)]
+        for arm, status, level in zip(counts["arm"], counts["status"], counts["level"], strict=True)
     ]
     frame = counts.assign(
         arm=pd.Categorical(counts["arm"], categories=list(dict.fromkeys(counts["arm"]))),
@@ -157,6 +156,7 @@ KINDS = (
         options=DistributionOptions,
         function=draw,
         reads="answers",
+        decided="block",
         report_section="answers",
         key=("arm", "model", "outcome"),
         columns=COLUMNS,

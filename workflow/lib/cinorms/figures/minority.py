@@ -87,6 +87,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
+        decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "measure"),
         columns=(

@@ -12,14 +12,12 @@ from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import chosen_each
 from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS
-from cinorms.core.scales import LEVELS, SCALES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures.options import FigureOptions
 from cinorms.figures.texts import wrap
 from cinorms.figures.theme import (
-    LEVEL_COLOURS,
     NORM_COLOURS,
     TEXT_SIZE,
     Drawn,
@@ -27,6 +25,7 @@ from cinorms.figures.theme import (
     empty,
     finish,
     ink_on,
+    level_colours,
     selection_text,
     thresholds_text,
 )
@@ -122,11 +121,12 @@ def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) ->
     """Return one row per arm, model and segment, in drawing order, with its start and end on the bar."""
     rows: list[dict[str, Any]] = []
     for one in selected:
-        options = SCALES[entry.scales[one.arm]].options
+        scale = entry.scales[one.arm]
+        colours = level_colours(scale.binned)
         status = assessment.status(one.frame, entry.thresholds[one.model]).astype(str)
         held = one.frame["value"].where(status == "kept").value_counts()
         gone = status.value_counts()
-        counts = [(o, int(held.get(v, 0)), LEVEL_COLOURS[v]) for o, v in zip(options, LEVELS, strict=True)]
+        counts = [(o, int(held.get(v, 0)), colours[v]) for v, o in scale.binned.labels.items()]
         counts += [(NORM_LABELS[s], int(gone.get(s, 0)), NORM_COLOURS[s]) for s in tables.NORM_STATUSES[1:]]
         end = 0
         for segment, flows, colour in counts if len(one.frame) else []:

@@ -11,10 +11,10 @@ import pandas as pd
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.factors import add_factors
-from cinorms.analyses.shared import chosen
+from cinorms.analyses.shared import check_same_scale, chosen
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import NO_NORM, NORM_LABELS, model_labels
-from cinorms.core.scales import LEVELS, SCALES, Scale
+from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.figures.cells import SHAPES, centres, corners, geom_cells
@@ -23,7 +23,6 @@ from cinorms.figures.places import NormsOptions
 from cinorms.figures.texts import LINE, width_of
 from cinorms.figures.theme import (
     INK,
-    LEVEL_COLOURS,
     MARGIN,
     NO_NORM_COLOUR,
     TEXT_SIZE,
@@ -32,6 +31,7 @@ from cinorms.figures.theme import (
     empty,
     finish,
     ink_on,
+    level_colours,
     selection_text,
     thresholds_text,
 )
@@ -62,11 +62,13 @@ def cells(
     for number, one in enumerate(selected):
         norms = chosen(one.frame, entry, vignettes[one.arm])
         status = assessment.status(norms, entry.thresholds[one.model]).astype(str)
+        scale = entry.scales[one.arm]
         value = norms["value"].where(status == "kept")
-        scale = SCALES[entry.scales[one.arm]]
         frame = pd.DataFrame({"part": number, "arm": one.arm, "model": one.model, "flow": norms["flow"]})
         frame = frame.assign(value=value, status=status, tie=norms["tie"] & (norms["n_valid"] > 0))
-        parts.append(add_factors(frame.assign(shown=_shown(value, scale)), vignettes[one.arm], factors))
+        parts.append(
+            add_factors(frame.assign(shown=_shown(value, scale.binned)), vignettes[one.arm], factors)
+        )
         if parts[-1].duplicated(factors).any():
             raise ConfigError(_crowded(entry, vignettes[one.arm], norms["flow"], factors))
     whole = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
@@ -93,7 +95,8 @@ def draw(
     rows, columns = _side(frame, at["rows"]), _side(frame, at["columns"])
     layout = lay_out(rows, columns, KEY_LINE * len(names), (entry.options.width, entry.options.height))
     key = _key_lines(names, layout)
-    scale = SCALES[entry.scales[selected[0].arm]]
+    scale = entry.scales[selected[0].arm].binned
+    check_same_scale(entry, (one.arm for one in selected))
     pages = [("", frame)]
     if at["pages"]:
         pages = [(str(level), part) for level, part in frame.groupby(at["pages"][0], observed=True)]
@@ -133,10 +136,9 @@ def _data(
 
 
 def _shown(value: pd.Series[Any], scale: Scale) -> pd.Categorical[Any]:
-    codes = (value.astype("Int64") - LEVELS[0]).fillna(len(LEVELS)).astype(int)
-    return pd.Categorical.from_codes(
-        codes.to_numpy(), categories=pd.Index([*scale.options, NO_NORM]), ordered=True
-    )
+    number = value.to_numpy(dtype=np.float64, na_value=np.nan)
+    codes = scale.places(number, missing=len(scale.levels))
+    return pd.Categorical.from_codes(codes, categories=pd.Index([*scale.options, NO_NORM]), ordered=True)
 
 
 def _crowded(
@@ -197,7 +199,7 @@ def _page(
         {"x": x + layout.cell[0] * middle[:, 0], "y": y + layout.cell[1] * middle[:, 1], "mark": TIE}
     )
     options = [*scale.options, NO_NORM]
-    colours = dict(zip(options, [*LEVEL_COLOURS.values(), NO_NORM_COLOUR], strict=True))
+    colours = dict(zip(options, [*level_colours(scale).values(), NO_NORM_COLOUR], strict=True))
     inks = {option: ink_on(colour) for option, colour in colours.items()}
     ties = ties.assign(ink=frame["shown"].astype(str).map(inks).to_numpy())[frame["tie"].to_numpy(dtype=bool)]
     (left, right), (low, high) = _bounds(layout, len(key))
@@ -377,7 +379,7 @@ KINDS = (
             Column("flow", "Number of the flow in its dataset."),
             Column("<factor>", "Level of each factor of the dataset, in words."),
             Column("shown", "What the cell shows: the words of the level, or no norm."),
-            Column("level", "Level of the norm, -2 to 2; missing where there is none."),
+            Column("level", "Level of the norm on the scale; missing where there is none."),
             Column("status", "kept, or why there is no norm."),
             Column("reason", "The status in words; missing where a norm is kept."),
             Column("tie", "Whether several levels are equally frequent; the cell has a cross."),

@@ -54,7 +54,7 @@ def draw(
     )
 
     table = flow_dependence(selected, entry, vignettes, prompts)
-    frame = measures(table, chosen_each(selected, entry, vignettes))
+    frame = measures(table, chosen_each(selected, entry, vignettes), entry)
     data = frame[["arm", "model", "panel", "value", "reference"]].rename(columns={"panel": "measure"})
     data["measure"] = data["measure"].map({name: " ".join(words.split()) for name, words in PANELS.items()})
     order = list(dict.fromkeys(frame["who"]))[::-1]
@@ -94,12 +94,12 @@ def draw(
     )
 
 
-def measures(table: pd.DataFrame, selected: Sequence[Selected]) -> pd.DataFrame:
+def measures(table: pd.DataFrame, selected: Sequence[Selected], entry: Entry[ProfileOptions]) -> pd.DataFrame:
     """Return a row per model and panel: who, panel, value, reference (missing where there is none) and text."""
     names = model_labels([(one.arm, one.model) for one in selected])
     rows = []
     for who, one, found in zip(names, selected, table.to_dict("records"), strict=True):
-        positions = reliability.position_effects(one.frame)
+        positions = reliability.position_effects(one.frame, entry.scales[one.arm])
         first = positions.iloc[0] if len(positions) else None
         values = {
             "valid": (found["valid"], None),
@@ -132,6 +132,7 @@ KINDS = (
         function=draw,
         reads="answers",
         also=("vignettes", "prompts"),
+        decided="block",
         report_section="answers",
         key=("arm", "model", "measure"),
         columns=(

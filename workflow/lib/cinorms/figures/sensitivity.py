@@ -140,6 +140,7 @@ KINDS = (
         function=draw,
         reads="norms",
         also=("vignettes",),
+        decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "t_val", "t_maj"),
         columns=(

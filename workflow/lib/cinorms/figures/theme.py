@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.files import replacing
-from cinorms.core.scales import LEVELS
+from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry
 from cinorms.entries.options import OfFlows
 from cinorms.figures.options import FigureOptions
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from plotnine import ggplot, theme
 
-#: One colour per level, lowest first. Orange and blue tell colour-blind readers apart; in a grey print the
-#: five, and the grey of no norm, are at even steps from dark to light, each with a grey of its own.
-LEVEL_COLOURS = dict(zip(LEVELS, ("#5e2400", "#d2722f", "#fbf3d5", "#aed4f0", "#2166ac"), strict=True))
+#: Colours of a scale's lower and upper side, from the end to the midpoint. Orange and blue tell colour-blind readers
+#: apart; in a grey print the five of a scale of five, and the grey of no norm, are at even steps from dark to light.
+LOWER_COLOURS = ("#5e2400", "#d2722f", "#fbf3d5")
+UPPER_COLOURS = ("#2166ac", "#aed4f0", "#fbf3d5")
 #: A flow on which the model holds no norm.
 NO_NORM_COLOUR = "#a6a6a6"
 #: One dark grey, purple or green per status without a level; never a colour of the scale.
@@ -80,6 +82,28 @@ class Drawn:
     def pages(self) -> tuple[ggplot, ...]:
         """All pages; most figures have one."""
         return (self.plot, *self.further)
+
+
+def level_colours(scale: Scale) -> dict[int, str]:
+    """Return one colour per level, lowest first: the further from the middle of the scale, the stronger."""
+    lower, upper = scale.sides.count(-1), scale.sides.count(1)
+    found = []
+    for i, side in enumerate(scale.sides):
+        strength = {
+            -1: (lower - i) / max(lower, 1),
+            0: 0.0,
+            1: 1 - (len(scale.levels) - 1 - i) / max(upper, 1),
+        }
+        found.append(_between(UPPER_COLOURS if side > 0 else LOWER_COLOURS, strength[side]))
+    return dict(zip(scale.levels, found, strict=True))
+
+
+def _between(colours: Sequence[str], strength: float) -> str:
+    """Return the colour at ``strength`` (0 to 1) on the way from the last of ``colours`` to the first."""
+    stops = np.linspace(1, 0, len(colours))[::-1]
+    parts = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours])[::-1]
+    red, green, blue = (round(float(np.interp(strength, stops, parts[:, part]))) for part in range(3))
+    return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 def base_theme() -> theme:

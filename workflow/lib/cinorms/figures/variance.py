@@ -12,7 +12,8 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import chosen_each
-from cinorms.entries.entry import Entry, Selected
+from cinorms.core.labels import variant_words
+from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.figures import boxes
@@ -29,7 +30,7 @@ NAMES = {
     "templates": "variance of a flow's valid answers over the templates, within one answer order",
     "orders": "variance of a flow's valid answers over the answer orders, within one template",
 }
-UNITS = "variance of the answers (levels squared; a level is one step of the scale from -2 to 2)"
+UNITS = "variance of the answers (levels squared; a level is one step of the scale)"
 
 
 class VarianceOptions(FigureOptions, OfFlows):
@@ -66,7 +67,7 @@ def draw(
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
     under = f"n = {each} {what} per box, each with at least two valid answers. {boxes.EXPLAINED}"
-    under = " ".join([under, *asked_text(selected, prompts)])
+    under = " ".join([under, *asked_text(selected, prompts, entry.people)])
     size = (8.5, 1.7 + boxes.height(len(rows), len(groups)))
     means = ", ".join(
         f"{row} {group} {mean:.2f}"
@@ -84,19 +85,22 @@ def draw(
     )
 
 
-def asked_text(selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame]) -> list[str]:
+def asked_text(
+    selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame], people: Sequence[Pair] = ()
+) -> list[str]:
     """Return what each model was asked, if models were asked different flows or different numbers of templates."""
-    asked: dict[tuple[int, int], list[str]] = {}
+    asked: dict[tuple[int, int, str], list[str]] = {}
     for one in selected:
         used = template_numbers(prompts[one.arm])[one.frame["variant"].astype(str).unique()]
-        models = asked.setdefault((one.frame["flow"].nunique(), used.nunique()), [])
+        words = variant_words((one.arm, one.model) in people).many
+        models = asked.setdefault((one.frame["flow"].nunique(), used.nunique(), words), [])
         if one.model not in models:
             models.append(one.model)
     if len(asked) < 2:
         return []
     most = max(asked, key=lambda key: len(asked[key]))
     parts = [
-        f"{', '.join(models) if key != most else 'the others'} {key[0]:,} flows in {key[1]} templates"
+        f"{', '.join(models) if key != most else 'the others'} {key[0]:,} flows in {key[1]} {key[2]}"
         for key, models in sorted(asked.items(), key=lambda item: item[0] == most)
     ]
     return [
@@ -162,6 +166,7 @@ KINDS = (
         function=draw,
         reads="answers",
         also=("vignettes", "prompts"),
+        decided="pilot",
         report_section="sensitivity",
         key=("arm", "model"),
         columns=(

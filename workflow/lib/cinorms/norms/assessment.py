@@ -7,30 +7,30 @@ is computed from them when needed, so other thresholds never need another assess
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales, tables
+from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.scales import Scale
 from cinorms.norms.thresholds import Consensus, Thresholds
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-_LEVELS = np.array(scales.LEVELS, dtype=np.float64)
-_N_LEVELS = len(scales.LEVELS)
-
 
 def valid_levels(answers: pd.DataFrame) -> Floats:
     """Return the level of every answer as a float, NaN where the answer is not ``ok`` and does not vote.
 
-    Raises `DataError` if an ``ok`` answer has no level or one that is not on the scale.
+    Raises `DataError` if an ``ok`` answer has no level.
     """
     ok = (answers["status"] == "ok").to_numpy()
     level = answers["level"].to_numpy(dtype=np.float64, na_value=np.nan)
-    if not np.isin(level[ok], _LEVELS).all():
-        raise DataError(f"answers: status ok needs a level among {scales.LEVELS}; read the answers again")
+    if np.isnan(level[ok]).any():
+        raise DataError("answers: status ok needs a level; read the answers again")
     return np.where(ok, level, np.nan)
 
 
@@ -42,7 +42,7 @@ def level_matrix(answers: pd.DataFrame) -> pd.DataFrame:
     return frame.set_index(["flow", "variant"])["level"].unstack("variant")  # noqa: PD010 (keys are unique)
 
 
-def assess(answers: pd.DataFrame, consensus: Consensus) -> pd.DataFrame:
+def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.DataFrame:
     """Return the norms table (`tables.NORMS`): one row per flow that was asked.
 
     Parameters
@@ -52,20 +52,29 @@ def assess(answers: pd.DataFrame, consensus: Consensus) -> pd.DataFrame:
     consensus
         ``strict``: a norm is a single most frequent level; a tie is a tie. ``papers``: as in the published
         tables, a tie goes to the level answered first with the variants sorted as strings.
+    scale
+        The scale that was answered on. On a number line a norm is one of its bins (`Scale.binned`).
 
     ``share`` is the count of the most frequent level over ``n_valid``; ``mean``, ``variance`` (divided by
-    ``n_valid``) and ``entropy`` (bits, 0 to log2(5)) describe the valid answers. ``value`` is missing if
-    there is no valid answer or, under ``strict``, a tie.
+    ``n_valid``) and ``entropy`` (bits, 0 to log2 of the number of levels) describe the valid answers. ``value`` is
+    missing if there is no valid answer or, under ``strict``, a tie.
 
-    Raises `ConfigError` for an unknown consensus, `DataError` as `valid_levels`.
+    Raises `ConfigError` for an unknown consensus, `DataError` as `valid_levels` and for a level that is not on the
+    scale.
 
     """
     _check_consensus(consensus)
+    design = _design(answers) if "part" in answers else None
+    if design is not None:
+        answers = answers[answers["status"] != tables.NOT_ASKED]
     level = valid_levels(answers)
     flows, row = np.unique(answers["flow"].to_numpy(), return_inverse=True)
     ok = ~np.isnan(level)
-    cell = row[ok] * _N_LEVELS + (level[ok] - _LEVELS[0]).astype(np.intp)
-    counts = np.bincount(cell, minlength=len(flows) * _N_LEVELS).reshape(-1, _N_LEVELS)
+    if not np.isin(level[ok], scale.levels).all():
+        raise DataError(f"answers: status ok needs a level among {scale.levels}; read the answers again")
+    levels = scale.binned.levels
+    cell = row[ok] * len(levels) + scale.places(level[ok])
+    counts = np.bincount(cell, minlength=len(flows) * len(levels)).reshape(-1, len(levels))
     n_valid = counts.sum(axis=1)
     top = counts.max(axis=1, initial=0)
     tied = (counts == top[:, None]).sum(axis=1) > 1
@@ -77,20 +86,48 @@ def assess(answers: pd.DataFrame, consensus: Consensus) -> pd.DataFrame:
     norms = pd.DataFrame({"flow": flows.astype(np.int32)})
     norms["n_asked"] = np.bincount(row, minlength=len(flows)).astype(np.int16)
     norms["n_valid"] = n_valid.astype(np.int16)
-    norms[tables.COUNT_COLUMNS] = counts.astype(np.int16)
-    norms["value"] = pd.arrays.IntegerArray((mode + scales.LEVELS[0]).astype(np.int8), missing)
-    return norms.assign(share=divide(top, n_valid), tie=tie, **describe(counts))
+    norms[tables.count_columns(levels)] = counts.astype(np.int16)
+    norms["value"] = pd.arrays.IntegerArray(np.array(levels, dtype=np.int8)[mode], missing)
+    described = _described(counts, row[ok], level[ok], scale)
+    norms = norms.assign(share=divide(top, n_valid), tie=tie, **described)
+    return norms if design is None else norms.merge(design, on="flow", validate="one_to_one")
 
 
-def describe(counts: Ints) -> dict[str, Floats]:
-    """Return mean, population variance and entropy in bits of each row of counts per level; NaN if none."""
+def _design(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the variants of each flow, asked or not, and whether it is of the pilot."""
+    flow = answers["flow"]
+    pilot = (answers["part"] == "pilot").groupby(flow).any()
+    found = pd.DataFrame({"n_variants": flow.groupby(flow).size().astype(np.int16), "pilot": pilot})
+    return found.rename_axis("flow").reset_index().astype({"flow": np.int32})
+
+
+def counted(norms: pd.DataFrame) -> tuple[Ints, Floats]:
+    """Return how often each level was answered in each flow (flows x levels), and the levels, lowest first."""
+    levels = tables.count_levels(norms.columns)
+    counts = norms[tables.count_columns(levels)].to_numpy(dtype=np.intp)
+    return counts, np.array(levels, dtype=np.float64)
+
+
+def _described(counts: Ints, row: Ints, level: Floats, scale: Scale) -> dict[str, Floats]:
+    """Return `describe` of the counts; on a number line, mean and variance are those of the numbers themselves."""
+    found = describe(counts, scale.binned.levels)
+    if scale.binned is scale:
+        return found
     n = counts.sum(axis=1)
+    mean = divide(np.bincount(row, weights=level, minlength=len(n)), n)
+    squares = np.bincount(row, weights=(level - mean[row]) ** 2, minlength=len(n))
+    return found | {"mean": mean, "variance": divide(squares, n)}
+
+
+def describe(counts: Ints, scale: Sequence[int]) -> dict[str, Floats]:
+    """Return mean, population variance and entropy in bits of each row of counts per level; NaN if none."""
+    n, levels = counts.sum(axis=1), np.array(scale, dtype=np.float64)
     p = divide(counts, n[:, None])
-    mean = p @ _LEVELS
+    mean = p @ levels
     log = np.log2(p, out=np.zeros_like(p), where=p > 0)
     return {
         "mean": mean,
-        "variance": (p * (_LEVELS - mean[:, None]) ** 2).sum(axis=1),
+        "variance": (p * (levels - mean[:, None]) ** 2).sum(axis=1),
         "entropy": -(p * log).sum(axis=1) + 0.0,  # + 0.0: no negative zero
     }
 
@@ -113,7 +150,7 @@ def status(norms: pd.DataFrame, thresholds: Thresholds) -> pd.Series[str]:
     t_val, t_maj, consensus = thresholds
     n_valid = norms["n_valid"].to_numpy(dtype=np.intp)
     tie = norms["tie"].to_numpy(dtype=np.bool_)
-    top = norms[tables.COUNT_COLUMNS].to_numpy(dtype=np.intp).max(axis=1, initial=0)
+    top = counted(norms)[0].max(axis=1, initial=0)
     if t_maj == "plurality":
         agreed = np.ones(len(norms), dtype=bool)
     elif consensus == "papers":
@@ -128,9 +165,21 @@ def status(norms: pd.DataFrame, thresholds: Thresholds) -> pd.Series[str]:
         raise DataError(
             "norms: ties without a value, as consensus 'strict' leaves them; assess with 'papers'"
         )
-    code = np.where((n_valid < t_val) | (n_valid == 0), below, code)
+    code = np.where((n_valid < fewest_of(norms, t_val)) | (n_valid == 0), below, code)
     dtype = pd.CategoricalDtype(list(tables.NORM_STATUSES))
     return pd.Series(pd.Categorical.from_codes(code, dtype=dtype), index=norms.index, name="status")
+
+
+def fewest_of(norms: pd.DataFrame, t_val: int) -> Floats:
+    """Return the valid answers that each flow needs: ``t_val``, or its part in an arm asked until decided."""
+    if "n_variants" not in norms:
+        return np.full(len(norms), float(t_val))
+    return fewest_valid(t_val, norms["n_asked"].to_numpy(), norms["n_variants"].to_numpy())
+
+
+def fewest_valid(t_val: int, n_asked: npt.ArrayLike, n_variants: npt.ArrayLike) -> Floats:
+    """Return the valid answers that a flow needs after ``n_asked`` of ``n_variants``: the same part of ``t_val``."""
+    return np.asarray(t_val * np.asarray(n_asked) / np.asarray(n_variants), dtype=np.float64)
 
 
 def _check(thresholds: Thresholds) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales, validation
+from cinorms.core import validation
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms.assessment import divide
 
@@ -55,36 +55,41 @@ def categorical(value: npt.ArrayLike, expected: npt.ArrayLike) -> Floats:
     return np.where(np.isnan(distance), np.nan, (distance > SAME).astype(np.float64))
 
 
-def embed(values: npt.ArrayLike, embedding: Sequence[float] = scales.LEVELS) -> Floats:
-    """Return the numbers that ``embedding`` gives to ``values`` on -2..2, NaN where missing.
+def embed(values: npt.ArrayLike, scale: Sequence[int], embedding: Sequence[float] | None = None) -> Floats:
+    """Return the numbers that ``embedding`` gives to ``values`` on the levels of the ``scale``, NaN where missing.
 
-    ``embedding`` holds a number for each of the five levels, lowest first; values between two levels are
-    placed in proportion between their numbers.
+    ``embedding`` holds a number for each level, lowest first; values between two levels are
+    placed in proportion between their numbers. Without one, the numbers are the levels.
 
-    Raises `ConfigError` unless these are five rising numbers, `DataError` for a value outside -2..2.
+    Raises `ConfigError` unless these are rising numbers, one per level, `DataError` for a value off the scale.
     """
-    points = _points(embedding)
+    points = _points(scale, embedding)
     levels = np.asarray(values, dtype=np.float64)
     # Means of levels can pass the ends by a rounding error, which np.interp puts right.
-    if (np.abs(levels) > scales.LEVELS[-1] + SAME).any():
-        raise DataError(f"delta: a value is outside the answer scale {scales.LEVELS[0]}..{scales.LEVELS[-1]}")
-    return np.interp(levels, scales.LEVELS, points)
+    if ((levels > scale[-1] + SAME) | (levels < scale[0] - SAME)).any():
+        raise DataError(f"delta: a value is outside the answer scale {scale[0]}..{scale[-1]}")
+    return np.interp(levels, scale, points)
 
 
 def bias_table(
-    bias: pd.DataFrame, expected: pd.DataFrame | None = None, embedding: Sequence[float] = scales.LEVELS
+    bias: pd.DataFrame,
+    scale: Sequence[int],
+    expected: pd.DataFrame | None = None,
+    embedding: Sequence[float] | None = None,
 ) -> pd.DataFrame:
     """Return one row per flow: ``bias`` with its expected value and delta.
 
     Parameters
     ----------
     bias
-        Flow, any further columns (factors), value on -2..2 and status: `PrivacyBias.to_frame`.
+        Flow, any further columns (factors), value on the scale and status: `PrivacyBias.to_frame`.
+    scale
+        The levels of the scale, lowest first.
     expected
-        Flow, expected on -2..2 and expected_source (`expected.from_vignettes`, `expected.read_expected`);
+        Flow, expected on the scale and expected_source (`expected.from_vignettes`, `expected.read_expected`);
         ``None`` where nothing is expected.
     embedding
-        The numbers for the five levels in value, expected and delta (`embed`).
+        The numbers for the levels in value, expected and delta (`embed`).
 
     Added columns: expected, expected_source, delta (value - expected; positive: the model accepts more than
     expected), delta_absolute (numerical and ordinal delta), delta_category (0 or 1), delta_status (``ok``,
@@ -94,7 +99,7 @@ def bias_table(
 
     """
     _check_names([str(name) for name in bias])
-    value = embed(bias["value"].to_numpy(dtype=np.float64, na_value=np.nan), embedding)
+    value = embed(bias["value"].to_numpy(dtype=np.float64, na_value=np.nan), scale, embedding)
     goal = np.full(len(bias), np.nan)
     source = np.full(len(bias), None, dtype=object)
     if expected is not None:
@@ -103,7 +108,7 @@ def bias_table(
                 f"delta: flow {expected['flow'][expected['flow'].duplicated()].iloc[0]} is expected twice"
             )
         found = expected.set_index("flow").reindex(bias["flow"])
-        goal = embed(found["expected"].to_numpy(dtype=np.float64, na_value=np.nan), embedding)
+        goal = embed(found["expected"].to_numpy(dtype=np.float64, na_value=np.nan), scale, embedding)
         source = found["expected_source"].astype(object).to_numpy()
     status = np.where(np.isnan(goal), "no_expected", "ok")
     status = np.where(np.isnan(value), bias["status"].astype(object), status)
@@ -119,19 +124,23 @@ def bias_table(
 
 
 def delta_table(
-    table: pd.DataFrame, by: Sequence[str] | None = None, embedding: Sequence[float] = scales.LEVELS
+    table: pd.DataFrame,
+    scale: Sequence[int],
+    by: Sequence[str] | None = None,
+    embedding: Sequence[float] | None = None,
 ) -> pd.DataFrame:
     """Return every metric of `METRICS` for each slice that ``by`` makes of a `bias_table`, or for all of it.
 
     Columns: those of ``by``, metric, value (missing unless ``ok``), unit, n (flows with a value and an
     expected value, which the metric is of), n_missing (the slice's other flows), status (`DELTA_STATUSES`),
     reason (what is missing; empty where nothing is).
-    ``embedding`` is the one that the table was made with. For the definitions see ``docs/method/norms/delta.md``.
+    ``scale`` and ``embedding`` are those that the table was made with. For the definitions see
+    ``docs/method/norms/delta.md``.
 
     Raises `ConfigError` if ``by`` names no column of the table, or a column of this result, and
     `DataError` for numbers that the embedding cannot give.
     """
-    points = _points(embedding)
+    points = _points(scale, embedding)
     names = list(by or [])
     for name in names:
         if name not in table:
@@ -146,17 +155,20 @@ def delta_table(
         )
     whole = ~np.isnan(value - expected)
     n = np.bincount(group[whole], minlength=len(slices))
-    found = _metrics(value[whole], expected[whole], group[whole], n, points)
+    found = _metrics(value[whole], expected[whole], group[whole], n, scale, points)
     status, reason = _statuses(value, expected, group, n)
-    return _long(slices, np.column_stack([found[m] for m in METRICS]), status, reason, points, n, group)
+    base = "levels" if points.tolist() == list(scale) else f"points ({points[0]:g} to {points[-1]:g})"
+    return _long(slices, np.column_stack([found[m] for m in METRICS]), status, reason, base, n, group)
 
 
-def _points(embedding: Sequence[float]) -> Floats:
+def _points(scale: Sequence[int], embedding: Sequence[float] | None) -> Floats:
+    if embedding is None:
+        return np.asarray(scale, dtype=np.float64)
     points = np.asarray(embedding, dtype=np.float64)
-    if points.shape != (len(scales.LEVELS),) or not np.isfinite(points).all() or (np.diff(points) <= 0).any():
+    if points.shape != (len(scale),) or not np.isfinite(points).all() or (np.diff(points) <= 0).any():
         raise ConfigError(
-            f"embedding: {list(embedding)} is not a list of five rising numbers; "
-            "give one such as -100, -50, 0, 50, 100"
+            f"embedding: {list(embedding)} is not a list of {len(scale)} rising numbers, one per level; "
+            f"give one such as {', '.join(f'{x:g}' for x in np.linspace(-100, 100, len(scale)).round())}"
         )
     return points
 
@@ -188,7 +200,9 @@ def _slices(table: pd.DataFrame, names: list[str]) -> tuple[Ints, pd.DataFrame]:
     return group, table[names].iloc[first].reset_index(drop=True)
 
 
-def _metrics(value: Floats, expected: Floats, group: Ints, n: Ints, points: Floats) -> dict[str, Floats]:
+def _metrics(
+    value: Floats, expected: Floats, group: Ints, n: Ints, scale: Sequence[int], points: Floats
+) -> dict[str, Floats]:
     """Return each metric per slice: NaN without flows, infinite where the KL divergence is undefined."""
     found: dict[str, Floats] = {}
     delta = value - expected
@@ -204,7 +218,7 @@ def _metrics(value: Floats, expected: Floats, group: Ints, n: Ints, points: Floa
     # Both are ranked within the same slices, so that row i of one belongs to row i of the other.
     moved = np.abs(_ranked(value, group) - _ranked(expected, group))
     found["wasserstein"] = _mean(moved, np.sort(group), n)
-    held, wanted = (_distribution(x, group, n, points) for x in (value, expected))
+    held, wanted = (_distribution(x, group, n, scale, points) for x in (value, expected))
     found["total_variation"] = np.abs(held - wanted).sum(axis=1) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(held > 0, held * np.log2(held / wanted), 0.0)
@@ -232,16 +246,20 @@ def _quantile(ranked: Floats, n: Ints, q: float) -> Floats:
     return result
 
 
-def _level_of(x: Floats, points: Floats) -> Floats:
-    """Return the level nearest to each number; halfway the even one, so that both ends are treated alike."""
+def _place_of(x: Floats, points: Floats, first: int) -> Ints:
+    """Return the position of the level nearest to each number.
+
+    Halfway it is the even level, so that both ends of a scale about 0 are treated alike; ``first`` is the lowest level.
+    """
     # Rounded first: halfway must not be missed by a rounding error.
-    return np.rint(np.interp(x, points, scales.LEVELS).round(9))
+    place = np.interp(x, points, np.arange(first, first + len(points))).round(9)
+    return np.rint(place).astype(np.intp) - first
 
 
-def _distribution(x: Floats, group: Ints, n: Ints, points: Floats) -> Floats:
+def _distribution(x: Floats, group: Ints, n: Ints, scale: Sequence[int], points: Floats) -> Floats:
     """Return the share of each level per slice, NaN without flows."""
-    n_levels = len(scales.LEVELS)
-    cell = group * n_levels + (_level_of(x, points) - scales.LEVELS[0]).astype(np.intp)
+    n_levels = len(points)
+    cell = group * n_levels + _place_of(x, points, scale[0])
     counts = np.bincount(cell, minlength=len(n) * n_levels).reshape(-1, n_levels)
     return divide(counts, n[:, None])
 
@@ -274,13 +292,12 @@ def _long(
     found: Floats,
     status: list[str],
     reason: list[str],
-    points: Floats,
+    base: str,
     n: Ints,
     group: Ints,
 ) -> pd.DataFrame:
     """Return a row per slice and metric from the matrix ``found``, slices first."""
     n_metrics = len(METRICS)
-    base = "levels" if points.tolist() == list(scales.LEVELS) else f"points ({points[0]:g} to {points[-1]:g})"
     long = slices.loc[slices.index.repeat(n_metrics)].reset_index(drop=True)
     long["metric"] = list(METRICS) * len(slices)
     flat = found.ravel()

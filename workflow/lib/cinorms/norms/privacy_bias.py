@@ -12,6 +12,7 @@ import pandas as pd
 
 from cinorms.core import errors, tables, validation
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 
@@ -52,7 +53,7 @@ class PrivacyBias:
     def from_norms(
         cls, norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
     ) -> PrivacyBias:
-        """Return the norms (`tables.NORMS`) that hold under ``thresholds``, as -2..2.
+        """Return the norms (`tables.NORMS`) that hold under ``thresholds``, as levels.
 
         Raises as `norm_values` and `from_values`.
         """
@@ -183,7 +184,7 @@ class PrivacyBias:
 
 
 def norm_values(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:
-    """Return flow, value (-2..2, missing unless ``kept``) and status under ``thresholds``.
+    """Return flow, value (a level, missing unless ``kept``) and status under ``thresholds``.
 
     Raises as `assessment.status`.
     """
@@ -198,13 +199,14 @@ def mean_values(norms: pd.DataFrame, t_val: int = 0) -> pd.DataFrame:
     As in PETS section 5.3: no majority is asked for. A flow with fewer valid answers than ``t_val``, or none,
     is ``below_t_val`` and has no value.
     """
-    enough = (norms["n_valid"] >= t_val) & (norms["n_valid"] > 0)
+    fewest = assessment.fewest_of(norms, t_val)
+    enough = (norms["n_valid"] >= fewest) & (norms["n_valid"] > 0)
     value = norms["mean"].astype("Float64").where(enough)
     return pd.DataFrame(
         {"flow": norms["flow"], "value": value, "status": np.where(enough, "kept", "below_t_val")}
     )
 
 
-def mean_over_variants(answers: pd.DataFrame, t_val: int = 0) -> pd.DataFrame:
-    """Return `mean_values` of the answers (`tables.ANSWERS`) of one model and arm."""
-    return mean_values(assessment.assess(answers, "strict"), t_val)
+def mean_over_variants(answers: pd.DataFrame, scale: Scale, t_val: int = 0) -> pd.DataFrame:
+    """Return `mean_values` of the answers (`tables.ANSWERS`) of one model and arm, on its ``scale``."""
+    return mean_values(assessment.assess(answers, "strict", scale), t_val)

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales
 from cinorms.core.errors import DataError
+from cinorms.core.scales import papers_scale
 from cinorms.published.opcodes import check_opcodes
 
 #: Largest unpacked file that is read: the published ones have up to 32 MB, a bomb would have more.
@@ -247,8 +247,9 @@ def to_answers(
         if (score == INVALID_SCORE).any():
             asked &= ~np.isnan(score)
         score = np.where(score == INVALID_SCORE, np.nan, score)
-    if not np.isin(score[~np.isnan(score)], scales.LEVELS).all():
-        raise DataError(f"published frame: model {model} has scores off the scale {scales.LEVELS}")
+    levels = papers_scale("acceptability").levels  # those of agreement too
+    if not np.isin(score[~np.isnan(score)], levels).all():
+        raise DataError(f"published frame: model {model} has scores off the scale {levels}")
     return _answers(flow.to_numpy(), names, score, asked)
 
 

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cinorms.core import scales
 from cinorms.core.errors import DataError
 from cinorms.published.frames import category, flows_of
 
 #: The columns of the authors' raw CSV files.
 RAW_COLUMNS = ("Scenario", "Prompt", "Response", "prompt_id", "likert", "likert_order_id")
 
-_ORDERS = ["".join(map(str, p)) for p in itertools.permutations(range(len(scales.LEVELS)))]
+_ORDERS = ["".join(p) for p in itertools.permutations("01234")]
 
 
 def order_of(ordering: str) -> str:

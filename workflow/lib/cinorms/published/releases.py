@@ -65,10 +65,10 @@ def load_release(path: str | Path) -> Release:
     path = Path(path)
     document = validation.load_yaml(path)
     validation.check(document, SCHEMA, str(path))
-    for name, frame in document["frames"].items():
+    for name, frame in document.get("frames", {}).items():
         if frame["file"] not in document["files"]:
             raise validation.unknown(
-                str(path), f"frames.{name}.file", frame["file"], document["files"], "file"
+                str(path), f"frames.{name}.file", frame["file"], document.get("files", {}), "file"
             )
     numbers = tuple(path.parent / name for name in document.get("numbers", []))
     for file in numbers:
@@ -80,9 +80,11 @@ def load_release(path: str | Path) -> Release:
         title=document["title"],
         paper=document["paper"],
         origin=dict(document["origin"]),
-        files={name: read_source(path, f"files.{name}", file) for name, file in document["files"].items()},
-        frames={name: Frame(**frame) for name, frame in document["frames"].items()},
-        models=dict(document["models"]),
+        files={
+            name: read_source(path, f"files.{name}", file) for name, file in document.get("files", {}).items()
+        },
+        frames={name: Frame(**frame) for name, frame in document.get("frames", {}).items()},
+        models=dict(document.get("models", {})),
         numbers=numbers,
         remarks=tuple(document.get("remarks", [])),
         reaches={(one["item"], one["cell"]): float(one["by"]) for one in document.get("reach", [])},

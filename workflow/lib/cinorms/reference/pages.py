@@ -17,11 +17,13 @@ from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.labels import listed
 from cinorms.core.schema import schema_of
-from cinorms.core.tables import CATEGORY, STAGES
+from cinorms.core.tables import CATEGORY, COUNT, STAGES
 from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import SECTIONS, kinds
 from cinorms.figures.data import ENDING
+from cinorms.gate.policy import KINDS as POLICY_KINDS
+from cinorms.gate.policy import PolicyFile, claim_schema
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import EntrySettings
@@ -57,6 +59,7 @@ def pages(defaults: Path) -> dict[str, str]:
         "study.md": study_page(load_yaml(defaults)),
         "models.md": models_page(),
         "tables.md": tables_page(),
+        "policies.md": policies_page(),
         **{f"{section}.md": page(section) for section in SECTIONS},
         **{name: json.dumps(schema, indent=1, ensure_ascii=False) + "\n" for name, schema in schemas.items()},
     }
@@ -81,6 +84,15 @@ def models_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def policies_page() -> str:
+    """Return the page of the keys of a gate's policy: those of the file, and those of each kind of claim."""
+    about = "Every key of a policy, the file with the claims of a [gate](../gate.md)."
+    parts = ["# Policies", _NOTE, about, _keys(schema_of(PolicyFile))]
+    for kind, (_, holds) in POLICY_KINDS.items():
+        parts += [f"## {kind}", f"A claim of this kind: {_lower(holds)}", _keys(claim_schema(kind))]
+    return "\n\n".join(parts) + "\n"
+
+
 def tables_page() -> str:
     """Return the page of the tables that every study has: those of its stages, and CSV files for people."""
     about = (
@@ -93,6 +105,10 @@ def tables_page() -> str:
         rows = [
             (f"`{name}`", _type_name(kind), contract.about[name]) for name, kind in contract.columns.items()
         ]
+        if contract.counts:
+            after = list(contract.columns).index(contract.counts) + 1
+            levels = "Valid answers at each level: `n_m2`, `n_m1`, `n_0`, `n_p1`, `n_p2` for -2 to 2."
+            rows.insert(after, ("`n_<level>`", _type_name(COUNT), levels))
         if contract.extra is not None:
             rows.append(("`<factor>`", _type_name(contract.extra), "Level of each factor of the dataset."))
         columns = table(("column", "type", "what it holds"), rows)

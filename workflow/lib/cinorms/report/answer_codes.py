@@ -9,32 +9,37 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales, tables
+from cinorms.core import tables
+from cinorms.core.scales import Scale
 from cinorms.norms import assessment
-from cinorms.prompts import orders
+from cinorms.prompts.orders import orders_of
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
-#: Code of an answer: 0 to 4 for the levels, then one for each status without a level, in this order.
+#: Code of an answer: 0, 1, ... for the levels, lowest first, then one for each status without a level, in this order.
 INVALID = tuple(status for status in tables.ANSWER_STATUSES if status != "ok")
 #: Code of what was not asked, and of an order that is not known.
-NOTHING = 255
-
-#: The two highest levels accept a flow, the two lowest reject it.
-ACCEPTS = 3
+NOTHING, NO_ORDER = 255, 65535
 
 
 @dataclass(frozen=True)
 class AnswerCodes:
     """Codes of a model's answers in an arm: ``answers[i, j]`` is that to ``flows[i]`` in variant ``j``.
 
-    ``shown`` holds the order of the options in that prompt, as a position in `orders.ORDERS`.
+    ``shown`` holds the order of the options in that prompt, as its code (`orders.Orders`). The levels are those of the
+    ``scale``, a number line in bins.
     """
 
     flows: Ints
     answers: Bytes
-    shown: Bytes
+    shown: npt.NDArray[np.uint16]
+    scale: Scale
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels."""
+        return len(self.scale.levels)
 
     @property
     def n_asked(self) -> int:
@@ -44,30 +49,29 @@ class AnswerCodes:
     @property
     def n_valid(self) -> int:
         """Number of answers that have a level."""
-        return int((self.answers < len(scales.LEVELS)).sum())
+        return int((self.answers < self.n_levels).sum())
 
     def invalid(self) -> dict[str, int]:
         """Return how many answers have each status without a level, most frequent first."""
         n = np.bincount(self.answers.ravel(), minlength=NOTHING + 1)
-        found = {status: int(n[len(scales.LEVELS) + i]) for i, status in enumerate(INVALID)}
+        found = {status: int(n[self.n_levels + i]) for i, status in enumerate(INVALID)}
         return dict(sorted(((s, k) for s, k in found.items() if k), key=lambda item: -item[1]))
 
 
-def encode(answers: pd.DataFrame, prompts: pd.DataFrame) -> AnswerCodes:
+def encode(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale) -> AnswerCodes:
     """Return the codes of an answers table; the columns are the variants in the order of ``prompts``."""
     flows, row = np.unique(answers["flow"].to_numpy(np.int64), return_inverse=True)
     column = pd.Index(prompts["variant"].astype(str)).get_indexer(pd.Index(answers["variant"].astype(str)))
     level = assessment.valid_levels(answers)
-    statuses = {status: len(scales.LEVELS) + i for i, status in enumerate(INVALID)}
-    code = np.where(
-        np.isnan(level), _mapped(answers["status"], statuses), np.nan_to_num(level) - scales.LEVELS[0]
-    )
+    statuses = {status: len(scale.binned.levels) + i for i, status in enumerate(INVALID)}
+    statuses[tables.NOT_ASKED] = NOTHING
+    code = np.where(np.isnan(level), _mapped(answers["status"], statuses, NOTHING), scale.places(level))
     found = np.full((len(flows), len(prompts)), NOTHING, dtype=np.uint8)
-    shown = found.copy()
+    shown = np.full(found.shape, NO_ORDER, dtype=np.uint16)
     found[row, column] = code.astype(np.uint8)
-    known = {order: i for i, order in enumerate(orders.ORDERS)}
-    shown[row, column] = _mapped(answers["order"], known)
-    return AnswerCodes(flows, found, shown)
+    known = {order: i for i, order in enumerate(orders_of(scale.n_shown).names)}
+    shown[row, column] = _mapped(answers["order"], known, NO_ORDER)
+    return AnswerCodes(flows, found, shown, scale.binned)
 
 
 def tally(codes: AnswerCodes, groups: Mapping[str, Ints]) -> tuple[Ints, Ints]:
@@ -76,8 +80,9 @@ def tally(codes: AnswerCodes, groups: Mapping[str, Ints]) -> tuple[Ints, Ints]:
     ``groups`` has the flows of each group; those that were not asked do not count.
     """
     member = np.array([np.isin(codes.flows, flows) for flows in groups.values()]).reshape(len(groups), -1)
-    valid = codes.answers < len(scales.LEVELS)
-    accepts = valid & (codes.answers >= ACCEPTS)
+    valid = codes.answers < codes.n_levels
+    upper = np.flatnonzero(np.array(codes.scale.sides) > 0)
+    accepts = valid & np.isin(codes.answers, upper)
     weights = member.astype(np.float64)
     return (
         np.rint(weights @ accepts.astype(np.float64)).astype(np.int64),
@@ -85,8 +90,8 @@ def tally(codes: AnswerCodes, groups: Mapping[str, Ints]) -> tuple[Ints, Ints]:
     )
 
 
-def _mapped(column: pd.Series[str], numbers: Mapping[str, int]) -> Ints:
-    """Return the number of each text, `NOTHING` for one without a number; each category is looked up once."""
+def _mapped(column: pd.Series[str], numbers: Mapping[str, int], nothing: int) -> Ints:
+    """Return the number of each text, ``nothing`` for one without a number; each category is looked up once."""
     category = column.astype("category").cat
-    found = [numbers.get(str(name), NOTHING) for name in category.categories]
-    return np.array([*found, NOTHING], dtype=np.int64)[category.codes.to_numpy()]
+    found = [numbers.get(str(name), nothing) for name in category.categories]
+    return np.array([*found, nothing], dtype=np.int64)[category.codes.to_numpy()]

@@ -10,10 +10,11 @@ import pandas as pd
 
 from cinorms import __version__
 from cinorms.core.csv_files import read_csv
-from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK
 from cinorms.core.templates import environment
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
+from cinorms.report import people_findings
 from cinorms.report.results import Results, dependence_table
 from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
 
@@ -30,6 +31,14 @@ LIMITS = (
     "Other wordings, languages, contexts, system prompts and versions of the model can give other norms.",
 )
 
+#: The same of a card of people.
+LIMITS_OF_PEOPLE = (
+    "A norm here is what most of the people who rated a flow agree on. It is not what is right, nor what people do.",
+    "A flow without a norm is not neutral: the people who rated it did not agree enough, or too few rated it.",
+    LIMITS[2],
+    "Other people, and other questions to them, can give other norms.",
+)
+
 #: Characters with a meaning in Markdown inside a line; no line begins with text from data.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]!|~&$])")
 
@@ -37,6 +46,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]!|~&$])")
 def make_card(results: Results, model: str) -> dict[str, Any]:
     """Return the card of ``model`` as plain data: the JSON file, and the source of the Markdown file."""
     study = results.study
+    people = all(results.is_people(arm) for arm, other in results.norms if other == model)
     return {
         "card": "cinorms norm card",
         "version": 1,
@@ -44,6 +54,7 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
         "study": study["name"],
         "model": model,
         "planted": study["models"][model]["planted"],
+        **({"people": True} if people else {}),
         "identity": {
             k: v for k, v in study["models"][model].items() if k not in ("arms", "asked", "planted")
         },
@@ -53,7 +64,7 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
             "consensus": study["consensus"],
         },
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],
-        "limits": list(LIMITS),
+        "limits": list(LIMITS_OF_PEOPLE if people else LIMITS),
     }
 
 
@@ -66,21 +77,23 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
         "dataset": results.study["datasets"][settings["dataset"]]["title"],
         "prompts": settings["prompts"],
         "variants": int((norms["n_asked"]).max()),
+        **({"people": settings["people"]} if results.is_people(arm) else {}),
         "orders": settings["orders"]["method"],
         "temperature": settings["temperature"],
-        "options": settings["options"],
+        "options": list(results.scale(arm).options),
         "answers": codes.n_asked,
         "valid": codes.n_valid,
         "invalid": codes.invalid(),
         "flows": len(norms),
         "dependence": _dependence(results, arm, model),
         "norms": {name: int(n) for name, n in status.value_counts().items()},
-        "levels": {str(level): int((held == level).sum()) for level in range(-2, 3)},
+        "levels": {str(level): int((held == level).sum()) for level in results.scale(arm).levels},
         "by_factor": _by_factor(results, arm, held),
         "most_accepted": _extremes(results, arm, model, kept, best=True),
         "least_accepted": _extremes(results, arm, model, kept, best=False),
         "sensitivity": _sensitivity(results, norms, kept),
         "delta": _delta(results, arm, model),
+        "people": people_findings.on_card(results, arm, model),
     }
 
 
@@ -94,7 +107,7 @@ def _dependence(results: Results, arm: str, model: str) -> dict[str, Any] | None
 
 def _by_factor(results: Results, arm: str, held: pd.Series[Any]) -> list[dict[str, Any]]:
     """Return for every level of every factor how many norms there are, and how many accept or reject."""
-    flows = results.flows(arm)
+    flows, middle = results.flows(arm), results.scale(arm).middle
     asked = flows[flows["flow"].isin(pd.concat([results.norms[p]["flow"] for p in results.pairs(arm)]))]
     rows = []
     for factor in results.factors(arm):
@@ -102,7 +115,7 @@ def _by_factor(results: Results, arm: str, held: pd.Series[Any]) -> list[dict[st
             value = held[held.index.isin(part["flow"])]
             rows.append(
                 {"factor": factor, "level": str(level), "flows": len(part), "norms": len(value)}
-                | {"accepted": int((value > 0).sum()), "rejected": int((value < 0).sum())}
+                | {"accepted": int((value > middle).sum()), "rejected": int((value < middle).sum())}
                 | {"mean": round(float(value.mean()), 4) if len(value) else None}
             )
     return rows
@@ -182,12 +195,12 @@ def card_markdown(card: dict[str, Any]) -> str:
     return made.get_template("card.md").render(
         card=card,
         mark=PLANTED_MARK,
+        people_mark=PEOPLE_MARK,
         needs=thresholds(needs["t_val"], needs["t_maj"]),
         share=share,
         count=count,
         plain=plain,
         statuses=STATUSES,
         norm_statuses=NORM_STATUSES,
-        signs=[signed(level) for level in range(-2, 3)],
         signed=signed,
     )

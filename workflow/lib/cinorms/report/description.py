@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from cinorms.core.scales import SCALES
 from cinorms.study.entries import make_entry
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
 
 #: Kinds of analyses whose tables a card reads.
-ON_CARDS = ("mean_delta", "flow_dependence")
+ON_CARDS = ("mean_delta", "flow_dependence", "people_distances", "people_flows")
 
 #: What the report shows of a registry entry, next to its note and what its engine declares as ``public``. Names of
 #: keys, limits and prices only matter to those who run jobs.
@@ -34,6 +33,7 @@ def describe(study: Study) -> dict[str, Any]:
         "name": study.name,
         "seed": study.seed,
         "planted": study.planted(),
+        "people": study.people(),
         "mark": study.mark(models),
         "compared": study.settings.compare,
         "coder": study.coder if study.coded_scales() else None,
@@ -77,16 +77,20 @@ def describe_for_card(study: Study, model: str) -> dict[str, Any]:
 
 
 def _arm(study: Study, arm: str) -> dict[str, Any]:
-    settings = study.arms[arm]
-    prompt_set = study.prompt_set(settings.prompts)
+    settings, scale = study.arms[arm], study.scale(arm)
+    people = settings.source == "human"
+    words = study.survey(arm) if people else study.prompt_set(settings.prompts)
     return {
         "dataset": settings.dataset,
         "source": settings.source,
         "frame": settings.frame,
         "origin": _origin(study, arm),
-        "options": list(SCALES[study.scale(arm)].options),
-        "prompts": prompt_set.title,
-        "prompts_citation": prompt_set.origin.get("citation", ""),
+        "scale": scale.known,
+        "levels": list(scale.levels),
+        "options": list(scale.options),
+        "prompts": words.title,
+        "prompts_citation": words.origin.get("citation", ""),
+        "people": study.survey(arm).people if people else "",
         "n_templates": study.templates(arm),
         "orders": settings.orders.plain(),
         "temperature": settings.temperature,
@@ -95,7 +99,9 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
         "system": settings.system,
         "models": study.models(arm),
         # How a prompt is laid out can differ from model to model (`layout: paper`).
-        "layouts": {m: make_spec(study, arm, m, "1-of-1").layout for m in study.models(arm)},
+        "layouts": {
+            m: "single" if people else make_spec(study, arm, m, "1-of-1").layout for m in study.models(arm)
+        },
     }
 
 

@@ -11,6 +11,7 @@ from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import AGREEMENT, COMPARISON, CONTROL, CSV_TABLES, DICTIONARY, OVERRIDES, TO_CODE
 from cinorms.core.errors import DataError
 from cinorms.core.labels import listed
+from cinorms.core.scales import Scale
 from cinorms.core.tables import CODES, STAGES
 from cinorms.entries.registry import kinds
 from cinorms.figures.data import ENDING
@@ -49,8 +50,11 @@ def _stages(study: Mapping[str, Any]) -> Iterator[Row]:
             continue
         file = contract.file.removeprefix("results/{study}/")
         holds = f"{contract.holds} One row per {listed(contract.key)}."
-        for name in contract.columns:
-            yield file, holds, name, contract.about[name]
+        levels = sorted(
+            {level for arm in study["arms"].values() for level in Scale.of(arm["scale"]).binned.levels}
+        )
+        for name, about in contract.described(levels).items():
+            yield file, holds, name, about
         if contract.extra is not None:
             yield file, holds, "<factor>", _FACTOR
 

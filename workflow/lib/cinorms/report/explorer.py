@@ -11,14 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales, tables
-from cinorms.prompts.orders import ORDERS
-from cinorms.report import words
-from cinorms.report.answer_codes import INVALID, NOTHING
+from cinorms.core import tables
+from cinorms.core.labels import variant_words
+from cinorms.core.scales import Scale
+from cinorms.prompts.orders import options_shown, orders_of
+from cinorms.report import people_findings, words
+from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING
 from cinorms.report.results import Pair, Results
 
 #: Packed answers and orders of a page, in bytes; what goes beyond stays in the study's tables.
 MOST_BYTES = 5_000_000
+#: In place of the value of a flow that has none; no level is as high.
+NO_VALUE = 127
 
 
 def explorer_data(results: Results, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
@@ -35,12 +39,16 @@ def explorer_data(results: Results, most_bytes: int = MOST_BYTES) -> dict[str, A
         "main": results.main_arm(),
         "t_maj": study["t_maj"],
         "consensus": study["consensus"],
-        "orders": list(ORDERS),
         "invalid": [words.STATUSES[status] for status in INVALID],
         "norm_statuses": [words.NORM_STATUSES[status] for status in tables.NORM_STATUSES],
         "datasets": {name: _dataset(results, name) for name in results.vignettes},
         "arms": [_arm(results, arm, room) for arm in arms],
     }
+
+
+def class_of(scale: Scale, at: int) -> str:
+    """Return the page's class with the colours of the option ``at`` on a scale."""
+    return f"l-{scale.name}-{at}"
 
 
 class _Room:
@@ -77,7 +85,7 @@ def _dataset(results: Results, name: str) -> dict[str, Any]:
         "flows": pack(_numbers(frame["flow"].to_numpy(), "<i4")),
         "codes": pack(b"".join(_numbers(frame[f].astype("category").cat.codes, "<u2") for f in factors)),
         "texts": pack(json.dumps(frame["vignette"].tolist()).encode()),
-        "range": settings["expected_range"] or [scales.LEVELS[0], scales.LEVELS[-1]],
+        "range": settings["expected_range"],
         "expected": None
         if np.isnan(expected).all()
         else [None if np.isnan(value) else value for value in expected.tolist()],
@@ -91,19 +99,27 @@ def _factor(name: str, column: pd.Series[Any]) -> dict[str, Any]:
 
 def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
     settings, prompts = results.study["arms"][arm], results.prompts[arm]
+    scale, asked = results.scale(arm), Scale.of(settings["scale"])
     pairs = results.pairs(arm)
     flows = np.unique(np.concatenate([results.norms[pair]["flow"].to_numpy(np.int64) for pair in pairs]))
     frame = results.flows(arm)
     templates = prompts.drop_duplicates("template_no").set_index("template_no")["template"]
     # Models of an arm are shown the same orders, but for what was published of them.
-    shown = [pack(_aligned(results, pair, flows, "shown")) for pair in pairs]
+    shown = [pack(_aligned(results, pair, flows, "shown", NO_ORDER)) for pair in pairs]
     kept = {packed: room.take(packed) for packed in dict.fromkeys(shown)}
     orders = list(kept)
     return {
         "name": arm,
         "dataset": settings["dataset"],
-        "options": settings["options"],
+        "levels": list(scale.levels),
+        "middle": scale.middle,
+        "ends": [asked.levels[0], asked.levels[-1]],
+        "options": list(scale.options),
+        "classes": [class_of(scale, at) for at in range(len(scale.levels))],
+        "orderNames": list(orders_of(asked.n_shown).names),
+        "line": options_shown(asked)[0] if asked.line else None,
         "system": settings["system"],
+        "numbered": variant_words(results.is_people(arm)).numbered,
         "variants": prompts[["variant", "template_no", "order_no"]].astype(object).to_numpy().tolist(),
         "templates": {str(no): text for no, text in templates.items()},
         "rows": pack(_numbers(pd.Index(frame["flow"]).get_indexer(pd.Index(flows)), "<i4")),
@@ -120,24 +136,26 @@ def _model(results: Results, pair: Pair, flows: npt.NDArray[np.int64], room: _Ro
     norms = results.norms[pair].set_index("flow").reindex(flows)
     status = results.status(arm, model).set_axis(results.norms[pair]["flow"]).reindex(flows)
     codes = pd.Categorical(status, categories=list(tables.NORM_STATUSES)).codes
-    value = norms["value"].astype("Float64").to_numpy(dtype=np.float64, na_value=127)
-    counts = norms[["n_asked", *tables.COUNT_COLUMNS]].fillna(0).to_numpy().T
+    value = norms["value"].astype("Float64").to_numpy(dtype=np.float64, na_value=NO_VALUE)
+    columns = tables.count_columns(results.scale(arm).levels)
+    counts = norms[["n_asked", *columns]].fillna(0).to_numpy().T
     packed = _numbers(counts, "<u2") + _numbers(value, "i1") + _numbers(codes, "i1")
     return {
         "name": model,
         "t_val": results.study["t_val"][model],
         "layout": results.study["arms"][arm]["layouts"][model],
         "norms": pack(packed),
-        "answers": room.take(pack(_aligned(results, pair, flows, "answers"))),
-    }
+        "answers": room.take(pack(_aligned(results, pair, flows, "answers", NOTHING))),
+    } | ({"people": compared} if (compared := people_findings.in_explorer(results, arm, model)) else {})
 
 
-def _aligned(results: Results, pair: Pair, flows: npt.NDArray[np.int64], what: str) -> bytes:
+def _aligned(results: Results, pair: Pair, flows: npt.NDArray[np.int64], what: str, nothing: int) -> bytes:
     """Return a model's codes, variant by variant, for the flows of its arm.
 
     Neighbours are answers to similar flows in one wording, which packs better than answers to one flow.
     """
     codes = results.codes[pair]
-    whole = np.full((len(flows), codes.answers.shape[1]), NOTHING, dtype=np.uint8)
-    whole[np.searchsorted(flows, codes.flows)] = getattr(codes, what)
-    return np.ascontiguousarray(whole.T).tobytes()
+    found = getattr(codes, what)
+    whole = np.full((len(flows), found.shape[1]), nothing, dtype=found.dtype)
+    whole[np.searchsorted(flows, codes.flows)] = found
+    return _numbers(whole.T, found.dtype.newbyteorder("<").str)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales, tables
+from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
-from cinorms.core.labels import NORM_LABELS, listed
+from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import Results, dependence_table
 from cinorms.report.words import STATUSES, count, link, plain, share
@@ -108,7 +108,7 @@ def _acceptance(results: Results, arm: str, models: Sequence[str]) -> Finding:
         f"Models accept flows with {most} most often: {_accepted(most, len(levels))} of the valid answers{who} "
         f"are ‘{options[3]}’ or ‘{options[4]}’. They accept flows with {least} least often: "
         f"{_accepted(least, len(levels))}. These are the extremes of {len(levels)} levels of all factors. "
-        f"{_interval_text(most)}"
+        f"{_interval_text(most, results.is_people(arm))}"
     )
     see = f"the norms by {plain(most.factor)}"
     return Finding(
@@ -159,10 +159,11 @@ def _accepted(level: Level, n_levels: int) -> str:
     )
 
 
-def _interval_text(level: Level) -> str:
+def _interval_text(level: Level, people: bool) -> str:
     if share_interval(level, 1) is None:
         return "They were asked in one template only, so the study cannot show how much the wording matters."
-    return "Brackets: 95% intervals over templates (wordings) that hold for all these levels together."
+    over = variant_words(people).many + ("" if people else " (wordings)")
+    return f"Brackets: 95% intervals over {over} that hold for all these levels together."
 
 
 def share_interval(level: Level, n_levels: int) -> tuple[float, float] | None:
@@ -192,8 +193,8 @@ def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding:
         return Finding(
             "disagreement", title, "none", "No flow has norms of two models, so nothing can be compared."
         )
-    spread = both.max(axis=1) - both.min(axis=1)
-    opposed = (both.max(axis=1) > 0) & (both.min(axis=1) < 0)
+    spread, middle = both.max(axis=1) - both.min(axis=1), results.scale(arm).middle
+    opposed = (both.max(axis=1) > middle) & (both.min(axis=1) < middle)
     text = (
         f"At least two of the {len(held)} models hold a norm on {count(len(both))} of "
         f"{count(len(results.norms[arm, models[0]]))} flows. The norms differ on {count(int((spread > 0).sum()))} "
@@ -275,8 +276,9 @@ def _delta(results: Results) -> Finding | None:
             continue
         distance = table["mean_signed"].abs().to_numpy()
         near, far = table.iloc[int(distance.argmin())], table.iloc[int(distance.argmax())]
-        dataset = results.study["datasets"][results.study["arms"][str(far["arm"])]["dataset"]]
-        low, high = dataset["expected_range"] or scales.LEVELS[:: len(scales.LEVELS) - 1]
+        arm = results.study["arms"][str(far["arm"])]
+        dataset, levels = results.study["datasets"][arm["dataset"]], arm["levels"]
+        low, high = dataset["expected_range"] or levels[:: len(levels) - 1]
         text = (
             f"{dataset['title']} states expected values from {low:g} to {high:g}. The mean answers of {near['model']} "
             f"are closest to them ({_signed(near)} on average over {count(int(near['n']))} flows)"

@@ -17,7 +17,13 @@ from cinorms.report.results import Results
 from cinorms.report.words import count, share, thresholds
 
 #: Shown in place of an engine where no engine was used.
-ENGINES = {"model": "not recorded", "published": "published answers", "raw_csv": "file of responses"}
+ENGINES = {
+    "model": "not recorded",
+    "published": "published answers",
+    "raw_csv": "file of responses",
+    "human": "people",
+    "responses": "another tool",
+}
 #: Packages that the numbers of a study come from.
 PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "matplotlib", "plotnine")
 
@@ -25,9 +31,12 @@ PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "matplotlib", 
 def summary(results: Results) -> list[tuple[str, str]]:
     """Return which models were asked what and when, as pairs of a heading and a sentence."""
     study = results.study
-    rows = [("Models", listed(list(study["models"])))]
-    for arm in dict.fromkeys(arm for arm, _ in results.norms):
-        rows.append((f"Asked in arm {arm}", _arm(results, arm)))
+    arms = list(dict.fromkeys(arm for arm, _ in results.norms))
+    people = {model for arm, model in results.norms if results.is_people(arm)}
+    models = [model for model in study["models"] if model not in people]
+    rows = [("Models", listed(models))] if models else []
+    for arm in arms:
+        rows.append((f"{'Rated' if results.is_people(arm) else 'Asked'} in arm {arm}", _arm(results, arm)))
     asked = sum(codes.n_asked for codes in results.codes.values())
     valid = sum(codes.n_valid for codes in results.codes.values())
     rows.append(
@@ -41,13 +50,39 @@ def summary(results: Results) -> list[tuple[str, str]]:
     needed = thresholds(usual, study["t_maj"])
     others = [f"{t} for {model}" for model, t in study["t_val"].items() if t != usual]
     rows.append(("A norm needs", needed + (f" (valid answers: {', '.join(others)})" if others else "")))
+    rows += [("From another tool", _received(one)) for one in results.provenance.get("received", [])]
     return [*rows, ("When", _when(results))]
+
+
+def _received(one: Mapping[str, Any]) -> str:
+    """Return where the responses of a model are from, how many there are, and what is known of the settings."""
+    reasons = dict(one["unmatched"])
+    missing = reasons.pop("not_received", 0)
+    parts = [
+        f"{one['model']} in arm {one['arm']}: {count(one['used'])} of {count(one['used'] + missing)} prompts have a "
+        f"response ({one['format']}; {one['origin'] or 'origin not stated'})"
+    ]
+    if reasons:
+        parts.append(
+            f"{count(sum(reasons.values()))} of {count(one['received'])} responses match no prompt or are doubled"
+        )
+    stated = [f"{name} {listed(list(map(str, values)))}" for name, values in one["stated"].items()]
+    parts.append(f"the files state {'; '.join(stated)}" if stated else "the files state no settings")
+    if one["unlike_the_arm"]:
+        parts.append(f"unlike the arm: {listed(one['unlike_the_arm'])}")
+    return ". ".join(part[0].upper() + part[1:] if at else part for at, part in enumerate(parts))
 
 
 def _arm(results: Results, arm: str) -> str:
     settings, prompts = results.study["arms"][arm], results.prompts[arm]
     dataset = results.study["datasets"][settings["dataset"]]
     flows = len(results.norms[results.pairs(arm)[0]])
+    if results.is_people(arm):
+        rated = next(iter(results.codes[pair] for pair in results.pairs(arm))).n_asked
+        return (
+            f"{count(flows)} flows of {dataset['title']}, rated by people, not by models: {settings['people']} gave "
+            f"{count(rated)} ratings ({settings['prompts']})"
+        )
     n_orders = prompts["order_no"].nunique()
     return (
         f"{count(flows)} flows of {dataset['title']}, each in up to {len(prompts)} variants: "
@@ -70,6 +105,8 @@ def _when(results: Results) -> str:
     parts += [f"answers published by {origin}" for origin in sorted(published)]
     if any(arm["source"] == "raw_csv" for arm in results.study["arms"].values()):
         parts.append("answers from response files, which record no time")
+    if results.provenance.get("received"):
+        parts.append("no time is known of responses that another tool collected")
     return "; ".join(parts) or "no time was recorded"
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from cinorms import __version__
 from cinorms.core.templates import environment
-from cinorms.figures.theme import LEVEL_COLOURS, NO_NORM_COLOUR, ink_on
+from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
-from cinorms.report.explorer import explorer_data
+from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import discarded, findings
 from cinorms.report.readers import readers
 from cinorms.report.results import Results
@@ -29,7 +29,7 @@ def render(results: Results, command: str) -> str:
 
     ``command`` makes the file again that is put after it.
     """
-    style, script = _style(), _script()
+    style, script = _style(results), _script()
     return (
         environment("report")
         .get_template("report.html")
@@ -79,10 +79,14 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _style() -> str:
+def _style(results: Results) -> str:
     """Return the page's style, with the colours that all figures have."""
-    names = {-2: "m2", -1: "m1", 0: "0", 1: "p1", 2: "p2"}
-    lines = [f".l-{names[level]} {_colours(colour)}" for level, colour in LEVEL_COLOURS.items()]
+    scales = {scale.name: scale for scale in map(results.scale, results.study["arms"])}
+    lines = [
+        f".{class_of(scale, at)} {_colours(colour)}"
+        for scale in scales.values()
+        for at, colour in enumerate(level_colours(scale).values())
+    ]
     lines.append(f".l-none {_colours(NO_NORM_COLOUR)}")
     return _template("report.css") + "\n".join(lines) + "\n"
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
+from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.report.answer_codes import AnswerCodes, encode
@@ -85,6 +86,10 @@ class Results:
         needed = Thresholds(study["t_val"][model], study["t_maj"], study["consensus"])
         return assessment.status(self.norms[arm, model], needed).astype(str)
 
+    def scale(self, arm: str) -> Scale:
+        """Return the scale on which an arm's norms are held."""
+        return Scale.of(self.study["arms"][arm]["scale"]).binned
+
     def held(self, arm: str, model: str) -> pd.Series[Any]:
         """Return the value of every norm that a model holds; index: flow."""
         norms = self.norms[arm, model].loc[(self.status(arm, model) == "kept").to_numpy()]
@@ -94,10 +99,17 @@ class Results:
         """Return the arm's pairs, in the order of the study."""
         return [pair for pair in self.norms if pair[0] == arm]
 
+    def is_people(self, arm: str) -> bool:
+        """Tell whether people answered in an arm."""
+        return bool(self.study["arms"][arm].get("people"))
+
     def main_arm(self) -> str:
-        """Return the arm with most norms (the first of equals); statements about the whole study are about it."""
+        """Return the arm with most norms (the first of equals), of models if any are asked: findings are about it."""
         arms = list(dict.fromkeys(arm for arm, _ in self.norms))
-        return max(arms, key=lambda arm: sum(len(self.norms[pair]) for pair in self.pairs(arm)))
+        return max(
+            arms,
+            key=lambda arm: (not self.is_people(arm), sum(len(self.norms[pair]) for pair in self.pairs(arm))),
+        )
 
 
 def dependence_table(results: Results, arm: str) -> pd.DataFrame | None:
@@ -147,7 +159,10 @@ def read_results(study: Mapping[str, Any], paths: Paths) -> Results:
     return Results(
         study=study,
         norms={pair: tables.read(path, tables.NORMS) for pair, path in norms.items()},
-        codes={(arm, model): _codes(path, variants[arm]) for (arm, model), path in answers.items()},
+        codes={
+            (arm, model): _codes(path, variants[arm], Scale.of(study["arms"][arm]["scale"]))
+            for (arm, model), path in answers.items()
+        },
         vignettes={name: tables.read(path, tables.VIGNETTES) for name, path in vignettes.items()},
         prompts=variants,
         provenance=json.loads(Path(provenance).read_text(encoding="utf-8")),
@@ -179,7 +194,11 @@ def _pairs(study: Mapping[str, Any]) -> list[Pair]:
 
 def _read_here(study: Mapping[str, Any]) -> list[Pair]:
     """Return the pairs whose answers were read out of responses, which leaves texts that a person should read."""
-    return [(arm, model) for arm, model in _pairs(study) if study["arms"][arm]["source"] != "published"]
+    return [
+        (arm, model)
+        for arm, model in _pairs(study)
+        if study["arms"][arm]["source"] not in ("published", "human")
+    ]
 
 
 def _arms(study: Mapping[str, Any]) -> list[str]:
@@ -209,8 +228,9 @@ def _by_each(names: Iterable[str], paths: Sequence[str]) -> dict[str, list[Path]
     return dict(zip(keys, parts, strict=True))
 
 
-def _codes(path: Path, prompts: pd.DataFrame) -> AnswerCodes:
-    return encode(tables.read(path, tables.ANSWERS, ["flow", "variant", "order", "level", "status"]), prompts)
+def _codes(path: Path, prompts: pd.DataFrame, scale: Scale) -> AnswerCodes:
+    answers = tables.read(path, tables.ANSWERS, ["flow", "variant", "order", "level", "status"])
+    return encode(answers, prompts, scale)
 
 
 def _readers(paths: Sequence[str]) -> pd.Series[int]:

@@ -6,13 +6,26 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 
-from cinorms.core.errors import ConfigError
+from cinorms.core.errors import ConfigError, listing
 from cinorms.core.validation import unknown
+from cinorms.exchange.registry import format_modules
+from cinorms.prompts.prompt_sets import PromptSet
 from cinorms.published.releases import SEPARATOR
+from cinorms.study.asking_checks import check_asking
 from cinorms.study.layers import Place
+from cinorms.study.people_checks import check_people
 from cinorms.study.settings import Arm
 from cinorms.study.study import Study
 
+#: The settings that a source of answers needs, and those that it may have; no other source may have them.
+_NEEDED = {
+    "published": ("frame",),
+    "raw_csv": ("raw_files",),
+    "human": ("ratings",),
+    "responses": ("response_files", "response_format"),
+}
+_ALLOWED = {"responses": (*_NEEDED["responses"], "response_origin")}
+_OF_SOURCES = ("frame", "raw_files", "ratings", "response_files", "response_format", "response_origin")
 #: Longest system prompt, in bytes: Linux allows 131,072 for one argument, which also holds the rest of the spec.
 MOST_SYSTEM = 100_000
 
@@ -20,8 +33,13 @@ MOST_SYSTEM = 100_000
 def check_arm(study: Study, name: str) -> None:
     """Look up every name in the arm ``name``, and check that its settings fit together."""
     arm, models = study.arms[name], study.models(name)
-    _check_prompts(study, name, arm)
+    _check_dataset(study, arm)
     _check_source(study, name, arm)
+    if arm.source == "human":
+        check_people(study, name)
+        check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
+        return
+    _check_prompts(study, name, arm)
     if not models:
         raise ConfigError(
             f"{study.settings.stated_in('models')}: arm '{name}' has no models; name some from config/models.yaml"
@@ -35,6 +53,11 @@ def check_arm(study: Study, name: str) -> None:
                 "model",
                 study.root.searched("models"),
             )
+        if study.registry[model].kind.people:
+            raise ConfigError(
+                f"{_place_of_models(study, arm)}: '{model}' stands for people, whom nobody can ask in arm '{name}'; "
+                "name a model, or set source: human"
+            )
     _check_templates_for(study, arm, models)
     if arm.readout == "options" and arm.temperature != 0:
         raise ConfigError(
@@ -47,6 +70,7 @@ def check_arm(study: Study, name: str) -> None:
             "times (method: fixed, temperature: 0); set it to 1"
         )
     _check_system(arm)
+    check_asking(study, name, arm)
     check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
 
 
@@ -77,21 +101,26 @@ def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]]
                 raise unknown(file, f"{key}.{factor}", level, known, "level")
 
 
+def _check_dataset(study: Study, arm: Arm) -> None:
+    """Look up the dataset of an arm."""
+    known = study.root.names("vignettes")
+    if arm.dataset not in known:
+        searched = study.root.searched("vignettes")
+        raise unknown(*arm.stated_in("dataset").named, arm.dataset, known, "dataset", searched)
+
+
 def _check_prompts(study: Study, name: str, arm: Arm) -> None:
-    """Look up the dataset and the prompt set of an arm, and check that they and the templates fit together."""
-    for setting, given, kind, what in (
-        ("dataset", arm.dataset, "vignettes", "dataset"),
-        ("prompts", arm.prompts, "prompts", "prompt set"),
-    ):
-        if given not in study.root.names(kind):
-            known, searched = study.root.names(kind), study.root.searched(kind)
-            raise unknown(*arm.stated_in(setting).named, given, known, what, searched)
-    prompt_set, dataset = study.prompt_set(arm.prompts), study.dataset(arm.dataset)
-    if prompt_set.scale != dataset.scale:
+    """Look up the prompt set of an arm, and check that it, the dataset and the templates fit together."""
+    known = study.root.names("prompts")
+    if not arm.prompts:
         raise ConfigError(
-            f"{study.settings.stated_in('arms', name)}: prompt set {arm.prompts!r} has the scale {prompt_set.scale}, "
-            f"dataset {arm.dataset!r} has {dataset.scale}; choose two with the same scale"
+            f"{study.settings.stated_in('arms', name)}: key 'prompts' is missing; required: dataset, prompts"
         )
+    if arm.prompts not in known:
+        searched = study.root.searched("prompts")
+        raise unknown(*arm.stated_in("prompts").named, arm.prompts, known, "prompt set", searched)
+    prompt_set = study.prompt_set(arm.prompts)
+    _check_scale(study, name, arm, prompt_set)
     stated: dict[tuple[str, ...], int] = {
         ("templates_for", model): count for model, count in arm.templates_for.items()
     }
@@ -105,26 +134,77 @@ def _check_prompts(study: Study, name: str, arm: Arm) -> None:
             )
 
 
+def _check_scale(study: Study, name: str, arm: Arm, prompt_set: PromptSet) -> None:
+    """Look up the scale of an arm, and check that it measures what the templates ask for."""
+    dataset, known = study.dataset(arm.dataset), study.root.names("scales")
+    files = study.root.names("vignettes")[arm.dataset], study.root.names("prompts")[arm.prompts]
+    places = [(study.root.shown(file), "scale") for file in files]
+    stated = [(dataset.scale, *places[0]), (prompt_set.scale, *places[1])]
+    if arm.scale is not None:
+        stated.append((arm.scale, *arm.stated_in("scale").named))
+    for given, file, key in stated:
+        if given not in known:
+            raise unknown(file, key, given, known, "scale", study.root.searched("scales"))
+    scale, asked = study.scale(name), study.named_scale(prompt_set.scale).measure
+    if scale.measure != asked:
+        place = arm.stated_in("scale") if arm.scale else study.settings.stated_in("arms", name)
+        fitting = [each for each in known if study.named_scale(each).measure == asked]
+        raise ConfigError(
+            f"{place}: scale {scale.name!r} measures {scale.measure}, but prompt set {arm.prompts!r} asks for {asked}; "
+            f"{listing(scale.name, fitting)} (or choose other prompts)"
+        )
+    if scale.line and arm.orders.count > 1 and arm.temperature == 0:
+        raise ConfigError(
+            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} sends every prompt {arm.orders.count} identical "
+            f"times, because the number line {scale.name!r} has one order only; set it to 1"
+        )
+    if scale.line and arm.readout == "options":
+        raise ConfigError(
+            f"{arm.stated_in('readout')}: 'options' needs answer options, and {scale.name!r} is a number line; "
+            "set it to text"
+        )
+
+
 def _check_source(study: Study, name: str, arm: Arm) -> None:
     """Check where the answers of an arm come from, and that its models are in there."""
-    needed = {"published": "frame", "raw_csv": "raw_files"}.get(arm.source)
-    for setting, given in (("frame", arm.frame), ("raw_files", arm.raw_files)):
-        if setting == needed and not given:
+    needed = _NEEDED.get(arm.source, ())
+    stated = {setting: getattr(arm, setting) for setting in _OF_SOURCES}
+    for setting, given in stated.items():
+        if setting in needed and not given:
             raise ConfigError(
                 f"{arm.stated_in('source')}: '{arm.source}' also needs the key '{setting}'; add it to arms.{name}"
             )
-        if setting != needed and given:
+        if setting not in _ALLOWED.get(arm.source, needed) and given:
             raise ConfigError(
                 f"{arm.stated_in(setting)}: {given!r} does not fit source '{arm.source}'; remove it or change "
                 "'source'"
             )
-    if needed and study.settings.engine == "planted":
+    if needed and arm.source != "human" and study.settings.engine == "planted":
         raise ConfigError(
             f"{study.settings.stated_in('engine')}: 'planted' cannot replace the existing answers of arm '{name}' "
             f"(source: {arm.source}); set it to null"
         )
     if arm.source == "published" and arm.frame is not None:
         _check_frame(study, arm, arm.frame)
+    if arm.source == "responses":
+        _check_responses(study, name, arm)
+
+
+def _check_responses(study: Study, name: str, arm: Arm) -> None:
+    """Look up the format of an arm's files of responses, and check that each model has its own."""
+    if arm.response_format not in format_modules():
+        raise unknown(
+            *arm.stated_in("response_format").named, arm.response_format, format_modules(), "format"
+        )
+    files: dict[str, str] = {}
+    for model in study.models(name):
+        if model in study.registry:
+            other = files.setdefault(study.response_files(name, model), model)
+            if other != model:
+                raise ConfigError(
+                    f"{arm.stated_in('response_files')}: {arm.response_files!r} names the same files for {other!r} and "
+                    f"{model!r}; put {{model}} into the path"
+                )
 
 
 def _check_frame(study: Study, arm: Arm, frame: str) -> None:

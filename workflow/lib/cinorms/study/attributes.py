@@ -5,6 +5,16 @@ from __future__ import annotations
 #: Attributes of a model's registry entry that an analysis can name.
 MODEL_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation", "dtype")
 #: Attributes of an arm: the conditions in which its models were asked.
-ARM_ATTRIBUTES = ("dataset", "paraphraser", "temperature", "order", "readout", "wrapper", "layout", "system")
+ARM_ATTRIBUTES = (
+    "dataset",
+    "scale",
+    "paraphraser",
+    "temperature",
+    "order",
+    "readout",
+    "wrapper",
+    "layout",
+    "system",
+)
 #: Attributes that tell models apart: the columns of a table of models. Models compared in one agree in the others.
 DESCRIBED = ("family", "capacity", "alignment", "quantisation")

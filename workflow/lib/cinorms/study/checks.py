@@ -22,6 +22,8 @@ def check_names(study: Study) -> None:
     _check_compared(study)
     if settings.overrides:
         check_file(settings.overrides, *settings.stated_in("overrides").named)
+    for gate in settings.gates.values():
+        check_file(gate.policy, *gate.stated_in("policy").named)
     _check_coder(study)
     _check_pilot(study)
     _check_awaited(study)
@@ -105,7 +107,7 @@ def _check_stand_ins(study: Study) -> None:
     if study.settings.engine == "planted":
         for model in study.all_models():
             entry, stand_in = study.registry[model], study.stand_in(model)
-            if not entry.kind.planted and stand_in not in study.registry:
+            if not (entry.kind.planted or entry.kind.people) and stand_in not in study.registry:
                 raise ConfigError(
                     f"{entry.file}: {model}: key 'stand_in' is missing, and its default {stand_in!r} does not exist; "
                     "name a planted model"

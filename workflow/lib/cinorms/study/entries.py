@@ -38,15 +38,17 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
     arms = list(options.arms)
     selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
+    people = set(study.people())
     names = list(dict.fromkeys(model for _, model in selected))
     return Entry(
         **base,
         seed=study.seed,
         selected=selected,
         respondents=tuple(pair for pair in selected if pair[1] in planted),
+        people=tuple(pair for pair in selected if pair[1] in people),
         scales={arm: study.scale(arm) for arm in arms},
         factors_of={arm: study.factors_of(arm) for arm in arms},
-        conditions={arm: study.arms[arm].conditions() for arm in arms},
+        conditions={arm: study.conditions(arm) for arm in arms},
         attributes={model: study.attributes(model) for model in names},
         mark=study.mark(names),
         **(_rules(study, options, names) if _depends_on_thresholds(kind) else {}),

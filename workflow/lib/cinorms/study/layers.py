@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
 #: a whole: a study has its own arms and figures, not the demo's and some more.
-MIXED = frozenset({"plan", "answers", "arm_defaults", "orders", "norms", "grid", "datasets"})
+MIXED = frozenset(
+    {"plan", "answers", "arm_defaults", "orders", "asking", "norms", "grid", "datasets", "publish"}
+)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core.csv_tables import PLAN
-from cinorms.core.scales import SCALES
+from cinorms.core.scales import Scale
 from cinorms.inference.cost import Work
 from cinorms.inference.engine_kind import engine_kind
 from cinorms.norms.assessment import level_matrix
@@ -45,7 +45,7 @@ def estimate(
         flows = select_flows(vignettes[ask["dataset"]], ask["select"])
         used = variants[ask["arm"]]
         used = used[used["template_no"] < ask["n_templates"]]
-        shown = len(options_shown(SCALES[ask["scale"]].options)[0])
+        shown = len(options_shown(Scale.of(ask["scale"]))[0])
         characters = (
             flows["vignette"].str.len().sum() * len(used)
             + len(flows) * (used["template"].str.len().sum() + len(used) * (shown + len(ask["system"] or "")))

@@ -9,7 +9,7 @@ from pathlib import Path
 from cinorms.core.errors import ConfigError
 
 #: What a folder of resources can hold, and the file with models of a user's own next to them.
-KINDS = ("checkpoints", "planted", "prompts", "published", "vignettes")
+KINDS = ("checkpoints", "planted", "prompts", "published", "ratings", "scales", "vignettes")
 MODELS = "models.yaml"
 
 

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, WithJsonSchema
 
 from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number, Section
 from cinorms.entries.options import Select, TMaj, TVal
+from cinorms.study.attributes import ARM_ATTRIBUTES
 from cinorms.study.layers import Origins, Place
 
 ArmName = Annotated[Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_'")]
@@ -91,12 +92,33 @@ class Orders(Settings):
     count: int = Field(ge=1, le=120, description="Orders per template.")
 
 
+class Asking(Settings):
+    """How much of the design each flow is asked."""
+
+    until: Literal["all", "decided"] = Field(
+        description="all: every flow is asked every variant; decided: until its verdict (norms.t_val, t_maj, "
+        "consensus) is final (docs/method/inference/until_decided.md)."
+    )
+    risk: Number = Field(
+        ge=0.005,
+        le=0.2,
+        description="For until decided: a flow is decided when its verdict would change with at most this probability.",
+    )
+    pilot: int = Field(
+        ge=100,
+        le=1_000_000,
+        description="For until decided: flows, drawn at random, that are asked every variant; they show what the "
+        "predicted risks are worth.",
+    )
+
+
 class ArmDefaults(Settings):
     """Settings of every arm that does not state its own."""
 
-    source: Literal["model", "published", "raw_csv"] = Field(
+    source: Literal["model", "published", "raw_csv", "human", "responses"] = Field(
         description="model: models are asked; published: scored answers that a paper's authors "
-        "published (frame); raw_csv: their files of responses (raw_files)."
+        "published (frame); raw_csv: their files of responses (raw_files); human: ratings by people (ratings); "
+        "responses: responses that another tool collected (response_files)."
     )
     frame: str | None = Field(
         description="For source published: the release in resources/published and its frame, e.g. pets2026/regular; "
@@ -105,6 +127,21 @@ class ArmDefaults(Settings):
     raw_files: str | None = Field(
         description="For source raw_csv: path of a model's CSV file; {organisation} and {name} are replaced by the "
         "two parts of the model's source in models.yaml. Else null."
+    )
+    ratings: str | None = Field(
+        description="For source human: a survey in resources/ratings, and after a / one of its questions if not the "
+        "first, e.g. confaide_2a/personal; else null."
+    )
+    response_files: str | None = Field(
+        description="For source responses: path of a model's files; {model} is replaced by its name in models.yaml, "
+        "{organisation} and {name} as in raw_files; * and ? stand for any characters. Else null."
+    )
+    response_format: str | None = Field(
+        description="For source responses: the format of these files (docs/exchange.md). Else null."
+    )
+    response_origin: str | None = Field(
+        description="For source responses: who collected them, with which tool, when and with which settings, for the "
+        "report. Else null."
     )
     select: Select = Field(description="Factor -> list of its levels; flows with other levels are left out.")
     templates: Annotated[int, Field(ge=1, le=10_000)] | Literal["all"] = Field(
@@ -115,6 +152,11 @@ class ArmDefaults(Settings):
         str, Annotated[int, Field(ge=1, le=10_000, description="Number of templates for this model.")]
     ] = Field(description="How many templates to use for single models, by model.")
     orders: Orders = Field(description="The orders in which the answer options are shown.")
+    scale: str | None = Field(
+        description="An answer scale of resources/scales that measures what the prompts ask for; null for that of the "
+        "dataset."
+    )
+    asking: Asking = Field(description="How much of the design each flow is asked.")
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature; 0 takes the likeliest token.")
     max_tokens: int = Field(ge=1, le=1_000_000, description="Longest answer, in tokens.")
     readout: Literal["text", "options"] = Field(
@@ -130,21 +172,22 @@ class ArmDefaults(Settings):
     )
     system: str | None = Field(description="A system prompt that comes before everything else, or null.")
     dataset: LeftOut[str] = Field(default=None, description="A dataset of resources/vignettes.")
-    prompts: LeftOut[str] = Field(default=None, description="A prompt set of resources/prompts.")
+    prompts: str = Field(
+        default="", description="A prompt set of resources/prompts; needed unless the source is human."
+    )
     models: LeftOut[Distinct[str]] = Field(
         default=None,
         min_length=1,
-        description="The models asked in this arm; default: all models of the study.",
+        description="The models asked in this arm; default: all models of the study (source human: people).",
     )
 
 
 class Arm(ArmDefaults):
     """One experimental condition."""
 
-    model_config = ConfigDict(json_schema_extra={"required": ["dataset", "prompts"]})
+    model_config = ConfigDict(json_schema_extra={"required": ["dataset"]})
 
     dataset: str = Field(description="A dataset of resources/vignettes.")
-    prompts: str = Field(description="A prompt set of resources/prompts.")
 
     def n_templates(self, available: int, model: str | None = None) -> int:
         """Return how many of the ``available`` templates are used, or asked of one ``model``."""
@@ -152,7 +195,12 @@ class Arm(ArmDefaults):
         return min(count, self.templates_for.get(model, count)) if model else count
 
     def conditions(self) -> dict[str, Any]:
-        """Return the conditions that an analysis can name (``attributes.ARM_ATTRIBUTES``)."""
+        """Return the conditions that an analysis can name, but for the scale (`Study.conditions`).
+
+        People have the same ones, whatever they are asked about.
+        """
+        if self.source == "human":
+            return {**dict.fromkeys(ARM_ATTRIBUTES, "people"), "dataset": self.dataset}
         return {
             "dataset": self.dataset,
             "paraphraser": self.prompts,
@@ -221,6 +269,31 @@ class AnswerSettings(Settings):
     )
 
 
+class PublishSettings(Settings):
+    """What `make publish` states about the folder that it makes."""
+
+    creator: str | None = Field(
+        description="Who publishes the results, a person or an organisation; null for 'the authors of the study'."
+    )
+    licence: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9.+-]*$",
+        description="Licence of the results, by its SPDX name, such as CC-BY-4.0.",
+    )
+    url: str | None = Field(description="Where the results will be found; null where that is not known.")
+
+
+class GateSettings(Settings):
+    """A gate: whether a model's norms changed against a base."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["base", "new", "policy"]})
+
+    base: str = Field(
+        description="STUDY/ARM/MODEL to compare with: of this study, or of another one whose results are there."
+    )
+    new: str = Field(description="STUDY/ARM/MODEL to judge, as for base.")
+    policy: str = Field(description="The policy, a YAML file with claims (docs/gate.md).")
+
+
 class StudySettings(Settings):
     """One study file, or config/config.yaml, which holds the defaults. A study file may leave out every key."""
 
@@ -274,6 +347,7 @@ class StudySettings(Settings):
         "config/config.yaml.",
     )
     norms: NormSettings
+    publish: PublishSettings
     analyses: Mapping[Name, Entry] = Field(
         description="Tables to make, by name; keys depend on the kind (docs/reference/analyses.md). A study file's "
         "analyses replace the defaults."
@@ -285,6 +359,11 @@ class StudySettings(Settings):
     printed: Mapping[Name, Entry] = Field(
         description="Tables as the papers print them, by name; keys depend on the kind "
         "(docs/reference/printed.md). A study file's replace the defaults."
+    )
+
+    gates: Mapping[Name, GateSettings] = Field(
+        description="Comparisons with a policy's claims, by name; `make gate` makes results/{study}/gate/{name}/ "
+        "and fails if one does not pass (docs/gate.md)."
     )
 
     def entries(self, section: str) -> Mapping[str, Mapping[str, Any]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from cinorms.inference.companions import place_of
 from cinorms.inference.engine_kind import EngineKind, Job, engine_kind
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings
 from cinorms.inference.shards import shard_names
 from cinorms.inference.spec import PROTOCOL, Spec
+from cinorms.inference.until_decided import plain_rule
 from cinorms.prompts.paraphrase.paraphrasers import OWN_ENVIRONMENTS, OwnEnvironment
 from cinorms.study.study import Study
 
@@ -23,7 +26,7 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
         "model": model,
         "shard": shard,
         "seed": study.seed,
-        "scale": dataset.scale,
+        "scale": study.scale(arm).known,
         "factors": list(dataset.factors),
         "select": settings.plain()["select"],
         "n_templates": study.templates(arm, model),
@@ -35,7 +38,11 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
         "system": settings.system,
     }
     wrapped = {"wrap": _wrapper(settings.wrap, entry)} if entry.kind.wraps else {}
-    return Spec.from_plain({**common, **wrapped, **entry.identity})
+    asking = {}
+    if settings.asking.until == "decided":
+        rule = plain_rule(study.thresholds_of(model), settings.asking.risk, settings.asking.pilot)
+        asking = {"asking": rule}
+    return Spec.from_plain({**common, **wrapped, **entry.identity, **asking})
 
 
 def make_coder_spec(study: Study, scale: str) -> Spec:
@@ -47,7 +54,7 @@ def make_coder_spec(study: Study, scale: str) -> Spec:
         "model": entry.name,
         "shard": shard_names(1, 1)[0],
         "seed": study.seed,
-        "scale": scale,
+        "scale": study.named_scale(scale).known,
         "factors": [],
         "select": {},
         "n_templates": 1,
@@ -63,10 +70,20 @@ def make_coder_spec(study: Study, scale: str) -> Spec:
 
 
 def make_coder_tuning(study: Study, scale: str, folder: str, responses: str) -> dict[str, Any]:
-    """Return `make_tuning` of the coder, whose journals are in ``folder``; its cost counts as the study's."""
+    """Return `make_tuning` of the coder, which replies into ``folder``; its cost counts as the study's."""
+    name = f"coder.{scale}"
     return _tuning(
-        study, study.registry_entry(_coder(study)), f"coder.{scale}", f"{folder}/.journal", responses
+        study,
+        study.registry_entry(_coder(study)),
+        name,
+        coder_journal(study, scale, folder, responses),
+        responses,
     )
+
+
+def coder_journal(study: Study, scale: str, folder: str, responses: str) -> dict[str, Any]:
+    """Return `journal_of` for the coder."""
+    return _journal(responses, [study.name, f"coder.{scale}", _coder(study)], f"{folder}/.journal")
 
 
 def _coder(study: Study) -> str:
@@ -80,23 +97,34 @@ def make_tuning(study: Study, arm: str, model: str, shard: str, responses: str) 
     The paths in it are below ``responses``, the study's folder of responses. ``key_variable`` is the name of an
     environment variable, never a key.
     """
-    journals, name = journals_folder(responses, arm, model), f"{arm}.{model}.{shard}"
-    return _tuning(study, study.registry_entry(model), name, journals, responses)
+    entry, name = study.registry_entry(model), f"{arm}.{model}.{shard}"
+    tuning = _tuning(study, entry, name, journal_of(study, arm, model, responses), responses)
+    # An engine that takes no time to start has no companions to ask for.
+    return tuning | ({"companions": place_of(responses, arm, model, shard)} if entry.kind.loads else {})
 
 
-def _tuning(study: Study, entry: ModelEntry, name: str, journals: str, responses: str) -> dict[str, Any]:
+def _tuning(
+    study: Study, entry: ModelEntry, name: str, journal: dict[str, Any], responses: str
+) -> dict[str, Any]:
     job = Job(
         mode=study.settings.mode,
         max_cost_usd=study.settings.max_cost_usd,
         spending=spending_folder(responses),
         name=name,
     )
-    return {"journal": journals, **entry.kind.tuning(entry.settings, job)}
+    return {**journal, **entry.kind.tuning(entry.settings, job)}
 
 
-def journals_folder(responses: str, arm: str, model: str) -> str:
-    """Return the folder of the journals of ``model`` in ``arm``: next to its responses, declared by no rule."""
-    return f"{responses}/{arm}/{model}/.journal"
+def journal_of(study: Study, arm: str, model: str, responses: str) -> dict[str, Any]:
+    """Return where replies of ``model`` are kept: all studies next to this one share the folder ``journal``.
+
+    ``asker`` is who asks, ``earlier`` the folder in which earlier versions kept what this arm asked.
+    """
+    return _journal(responses, [study.name, arm, model], f"{responses}/{arm}/{model}/.journal")
+
+
+def _journal(responses: str, asker: list[str], earlier: str) -> dict[str, Any]:
+    return {"journal": str(Path(responses).parents[1] / ".journal"), "earlier": earlier, "asker": asker}
 
 
 def spending_folder(responses: str) -> str:

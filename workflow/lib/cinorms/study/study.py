@@ -8,7 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cinorms.core.labels import planted_mark
+from cinorms.core.labels import origin_mark
+from cinorms.core.scale_files import load_scale
+from cinorms.core.scales import Scale
+from cinorms.human.survey import Question, Survey, load_survey, split_name
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
 from cinorms.norms.thresholds import Majority, Thresholds
@@ -21,6 +24,11 @@ from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
 from cinorms.vignettes.source_files import SourceFile
+
+#: The entry of the registry that stands for the people of an arm that names no other.
+PEOPLE = "people"
+#: The sources of arms whose responses this project reads; the answers of others are scored already.
+READ_HERE = ("model", "raw_csv", "responses")
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,14 @@ class Study:
         return self.settings.arms
 
     def models(self, arm: str) -> list[str]:
-        """Return the models asked in ``arm``."""
-        return list(self.arms[arm].models or self.settings.models)
+        """Return the models asked in ``arm``, or the people who rated: only one or the other unless they are named."""
+        people = self.arms[arm].source == "human"
+        stated = self.arms[arm].models or [
+            name
+            for name in self.settings.models
+            if name not in self.registry or self.registry[name].kind.people == people
+        ]
+        return list(stated or ([PEOPLE] if people else []))
 
     def all_models(self) -> list[str]:
         """Return every model asked in any arm, in the order of the study."""
@@ -77,6 +91,22 @@ class Study:
         """Return the release ``name``."""
         return _release(self.root.names("published")[name])
 
+    def survey(self, arm: str) -> Survey:
+        """Return the survey that an arm of people takes its ratings from."""
+        return _survey(self.root.names("ratings")[split_name(str(self.arms[arm].ratings))[0]])
+
+    def question(self, arm: str) -> Question:
+        """Return the question whose ratings an arm of people takes."""
+        return self.survey(arm).question(split_name(str(self.arms[arm].ratings))[1])
+
+    def worded_arms(self) -> list[str]:
+        """Return the arms whose variants are templates of a prompt set; those of the others are raters."""
+        return [name for name, arm in self.arms.items() if arm.source != "human"]
+
+    def worded(self) -> list[str]:
+        """Return every prompt set that an arm uses; people are asked in the words of their survey."""
+        return list(dict.fromkeys(self.arms[name].prompts for name in self.worded_arms()))
+
     def arms_from(self, *sources: str) -> list[str]:
         """Return the arms whose answers come from one of ``sources``."""
         return [name for name, arm in self.arms.items() if arm.source in sources]
@@ -99,6 +129,13 @@ class Study:
         source = entry.settings.source if isinstance(entry.settings, ServedSettings) else model
         return raw_file(path, source, entry.engine)
 
+    def response_files(self, arm: str, model: str) -> str:
+        """Return the path, or the pattern of paths, of what another tool collected from ``model`` in ``arm``."""
+        entry, path = self.registry[model], self.arms[arm].response_files
+        assert path is not None, "an arm from responses names its files"
+        source = entry.settings.source if isinstance(entry.settings, ServedSettings) else model
+        return raw_file(path.replace("{model}", model), source, entry.engine)
+
     def compared(self) -> Release | None:
         """Return the release whose printed numbers are compared with this study's tables, if any."""
         return self.release(self.settings.compare) if self.settings.compare else None
@@ -106,12 +143,16 @@ class Study:
     def awaited(self) -> dict[str, dict[str, Any]]:
         """Return the request to the paraphraser of each prompt set whose paraphrases do not exist yet."""
         planted = self.settings.engine == "planted"
-        used = {
-            name: self.prompt_set(name) for name in dict.fromkeys(arm.prompts for arm in self.arms.values())
-        }
+        used = {name: self.prompt_set(name) for name in self.worded()}
         files = self.root.names("prompts")
         return {
-            name: make_request(asked, self.registry, planted, self.root.shown(files[name]))
+            name: make_request(
+                asked,
+                self.named_scale(asked.scale).options,
+                self.registry,
+                planted,
+                self.root.shown(files[name]),
+            )
             for name, asked in used.items()
             if asked.generate
         }
@@ -126,8 +167,10 @@ class Study:
         return str(templates_path(self.root.names("prompts")[name]))
 
     def templates(self, arm: str, model: str | None = None) -> int:
-        """Return how many templates ``arm`` uses, or asks of one ``model``."""
+        """Return how many templates ``arm`` uses, or asks of one ``model``; of people, how many rated."""
         settings = self.arms[arm]
+        if settings.source == "human":
+            return self.survey(arm).raters
         return settings.n_templates(self.prompt_set(settings.prompts).n_templates, model)
 
     def t_val(self, model: str) -> int:
@@ -147,9 +190,21 @@ class Study:
         t_majs = dict.fromkeys([*norms.grid.t_maj, norms.t_maj])
         return sorted(t_vals), sorted(t_majs, key=lambda t: -1.0 if t == "plurality" else float(t))
 
-    def scale(self, arm: str) -> str:
+    def scale_name(self, arm: str) -> str:
         """Return the name of the answer scale of ``arm``."""
-        return self.dataset(self.arms[arm].dataset).scale
+        return self.arms[arm].scale or self.dataset(self.arms[arm].dataset).scale
+
+    def scale(self, arm: str) -> Scale:
+        """Return the answer scale of ``arm``."""
+        return self.named_scale(self.scale_name(arm))
+
+    def named_scale(self, name: str) -> Scale:
+        """Return the answer scale ``name``."""
+        return _scale(self.root.resource("scales", name))
+
+    def conditions(self, arm: str) -> dict[str, Any]:
+        """Return the conditions of ``arm`` that an analysis can name (``attributes.ARM_ATTRIBUTES``)."""
+        return {**self.arms[arm].conditions(), "scale": self.scale_name(arm)}
 
     def described(self, models: Sequence[str] | None) -> dict[str, dict[str, Any]]:
         """Return what a table of the models shows of each of ``models``, or of all where that is None."""
@@ -177,8 +232,9 @@ class Study:
                 "dataset": settings.dataset,
                 "select": settings.plain()["select"],
                 "system": settings.system,
-                "scale": self.scale(arm),
+                "scale": self.scale(arm).known,
                 "n_templates": self.templates(arm, model),
+                "asking": settings.asking.plain() if settings.asking.until == "decided" else None,
                 "gpus": entry.gpus,
                 "rates": entry.own_settings.rates.model_dump(exclude_none=True),
             }
@@ -190,7 +246,7 @@ class Study:
     def registry_entry(self, model: str) -> ModelEntry:
         """Return the entry that answers as ``model``: under ``engine: planted``, its planted stand-in."""
         entry = self.registry[model]
-        if self.settings.engine != "planted" or entry.kind.planted:
+        if self.settings.engine != "planted" or entry.kind.planted or entry.kind.people:
             return entry
         return entry.answered_by(self.registry[self.stand_in(model)])
 
@@ -202,8 +258,8 @@ class Study:
     def coded_scales(self) -> dict[str, list[tuple[str, str]]]:
         """Return the (arm, model) whose replies the coder may see, by the scale that they answer on."""
         found: dict[str, list[tuple[str, str]]] = {}
-        for arm in self.arms_from("model", "raw_csv"):
-            found.setdefault(self.scale(arm), []).extend((arm, model) for model in self.models(arm))
+        for arm in self.arms_from(*READ_HERE):
+            found.setdefault(self.scale_name(arm), []).extend((arm, model) for model in self.models(arm))
         return found
 
     def stand_in(self, model: str) -> str:
@@ -214,10 +270,18 @@ class Study:
         """Return the models of the study that planted respondents answer for."""
         return [model for model in self.all_models() if self.registry_entry(model).kind.planted]
 
+    def people(self) -> list[str]:
+        """Return those of the study's respondents that are people."""
+        return [model for model in self.all_models() if self.registry[model].kind.people]
+
     def mark(self, shown: Iterable[str]) -> str:
-        """Return the mark for results of the models ``shown``: which of them are planted."""
-        names = list(shown)
-        return planted_mark([model for model in names if self.registry_entry(model).kind.planted], names)
+        """Return the mark for results of the models ``shown``: which of them are planted, and which are people."""
+        kinds = {name: self.registry_entry(name).kind for name in shown}
+        return origin_mark(
+            [name for name, kind in kinds.items() if kind.planted],
+            list(kinds),
+            [name for name, kind in kinds.items() if kind.people],
+        )
 
 
 def _described(entry: ModelEntry) -> dict[str, Any]:
@@ -231,8 +295,18 @@ def _dataset(path: Path) -> Dataset:
 
 
 @cache
+def _scale(path: Path) -> Scale:
+    return load_scale(path)
+
+
+@cache
 def _prompt_set(path: Path) -> PromptSet:
     return load_prompt_set(path)
+
+
+@cache
+def _survey(path: Path) -> Survey:
+    return load_survey(path)
 
 
 @cache

@@ -11,26 +11,22 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import scales
 from cinorms.core.errors import ConfigError, DataError, listing
 
 Floats = npt.NDArray[np.float64]
 Range = tuple[float, float]
 
-#: The two ends of the answer scale, on which all expected values are put.
-LEVEL_RANGE: Range = (scales.LEVELS[0], scales.LEVELS[-1])
 
+def from_vignettes(vignettes: pd.DataFrame, ends: Range, expected_range: Range | None = None) -> pd.DataFrame:
+    """Return flow, expected (on the scale) and expected_source from the column ``expected`` of the vignettes.
 
-def from_vignettes(vignettes: pd.DataFrame, expected_range: Range | None = None) -> pd.DataFrame:
-    """Return flow, expected (on -2..2) and expected_source from the column ``expected`` of the vignettes.
-
-    ``expected_range`` holds the numbers for the scale's two ends, by default -2 and 2. Where
-    nothing is expected, both are missing.
+    ``ends`` are the lowest and the highest level of the scale. ``expected_range`` holds the numbers for them in the
+    column, by default the levels. Where nothing is expected, both are missing.
 
     Raises `ConfigError` for an impossible range, `DataError` for a number outside it.
     """
     values = vignettes["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
-    low, high = _check_range(expected_range)
+    low, high = _check_range(expected_range or ends)
     outside = (values < low) | (values > high)
     if outside.any():
         at = int(outside.argmax())
@@ -40,25 +36,29 @@ def from_vignettes(vignettes: pd.DataFrame, expected_range: Range | None = None)
         )
     source = np.full(len(values), None, dtype=object)
     source[~np.isnan(values)] = "dataset"
-    return _frame(vignettes, _to_levels(values, (low, high)), source)
+    return _frame(vignettes, _to_levels(values, (low, high), ends), source)
 
 
 def read_expected(
-    path: str | Path, vignettes: pd.DataFrame, factors: Sequence[str], expected_range: Range | None = None
+    path: str | Path,
+    vignettes: pd.DataFrame,
+    factors: Sequence[str],
+    ends: Range,
+    expected_range: Range | None = None,
 ) -> pd.DataFrame:
-    """Return flow, expected (on -2..2) and expected_source (line and note) from a CSV file of stated norms.
+    """Return flow, expected (on the scale) and expected_source (line and note) from a CSV file of stated norms.
 
     The file has a column ``expected``, a column for each factor that matters (a name in ``factors``) and
     optionally ``note``. An empty cell means any level, so a row can state a norm for a slice. If several rows match
     a flow, the one that names most levels counts. Flows without a matching row have no expected value.
-    ``expected_range`` is as in `from_vignettes`.
+    ``ends`` and ``expected_range`` are as in `from_vignettes`.
 
     Raises `ConfigError` for an impossible range, and `DataError`, naming the line, for an unknown column or
     level, a number that is none or out of range, a row that matches no flow, and two rows with equally many
     levels that state different values for a flow.
     """
     path = Path(path)
-    between = _check_range(expected_range)
+    between = _check_range(expected_range or ends)
     rows = _read_rows(path, list(factors), between)
     flows = vignettes[list(factors)].astype(str).reset_index(drop=True)
     _check_levels(path, rows, flows)
@@ -66,7 +66,7 @@ def read_expected(
     value = np.full(len(flows), np.nan)
     source = np.full(len(flows), None, dtype=object)
     stated = rows.loc[match["row"]]
-    value[match["at"]] = _to_levels(stated["expected"].to_numpy(), between)
+    value[match["at"]] = _to_levels(stated["expected"].to_numpy(), between, ends)
     notes = np.where(stated["note"] == "", "", ": " + stated["note"])
     source[match["at"]] = "line " + stated["line"].astype(str).to_numpy() + notes
     return _frame(vignettes, value, source)
@@ -82,8 +82,8 @@ def _frame(vignettes: pd.DataFrame, value: Floats, source: npt.NDArray[np.object
     )
 
 
-def _check_range(expected_range: Range | None) -> Range:
-    low, high = expected_range or LEVEL_RANGE
+def _check_range(expected_range: Range) -> Range:
+    low, high = expected_range
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ConfigError(
             f"expected_range: {low:g}, {high:g} does not rise; give two numbers, the lower one first"
@@ -91,11 +91,11 @@ def _check_range(expected_range: Range | None) -> Range:
     return low, high
 
 
-def _to_levels(values: Floats, given: Range) -> Floats:
-    """Return ``values`` moved linearly from the range ``given`` to the answer scale."""
-    if given == LEVEL_RANGE:
+def _to_levels(values: Floats, given: Range, ends: Range) -> Floats:
+    """Return ``values`` moved linearly from the range ``given`` to the ``ends`` of the answer scale."""
+    if given == ends:
         return values
-    low, high = LEVEL_RANGE
+    low, high = ends
     return low + (values - given[0]) * ((high - low) / (given[1] - given[0]))
 
 

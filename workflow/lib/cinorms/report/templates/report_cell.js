@@ -23,12 +23,13 @@ async function showCell(state, i, close) {
 function modelPart(arm, model, i) {
   const parts = [make("h4", {}, model.name), make("p", {}, chip(arm, model, i), ` ${normText(arm, model, i)}`)];
   if (valid(model, i)) {
-    const head = LEVELS.map((level, k) => make("th", { scope: "col" }, `${signed(level)} ${arm.options[k]}`));
+    const head = arm.levels.map((level, k) => make("th", { scope: "col" }, optionText(arm, k)));
     const cells = model.counts.map((of) => bar(of[i], valid(model, i)));
     parts.push(make("div", { class: "scroll" }, makeTable(head, [make("tr", {}, ...cells)])));
   }
   const delta = deltaText(arm, model, i);
-  return make("section", { class: "answers-of" }, ...parts, delta ? make("p", {}, delta) : "");
+  const people = model.people?.[arm.flow[i]];
+  return make("section", { class: "answers-of" }, ...parts, delta ? make("p", {}, delta) : "", people ? make("p", {}, `Compared with people. ${people}`) : "");
 }
 
 /** Return the norm that a model holds, and how many answers agree with it, in words. */
@@ -37,7 +38,7 @@ function normText(arm, model, i) {
   const n = valid(model, i);
   const invalid = model.asked[i] - n;
   const norm = holds(model, i)
-    ? `The norm is ‘${wordsOf(arm, model, i)}’: ${model.counts[model.value[i] + 2][i]} of ${n} valid answers (${percent(model.counts[model.value[i] + 2][i], n)}) agree.`
+    ? `The norm is ‘${wordsOf(arm, model, i)}’: ${model.counts[placeOf(arm, model.value[i])][i]} of ${n} valid answers (${percent(model.counts[placeOf(arm, model.value[i])][i], n)}) agree.`
     : `${capital(study.norm_statuses[model.status[i]])}; ${n ? `at most ${agreeing(model, i)} of ${n} valid answers agree` : "there is no valid answer"}. This does not mean neutral.`;
   const needs = study.t_maj === "plurality" ? "the most frequent level counts" : `${Math.round(100 * study.t_maj)}% must agree`;
   return `${norm} The model was asked ${count(model.asked[i])} times; ${count(invalid)} ${invalid === 1 ? "answer is" : "answers are"} invalid. A norm needs ${model.t_val} valid answers; ${needs}.`;
@@ -54,7 +55,7 @@ function deltaText(arm, model, i) {
   const parts = [`Expected: ${signed(expected, 2)} ${unit}.`];
   if (holds(model, i)) parts.push(`Delta of the norm: ${signed(inUnits(arm, model.value[i]) - expected, 2)}.`);
   if (n) {
-    const mean = LEVELS.reduce((sum, level, k) => sum + level * model.counts[k][i], 0) / n;
+    const mean = arm.levels.reduce((sum, level, k) => sum + level * model.counts[k][i], 0) / n;
     parts.push(`Delta of the mean answer: ${signed(inUnits(arm, mean) - expected, 2)}.`);
   }
   return parts.join(" ");
@@ -73,7 +74,7 @@ function variantPart(arm, models, packs, i) {
       asked.replaceChildren(...(await questionPart(arm, models, v, i)));
       event.target.closest("tr").after(below);
     };
-    const name = `Wording ${template}, order ${order}`;
+    const name = variantName(arm, template, order);
     const cells = packs.map((pack) => make("td", {}, pack ? answerWords(arm, pack[v * arm.n + i]) : "in the study’s folder"));
     return make("tr", {}, make("th", { scope: "row" }, make("button", { type: "button", class: "link", onclick: show }, name)), ...cells);
   });
@@ -81,10 +82,15 @@ function variantPart(arm, models, packs, i) {
   return make("div", {}, make("div", { class: "scroll" }, table));
 }
 
+/** Return the name of a variant; a rater's number stands alone, as people are shown one order only. */
+function variantName(arm, template, order) {
+  return arm.numbered === "Rater" ? `Rater ${template}${order ? `, again (${order})` : ""}` : `${arm.numbered} ${template}, order ${order}`;
+}
+
 function answerWords(arm, code) {
   if (code === NOT_ASKED) return "not asked";
-  if (code >= LEVELS.length) return study.invalid[code - LEVELS.length];
-  return make("span", {}, make("span", { class: `chip ${CLASSES[code]}` }, signed(LEVELS[code])), ` ${arm.options[code]}`);
+  if (code >= arm.levels.length) return study.invalid[code - arm.levels.length];
+  return make("span", {}, make("span", { class: `chip ${arm.classes[code]}` }, signed(arm.levels[code])), ` ${arm.options[code]}`);
 }
 
 /** Return the question of variant `v` as the models were asked it, once for each way in which it was put. */
@@ -97,7 +103,7 @@ async function questionPart(arm, models, v, i) {
     const key = JSON.stringify(messages);
     if (seen.has(key)) continue;
     seen.add(key);
-    parts.push(make("h4", {}, `Wording ${template}, order ${order}${models.length > 1 && model.layout !== "single" ? `, as ${model.name} was asked` : ""}`));
+    parts.push(make("h4", {}, `${variantName(arm, template, order)}${models.length > 1 && model.layout !== "single" ? `, as ${model.name} was asked` : ""}`));
     messages.forEach(({ role, content }) => parts.push(make("p", {}, `${capital(role)} message:`), make("blockquote", {}, content)));
   }
   return parts;
@@ -107,9 +113,9 @@ async function questionPart(arm, models, v, i) {
 async function messagesOf(arm, model, v, i) {
   const template = arm.templates[arm.variants[v][1]];
   const pack = arm.orders[model.orders];
-  const order = pack ? study.orders[new Uint8Array(await unpack(pack))[v * arm.n + i]] : undefined;
-  const options = order
-    ? `[${[...order].map((k) => arm.options[Number(k)]).join(", ")}]`
+  const order = pack ? arm.orderNames[new Uint16Array(await unpack(pack))[v * arm.n + i]] : undefined;
+  const options = arm.line ?? order
+    ? arm.line ?? `[${[...order].map((k) => arm.options[parseInt(k, 11)]).join(", ")}]`
     : `[${arm.options.join(", ")}] (in an order that is not known)`;
   const single = model.layout === "single";
   const instruction = single ? template : template.replace(/:?\s*\{scenario\}/, "");

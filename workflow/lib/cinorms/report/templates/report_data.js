@@ -1,10 +1,8 @@
 // The study's norms: one arm at a time, its models in typed arrays with one place per flow.
 
 const study = JSON.parse(document.getElementById("explorer-data").textContent);
-const LEVELS = [-2, -1, 0, 1, 2];
 const NOT_ASKED = 255;
 const KEPT = 0;
-const CLASSES = ["l-m2", "l-m1", "l-0", "l-p1", "l-p2"];
 const NO_NORM_SIGNS = { 1: "·", 2: "–", 3: "×" };
 const arms = new Map();
 
@@ -24,14 +22,14 @@ async function readArm(packed) {
   const factors = dataset.factors.map((factor, k) => ({ ...factor, of: pick(k) }));
   return {
     ...packed,
-    range: dataset.range,
+    range: dataset.range ?? packed.ends,
     title: dataset.title,
     n: rows.length,
     flow: Int32Array.from(rows, (row) => flows[row]),
     text: Array.from(rows, (row) => texts[row]),
     expected: dataset.expected ? Array.from(rows, (row) => dataset.expected[row]) : null,
     factors: factors.map((factor) => ({ ...factor, used: usedLevels(factor) })),
-    models: await Promise.all(packed.models.map((model) => readModel(model, rows.length))),
+    models: await Promise.all(packed.models.map((model) => readModel(packed, model, rows.length))),
   };
 }
 
@@ -41,16 +39,26 @@ function usedLevels(factor) {
   return factor.levels.map((label, code) => ({ label, code })).filter(({ code }) => used.has(code));
 }
 
-async function readModel(model, n) {
+async function readModel(arm, model, n) {
   const bytes = await unpack(model.norms);
-  const numbers = new Uint16Array(bytes, 0, 6 * n);
+  const columns = 1 + arm.levels.length;
+  const numbers = new Uint16Array(bytes, 0, columns * n);
   return {
     ...model,
     asked: numbers.subarray(0, n),
-    counts: LEVELS.map((_, k) => numbers.subarray((k + 1) * n, (k + 2) * n)),
-    value: new Int8Array(bytes, 12 * n, n),
-    status: new Int8Array(bytes, 13 * n, n),
+    counts: arm.levels.map((_, k) => numbers.subarray((k + 1) * n, (k + 2) * n)),
+    value: new Int8Array(bytes, 2 * columns * n, n),
+    status: new Int8Array(bytes, (2 * columns + 1) * n, n),
   };
+}
+
+/** Return an option with the level that it counts as. */
+const optionText = (arm, k) => `${signed(arm.levels[k])} ${arm.options[k]}`;
+
+/** Return the place of a level on the scale of an arm: of the nearest one, for a mean of levels. */
+function placeOf(arm, level) {
+  const far = arm.levels.map((each) => Math.abs(each - level));
+  return far.indexOf(Math.min(...far));
 }
 
 const holds = (model, i) => model.status[i] === KEPT;
@@ -78,18 +86,19 @@ function signOf(model, i) {
 /** Return a flow's norm in words. */
 function wordsOf(arm, model, i) {
   if (model.status[i] < 0) return "not asked";
-  return holds(model, i) ? arm.options[model.value[i] + 2] : study.norm_statuses[model.status[i]];
+  return holds(model, i) ? arm.options[placeOf(arm, model.value[i])] : study.norm_statuses[model.status[i]];
 }
 
-const classOf = (model, i) => (holds(model, i) ? CLASSES[model.value[i] + 2] : "l-none");
+const classOf = (arm, model, i) => (holds(model, i) ? arm.classes[placeOf(arm, model.value[i])] : "l-none");
 
 /** Return a coloured sign that says the same in words to who cannot see it. */
 function chip(arm, model, i) {
-  return make("span", { class: `chip ${classOf(model, i)}` }, signOf(model, i) || " ");
+  return make("span", { class: `chip ${classOf(arm, model, i)}` }, signOf(model, i) || " ");
 }
 
 /** Return a level's value in the units in which the dataset states what is expected. */
 function inUnits(arm, level) {
   const [low, high] = arm.range;
-  return low + ((level + 2) * (high - low)) / 4;
+  const [lowest, highest] = arm.ends;
+  return low + ((level - lowest) * (high - low)) / (highest - lowest);
 }

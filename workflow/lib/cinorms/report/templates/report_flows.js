@@ -71,7 +71,7 @@ const agreed = (model, i) => (valid(model, i) ? `${agreeing(model, i)} of ${vali
 function flowsCsv(state, places) {
   const { arm } = state;
   const models = chosen(state);
-  const names = ["norm", "status", "valid", ...LEVELS.map((level) => `answers ${level}`)];
+  const names = ["norm", "status", "valid", ...arm.levels.map((level) => `answers ${level}`)];
   const head = ["flow", ...arm.factors.map((factor) => factor.name), "vignette"];
   models.forEach((model) => names.forEach((name) => head.push(`${model.name}: ${name}`)));
   const rows = sorted(state, places).map((i) => {

@@ -5,14 +5,14 @@ const MOST_LEVELS = 60;
 /** Show how many norms of each chosen model stand at each level, and how many flows have none. */
 function showCounts(state, slice) {
   const { arm } = state;
-  const head = ["Model", ...LEVELS.map((level, k) => `${signed(level)} ${arm.options[k]}`), ...study.norm_statuses.slice(1)];
+  const head = ["Model", ...arm.levels.map((level, k) => optionText(arm, k)), ...study.norm_statuses.slice(1)];
   const rows = chosen(state).map((model) => {
-    const n = new Array(LEVELS.length + 3).fill(0);
+    const n = new Array(arm.levels.length + 3).fill(0);
     let asked = 0;
     for (const i of slice) {
       if (model.status[i] < 0) continue;
       asked += 1;
-      n[holds(model, i) ? model.value[i] + 2 : LEVELS.length + model.status[i] - 1] += 1;
+      n[holds(model, i) ? placeOf(arm, model.value[i]) : arm.levels.length + model.status[i] - 1] += 1;
     }
     const cells = n.map((of) => bar(of, asked));
     return make("tr", {}, make("th", { scope: "row" }, model.name), ...cells);
@@ -28,7 +28,8 @@ function bar(n, whole) {
 
 /** Show what the signs and colours mean. */
 function showLegend(state) {
-  const entries = LEVELS.map((level, k) => [CLASSES[k], signed(level), state.arm.options[k]]);
+  const { arm } = state;
+  const entries = arm.levels.map((level, k) => [arm.classes[k], signed(level), arm.options[k]]);
   Object.entries(NO_NORM_SIGNS).forEach(([status, sign]) => entries.push(["l-none", sign, study.norm_statuses[status]]));
   const nodes = entries.map(([name, sign, text]) => make("span", {}, make("span", { class: `chip ${name}` }, sign), ` ${text}`));
   fill("legend", ...nodes);
@@ -101,7 +102,7 @@ function heatCell(state, models, places, line, column, open) {
 function heatPart(state, model, places) {
   if (places.length === 1) {
     const [i] = places;
-    const node = make("div", { class: `part ${classOf(model, i)}` }, signOf(model, i) || " ");
+    const node = make("div", { class: `part ${classOf(state.arm, model, i)}` }, signOf(model, i) || " ");
     return { node, label: `${model.name}: ${holds(model, i) ? `${signed(model.value[i])} ` : ""}${wordsOf(state.arm, model, i)}` };
   }
   const held = places.filter((i) => holds(model, i));
@@ -111,7 +112,7 @@ function heatPart(state, model, places) {
   }
   const mean = held.reduce((sum, i) => sum + model.value[i], 0) / held.length;
   const text = signed(mean, 1);
-  const node = make("div", { class: `part ${CLASSES[Math.round(mean) + 2]}` }, text, few);
+  const node = make("div", { class: `part ${state.arm.classes[placeOf(state.arm, mean)]}` }, text, few);
   return { node, label: `${model.name}: mean ${text} of ${held.length} norms on ${places.length} flows` };
 }
 

@@ -19,7 +19,7 @@ function sliceOf(state) {
 
 /** Return how many levels the norms held of a flow are apart; -1 where fewer than two are held. */
 function distance(models, i) {
-  let [n, low, high] = [0, 2, -2];
+  let [n, low, high] = [0, Infinity, -Infinity];
   for (const model of models) {
     if (!holds(model, i)) continue;
     n += 1;
