@@ -25,7 +25,7 @@ from cinorms.core import tables  # noqa: E402
 from cinorms.norms.assessment import level_matrix  # noqa: E402
 from cinorms.norms.thresholds import Thresholds  # noqa: E402
 from cinorms.stats.deciding.rounds import Design, Rule, replay  # noqa: E402
-from cinorms.stats.deciding.verdicts import NOT_ASKED, count, first_met, verdict  # noqa: E402
+from cinorms.stats.deciding.verdicts import NOT_ASKED  # noqa: E402
 
 RESULTS = ROOT / "results/replication"
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
@@ -64,12 +64,7 @@ def measure(model: str, risk: float) -> dict[str, float | str]:
     begin = time.process_time()
     asked = replay(design, rule, codes)
     seconds = time.process_time() - begin
-
-    def verdicts(seen: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        first = first_met(seen, len(LEVELS), design.rank)
-        return verdict(count(seen, len(LEVELS)), seen.shape[1], rule.thresholds, first)
-
-    now, full = verdicts(np.where(asked, codes, NOT_ASKED)), verdicts(codes)
+    now, full = (design.verdict(seen, rule.thresholds) for seen in (np.where(asked, codes, NOT_ASKED), codes))
     wrong = (now != full) & (now < len(LEVELS)) & (full < len(LEVELS))
     return {
         "model": model,

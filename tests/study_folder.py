@@ -143,6 +143,7 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> dict[str, A
         "prompts": f"Paraphrases{mark}",
         "prompts_citation": f"Somebody{mark}",
         "orders": {"method": "balanced", "count": 2},
+        "asking": {"until": "all", "risk": 0.01, "pilot": 400},
         "temperature": 0,
         "max_tokens": 100,
         "readout": "text",

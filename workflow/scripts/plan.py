@@ -6,16 +6,15 @@ from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.entries.files import part_asked
 from cinorms.study.plan import add_precision, as_text, estimate
-from cinorms.study.savings import expected_savings
+from cinorms.study.savings import expected_savings, replay_pilot
 
 if __name__ == "__main__":
     terminal = sys.stdout
     start_logging(snakemake.log[0])
-    plan = estimate(
-        asked=snakemake.params.asked,
-        vignettes={name: tables.read(p, tables.VIGNETTES) for name, p in snakemake.params.vignettes.items()},
-        variants={name: tables.read(p, tables.PROMPTS) for name, p in snakemake.params.variants.items()},
-    )
+    vignettes = {name: tables.read(p, tables.VIGNETTES) for name, p in snakemake.params.vignettes.items()}
+    variants = {name: tables.read(p, tables.PROMPTS) for name, p in snakemake.params.variants.items()}
+    plan = estimate(snakemake.params.asked, vignettes, variants)
+    replayed = {}
     if snakemake.params.pilot is not None:
         pilot = {
             tuple(pair): (
@@ -25,9 +24,14 @@ if __name__ == "__main__":
             for pair, (answers, prompts) in snakemake.params.pilot
         }
         plan = add_precision(plan, pilot, snakemake.params.target_se)
+        replayed = {
+            pair: replay_pilot(ask, pilot[pair][0], variants[ask["arm"]], vignettes[ask["dataset"]])
+            for ask in snakemake.params.asked
+            if (pair := (ask["arm"], ask["model"])) in pilot and ask["asking"]
+        }
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
     print(as_text(plan), file=terminal)
-    for line in expected_savings(snakemake.params.asked, plan):
+    for line in expected_savings(snakemake.params.asked, plan, replayed):
         print(line, file=terminal)
     for warning in snakemake.params.norms:
         print(f"warning: {warning}", file=terminal)

@@ -2,15 +2,61 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+import pytest
 
-from cinorms.study.savings import expected_savings
+from cinorms.core.scales import papers_scale
+from cinorms.inference.until_decided import plain_rule
+from cinorms.norms.thresholds import Thresholds
+from cinorms.prompts.variants import list_variants
+from cinorms.study.savings import Replayed, expected_savings, replay_pilot
 
 PLAN = pd.DataFrame({"arm": ["main"], "model": ["m"], "flows": [1000], "prompts": [33_000]})
 
 
-def lines(asking: dict[str, object] | None) -> list[str]:
-    return expected_savings([{"arm": "main", "model": "m", "asking": asking}], PLAN)
+RULE = plain_rule(Thresholds(4, 0.5, "strict"), 0.05, 150)
+TEMPLATES = [f"{number}. {{scenario}} {{options}}" for number in range(4)]
+VARIANTS = list_variants("p", TEMPLATES, 4, 3)
+FLOWS = pd.DataFrame(
+    {
+        "flow": range(600),
+        "sender": [f"s{i % 12}" for i in range(600)],
+        "topic": [f"t{i // 12}" for i in range(600)],
+    }
+)
+ASK = {
+    "arm": "main",
+    "model": "m",
+    "asking": RULE,
+    "scale": papers_scale("acceptability").known,
+    "n_templates": 4,
+    "factors": ["sender", "topic"],
+    "seed": 1,
+}
+
+
+def lines(
+    asking: dict[str, object] | None, replayed: dict[tuple[str, str], Replayed | None] | None = None
+) -> list[str]:
+    return expected_savings([{"arm": "main", "model": "m", "asking": asking}], PLAN, replayed or {})
+
+
+def answers(flows: range, odd: float) -> pd.DataFrame:
+    """Return answers that follow the sender, but for a share of ``odd`` ones."""
+    rng = np.random.default_rng(3)
+    flow = np.repeat(np.array(flows), len(VARIANTS))
+    level = (flow % 12) % 5 - 2
+    other = rng.random(len(flow)) < odd
+    level[other] = rng.integers(-2, 3, other.sum())
+    return pd.DataFrame(
+        {
+            "flow": flow,
+            "variant": pd.Categorical(list(VARIANTS["variant"]) * len(flows)),
+            "level": pd.array(level, dtype="Int8"),
+            "status": "ok",
+        }
+    )
 
 
 def test_an_arm_that_asks_everything_has_no_line() -> None:
@@ -31,3 +77,32 @@ def test_a_large_pilot_is_the_least_that_is_asked() -> None:
 def test_a_pilot_of_all_flows_saves_nothing() -> None:
     (line,) = lines({"risk": 0.01, "pilot": 1000})
     assert "saves nothing" in line
+
+
+def test_the_answers_of_a_pilot_study_are_replayed() -> None:
+    clear, odd = (replay_pilot(ASK, answers(range(400), share), VARIANTS, FLOWS) for share in (0.1, 0.6))
+    assert clear is not None
+    assert odd is not None
+    assert clear.flows == odd.flows == 250
+    assert clear.asked < 0.4 < odd.asked <= 1
+    assert clear.agreed >= 0.95
+
+
+def test_the_plan_states_what_the_pilot_study_would_have_needed() -> None:
+    (line,) = lines({"risk": 0.05, "pilot": 200}, {("main", "m"): Replayed(250, 0.25, 0.996)})
+    # 200 of 1,000 flows are asked all 33 variants, the others a quarter of them.
+    assert "33,000 prompts at most; 13,200 expected" in line
+    assert "250 flows needed 25% of their prompts, and 99.6% of them kept" in line
+
+
+@pytest.mark.parametrize("flows", [range(150), range(0)])
+def test_a_pilot_study_of_too_few_flows_cannot_tell(flows: range) -> None:
+    assert replay_pilot(ASK, answers(flows, 0.1), VARIANTS, FLOWS) is None
+
+
+def test_a_pilot_study_that_asked_other_variants_cannot_tell() -> None:
+    part = answers(range(400), 0.1)
+    assert replay_pilot(ASK, part[part["variant"] != "3_2"], VARIANTS, FLOWS) is None
+    (line,) = lines({"risk": 0.05, "pilot": 100}, {("main", "m"): None})
+    assert "9,240 to 23,760 expected" in line
+    assert "the pilot study has asked other variants, or too few flows" in line

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats.clm.coding import code_factors, group_rows
+from cinorms.stats.clm.coding import code_factors
 from cinorms.stats.clm.crossproducts import Crossproducts, aliased_terms
 
 
@@ -55,18 +53,6 @@ def test_crossproducts_equal_those_of_the_dummy_matrix(frame: pd.DataFrame) -> N
     np.testing.assert_allclose(cross.gram(w), (x.T * w) @ x, atol=1e-12)
     np.testing.assert_allclose(cross.by_key(w, key, 3), (x.T * w) @ np.eye(3)[key], atol=1e-12)
     np.testing.assert_allclose(cross.quadratic(v), ((x @ v) * x).sum(axis=1))
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**40)), min_size=1, max_size=30))
-def test_groups_are_the_distinct_rows(rows: list[tuple[int, int]]) -> None:
-    columns = [np.array(c, dtype=np.int64) for c in zip(*rows, strict=True)]
-    columns.append(columns[1])  # three wide columns overflow one 64-bit key
-    columns.append(columns[1][::-1].copy())
-    first, group = group_rows(columns)
-    full = list(zip(*columns, strict=True))
-    assert len(first) == len(set(full))
-    assert all(full[first[g]] == row for g, row in zip(group, full, strict=True))
 
 
 def test_linked_factors_are_aliased_from_the_second_on(frame: pd.DataFrame) -> None:

@@ -14,8 +14,8 @@ from cinorms.core.scales import papers_scale
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.deciding.calibration import Calibration
-from cinorms.stats.deciding.rounds import BLOCK, Design, Rounds, Rule, replay
-from cinorms.stats.deciding.schedule import asking_order, pilot_flows
+from cinorms.stats.deciding.rounds import Design, Rounds, Rule, replay
+from cinorms.stats.deciding.schedule import BLOCK, asking_order, pilot_flows
 from cinorms.stats.deciding.verdicts import NOT_ASKED, count, first_met, verdict
 
 Ints = npt.NDArray[np.intp]

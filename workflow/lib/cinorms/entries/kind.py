@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from cinorms.core.labels import listed
 from cinorms.entries.options import Options
+from cinorms.stats.deciding.schedule import BLOCK
 
 #: What a kind is made from. ``answers``, ``norms``: a table per selected model and arm; ``table``, ``tables``: of the
 #: analyses it names; ``registry``: what the model registry says.
@@ -27,6 +28,13 @@ Also = Literal["answers", "norms", "vignettes", "prompts", "planted", "coefficie
 #: ``pilot``: only the flows of the pilot, a random sample that was asked everything. ``all``: every row, what was not
 #: asked too.
 Decided = Literal["verdicts", "block", "pilot", "all"]
+#: What is said under a table or a figure of it.
+PART_SHOWN: dict[Decided, str] = {
+    "verdicts": "some flows were asked more variants than others",
+    "block": f"shown are the first {BLOCK} variants of every flow",
+    "pilot": "shown are the flows of the pilot, which were asked every variant",
+    "all": "what was not asked has a status of its own",
+}
 
 
 class Column(NamedTuple):

@@ -7,7 +7,7 @@ later changes answers, but not what was asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.answers.read import read_responses
+from cinorms.core.scales import Scale
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import as_categorical
-from cinorms.stats.deciding.rounds import BLOCK, Design, Rounds, Rule
+from cinorms.stats.deciding.rounds import Design, Rounds, Rule
+from cinorms.stats.deciding.schedule import BLOCK
 from cinorms.stats.deciding.verdicts import NOT_ASKED
 
 Rows = npt.NDArray[np.int64]
@@ -37,25 +39,35 @@ def plain_rule(thresholds: Thresholds, risk: float, pilot: int) -> dict[str, Any
 def rule_of(spec: Spec) -> Rule | None:
     """Return when a flow is decided; None for a spec that asks everything."""
     plain = spec.identity.get("asking")
-    if plain is None:
-        return None
+    return None if plain is None else rule_from_plain(plain)
+
+
+def rule_from_plain(plain: Mapping[str, Any]) -> Rule:
+    """Return the rule that `plain_rule` returned as plain data."""
     thresholds = Thresholds(plain["t_val"], plain["t_maj"], plain["consensus"])
     return Rule(thresholds, plain["risk"], plain["pilot"])
 
 
 def design_of(questions: Questions) -> Design:
     """Return the flows and variants of ``questions``, which must be those of one shard that has them all."""
-    variants, spec = questions.variants, questions.spec
-    every = [pd.factorize(questions.flows[name].astype(str), sort=True)[0] for name in spec.factors]
+    spec = questions.spec
+    return make_design(questions.flows, spec.factors, questions.variants, spec.answer_scale, spec.seed)
+
+
+def make_design(
+    flows: pd.DataFrame, factors: Sequence[str], variants: pd.DataFrame, scale: Scale, seed: int
+) -> Design:
+    """Return the design of ``flows`` (rows of a vignettes table) by ``variants`` (rows of a prompts table)."""
+    every = [pd.factorize(flows[name].astype(str), sort=True)[0] for name in factors]
     codes = [each for each in every if each.max(initial=0) > 0]
     return Design(
-        flows=questions.flows["flow"].to_numpy(dtype=np.intp),
-        factors=np.stack(codes, axis=1) if codes else np.empty((len(questions.flows), 0), dtype=np.intp),
+        flows=flows["flow"].to_numpy(dtype=np.intp),
+        factors=np.stack(codes, axis=1) if codes else np.empty((len(flows), 0), dtype=np.intp),
         variants=variants["variant"].tolist(),
         template_no=variants["template_no"].to_numpy(dtype=np.intp),
         order_no=variants["order_no"].to_numpy(dtype=np.intp),
-        n_levels=len(spec.answer_scale.binned.levels),
-        seed=spec.seed,
+        n_levels=len(scale.binned.levels),
+        seed=seed,
     )
 
 

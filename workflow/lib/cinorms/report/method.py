@@ -83,11 +83,12 @@ def _arm(results: Results, arm: str) -> str:
             f"{count(flows)} flows of {dataset['title']}, rated by people, not by models: {settings['people']} gave "
             f"{count(rated)} ratings ({settings['prompts']})"
         )
-    n_orders = prompts["order_no"].nunique()
+    n_orders, asking = prompts["order_no"].nunique(), settings["asking"]
+    decided = f", until the risk that its norm would change is at most {asking['risk']:g}"
     return (
         f"{count(flows)} flows of {dataset['title']}, each in up to {len(prompts)} variants: "
         f"{prompts['template_no'].nunique()} wordings ({settings['prompts']}) in {n_orders} "
-        f"{'order' if n_orders == 1 else 'orders'} of the options"
+        f"{'order' if n_orders == 1 else 'orders'} of the options{decided if asking['until'] == 'decided' else ''}"
     )
 
 

@@ -104,7 +104,7 @@ def dependence(
     bins = scale.binned.levels
     steps = np.array(bins) - bins[0]
     cell = flow[order] * len(bins)
-    code = scale.places(x[flow, variant][order]).astype(np.int8)
+    code = scale.places(x[flow, variant][order])
     counts = _counts(cell, code, n_flows, len(bins))
     of_levels = counts.sum(axis=0)
     top_share = float(of_levels.max() / len(code))
@@ -132,7 +132,7 @@ def dependence(
     )
 
 
-def _counts(cell: Ints, code: npt.NDArray[np.int8], n_flows: int, n_levels: int) -> Ints:
+def _counts(cell: Ints, code: Ints, n_flows: int, n_levels: int) -> Ints:
     """Return how often each level (columns) was given to each flow (rows)."""
     return np.bincount(cell + code, minlength=n_flows * n_levels).reshape(-1, n_levels)
 

@@ -24,6 +24,7 @@ import pandas as pd
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms.assessment import divide
+from cinorms.stats.grouping import group_rows
 from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
 from cinorms.vignettes.factors import JOINT
 
@@ -46,8 +47,7 @@ class _Cells:
 
     def tables(self, factor: int) -> Floats:
         """Return levels of a factor x contexts x templates: the means, NaN where there is no valid answer."""
-        others = np.delete(self.codes, factor, axis=1)
-        context = np.unique(others, axis=0, return_inverse=True)[1].reshape(-1)
+        _, context = group_rows(np.delete(self.codes, factor, axis=1).T)
         shape = (len(list(self.levels.values())[factor]), context.max(initial=-1) + 1, self.means.shape[1])
         found = np.full(shape, np.nan)
         found[self.codes[:, factor], context] = self.means
@@ -185,8 +185,8 @@ def _cells(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequen
         names, code = _joint(values, group)
         levels[JOINT.join(group)] = names
         codes.append(code)
-    cell_codes, cell = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
-    cell = cell.reshape(-1)
+    first, cell = group_rows(codes)
+    cell_codes = np.stack(codes, axis=1)[first]
     template, names_of = pd.factorize(values["template"].astype(str), sort=True)
     n_templates = max(len(names_of), 1)
     value = values["value"].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -217,12 +217,9 @@ def _joint(values: pd.DataFrame, group: tuple[str, ...]) -> tuple[list[str], Int
         column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype(str).astype("category")
         for column in (values[name] for name in group)
     ]
-    codes = np.stack([part.cat.codes.to_numpy(dtype=np.intp) for part in parts], axis=1)
-    used, code = np.unique(codes, axis=0, return_inverse=True)
-    labels = [
-        JOINT.join(str(part.cat.categories[c]) for part, c in zip(parts, row, strict=True)) for row in used
-    ]
-    return labels, code.reshape(-1)
+    first, code = group_rows([part.cat.codes.to_numpy(dtype=np.intp) for part in parts])
+    used = zip(*(part.iloc[first] for part in parts), strict=True)
+    return [JOINT.join(map(str, row)) for row in used], code
 
 
 def _baseline(factor: str, names: list[str], baselines: Mapping[str, str]) -> int:

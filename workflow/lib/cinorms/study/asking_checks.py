@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cinorms.core.errors import ConfigError
-from cinorms.stats.deciding.rounds import BLOCK
+from cinorms.stats.deciding.schedule import BLOCK
 from cinorms.study.settings import Arm
 from cinorms.study.study import Study
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cinorms.core.labels import listed
 from cinorms.entries.entry import Entry, Pair
-from cinorms.entries.kind import Kind
+from cinorms.entries.kind import PART_SHOWN, Kind
 from cinorms.entries.options import OfNorms
 from cinorms.entries.registry import kinds
 from cinorms.norms.thresholds import grid
@@ -34,7 +35,12 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
     if section == "printed":
         sources = [make_entry(study, "analyses", source) for source in options.sources]
         shown = options.models or [model for source in sources for _, model in source.selected]
-        return Entry(**base, mark=study.mark(shown))
+        return Entry(
+            **base,
+            mark=_joined(
+                [study.mark(shown), *(_part_shown(study, each.declared, each.options) for each in sources)]
+            ),
+        )
     arms = list(options.arms)
     selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
@@ -50,7 +56,7 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
         factors_of={arm: study.factors_of(arm) for arm in arms},
         conditions={arm: study.conditions(arm) for arm in arms},
         attributes={model: study.attributes(model) for model in names},
-        mark=study.mark(names),
+        mark=_joined([study.mark(names), _part_shown(study, kind, options)]),
         **(_rules(study, options, names) if _depends_on_thresholds(kind) else {}),
     )
 
@@ -59,6 +65,22 @@ def select_pairs(study: Study, options: Any) -> tuple[Pair, ...]:
     """Return the (arm, model) pairs that an entry with ``options`` is made from (see `Entry`)."""
     models = list(options.models or study.all_models())[: getattr(options, "first", None)]
     return tuple((arm, model) for arm in options.arms for model in models if model in study.models(arm))
+
+
+def _part_shown(study: Study, kind: Kind, options: Any) -> str:
+    """Return what an entry takes from its arms that are asked until decided; nothing where none is."""
+    if kind.reads == "table":
+        source = make_entry(study, "analyses", options.table)
+        return _part_shown(study, source.declared, source.options)
+    arms = [arm for arm in options.arms if study.arms[arm].asking.until == "decided"]
+    if not arms:
+        return ""
+    where = "" if len(arms) == len(options.arms) else f" in {listed(arms)}"
+    return f"Asked until decided{where}: {PART_SHOWN[kind.decided]}."
+
+
+def _joined(sentences: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(filter(None, sentences)))
 
 
 def _depends_on_thresholds(kind: Kind) -> bool:

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, WithJsonSchema
 
 from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number, Section
 from cinorms.entries.options import Select, TMaj, TVal
+from cinorms.stats.deciding.schedule import LEAST_PILOT
 from cinorms.study.attributes import ARM_ATTRIBUTES
 from cinorms.study.layers import Origins, Place
 
@@ -105,7 +106,7 @@ class Asking(Settings):
         description="For until decided: a flow is decided when its verdict would change with at most this probability.",
     )
     pilot: int = Field(
-        ge=100,
+        ge=LEAST_PILOT,
         le=1_000_000,
         description="For until decided: flows, drawn at random, that are asked every variant; they show what the "
         "predicted risks are worth.",

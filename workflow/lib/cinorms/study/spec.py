@@ -11,7 +11,6 @@ from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings
 from cinorms.inference.shards import shard_names
 from cinorms.inference.spec import PROTOCOL, Spec
-from cinorms.inference.until_decided import plain_rule
 from cinorms.prompts.paraphrase.paraphrasers import OWN_ENVIRONMENTS, OwnEnvironment
 from cinorms.study.study import Study
 
@@ -38,10 +37,8 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
         "system": settings.system,
     }
     wrapped = {"wrap": _wrapper(settings.wrap, entry)} if entry.kind.wraps else {}
-    asking = {}
-    if settings.asking.until == "decided":
-        rule = plain_rule(study.thresholds_of(model), settings.asking.risk, settings.asking.pilot)
-        asking = {"asking": rule}
+    rule = study.asking_rule(arm, model)
+    asking = {} if rule is None else {"asking": rule}
     return Spec.from_plain({**common, **wrapped, **entry.identity, **asking})
 
 

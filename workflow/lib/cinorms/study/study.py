@@ -14,6 +14,7 @@ from cinorms.core.scales import Scale
 from cinorms.human.survey import Question, Survey, load_survey, split_name
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
+from cinorms.inference.until_decided import plain_rule
 from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
@@ -183,6 +184,13 @@ class Study:
         norms = self.settings.norms
         return Thresholds(self.t_val(model), norms.t_maj, norms.consensus)
 
+    def asking_rule(self, arm: str, model: str) -> dict[str, Any] | None:
+        """Return when a flow of ``model`` is decided, as plain data; None in an arm that asks everything."""
+        asking = self.arms[arm].asking
+        if asking.until == "all":
+            return None
+        return plain_rule(self.thresholds_of(model), asking.risk, asking.pilot)
+
     def thresholds(self) -> tuple[list[int], list[Majority]]:
         """Return every t_val and every t_maj under which flows are judged, the study's own among them."""
         norms = self.settings.norms
@@ -234,7 +242,9 @@ class Study:
                 "system": settings.system,
                 "scale": self.scale(arm).known,
                 "n_templates": self.templates(arm, model),
-                "asking": settings.asking.plain() if settings.asking.until == "decided" else None,
+                "asking": self.asking_rule(arm, model),
+                "factors": list(self.dataset(settings.dataset).factors),
+                "seed": self.seed,
                 "gpus": entry.gpus,
                 "rates": entry.own_settings.rates.model_dump(exclude_none=True),
             }

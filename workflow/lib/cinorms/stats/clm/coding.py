@@ -1,4 +1,4 @@
-"""Factors as dummy-coded terms: coding against a baseline, grouping of identical rows."""
+"""Factors as dummy-coded terms: coding against a baseline."""
 
 from __future__ import annotations
 
@@ -129,21 +129,3 @@ def _baseline_first(factor: str, codes: Ints, levels: list[str], baseline: str) 
     rank[:at] += 1
     rank[at] = 0
     return rank[codes], [levels[at], *levels[:at], *levels[at + 1 :]]
-
-
-def group_rows(columns: list[Ints]) -> tuple[Ints, Ints]:
-    """Group rows that agree in every one of ``columns`` (non-negative integers).
-
-    Returns the first row of each group and the group of each row.
-    """
-    key = np.zeros(len(columns[0]), dtype=np.int64)
-    size = 1
-    for column in columns:
-        radix = int(column.max(initial=0)) + 1
-        if size * radix > 2**62:  # the key would overflow: renumber the groups so far
-            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-            size = int(key.max(initial=0)) + 1
-        key = key * radix + column
-        size *= radix
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
-    return first.astype(np.int64), group.astype(np.int64)

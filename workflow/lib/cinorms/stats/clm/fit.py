@@ -14,7 +14,7 @@ import pandas as pd
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.stats.clm.arrays import Bools, Floats, Ints
 from cinorms.stats.clm.by_statsmodels import fit_statsmodels
-from cinorms.stats.clm.coding import Coding, code_factors, group_rows
+from cinorms.stats.clm.coding import Coding, code_factors
 from cinorms.stats.clm.crossproducts import Crossproducts, aliased_terms
 from cinorms.stats.clm.likelihood import Problem, make_problem, null_log_likelihood
 from cinorms.stats.clm.link_functions import link_named
@@ -22,6 +22,7 @@ from cinorms.stats.clm.newton import Maximum, clustered, solve, start
 from cinorms.stats.clm.penalised import maximise_penalised
 from cinorms.stats.clm.results import COEFFICIENT_COLUMNS, ClmFit, Solved, inference
 from cinorms.stats.clm.separation import separated
+from cinorms.stats.grouping import group_rows
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
 

@@ -12,6 +12,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from cinorms.stats.grouping import group_rows
+
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.intp]
 
@@ -42,8 +44,7 @@ def evidence(seen: Floats, tendency: Floats, factors: Ints) -> Iterator[Floats]:
 
 def cells(factors: Ints) -> Ints:
     """Return a number for each combination of levels that occurs."""
-    _, cell = np.unique(factors, axis=0, return_inverse=True)
-    return np.asarray(cell.ravel(), dtype=np.intp)
+    return group_rows(factors.T)[1]
 
 
 def _others(counts: Floats, cell: Ints) -> Floats:

@@ -15,15 +15,13 @@ import numpy.typing as npt
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.deciding.calibration import Calibration
 from cinorms.stats.deciding.prediction import Predictor
-from cinorms.stats.deciding.schedule import asking_order, pilot_flows
+from cinorms.stats.deciding.schedule import BLOCK, asking_order, pilot_flows
 from cinorms.stats.deciding.verdicts import NOT_ASKED, count, first_met, verdict
 
 Ints = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-#: Variants of a round; the first round is the block that every flow is asked.
-BLOCK = 3
 #: Orders in which each flow of the pilot rehearses.
 REHEARSED = 4
 
@@ -67,6 +65,11 @@ class Design:
         asked = np.zeros(order.shape, dtype=bool)
         np.put_along_axis(asked, order[:, :number], True, axis=1)
         return asked
+
+    def verdict(self, codes: Ints, thresholds: Thresholds) -> Ints:
+        """Return the verdict on each row of ``codes``."""
+        first = first_met(codes, self.n_levels, self.rank)
+        return verdict(count(codes, self.n_levels), codes.shape[1], thresholds, first)
 
     @property
     def rank(self) -> Ints:
@@ -122,12 +125,6 @@ class Rounds:
         """Return what predicts the answers that are missing from ``seen``."""
         return Predictor.fit(seen, self.design.n_levels, self.design.factors, rng, last)
 
-    def verdict(self, codes: Ints) -> Ints:
-        """Return the verdict on each row of ``codes``."""
-        levels, design = self.design.n_levels, self.design
-        first = first_met(codes, levels, design.rank)
-        return verdict(count(codes, levels), codes.shape[1], self.rule.thresholds, first)
-
 
 class _Rehearsals:
     """The pilot's flows, each in several orders, as if they were asked like the others.
@@ -149,14 +146,15 @@ class _Rehearsals:
 
     def look(self, seen: Ints, number: int, last: Predictor, rng: np.random.Generator) -> Calibration:
         """Rehearse the look after ``number`` variants and return the calibration that all looks so far give."""
-        rule, rank = self._rounds.rule, self._rounds.design.rank
+        rule, design = self._rounds.rule, self._rounds.design
         for half in (0, 1):
             at = np.flatnonzero(self._going & (self._half == half))
             part = self._part(seen, at, number)
             predictor = self._rounds.predictor(self._held_back(seen, half, number), last, rng)
-            predicted = predictor.change(self._flow[at], part, rule.thresholds, rank, rng)
+            predicted = predictor.change(self._flow[at], part, rule.thresholds, design.rank, rng)
             self._predicted.append(predicted)
-            self._wrong.append(self._rounds.verdict(part) != self._rounds.verdict(seen[self._flow[at]]))
+            now, full = (design.verdict(each, rule.thresholds) for each in (part, seen[self._flow[at]]))
+            self._wrong.append(now != full)
         calibration = Calibration.fit(
             np.concatenate(self._predicted), np.concatenate(self._wrong), 1 / REHEARSED
         )

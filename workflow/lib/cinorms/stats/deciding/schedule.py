@@ -10,6 +10,11 @@ from cinorms.core.draws import draw_bits
 Ints = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 
+#: Variants of a round; the first round is the block that every flow is asked.
+BLOCK = 3
+#: Fewest flows of a pilot: from fewer, nobody learns what the predicted risks are worth.
+LEAST_PILOT = 100
+
 
 def asking_order(
     flows: npt.ArrayLike,
