@@ -23,10 +23,10 @@ from cinorms.inference.journal import Asker, Journal
 from cinorms.inference.not_asked import add_not_asked
 from cinorms.inference.questions import Questions
 from cinorms.inference.samples import settings_of
-from cinorms.inference.until_decided import plain_rule
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
+from cinorms.stats.deciding.rounds import Rule
 
 from ...specs import make_spec
 
@@ -70,7 +70,7 @@ class Steady:
 
 
 def spec(**changes: Any) -> Any:
-    rule = plain_rule(THRESHOLDS, 0.05, 100)
+    rule = Rule(THRESHOLDS, 0.05, 100).plain()
     stated = {"source": "s", "n_templates": 4, "factors": ["sender", "type"], "order_method": "balanced"}
     return make_spec("openai", **{**stated, "asking": rule, **changes})
 

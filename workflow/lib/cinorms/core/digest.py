@@ -61,20 +61,27 @@ def _module_file(module: str) -> Path | None:
 @cache
 def _imported(file: Path) -> frozenset[Path]:
     """Return the files of the library that ``file`` imports, at the top or inside a function."""
-    names = (name for node in _nodes(ast.parse(file.read_bytes())) for name in _named(node))
+    names = (name for node in _statements(ast.parse(file.read_bytes())) for name in _named(node))
     return frozenset(path for name in names if (path := _module_file(name)) is not None)
 
 
-def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that run, without those for type checkers only."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            for run in node.orelse:
+#: Where a statement has statements of its own. Expressions have none, so the many nodes below them are left out.
+_INSIDE = ("body", "orelse", "handlers", "finalbody", "cases")
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements that run, without those for type checkers only."""
+    for part in _INSIDE:
+        inside = getattr(tree, part, ())
+        for node in inside if isinstance(inside, list) else ():
+            typing = (
+                isinstance(node, ast.If)
+                and isinstance(node.test, ast.Name)
+                and node.test.id == "TYPE_CHECKING"
+            )
+            for run in node.orelse if typing else [node]:
                 yield run
-                yield from _nodes(run)
-            continue
-        yield node
-        yield from _nodes(node)
+                yield from _statements(run)
 
 
 def _named(node: ast.AST) -> Iterator[str]:

@@ -7,18 +7,15 @@ later changes answers, but not what was asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.answers.read import read_responses
 from cinorms.core.scales import Scale
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import as_categorical
 from cinorms.stats.deciding.rounds import Design, Rounds, Rule
 from cinorms.stats.deciding.schedule import BLOCK
@@ -31,21 +28,10 @@ Flags = npt.NDArray[np.bool_]
 PARTS = ("block", "pilot", "undecided", "not_asked")
 
 
-def plain_rule(thresholds: Thresholds, risk: float, pilot: int) -> dict[str, Any]:
-    """Return the rule as the key ``asking`` of a spec."""
-    return {"risk": risk, "pilot": pilot, **thresholds._asdict()}
-
-
 def rule_of(spec: Spec) -> Rule | None:
     """Return when a flow is decided; None for a spec that asks everything."""
     plain = spec.identity.get("asking")
-    return None if plain is None else rule_from_plain(plain)
-
-
-def rule_from_plain(plain: Mapping[str, Any]) -> Rule:
-    """Return the rule that `plain_rule` returned as plain data."""
-    thresholds = Thresholds(plain["t_val"], plain["t_maj"], plain["consensus"])
-    return Rule(thresholds, plain["risk"], plain["pilot"])
+    return None if plain is None else Rule.from_plain(plain)
 
 
 def design_of(questions: Questions) -> Design:
@@ -117,6 +103,9 @@ def is_possible(questions: Questions, rule: Rule, asked: Flags) -> bool:
 
 def _codes(questions: Questions, rows: Rows, replies: pd.DataFrame) -> npt.NDArray[np.intp]:
     """Return the position on the scale that each reply chooses; the number of levels for one that is not valid."""
+    # Here, as the reader is large and most jobs ask everything.
+    from cinorms.answers.read import read_responses
+
     scale = questions.spec.answer_scale
     grid = questions.grid.iloc[rows]
     frame = replies.reset_index(drop=True).assign(

@@ -36,10 +36,12 @@ def valid_levels(answers: pd.DataFrame) -> Floats:
 
 def level_matrix(answers: pd.DataFrame) -> pd.DataFrame:
     """Return valid levels with flows as rows and variants as columns; NaN where there is no valid answer."""
-    frame = pd.DataFrame(
-        {"flow": answers["flow"], "variant": answers["variant"].astype(str), "level": valid_levels(answers)}
-    )
-    return frame.set_index(["flow", "variant"])["level"].unstack("variant")  # noqa: PD010 (keys are unique)
+    row, flows = pd.factorize(answers["flow"], sort=True)
+    column, variants = pd.factorize(answers["variant"].astype("category"), sort=False)
+    names = pd.Index(variants.astype(str), name="variant")
+    levels = np.full((len(flows), len(names)), np.nan)
+    levels[row, column] = valid_levels(answers)
+    return pd.DataFrame(levels, index=flows.rename("flow"), columns=names).sort_index(axis="columns")
 
 
 def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.DataFrame:
@@ -147,27 +149,38 @@ def status(norms: pd.DataFrame, thresholds: Thresholds) -> pd.Series[str]:
     Raises `ConfigError` for impossible thresholds, `DataError` for norms that another consensus left without values.
     """
     _check(thresholds)
-    t_val, t_maj, consensus = thresholds
     n_valid = norms["n_valid"].to_numpy(dtype=np.intp)
     tie = norms["tie"].to_numpy(dtype=np.bool_)
+    if thresholds.consensus == "papers" and (norms["value"].isna().to_numpy() & (n_valid > 0)).any():
+        raise DataError(
+            "norms: ties without a value, as consensus 'strict' leaves them; assess with 'papers'"
+        )
     top = counted(norms)[0].max(axis=1, initial=0)
+    code = reasons(n_valid, top, tie, fewest_of(norms, thresholds.t_val), thresholds)
+    dtype = pd.CategoricalDtype(list(tables.NORM_STATUSES))
+    return pd.Series(pd.Categorical.from_codes(code, dtype=dtype), index=norms.index, name="status")
+
+
+def reasons(
+    n_valid: Ints, top: Ints, tie: npt.NDArray[np.bool_], fewest: Floats, thresholds: Thresholds
+) -> Ints:
+    """Return for each flow the place of its status (see `status`) in `tables.NORM_STATUSES`: 0 where it is kept.
+
+    ``top`` is the count of the most frequent level, ``tie`` whether another has it too, ``fewest`` the valid answers
+    that the flow needs.
+    """
+    t_maj = thresholds.t_maj
     if t_maj == "plurality":
-        agreed = np.ones(len(norms), dtype=bool)
-    elif consensus == "papers":
+        agreed = np.ones(len(n_valid), dtype=bool)
+    elif thresholds.consensus == "papers":
         agreed = top >= np.rint(t_maj * n_valid)  # rint rounds half to even, as Python's round
     else:
         agreed = divide(top, n_valid) >= t_maj
     kept, below, no_majority, tied = range(4)
     code = np.where(agreed, kept, no_majority)
-    if consensus == "strict":
+    if thresholds.consensus == "strict":
         code = np.where(tie, tied, code)
-    elif (norms["value"].isna().to_numpy() & (n_valid > 0)).any():
-        raise DataError(
-            "norms: ties without a value, as consensus 'strict' leaves them; assess with 'papers'"
-        )
-    code = np.where((n_valid < fewest_of(norms, t_val)) | (n_valid == 0), below, code)
-    dtype = pd.CategoricalDtype(list(tables.NORM_STATUSES))
-    return pd.Series(pd.Categorical.from_codes(code, dtype=dtype), index=norms.index, name="status")
+    return np.where((n_valid < fewest) | (n_valid == 0), below, code)
 
 
 def fewest_of(norms: pd.DataFrame, t_val: int) -> Floats:

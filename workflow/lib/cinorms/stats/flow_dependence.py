@@ -11,16 +11,14 @@ cancel in shuffled answers: for such a model the test rejects less often than it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import tables
 from cinorms.core.scales import Scale
-from cinorms.norms import assessment
+from cinorms.norms.assessment import reasons
 from cinorms.norms.thresholds import Thresholds
 
 Floats = npt.NDArray[np.float64]
@@ -108,7 +106,7 @@ def dependence(
     counts = _counts(cell, code, n_flows, len(bins))
     of_levels = counts.sum(axis=0)
     top_share = float(of_levels.max() / len(code))
-    norms, observed = _norms(counts, bins, thresholds), _between(counts, steps)
+    norms, observed = _norms(counts, thresholds), _between(counts, steps)
     total = float(of_levels @ steps**2 - (of_levels @ steps) ** 2 / len(code))
     if (of_levels > 0).sum() < 2:
         return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, float(norms), "no_variance")
@@ -117,7 +115,7 @@ def dependence(
         for group in map(slice, [0, *ends[:-1]], ends):
             dealt[group] = rng.permutation(code[group])
         exchanged = _counts(cell, dealt, n_flows, len(bins))
-        between[draw], held[draw] = _between(exchanged, steps), _norms(exchanged, bins, thresholds)
+        between[draw], held[draw] = _between(exchanged, steps), _norms(exchanged, thresholds)
     by_chance = float(between.mean())
     return Dependence(
         flows=n_flows,
@@ -144,9 +142,8 @@ def _between(counts: Ints, steps: Ints) -> float:
     return float((sums[asked] ** 2 / n[asked]).sum() - sums.sum() ** 2 / n.sum())
 
 
-def _norms(counts: Ints, scale: Sequence[int], thresholds: Thresholds) -> int:
+def _norms(counts: Ints, thresholds: Thresholds) -> int:
     """Return how many flows hold a norm under ``thresholds``."""
-    tie = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    norms = pd.DataFrame(counts, columns=tables.count_columns(scale))
-    norms = norms.assign(n_valid=counts.sum(axis=1), tie=tie, value=0)
-    return int((assessment.status(norms, thresholds) == "kept").sum())
+    top, fewest = counts.max(axis=1), np.full(len(counts), float(thresholds.t_val))
+    tie = (counts == top[:, None]).sum(axis=1) > 1
+    return int((reasons(counts.sum(axis=1), top, tie, fewest, thresholds) == 0).sum())

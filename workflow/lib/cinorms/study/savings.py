@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.scales import Scale
-from cinorms.inference.until_decided import make_design, rule_from_plain
+from cinorms.inference.until_decided import make_design
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats.deciding.rounds import replay
+from cinorms.stats.deciding.rounds import Rule, replay
 from cinorms.stats.deciding.schedule import LEAST_PILOT
 from cinorms.stats.deciding.verdicts import NOT_ASKED
 
@@ -40,7 +40,7 @@ def replay_pilot(
     ``ask`` is of ``Study.asked``, ``prompts`` and ``vignettes`` are the study's. None where the pilot cannot tell: it
     has asked other variants, or too few of these flows for a pilot within the pilot.
     """
-    rule, scale = rule_from_plain(ask["asking"]), Scale.of(ask["scale"])
+    rule, scale = Rule.from_plain(ask["asking"]), Scale.of(ask["scale"])
     variants = prompts[prompts["template_no"] < ask["n_templates"]]
     names = variants["variant"].astype(str)
     answers = answers[answers["variant"].astype(str).isin(names)]

@@ -14,11 +14,11 @@ from cinorms.core.scales import Scale
 from cinorms.human.survey import Question, Survey, load_survey, split_name
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
-from cinorms.inference.until_decided import plain_rule
 from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
+from cinorms.stats.deciding.rounds import Rule
 from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.study.root import Root
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
@@ -189,7 +189,7 @@ class Study:
         asking = self.arms[arm].asking
         if asking.until == "all":
             return None
-        return plain_rule(self.thresholds_of(model), asking.risk, asking.pilot)
+        return Rule(self.thresholds_of(model), asking.risk, asking.pilot).plain()
 
     def thresholds(self) -> tuple[list[int], list[Majority]]:
         """Return every t_val and every t_maj under which flows are judged, the study's own among them."""

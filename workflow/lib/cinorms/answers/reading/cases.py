@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cinorms.answers.reading.corrections import moves_on
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.parties import FIRST_PERSON
 from cinorms.answers.reading.words import any_of
 
@@ -27,8 +28,8 @@ _NO_CASE = any_of(
     r"the (?:day|moment|minute|second|instant) (?:an?|the|they|it|he|she|that|this|\w+s)\b",
 )
 #: "It would be X if the sensor belonged to ..": the past tense of what is not so.
-_WOULD = re.compile(r"(?:\b(?:would|could|might)|'d)\b")
-_IF_IT_DID = re.compile(
+_WOULD = lazy(r"(?:\b(?:would|could|might)|'d)\b")
+_IF_IT_DID = lazy(
     r"[^.;!?\n]{0,40}\bif (?:they|it|he|she|i|(?:the|its|his|her|their|an?) \w+) (?:(?:were|was|had)(?! to\b| asked"
     r"| forced| pressed)|did|said|knew|told|gave|took|made|went|came|kept|sent|left|held|paid|sold|saw"
     r"|(?!asked|forced|pressed)\w+ed)\b"
@@ -49,11 +50,11 @@ _ELSEWHERE_THAN_HERE = (
     r"|coming|proposed|former))\b(?! (?:situation|case|scenario|word|sense|way|nutshell|scale|whole)\b)"
     r"|by the standards? of)"
 )
-_OTHER_CASE_AFTER = re.compile(
+_OTHER_CASE_AFTER = lazy(
     rf"(?:(?!,\s*(?:which|but|and|though|although|while|whereas)\b)[^.;!?\n]){{0,60}}?\b{_NO_CASE}"
 )
 #: A condition that does not hold, whoever then judges: "had nobody asked, I'd say .."
-_COUNTERFACTUAL = re.compile(
+_COUNTERFACTUAL = lazy(
     any_of(
         rf"\b{_NEGATED_CONDITION}[^;\n]*,[^;,\n]*(?:\b(?:would|might|could|may)|'d)\b[^;,\n]*$",
         r"(?:^|[.!?;\n]\s*)\W*(?:had|were) (?:the|it|i|they|he|she|there|this|that|consent|no|you|an?)\b[^;\n]*$",
@@ -84,8 +85,8 @@ _COUNTERFACTUAL = re.compile(
     )
 )
 #: What holds in another case too: "even if she had agreed, I'd still call it X".
-_EVEN_SO = re.compile(r"\beven (?:if|with|when|where|though)\b[^.;\n]*(?:\bstill\b|, i\b)")
-_OTHER_CASE_BEFORE = re.compile(
+_EVEN_SO = lazy(r"\beven (?:if|with|when|where|though)\b[^.;\n]*(?:\bstill\b|, i\b)")
+_OTHER_CASE_BEFORE = lazy(
     any_of(
         r"\b(?:for example|for instance|e\.g\.?|by comparison|in contrast|by contrast|in comparison"
         r"|compare)\b[^;\n]*$",
@@ -101,18 +102,18 @@ _OTHER_CASE_BEFORE = re.compile(
     )
 )
 #: Advice to whoever answers: "choose X only when ..".
-_ADVICE = re.compile(
+_ADVICE = lazy(
     r"(?:^|[.!?;:\n]\s*)\W*(?:please )?(?:file|mark|call|pick|choose|select|answer|say|reply|respond|use|write"
     r"|put|give|tick)\b[^.;\n]*$"
 )
-_ADVICE_GOES_ON = re.compile(r"[^.;!?\n]{0,12}\b(?:if|when|only|unless|where|whenever|for)\b")
+_ADVICE_GOES_ON = lazy(r"[^.;!?\n]{0,12}\b(?:if|when|only|unless|where|whenever|for)\b")
 #: What an option means is not what the flow is.
-_DEFINES = re.compile(
+_DEFINES = lazy(
     r"[\"'*_)\]]{0,4},? (?:means?|denotes?|refers? to|stands? for|to mean|indicates?|signif(?:y|ies)|implies"
     r"|is defined|would mean|is (?:meant|used|reserved|intended) for|describes(?! (?:it|this|the flow|that)\b))\b"
 )
-_DEFINED = re.compile(r"\b(?:(?<!replaced )by|the (?:term|word|option|label|phrase|level|category))\W*$")
-_ELSEWHERE = re.compile(
+_DEFINED = lazy(r"\b(?:(?<!replaced )by|the (?:term|word|option|label|phrase|level|category))\W*$")
+_ELSEWHERE = lazy(
     any_of(
         r"\bdifferent (?:kind|type|sort|situation|case|question|flow|matter|scenario|story|condition)",
         r"\b(?:this|that|which|it)(?:'s| is)(?: not|n't) (?:the|this|our|your|what)\b(?! (?:best|right|ideal|most"
@@ -129,7 +130,7 @@ _ELSEWHERE = re.compile(
 
 
 #: "I'm programmed to be neutral": said of the model.
-_OF_THE_MODEL = re.compile(
+_OF_THE_MODEL = lazy(
     r"\b(?:technology|itself|science|tools?|(?:wording|tone|language|phrasing"
     r"|description)(?: of (?:\w+ )?\w+)?)(?: itself)? (?:is|are)\W*$|\b(?:(?:programmed|designed|trained|built"
     r"|made|supposed|meant|instructed|required|obliged|expected|try(?:ing)?|aim|strive)(?: to)? (?:be|remain|stay"
@@ -138,15 +139,15 @@ _OF_THE_MODEL = re.compile(
 
 
 #: "I remain neutral on this flow" is an answer.
-_I_REMAIN = re.compile(
+_I_REMAIN = lazy(
     r"(?:^|[.;:,\n]\s*|\b(?:so|and|but) )i(?:'d|'ll| would| will| do)? (?:remain|stay)(?: \w+ly)? *$"
 )
-_ON_THIS_FLOW = re.compile(
+_ON_THIS_FLOW = lazy(
     r"[\s\"'*_]*(?:here|(?:on|about|towards?|regarding) (?:this|the) (?:one|flow|scenario|practice|sharing|transfer))"
     r"\s*(?:[.:;!]|,? (?:because|since)\b)"
 )
 #: A later sentence that supposes something else.
-_SUPPOSED = re.compile(r"[.!?]\s+(?=[^.!?\n]*\b(?:if|were|had)\b)")
+_SUPPOSED = lazy(r"[.!?]\s+(?=[^.!?\n]*\b(?:if|were|had)\b)")
 
 
 def said_of_another_case(sentence: str, rest: str, near: str) -> bool:

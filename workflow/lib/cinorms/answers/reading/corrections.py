@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.words import MOVES, any_of
 
 _CHANGE = (
@@ -21,25 +20,25 @@ _AGAIN = any_of(
     r"(?:it|that|this) should (?:have been|be|read|say)|that is to say",
 )
 #: What stands right before an option that replaces another: "scratch that: X", "hold on. It's X", "i mean X".
-_REPLACES = re.compile(
+_REPLACES = lazy(
     rf"(?:(?:^|[.!;,\n(…-])[^\w?]*|\?\W*(?!no\b|nope\b|nah\b)|\b(?:but|and|oh|hm+"
     rf"|actually),? ){_AGAIN}(?:[\W_]+(?:no|it(?:'s| is)|this is|that(?:'s| is)|that(?: with)?|and|so|put|read"
     rf"|just|make it|as|{_AGAIN}))*[\W_]*$"
 )
 #: "Change that to X", "I've revised it to X", "replace this with X".
-_REPLACED_BY = re.compile(
+_REPLACED_BY = lazy(
     rf"\b(?:withdrawn|struck|void|vacated|set aside)\b[^.;\n]{{0,20}} and replaced (?:by|with)[\W_]*$"
     rf"|\b{_CHANGE} (?:it|that|this|mine|my (?:\w+ )?\w+|the (?:\w+ )?\w+)(?: \w+)? (?:to|with|by"
     rf"|into)[\W_]*(?:an? )?[\W_]*$"
 )
 #: "From X to Y", after a verb of change that the model says of itself or asks for.
-_FROM = re.compile(
+_FROM = lazy(
     rf"(?:\b(?:i|i'm|i've|i'd)\b[^.;!?\n]{{0,40}}\b|(?:^|[.!?:\n]\s*)\W*(?:please |now )?)(?:{_CHANGE}|went|going"
     rf"|go)\b"
     r"(?: (?!it\b|that\b|this\b)[^.;!?\n]{0,40})?$"
 )
-_WOULD = re.compile(r"\b(?:would|could|might|may|can|should|if|'d)\b|\bhow\b|\bke(?:ep|eps|pt)\b")
-_TO = re.compile(r"[\W_]*(?:to|with|by|into|->|=>|→)[\W_]*(?:an? )?[\W_]*")
+_WOULD = lazy(r"\b(?:would|could|might|may|can|should|if|'d)\b|\bhow\b|\bke(?:ep|eps|pt)\b")
+_TO = lazy(r"[\W_]*(?:to|with|by|into|->|=>|→)[\W_]*(?:an? )?[\W_]*")
 
 
 def replaces(before: str) -> bool:
@@ -48,7 +47,7 @@ def replaces(before: str) -> bool:
 
 
 #: "Because she agreed, I'd move up to X": where the reason holds, X is the answer and not another case.
-_MOVES_ON = re.compile(
+_MOVES_ON = lazy(
     r"\b(?:because|since|(?<!soon )(?<!long )(?<!far )as(?! (?:soon|long|if|though|far|any)\b)|given(?! (?:an?"
     r"|no|none)\b)|so|therefore|thus|hence)\b(?:(?!\b(?:if|unless|without|had|were)\b)[^.;\n])*"
     rf"\bi(?:'d| would|'ll| will)(?: \w+)? {MOVES}(?: up| down| over)?(?: a \w+)? to(?: an?)?[\W_]*$"
@@ -61,9 +60,7 @@ def moves_on(before: str) -> bool:
 
 
 #: Between two answers, a second thought: "My answer is X. Wait. There are guests. My answer is Y."
-_SECOND_THOUGHT = re.compile(
-    r"(?:^|[.!?…\n])\W*(?:wait|hold on|hm+|oops|on reflection|on second thoughts?)\b"
-)
+_SECOND_THOUGHT = lazy(r"(?:^|[.!?…\n])\W*(?:wait|hold on|hm+|oops|on reflection|on second thoughts?)\b")
 
 
 def reconsiders(between: str) -> bool:

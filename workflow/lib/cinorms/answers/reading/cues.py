@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cinorms.answers.reading.corrections import moves_on, replaces
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.ruled_out import concludes, negated_near
 from cinorms.answers.reading.scale_words import WORD
 from cinorms.answers.reading.words import any_of
@@ -22,13 +23,13 @@ _LINK = (
     + r")*[\W_]*$"
 )
 _SPAN = r"(?: (?:to|for|of|on|in|here|that|i|would|choose|give|best|most|describes?|fits?|\d|[a-e])\b[^.:;,\n]{0,80}?)?"
-_STRONG = re.compile(rf"\b{_NOUN}[\"'*_)\]]{{0,4}}{_SPAN}{_LINK}")
-_FINAL = re.compile(
+_STRONG = lazy(rf"\b{_NOUN}[\"'*_)\]]{{0,4}}{_SPAN}{_LINK}")
+_FINAL = lazy(
     rf"\b(?:(?:final|ultimate|overall|revised|corrected|updated"
     rf"|amended)[\s_]+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed|verdict)[\W_]*(?:is)?[\W_]*$|(?:overall"
     rf"|in total|bottom line|in sum(?:mary)?|all in all|to sum up)[*_]*:[\W_]*$)"
 )
-_VERB = re.compile(
+_VERB = lazy(
     r"\bi,?(?: (?:however|personally|therefore|myself|for one|for my part|hereby|gladly|still|do|then|thus"
     r"|accordingly|honestly),?)*(?:'d|'ll|'m|'ve| have| am| now| would| will| have to| must| can only"
     r"|'m inclined to| am inclined to)?(?: \w+ly)?(?: have to| like to| be inclined to)? "
@@ -47,7 +48,7 @@ _VERB = re.compile(
     )
     + r"\b[^.;\n]{0,90}$"
 )
-_WEAK = re.compile(
+_WEAK = lazy(
     any_of(
         r"\b(?:is|are|am|be|being|as|seems?|appears?|considered|deemed|rated|judged|would|'s|'m|'re)",
         r"(?:'s|'m|'re)",
@@ -58,11 +59,11 @@ _WEAK = re.compile(
     + r"(?: (?:\w+ly|to be|being|also|just|still|even|now|then|both))?(?: (?:an?|the))?[\W_]*$"
 )
 #: Said of another case: it supports a reading, but does not contradict another answer.
-_MAYBE = re.compile(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)(?: \w+)?[^\w.!?]*_*$")
+_MAYBE = lazy(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)(?: \w+)?[^\w.!?]*_*$")
 
 
 #: "This deserves X", "it falls under X", "my assessment comes out as X".
-_EARNS = re.compile(
+_EARNS = lazy(
     r"\b(?:deserves?|merits?|earns?|warrants?|falls? (?:\w+ )?(?:under|into|in)|lands? (?:in|at|on|under)"
     r"|counts? as|ranks? as|amounts? to|qualif(?:y|ies) as|comes? out(?: as| at)?|stops? at|has to be|hits|gets"
     r"|receives|is worth|belongs (?:in|to|under|with)|scores|screams|settles (?:on|at)|comes? to rest (?:on|at)"
@@ -76,7 +77,7 @@ _EARNS = re.compile(
     r"|down|in|under|as|at|with|for|an?|the))*[\W_]*$"
 )
 #: "Me: X", "as for myself, X", "where do I stand? X", "my vote goes to X".
-_OWN = re.compile(
+_OWN = lazy(
     any_of(
         r"(?:^|[.!?;:,\n|]\s*|\b(?:and|but|so|while) )\W*(?:as for |for |speaking for |to )?(?:me|myself|mine"
         r"|my part|i myself|personally|my (?:own |personal |honest )*(?:take|view|opinion|vote|pick|call|position"
@@ -88,7 +89,7 @@ _OWN = re.compile(
     )
 )
 #: A sentence that begins so says where the model comes down: "Leaning neutral."
-_LEANING = re.compile(
+_LEANING = lazy(
     r"\b(?:and|but|so) now (?:choose|say|rate|go with|answer)\b[^.;\n]{0,30}$|\blead(?:s)? me to(?: \w+)?[\W_]*$"
     r"|\b(?:no|not|isn't|n't)\b[^.;!?\n]*,\s*(?:but |it's |is )?(?:merely|just|simply|sino|sondern|only)[\W_]*$"
     r"|(?:^|,) *(?:and|then|but)(?: then| finally| eventually)? (?:settled? (?:on|for)|choose|chose|picked"
@@ -96,7 +97,7 @@ _LEANING = re.compile(
     r"|going (?:with|for)|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$"
 )
 #: What follows an option that is the answer: "X it is", "X is my pick", "a X from me", "X would be my answer".
-_CALLED_AFTER = re.compile(
+_CALLED_AFTER = lazy(
     r"(?:[^\w.,;:!?\n]{0,6},?|,) ?"
     + any_of(
         r"it is\b(?! (?:not|n't|a|an|the)\b)(?=\W|$)",
@@ -122,7 +123,7 @@ _CALLED_AFTER = re.compile(
 
 
 #: What closes a sentence and adds nothing: "X, full stop", "X then, I reckon".
-_TAG = re.compile(
+_TAG = lazy(
     r"(?:[\"'*_)]*(?:,|\s-+|\s+and\b|(?=\s))\s*"
     + any_of(
         r"full stop|period|end of (?:the )?(?:story|discussion|debate)|hands down|plain and simple|case closed|done",
@@ -147,7 +148,7 @@ def without_tag(rest: str) -> str:
 
 
 #: An option that is the subject of a sentence is its topic, and an answer only where the predicate calls it one.
-_PREDICATE = re.compile(
+_PREDICATE = lazy(
     r"[\"'*_)\]]{0,4} (?:\w+ly |also |just |at least |by now |never |once )?"
     + any_of(
         r"is|was|were|has|had|seems?|sounds?|looks?|feels?|would|will|may|might|could|can|cannot|can't|must"
@@ -191,7 +192,7 @@ def cue_before(before: str, right_free: bool, n_options: int) -> str:
 
 
 #: What may follow a one-word option that is an answer, and not an adjective in running text.
-_AFTER_WORD = re.compile(
+_AFTER_WORD = lazy(
     r"[\W_]*$|[\s\"'*_]*[^\w\s\"'*_\-.]|[\s\"'*_]*[\u3040-\u9fff\uac00-\ud7af]|[\s\"'*_]*\.(?!\w)|\s+-|[\"'*_]+|\n|\s+(?:because|as|since|due|in|on|for"
     r"|with|regarding|about|towards?|given|when|if|i guess|i think|tbh|or so|under|to me|too|also|imo|imho|myself"
     r"|then|please|for now|camp|box|drawer|pile|bucket|column|after|from|next to|overall|here|and not|rather than"
@@ -200,22 +201,20 @@ _AFTER_WORD = re.compile(
 
 
 #: "I support this", "we oppose it": an option that is a verb.
-_I_DO = re.compile(
+_I_DO = lazy(
     r"(?:^|[.!?;:,\n]\s*|\b(?:and|so|but|therefore|thus|hence|that),? )\W*i(?: (?:do|also|therefore|thus|hence|fully"
     r"|clearly|definitely|personally|would(?: have to)?|have to|must)|'d)?\W*$"
 )
-_THIS = re.compile(
+_THIS = lazy(
     r"\s+(?:with )?(?:this|it|that|the (?:flow|scenario|practice|sharing|transfer|statement|use))\b(?!'|-)"
 )
 
 
 #: "I estimate", before a number, and what may stand between.
-_I_ESTIMATE = re.compile(
-    r"\bi(?:'d| would|'ll| will)?(?: \w+ly)? (?:estimate|score|set|peg|grade)\b[^.;\n]{0,40}$"
-)
-_NUMBER_OF = re.compile(r"\b(?:option|number|level|score|rating|value|grade)(?: of)?\W*$")
+_I_ESTIMATE = lazy(r"\bi(?:'d| would|'ll| will)?(?: \w+ly)? (?:estimate|score|set|peg|grade)\b[^.;\n]{0,40}$")
+_NUMBER_OF = lazy(r"\b(?:option|number|level|score|rating|value|grade)(?: of)?\W*$")
 #: "It might be acceptable": a possibility, where the option is an everyday word.
-_POSSIBLY = re.compile(r"\b(?:might|could|may|can)(?: \w+)?(?: be)?(?: \w+)?\W*$")
+_POSSIBLY = lazy(r"\b(?:might|could|may|can)(?: \w+)?(?: be)?(?: \w+)?\W*$")
 
 
 def cue_of_number(before: str, right_free: bool, n_options: int) -> str:
@@ -236,7 +235,7 @@ def is_stated_verb(before: str, after: str) -> bool:
 
 
 #: What is acceptable or not to do for a model is not what the flow is: "inappropriate for me to judge".
-_FOR_ME_TO = re.compile(
+_FOR_ME_TO = lazy(
     r"\s+(?:for (?:me|an ai|a (?:\w+ )?(?:model|machine|assistant|chatbot)) to"
     r"|to (?:ask|say|judge|rate|answer|assess|give))\b"
 )

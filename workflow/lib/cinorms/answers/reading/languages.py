@@ -6,10 +6,10 @@ from the letters of other scripts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.words import any_of
 
 
@@ -189,18 +189,18 @@ def _any_word(kind: str) -> str:
     return rf"(?:(?<![\w-]){_words(kind, True)}(?![\w-])|{_words(kind, False)})"
 
 
-_BUT = re.compile(r"[.!?;\n]|" + _any_word("but"))
-_CLAUSE = re.compile(rf"[.!?;\n]|,(?!\s*{_words('that', True)}\b)|{_any_word('but')}")
-_NEGATION = re.compile(_any_word("negations"))
-_LEAD = re.compile(
+_BUT = lazy(r"[.!?;\n]|" + _any_word("but"))
+_CLAUSE = lazy(rf"[.!?;\n]|,(?!\s*{_words('that', True)}\b)|{_any_word('but')}")
+_NEGATION = lazy(_any_word("negations"))
+_LEAD = lazy(
     rf"(?:{_any_word('leads')}),?[^.;,!?\n]{{0,30}}(?:,\s*{_words('that', True)}\b[^.;,!?\n]{{0,20}})?$"
     rf"|(?:resposta|risposta)(?: \w+)? (?:é|è|e)[^\w.;\n]*$"
 )
-_FOLLOWS = re.compile(rf"[\s\"'*_)\],]{{0,5}}(?:{_words('follows', True)}(?!\w)|{_words('follows', False)})")
-_DENIED_AFTER = re.compile(
+_FOLLOWS = lazy(rf"[\s\"'*_)\],]{{0,5}}(?:{_words('follows', True)}(?!\w)|{_words('follows', False)})")
+_DENIED_AFTER = lazy(
     rf"[\s\"'*_)\],]{{0,5}}(?:{_words('denies_after', True)}(?!\w)|{_words('denies_after', False)})"
 )
-_ASIDE = re.compile(_any_word("aside"))
+_ASIDE = lazy(_any_word("aside"))
 
 
 _MARKS = frozenset(" ".join(language.marks for language in LANGUAGES.values()).split())

@@ -20,6 +20,7 @@ from cinorms.answers.reading.cues import (
 )
 from cinorms.answers.reading.forms import column_of
 from cinorms.answers.reading.frames import frame
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.named import LIST_WORDS, Mention, find_options
 from cinorms.answers.reading.ruled_out import is_affirmed, is_open_between, is_ruled_out, rules_out_all
 from cinorms.answers.reading.scale_words import (
@@ -37,7 +38,7 @@ from cinorms.core.scales import PAPERS, Scale
 
 #: How far around an option its context is read, in characters.
 WINDOW = 240
-_SENTENCE_END = re.compile(r"[.!?;](?=[\s\"')\]*]|$)|\n")
+_SENTENCE_END = lazy(r"[.!?;](?=[\s\"')\]*]|$)|\n")
 
 
 @per_scale
@@ -181,7 +182,7 @@ def _is_list_gap(gap: str, scale: Scale) -> bool:
 
 
 #: What links a sentence to the one before, and says nothing by itself.
-_LINKS = re.compile(r"\b(?:or|and|but|maybe|perhaps|possibly|also|even|then|well|no|hm+)\b")
+_LINKS = lazy(r"\b(?:or|and|but|maybe|perhaps|possibly|also|even|then|well|no|hm+)\b")
 
 
 def _in_context(

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cinorms.answers.reading.degrees import ADVERBS, ASSURING, DEGREES, INTENSIFIERS, STRENGTHENING
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.numbers import find_numbers
 from cinorms.answers.reading.own_words import own_words
 from cinorms.answers.reading.scale_words import (
@@ -25,7 +26,7 @@ from cinorms.answers.reading.words import UNCLEAR, Token
 from cinorms.core.scales import Scale
 
 #: What may stand between the words of one option: "**somewhat** acceptable", "somewhat-acceptable".
-_WITHIN = re.compile(r"(?!\s*\n\s*\n)[\s\-_*'\"~\\]{0,6}")
+_WITHIN = lazy(r"(?!\s*\n\s*\n)[\s\-_*'\"~\\]{0,6}")
 #: Words that keep a list of options a list.
 LIST_WORDS = frozenset({"and", "or", "to", "nor", "through", "vs", "versus"})
 

@@ -6,46 +6,48 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from cinorms.answers.reading.lazy import lazy
+
 #: Where a reasoning model thinks; the names are those of public chat templates.
-_THINK_OPEN = re.compile(
+_THINK_OPEN = lazy(
     r"<(?:think|thinking|thought|thoughts|reasoning)>|\[think\]|<\|begin_of_thought\|>|◁think▷"
     r"|<\|channel\|>(?:analysis|commentary)"
 )
-_THINK_CLOSE = re.compile(
+_THINK_CLOSE = lazy(
     r"</(?:think|thinking|thought|thoughts|reasoning)>|\[/think\]|<\|end_of_thought\|>|◁/think▷"
     r"|<\|channel\|>final(?:<\|message\|>)?"
 )
 #: The model's turn is over, or it went on to write the next question itself.
-_TURN_END = re.compile(
+_TURN_END = lazy(
     r"<\|(?:im_end|eot_id|end|eom_id|endoftext|end_of_text|return|user|end_of_turn|im_start\|>user)\|?>"
     r"|</s>|<eos>"
     r"|<end_of_turn>|\[inst\]|#{2,4} ?(?:instruction|human|user|input|question)\b:?"
     r"|\n[ \t]{0,8}(?:user|human|question|q) ?:"
 )
-_OWN_QUESTION = re.compile(r"\W*(?:user|human|question|q) ?:")
+_OWN_QUESTION = lazy(r"\W*(?:user|human|question|q) ?:")
 #: No answer, or none yet, after the last question.
-_UNANSWERED = re.compile(r"^[^\n]*(?:\n[ \t]*(?:a|answer|assistant|model) ?:\s*)?$")
+_UNANSWERED = lazy(r"^[^\n]*(?:\n[ \t]*(?:a|answer|assistant|model) ?:\s*)?$")
 #: Marks of a chat template with the role they announce.
-_DEBRIS = re.compile(
+_DEBRIS = lazy(
     r"<\|(?:im_start|start_header_id|start|assistant)\|>\s{0,3}(?:(?:assistant|model)\b)?"
     r"|<start_of_turn>\s{0,3}(?:model\b)?|<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|bos)>|\[/?inst\]|<</?sys>>"
     r"|#{2,4} ?(?:response|assistant|answer|output)\b:?"
 )
-_ANSWER_TAG = re.compile(r"<(?:answer|response|output|rating)>")
-_MARKUP = re.compile(
+_ANSWER_TAG = lazy(r"<(?:answer|response|output|rating)>")
+_MARKUP = lazy(
     r"</?(?:p|b|i|u|em|strong|br|div|span|ul|ol|li|code|html|body|answer|response|output"
     r"|rating)\b[^<>\n]{0,60}>"
     r"|\\(?:text|textbf|textit|mathrm|mathbf)\b"
 )
 #: Without one of these there is nothing to take off.
-_ANY_MARK = re.compile(r"[<\[#\\\n]")
+_ANY_MARK = lazy(r"[<\[#\\\n]")
 _QUOTES = str.maketrans(dict.fromkeys("‘’‚‛′`´", "'") | dict.fromkeys("“”„‟″«»", '"') | {"\u2212": "-"})
 #: Punctuation of scripts that put no space after it.
 _STOPS = str.maketrans(
     {"。": ". ", "？": "? ", "！": "! ", "、": ", ", "，": ", ", "：": ": ", "「": '"', "」": '"'}
 )
 #: Where a Latin letter meets one of a script without spaces or with endings: "neutral입니다".
-_SCRIPTS_MEET = re.compile(
+_SCRIPTS_MEET = lazy(
     r"(?<=[A-Za-z])(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
     r"|(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])(?=[A-Za-z])"
 )
@@ -127,7 +129,7 @@ def without_prompt(text: str, prompt_words: frozenset[str]) -> str:
 
 
 #: "~~X~~"
-_STRUCK = re.compile(r"(?<!~)~~(?!~)[^~\n]+(?<!~)~~(?!~)")
+_STRUCK = lazy(r"(?<!~)~~(?!~)[^~\n]+(?<!~)~~(?!~)")
 
 
 def without_struck(text: str) -> str:

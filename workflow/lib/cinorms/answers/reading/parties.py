@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.words import any_of
 
 _PEOPLE = any_of(
@@ -58,17 +59,17 @@ _OPINION = (
     r"(?:verdict|reply|answer|reaction|view|opinion|response|position|word|label|stance|judge?ment|rating|vote"
     r"|line|argument|feeling|assessment|evaluation|consensus|slogan|take|term|choice)"
 )
-FIRST_PERSON = re.compile(
+FIRST_PERSON = lazy(
     r"\b(?:i|i'd|i'm|i'll|i've|myself)\b|\bmy (?:own )?(?:view|opinion|answer|rating|verdict|judge?ment|eyes"
     r"|choice|assessment)\b"
 )
 #: Where a clause of its own begins: what stands before it is not said of the option.
-_CLAUSE = re.compile(
+_CLAUSE = lazy(
     r"[;\n]|[.!?](?=\s)|,\s*(?:so|but|yet|and|however|therefore|thus|hence|while|whereas|which)\b|\bbut\b"
     r"|\btherefore\b|\s-+\s|,\s*(?=(?:this|it|that|the (?:flow|scenario|practice|answer|option|rating))\b)"
 )
-_SAID_BY_OTHERS = re.compile(rf"\b{_OTHERS}\b[^;:\n]{{0,90}}?\b{_OPINE}\b[^;\n]*$")
-_OF_OTHERS = re.compile(
+_SAID_BY_OTHERS = lazy(rf"\b{_OTHERS}\b[^;:\n]{{0,90}}?\b{_OPINE}\b[^;\n]*$")
+_OF_OTHERS = lazy(
     any_of(
         r"\baccording to (?!me\b|my\b|the (?:scale|options?|given|provided|rating))",
         rf"\b(?:from|in|through|with) (?!my\b)[^,;:\n]{{0,40}}\b{_OTHERS}(?:'s?|s'|\b)[^,;:\n]{{0,25}}"
@@ -97,7 +98,7 @@ _OF_OTHERS = re.compile(
 )
 #: Up to the next pause or first person: what is said there is not said by the model.
 _NOT_I = r"(?:(?!\b(?:i|i'd|i'm|i'll|i've|me|my|mine)\b)[^.!?;\n]){0,70}?"
-_OTHERS_AFTER = re.compile(
+_OTHERS_AFTER = lazy(
     r"[\"'*_)\]\s,]{0,6}"
     + any_of(
         r"!?[\"']?\s?\b(?:wrote|said|says?(?! i\b)|writes|claims?|argues?|(?:claim|argu|warn|shout|repli|answer"
@@ -142,13 +143,13 @@ _OTHERS_AFTER = re.compile(
 
 
 #: Quoted speech of a first person: not the model's.
-_QUOTED = re.compile(
+_QUOTED = lazy(
     r"[\"]\s*(?:(?:well|oh|yes|no|honestly|for me|to me|personally),? )?(?:i|i'd|i'm|my|for me|to me)\b[^\"]*$"
 )
 
 
 #: A line or sentence that a party's name begins: "Landlord: X", "| Owner | X".
-_PARTY_LABEL = re.compile(
+_PARTY_LABEL = lazy(
     rf"(?:^|[.;!?\n|])[^\w.;!?\n]*(?:the |my |an? "
     rf"|from the )?(?:[\w-]+ )?{any_of(_PEOPLE, _BODIES)}(?:(?:'s)? (?:view|rating|sentiment|opinion|perspective"
     rf"|side))?"
@@ -157,7 +158,7 @@ _PARTY_LABEL = re.compile(
 
 
 #: An opinion whose subject is not "I", whoever it is: "my students usually call such flows X", "Europeans rate this X".
-_JUDGES = re.compile(
+_JUDGES = lazy(
     r"(?:^|[^\w'])(?!(?:to|not|please|and|or|but|so|then|thus|hence|therefore|just|simply|would|should|could|will"
     r"|can|must|may|might|do|does|did|also|now|i|i'd|i'll|i've|we|let's|us|me|that|which|as|best|be|been|is"
     r"|are)\b)[\w'-]+ (?:(?:\w+ly|often|sometimes|always|would|will|might|may|could|can|tend to"
@@ -167,31 +168,29 @@ _JUDGES = re.compile(
     r"|such \w+)(?:'s| is| are))[\W_]*$"
 )
 #: "They claim my answer was X", "it says here that I answered X".
-_SAID_OF_ME = re.compile(
+_SAID_OF_ME = lazy(
     r"\b(?:says?|reads?|claims?|shows?|insists?|pretends?|alleges?|records?)\b[^.;\n]{0,15}\b(?:i (?:said"
     r"|answered|wrote|chose|picked|rated)|my (?:answer|rating|reply) (?:was|is))\b[^.;\n]*$"
 )
 #: "What would the vendor say? X".
-_ASKED_OF_OTHERS = re.compile(
+_ASKED_OF_OTHERS = lazy(
     rf"\b(?:would|will|do|does|might|could|did) (?:the |an? |my "
     rf"|your )?(?:\w+ )?{_OTHERS} (?:\w+ )?{_OPINE}\b[^.!?\n]*\?\W*$"
 )
 #: "As far as the law is concerned, it is X", "according to critics, this is X".
-_FRONTED_PARTY = re.compile(
+_FRONTED_PARTY = lazy(
     rf"(?:^|[.!?;\n])\W*(?:according to|as far as|if you ask|in the (?:eyes|view|opinion) of|among) (?!me\b"
     rf"|my\b)(?:[\w'-]+ ){{0,3}}?{_OTHERS}\b[^,;\n]*,(?:(?!\b(?:but|i|i'd|my)\b)[^;\n])*$"
 )
 
 
 #: "'It is X' is a sentence that ..": a quoted sentence, and what is said of it.
-_QUOTED_TOPIC = re.compile(r"\"\s*(?:it|it's|this|that|that's|they|we)\b[^\"]*$")
-_OF_A_QUOTE = re.compile(
+_QUOTED_TOPIC = lazy(r"\"\s*(?:it|it's|this|that|that's|they|we)\b[^\"]*$")
+_OF_A_QUOTE = lazy(
     r"[^\"\n]{0,40}\"\s+(?:is|was|isn't|wasn't|has|would|may|sounds|seems)\b(?! (?:my|what i|how i)\b)"
 )
 #: What others say and the model too: "that's the consensus, and I share it".
-_I_TOO = re.compile(
-    r"\bi (?:fully |completely )?(?:agree|concur|share (?:it|that|this)|second (?:it|that|this))\b"
-)
+_I_TOO = lazy(r"\bi (?:fully |completely )?(?:agree|concur|share (?:it|that|this)|second (?:it|that|this))\b")
 
 
 def said_by_others(sentence: str, near: str) -> bool:

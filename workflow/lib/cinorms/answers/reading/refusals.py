@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.words import any_of
 
 _CANNOT = any_of(
@@ -15,7 +16,7 @@ _NO_OPINION = any_of(
     r"\b(?:no|without|(?:not|n't|cannot|can't) (?:have|hold|form)) (?:any )?(?:personal )?(?:opinions?"
     r"|beliefs|feelings)",
 )
-_DECLINES = re.compile(
+_DECLINES = lazy(
     any_of(
         _NO_OPINION,
         rf"\b{_CANNOT} (?:\w+ )?(?:assist|help|comply|fulfil\w*|engage|discuss|participate|support"
@@ -35,7 +36,7 @@ _DECLINES = re.compile(
 _KNOWLEDGE = (
     r"(?:\w+ ){0,2}(?:context|informations?|details?|specifics|clarification|knowledge|data points?)\b"
 )
-_NEEDS_CONTEXT = re.compile(
+_NEEDS_CONTEXT = lazy(
     any_of(
         r"\b"
         + any_of(
@@ -63,16 +64,16 @@ _NEEDS_CONTEXT = re.compile(
     )
 )
 #: The prompt's own "(without ANY additional text)" is no wish for more, nor what a model is made for.
-_PROMPT_SPEECH = re.compile(
+_PROMPT_SPEECH = lazy(
     r"without (?:any )?(?:additional|further|extra|more) (?:text|information|explanation)"
     r"|\b(?:trained|designed|programmed|intended|made|here) to (?:provide|assist|offer|give)\b[^.!?\n]*"
 )
-_ASKS_BACK = re.compile(
+_ASKS_BACK = lazy(
     r"(?:\W*|.*[,.:!\n] *)(?:what|who|which|why|where|when|how(?! acceptable)|should i|can you|could you)\b"
     r"[^.!?\n]*\?$",
     re.DOTALL,
 )
-_MACHINE = re.compile(
+_MACHINE = lazy(
     any_of(
         r"\b(?:as|being|i'm|i am|im|just) (?:just |only )?an? (?:\w+ ){0,3}?"
         r"(?:ai\b|artificial intelligence|language model|llm|chatbot|machine|computer program)",
@@ -84,7 +85,7 @@ _MACHINE = re.compile(
     )
 )
 #: Before "but this is X" it is no refusal.
-_SORRY = re.compile(r"\bi(?: am|'m) (?:really |very |so )?sorry\b|\bi apologi[sz]e\b|^sorry\b")
+_SORRY = lazy(r"\bi(?: am|'m) (?:really |very |so )?sorry\b|\bi apologi[sz]e\b|^sorry\b")
 #: Who refuses in a very long text says so at its beginning or at its end.
 _EDGE = 4000
 

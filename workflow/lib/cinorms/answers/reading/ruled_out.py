@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import re
 
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.scale_words import DENYING, vocabulary
 from cinorms.answers.reading.words import any_of
 from cinorms.core.scales import Scale
 
 #: Where the reach of a negation ends.
-_SCOPE_END = re.compile(
+_SCOPE_END = lazy(
     r"[.!?](?=\s)|[;:\n]|(?<!thing )(?<!all )(?<!options )\bbut\b|\bdisagree[,:]? and\b|,\s*(?:and )?(?:so|yet"
     r"|therefore|thus|hence|instead(?! of)|which|merely|just|only|simply|rather(?! than)|sino|sondern|as[ií] que"
     r"|donc|quindi|portanto|dus|daher|deshalb)\b(?!\s*,)|,\s*and (?:that|this|it|what)\b"
 )
 #: A condition of the flow is no judgement: "if the information is not stored, it is .."
-_CONDITION = re.compile(r"\b(?:if|when|because|since|although|though|while|as|given)\b[^,]*,")
+_CONDITION = lazy(r"\b(?:if|when|because|since|although|though|while|as|given)\b[^,]*,")
 #: A new statement after a comma: ", it is X", ", I would rate this as X".
-_NEW_STATEMENT = re.compile(
+_NEW_STATEMENT = lazy(
     r",\s*(?:(?:it is|it's|this is)\s*|(?:(?:and|then|so|but|therefore) )*i(?:'d|'ll|'m|'ve)?\b[^,]*|(?:and "
     r"|then |but )(?:then |finally "
     r"|eventually )?(?:settled?|chose|choose|picked|landed|went|came down)\b[^,]*|(?:and |then )?(?:my|the"
     r"|therefore the) (?:answer|rating|response)\b[^,]*)$"
 )
-_NEGATION = re.compile(
+_NEGATION = lazy(
     r"\b"
     + any_of(
         r"not|no(?!,| wait)|never|neither|nor|cannot|hardly|barely|scarcely|few|nobody|nothing|none|unlikely"
@@ -39,7 +40,7 @@ _NEGATION = re.compile(
     )
     + r"\b|n't\b"
 )
-_NEGATION_NEAR = re.compile(
+_NEGATION_NEAR = lazy(
     any_of(
         r"n't\b(?!\s*:)|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
         r"|close(?:r)? to|near|beyond|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best"
@@ -48,21 +49,21 @@ _NEGATION_NEAR = re.compile(
     + r"[^\w.!?\n]*(?:being |quite |even |a |an |the |really |exactly )?[^\w.!?\n]*$"
 )
 #: Before a row of options that are all ruled out: "neither X nor Y", "not X or Y".
-_NEITHER = re.compile(r"(?:\b(?:neither|not|never|nor|between|rather than|instead of)|n't)\b[^.;:!?\n]*$")
+_NEITHER = lazy(r"(?:\b(?:neither|not|never|nor|between|rather than|instead of)|n't)\b[^.;:!?\n]*$")
 #: An option given as an example or as one on offer.
-_ON_OFFER = re.compile(
+_ON_OFFER = lazy(
     r"\b(?:examples?|e\.g|for instance|such as|one of the following|the following|one of|answers|choose (?:from"
     r"|between)|choices|options|available|be (?:chosen|selected)|answer with|reply with"
     r"|respond with)\b[^\w,]*(?:is|are|of)?[\W_]*$"
 )
-_DENIAL_MARK = re.compile("!=|<>|[≠¬❌✗✘🚫👎\u0335-\u0338]|(?<!~)~~(?!~)")
+_DENIAL_MARK = lazy("!=|<>|[≠¬❌✗✘🚫👎\u0335-\u0338]|(?<!~)~~(?!~)")
 #: What a model also puts next to its verdict that something is unacceptable.
-_DISAPPROVAL = re.compile("[❌✗✘🚫👎]")
+_DISAPPROVAL = lazy("[❌✗✘🚫👎]")
 _VERBS = (
     r"(?:(?:is|was|are|would|does|do|did|may|might|should|can|could|must|will|seems|be|being|option|rating|answer"
     r"|here|clearly|obviously|definitely|itself|an?)\s+)"
 )
-_RULED_AFTER = re.compile(
+_RULED_AFTER = lazy(
     rf"[\s\"'*_)\]]{{0,4}}(?:{_VERBS}{{1,4}}"
     + any_of(
         r"not|never|wrong|incorrect|false|untrue|too (?:strong|weak|much|harsh|mild)|going too far|exaggerat\w+"
@@ -75,17 +76,17 @@ _RULED_AFTER = re.compile(
     r"|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b(?![ \t]+\w)"
 )
 #: The statement holds only under a condition, so it does not say what the flow is.
-_CONDITIONAL = re.compile(
+_CONDITIONAL = lazy(
     r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had(?! to (?:choose|pick|answer|say"
     r"|decide|give|rate))|were)|said no ?one|sarcas\w+|(?:just )?(?:kidding|joking)|and i'm (?:the (?:queen|king"
     r"|pope)|santa)|laughable|absurd)|(?<!\w)/s\b"
 )
 #: A purpose at the beginning of a clause: "to be strongly acceptable, it must ..".
-_PURPOSE = re.compile(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(?:come)?\W*$")
+_PURPOSE = lazy(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(?:come)?\W*$")
 
 
 #: What must be so, and is: "so it must be X". What "must be" without that is a demand.
-_CONCLUDES = re.compile(
+_CONCLUDES = lazy(
     r"(?:\b(?:so|thus|therefore|hence|which means)\b|(?:^|[.!?;\n]\s*)\W*then\b),? (?:then )?(?:it|this|that"
     r"|my \w+|the (?:answer|rating|verdict"
     r"|level|flow))(?: \w+ly| then)? (?:must|has to|will have to|can only)(?: then| therefore)? be\b(?=[\W_]*$)"
@@ -107,7 +108,7 @@ def has_denial_mark(text: str) -> bool:
 
 
 #: "Is it X? Yes": a question that the model asks and affirms.
-_AFFIRMED = re.compile(
+_AFFIRMED = lazy(
     r"[\"'*_)\]]*\?[\"'*_)\]]*\s*(?:yes|yep|yeah|indeed|exactly|absolutely|definitely)\b(?!,? (?:and|but|or|if|for)\b)"
 )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
 from cinorms.answers.reading.forms import chosen_by_value
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.named import Mention, decorated
 from cinorms.answers.reading.numbers import lone_number
 from cinorms.answers.reading.off_scale import half_option, wrong_scale_word
@@ -31,7 +32,7 @@ def engine_error(asked: AskedText) -> Verdict | None:
     return ("error", None) if asked.finish_reason == "error" else None
 
 
-_WHOLE_NUMBER = re.compile(r"-?\d{1,4}")
+_WHOLE_NUMBER = lazy(r"-?\d{1,4}")
 
 
 def exact(asked: AskedText) -> Verdict | None:
@@ -63,8 +64,8 @@ def no_words(asked: AskedText) -> Verdict | None:
     return ("truncated", None) if asked.cut else ("nonsense", None)
 
 
-_GOES_ON = re.compile(r"[\s,;/|\-*)]*(?:\b(?:if|or|and|to|but|only|unless|when|so|not|nor|\w|\d+)\b)?[\W_]*")
-_LIST_START = re.compile(r"[\W_]*(?:1|a|i)[\s.):\]\-]")
+_GOES_ON = lazy(r"[\s,;/|\-*)]*(?:\b(?:if|or|and|to|but|only|unless|when|so|not|nor|\w|\d+)\b)?[\W_]*")
+_LIST_START = lazy(r"[\W_]*(?:1|a|i)[\s.):\]\-]")
 
 
 def begun_list(asked: AskedText) -> Verdict | None:
@@ -160,12 +161,12 @@ def repeated(asked: AskedText) -> Verdict | None:
 
 # --- answers inside a text --------------------------------------------------------------------------------
 
-_CORRECTION = re.compile(
+_CORRECTION = lazy(
     r"\b(?:wait|actually|on second thoughts?|scratch that|i meant?|correction|revised?|edit|changed my mind"
     r"|on reflection|let me re\w+|sorry,? i|no[,:])(?!\w)"
 )
 #: Cases set side by side: "If this is for care, .. . If it is for advertising, .."
-_CASES = re.compile(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
+_CASES = lazy(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
 
 
 def ticked(asked: AskedText) -> Verdict | None:
@@ -340,7 +341,7 @@ def truncated_prefix(asked: AskedText) -> Verdict | None:
 
 
 #: "It could be X; as described, .."
-_TURNS = re.compile(r"\b(?:but|however|as (?:described|it stands|asked|stated|is)|in this case|here)\b")
+_TURNS = lazy(r"\b(?:but|however|as (?:described|it stands|asked|stated|is)|in this case|here)\b")
 
 
 def verbose(asked: AskedText) -> Verdict | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from cinorms.answers.reading.cases import last_part
+from cinorms.answers.reading.lazy import lazy
 from cinorms.answers.reading.words import MOVES, any_of
 
 _ANSWER = (
@@ -12,20 +11,20 @@ _ANSWER = (
     r"|classification|finding|assessment|determination|decision)"
 )
 #: A first thought; "but" says that it was not the last.
-_FIRST_SIGHT = re.compile(
+_FIRST_SIGHT = lazy(
     r"\b(?:started (?:out |off )?(?:with|at)|i (?:originally |first )?(?:said|wrote|replied|was going to"
     r"|was about to|moved up)|at first (?:glance|sight|look)?|on (?:the surface|its face|paper)|initially"
     r"|superficially|first (?:instinct|impression|impulse|thought|guess|reading)|in theory|might have said"
     r"|was (?:tempted|leaning|inclined)|i (?:first )?leaned|last time|originally"
     rf"|(?:first|initial|original|old|earlier|previous|former) {_ANSWER})\b"
 )
-_BUT = re.compile(
+_BUT = lazy(
     r"\b(?:but|yet|second thoughts?|reflection|again|change|changed|changing|amended|now|finally|revised?|however"
     r"|though|although|until|in practice|on closer|then|only|this one|(?:final|last|new|latest) \w+|i end"
     rf"|i(?:'d| would|'ll| will)(?: now)? {MOVES} (?:up|down|to))\b"
 )
 #: What was held once; it takes clearer words to say that it no longer is.
-_HELD = re.compile(
+_HELD = lazy(
     any_of(
         rf"\b(?:was|were|has been|had been|used to be) (?:my|mine)\b|\b(?:it|this|that) was\b"
         rf"|\bmy (?:\w+ )?{_ANSWER} (?:was|used to be|had been)\b",
@@ -33,7 +32,7 @@ _HELD = re.compile(
         r"|voted|rated|answered|chose|chosen|called|told|used to)\b|\bonce upon a time\b",
     )
 )
-_GIVEN_UP = re.compile(
+_GIVEN_UP = lazy(
     r"\b(?:no longer|any ?more|nowadays|these days|regrets?|stopped|deleted|until|before (?:i|you|your)|used to"
     r"|without an? answer|in its place|(?:not|(?:would|do|wo|ca)n't) (?:repeat|say (?:so|that)|think so)"
     r"|i was about to)\b"
@@ -128,7 +127,7 @@ _BY_ME = (
     + r")\b"
 )
 #: One "\b" before all of them is five times as fast as one before each.
-_TAKEN_BACK = re.compile(
+_TAKEN_BACK = lazy(
     r"\b"
     + any_of(_BY_ME, _DENIED, _RETRACTED, _NOT_GIVEN, _NO_VERDICT, _NOT_MINE)
     + "|"
@@ -139,24 +138,24 @@ _TAKEN_BACK = re.compile(
     )
 )
 #: An answer that is void: "the earlier rating of X is hereby withdrawn", "X. That classification is set aside".
-_IS_VOID = re.compile(
+_IS_VOID = lazy(
     r"\b(?:withdrawn|rescinded|revoked|vacated|set aside|struck|overturned|annulled|quashed|reversed|superseded|void"
     r"|retracted|cancelled|deleted|overruled|repealed|replaced|no longer (?:in force|valid))\b"
 )
 _VOID = rf"\b(?:is|was|are|were|has|have|be|stands|being)(?: (?!not\b)\w+){{0,3}} {_IS_VOID.pattern}"
-_VOIDED = re.compile(rf"[^.;!?\n]{{0,60}}?{_VOID}")
-_IS_AN_ANSWER = re.compile(
+_VOIDED = lazy(rf"[^.;!?\n]{{0,60}}?{_VOID}")
+_IS_AN_ANSWER = lazy(
     rf"\b(?:{_ANSWER}|(?:was|is|been|being) (?:rated|classified|judged|assessed|labell?ed))\b"
 )
-_THAT_IS_VOID = re.compile(
+_THAT_IS_VOID = lazy(
     rf"\b(?:that|this|the|which|said|my) (?:(?!(?:earlier|previous|prior|old|former|first"
     rf"|initial)\b)\w+ )?{_ANSWER}[^.;!?\n]{{0,20}}?{_VOID}"
 )
-_EITHER = re.compile(
+_EITHER = lazy(
     r"[^.!?;\n]{0,20}\bor\b,? (?:(?:it|this|that) )?(?:(?:might|may|could|would)(?: just as well)? not|not\b"
     r"|perhaps not)"
 )
-_MAY_OR_NOT = re.compile(r"\b(?:may|might|could) or (?:may|might|could) not(?: be)?\W*$")
+_MAY_OR_NOT = lazy(r"\b(?:may|might|could) or (?:may|might|could) not(?: be)?\W*$")
 
 
 def held_once(sentence: str, rest: str, following: str) -> bool:
@@ -167,7 +166,7 @@ def held_once(sentence: str, rest: str, following: str) -> bool:
 
 
 #: "I take back my X", "disregard the X above".
-_TAKES_BACK = re.compile(
+_TAKES_BACK = lazy(
     r"\b(?:tak(?:e|ing) back|withdraw(?:ing)?|retract(?:ing)?|revoke|cancel|delete|remove|disregard|ignore|forget"
     r"|drop) (?:my|the|that|this|me)(?: \w+){0,3}[\W_]*$"
 )

@@ -5,9 +5,9 @@ They are a pure function of the answers: whoever has the answers to what was ask
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,16 @@ class Rule(NamedTuple):
     thresholds: Thresholds
     risk: float
     pilot: int
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Rule:
+        """Return the rule that `plain` returned as plain data."""
+        thresholds = Thresholds(plain["t_val"], plain["t_maj"], plain["consensus"])
+        return cls(thresholds, plain["risk"], plain["pilot"])
+
+    def plain(self) -> dict[str, Any]:
+        """Return the rule as plain data: the key ``asking`` of a spec."""
+        return {"risk": self.risk, "pilot": self.pilot, **self.thresholds._asdict()}
 
 
 @dataclass(frozen=True)
