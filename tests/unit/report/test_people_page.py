@@ -27,7 +27,7 @@ def page() -> str:
             table = flow_differences(model, sample).rename(
                 columns={"people": "people_mean", "model": "model_mean"}
             )
-            verdict = "model accepts more" if shift else "no difference shown"
+            verdict = "model higher" if shift else "no difference shown"
             flows.append(table.assign(**names, flow=range(12), verdict=verdict))
     table = pd.concat(tables, ignore_index=True)
     table["nearest"] = 1 + (table["model"] == "far")

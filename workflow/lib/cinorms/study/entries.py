@@ -34,7 +34,8 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
     if section == "printed":
         sources = [make_entry(study, "analyses", source) for source in options.sources]
         shown = options.models or [model for source in sources for _, model in source.selected]
-        return Entry(**base, mark=study.mark(shown))
+        scales = {arm: scale for source in sources for arm, scale in source.scales.items()}
+        return Entry(**base, scales=scales, mark=study.mark(shown))
     arms = list(options.arms)
     selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
