@@ -282,5 +282,21 @@ def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line: Path) -> None:
     assert "(from -2 to +2)" not in card
     page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
     assert "20 simulated people" in page
-    assert "from 0 (not acceptable) to 100 (acceptable)" in " ".join(page.split())
-    assert (on_a_line / "report/index.html").is_file()
+    assert "from 0 (not at all appropriate) to 100 (completely appropriate)" in " ".join(page.split())
+    assert "This is an appropriate use of my ChatGPT data." in page
+
+
+def test_no_result_of_another_scale_speaks_of_what_is_acceptable(on_a_line: Path) -> None:
+    report = " ".join((on_a_line / "report/index.html").read_text(encoding="utf-8").split())
+    assert "Each model rated information flows (appropriateness): who" in report
+    assert "What is approved of" in report
+    assert "are ‘61 to 80’ or ‘81 to 100’" in report
+    card = (on_a_line / "cards/planted-chatbot.md").read_text(encoding="utf-8")
+    assert "### Most approved of" in card
+    assert "| norms | approved of | disapproved of |" in card
+    assert "higher (more appropriate)" in card
+    page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
+    captions = [path.read_text(encoding="utf-8") for path in (on_a_line / "figures").glob("*.txt")]
+    drawn = [path.read_text(encoding="utf-8") for path in (on_a_line / "figures").glob("*.svg")]
+    for text in (page, card, *captions, *drawn):
+        assert "accept" not in text.lower()

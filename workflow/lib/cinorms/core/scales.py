@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[4] / "resources" / "scales"
 
-#: The papers' scales. Their files never change: results that exist name them.
+#: The papers' scales. What they offer never changes, as existing results name them; how pages put it (`says`) can.
 PAPERS = ("acceptability", "agreement")
 
 #: Most options of a scale that are words, and the bins in which norms are held on a line that keeps every number.

@@ -196,7 +196,8 @@ def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding:
         return Finding(
             "disagreement", title, "none", "No flow has norms of two models, so nothing can be compared."
         )
-    spread, middle = both.max(axis=1) - both.min(axis=1), results.scale(arm).middle
+    spread, scale = both.max(axis=1) - both.min(axis=1), results.scale(arm)
+    middle, says = scale.middle, scale.spoken
     opposed = (both.max(axis=1) > middle) & (both.min(axis=1) < middle)
     text = (
         f"At least two of the {len(held)} models hold a norm on {count(len(both))} of "
