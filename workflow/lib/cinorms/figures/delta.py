@@ -88,7 +88,8 @@ def draw(
         boxes.outlines(frame, placed, ["row", "group", "panel"]) if entry.options.shape == "violin" else None
     )
     unit = _unit(entry)
-    axis = f"{_HELD[entry.options.of][0]} minus expected value ({unit.split()[0]}; above 0: {spoken_of(entry.scales.values()).more})"
+    above = spoken_of(entry.scales.values()).more
+    axis = f"{_HELD[entry.options.of][0]} minus expected value ({unit.split()[0]}; above 0: {above})"
     plot = ggplot(placed) + base_theme() + labs(x=axis, y="")
     for layer in boxes.layers(placed, rows, groups, zero=True, violins=violins):
         plot += layer

@@ -34,7 +34,9 @@ def people_page_facts(study: Study) -> dict[str, Any]:
         "people": {arm: _of_people(study, arm) for arm in rated},
         "models": {arm: _of_models(study, arm) for arm in compared},
         "mark": study.mark(models),
-        "scale": {name: value for arm in shown for name, value in _words(study, arm, study.scale(arm)).items()},
+        "scale": {
+            name: value for arm in shown for name, value in _words(study, arm, study.scale(arm)).items()
+        },
     }
 
 
@@ -45,7 +47,11 @@ def _of_people(study: Study, arm: str) -> dict[str, str]:
 
 def _of_models(study: Study, arm: str) -> dict[str, Any]:
     prompts = study.prompt_set(study.arms[arm].prompts)
-    return {"question": prompts.templates[0], "wordings": study.templates(arm), "models": len(study.models(arm))}
+    return {
+        "question": prompts.templates[0],
+        "wordings": study.templates(arm),
+        "models": len(study.models(arm)),
+    }
 
 
 def _words(study: Study, arm: str, scale: Scale) -> dict[str, Any]:

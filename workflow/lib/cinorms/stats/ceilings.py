@@ -172,8 +172,8 @@ def _spread(
 
     The estimate and its standard error rise together, so an interval of equal arms misses large variances too often.
     That of the root, whose error does not depend on its size, has equal arms: squared again, both limits move up by
-    reach^2 / (4 estimate). Where the distance is not shown to differ from 0 the root has no such interval; the limits
-    then move by what they move where it begins at 0.
+    reach^2 / (4 estimate). Near 0 the root has no such interval: the upper limit moves up by half the reach at most,
+    and the lower one only where the variance is shown to differ from 0.
     """
     n = len(d)
     centred = d - d.mean()
@@ -183,7 +183,7 @@ def _spread(
     _, low, high = interval(estimate, max(variance - pure, pure), freedom, confidence)
     reach = (high - low) / 2
     moved = reach**2 / (4 * estimate) if estimate > reach / 2 else reach / 2
-    return _Square(estimate, low + moved, high + moved)
+    return _Square(estimate, low + moved if low > 0 else low, high + moved)
 
 
 def _sum(one: _Square, other: _Square) -> _Square:
