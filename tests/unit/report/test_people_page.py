@@ -95,7 +95,7 @@ def test_it_says_who_is_farther_than_other_people_and_marks_planted_models(page)
 
 def test_it_has_a_band_for_people_and_none_for_expected_values(page):
     assert page.count("another group of people:") == 1
-    assert "Nobody drew these numbers" in page
+    assert "no sample of anybody's answers" in page
     assert "What these numbers do not show" in page
 
 

@@ -25,7 +25,8 @@ def people_page_facts(study: Study) -> dict[str, Any]:
     arms = [arm for name in tables_of(stated)[:1] for arm in stated[name]["arms"]]
     rated = [arm for arm in arms if study.arms[arm].source == "human"]
     compared = [arm for arm in arms if arm not in rated]
-    models = dict.fromkeys(model for arm in arms for model in study.models(arm))
+    # People are named as such all over the page; the mark is about the models.
+    models = dict.fromkeys(model for arm in compared for model in study.models(arm))
     # People answer on the scale of the dataset; an arm of models can be asked on another, and is put on this one.
     shown = (rated + compared)[:1]
     return {

@@ -111,7 +111,7 @@ def _nearest(distances: pd.DataFrame) -> list[dict[str, Any]]:
     signed = distances[(distances["metric"] == "mean_signed") & (distances["nearest"] <= 3)]
     return [
         {"baseline": name, "models": part.sort_values("nearest")["model"].tolist()}
-        for name, part in signed.groupby("baseline", sort=False)
+        for name, part in sorted(signed.groupby("baseline", sort=False), key=lambda each: each[0] == EXPECTED)
     ]
 
 
