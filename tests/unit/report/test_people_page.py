@@ -76,6 +76,8 @@ def test_it_warns_where_most_flows_have_one_rating_and_draws_no_single_flows(pag
     assert "which single flow people find more kind or less kind" in text
     assert "known only from the 4 flows with more ratings" in text
     assert 'id="flows-survey"' not in text
+    assert "a mark in the band does not mean that the model is near to people" in text
+    assert "nearer than other people" not in text
 
 
 def test_models_of_two_arms_are_told_apart(made):

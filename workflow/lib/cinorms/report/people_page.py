@@ -72,7 +72,8 @@ def render(
     names = list(dict.fromkeys(distances["baseline"]))
     rated = [name for name in names if name != EXPECTED]
     # One axis for all groups of people: distances from several are compared by eye.
-    longest = distances.loc[(distances["metric"] == "rms") & (distances["status"] == "ok"), "conf_high"].max()
+    drawn = distances[(distances["metric"] == "rms") & (distances["status"] == "ok")]
+    longest = drawn[["conf_high", "ceiling_all"]].max().max()
     axis = Axis(0.0, float(longest) if pd.notna(longest) else 1.0)
     titles = {name: people[name]["title"] for name in rated}
     alone = {name: _rated_alone(flows[flows["baseline"] == name]) for name in rated}
