@@ -55,6 +55,8 @@ def in_explorer(results: Results, arm: str, model: str) -> dict[str, str]:
     beyond = {
         "model higher": f"the model answers higher ({spoken.more}), beyond noise",
         "model lower": f"the model answers lower ({spoken.less}), beyond noise",
+        # The interval is of this flow alone, so it can leave out 0 where the corrected test does not.
+        "no difference shown": "no difference shown, corrected for all flows compared",
     }
     between = _units(results, arm)
     said = [
