@@ -89,12 +89,12 @@ replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its publish
 	@$(DATA) config/replication.yaml && $(RUN) $(HERE) --configfile config/replication.yaml \
 	  --prioritize results/replication/comparison.csv -- replicate
 
-people: $(VENV)/run.done ## compare models with people: planted ones, then the ratings of ConfAIde if they can be downloaded
-	@for study in $(or $(STUDY),config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml); do \
+people: $(VENV)/run.done ## compare models with people: planted ones, then published ratings where they can be downloaded
+	@left=; for study in $(or $(STUDY),config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml); do \
 	  $(READ) $$study || exit 1; \
-	  $(DATA) $$study || { [ -z "$(STUDY)" ] && echo "$$study is left out: it needs these ratings" && continue; exit 1; }; \
+	  $(DATA) $$study || { [ -z "$(STUDY)" ] && left="$$left $$study" && continue; exit 1; }; \
 	  $(RUN) $(HERE) --configfile $$study $(ARGS) -- people && echo "results/$$(basename $$study .yaml)/people/index.html" || exit 1; \
-	done
+	done; [ -z "$$left" ] || echo "Left out, as their files are missing (listed above):$$left"
 
 test: $(VENV)/dev.done ## run the fast tests
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile

@@ -6,9 +6,7 @@ import csv
 import gzip
 import io
 import json
-import re
-from base64 import b64decode
-from collections.abc import Iterator
+from base64 import b64encode
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +15,7 @@ import yaml
 
 from ..unit.human.surveys import COMMENT, DATASET, IDS, SURVEY, as_csv
 from .conftest import ROOT, Project
+from .identifiers import files_naming, originals
 
 PROMPTS = {
     "title": "Two wordings",
@@ -80,19 +79,6 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     return project, project.run("--configfile", "doors.yaml")
 
 
-def contents(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a file, what is packed inside it, and the texts of a table's columns."""
-    data = path.read_bytes()
-    yield data
-    if path.suffix == ".parquet":
-        frame = pd.read_parquet(path)
-        yield frame.to_csv().encode()
-        yield repr([list(frame[c].cat.categories) for c in frame.select_dtypes("category")]).encode()
-    if path.suffix == ".html":
-        for packed in re.findall(rb"H4sI[A-Za-z0-9+/=]{20,}", data):
-            yield gzip.decompress(b64decode(packed))
-
-
 def test_no_identifier_is_in_any_file(rated: tuple[Project, str]) -> None:
     project, printed = rated
     found = [
@@ -100,11 +86,26 @@ def test_no_identifier_is_in_any_file(rated: tuple[Project, str]) -> None:
     ]
     files = [path for path in found if path.is_file()]
     assert {".parquet", ".html", ".log", ".csv", ".json", ".svg"} <= {path.suffix for path in files}
-    for path in files:
-        for data in contents(path):
-            for text in (*IDS, COMMENT):
-                assert text.encode() not in data, path
+    assert files_naming(files, [text.encode() for text in (*IDS, COMMENT)]) == []
     assert not any(text in printed for text in IDS)
+
+
+def test_an_identifier_is_found_wherever_it_hides(tmp_path: Path) -> None:
+    """The search that finds nothing above would find one: in a table, and packed in a page."""
+    mirror = tmp_path / "mirror/confaide"
+    mirror.mkdir(parents=True)
+    sheet = {"WorkerId": ["A1WORKER"], "AssignmentId": ["3ASSIGN"], "HITId": ["3HIT"]}
+    pd.DataFrame(sheet | {"Answer.commentbox": ["I live next door to it"]}).to_csv(
+        mirror / "results_tier_2a_n5.csv", index=False
+    )
+    names = originals(mirror.parent)
+    assert len(names) == 4
+    pd.DataFrame({"rater": pd.Categorical(["A1WORKER"])}).to_parquet(tmp_path / "a.parquet")
+    packed = b64encode(gzip.compress(b"x" * 100 + b"I live next door to it")).decode()
+    (tmp_path / "b.html").write_text(f'<script>"{packed}"</script>', encoding="utf-8")
+    (tmp_path / "c.csv").write_text("rater\n0\n", encoding="utf-8")
+    files = sorted(tmp_path.glob("?.*"))
+    assert [path.name for path in files_naming(files, names)] == ["a.parquet", "b.html"]
 
 
 def test_results_say_which_are_people(rated: tuple[Project, str]) -> None:
@@ -282,5 +283,21 @@ def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line: Path) -> None:
     assert "(from -2 to +2)" not in card
     page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
     assert "20 simulated people" in page
-    assert "from 0 (not acceptable) to 100 (acceptable)" in " ".join(page.split())
-    assert (on_a_line / "report/index.html").is_file()
+    assert "from 0 (not at all appropriate) to 100 (completely appropriate)" in " ".join(page.split())
+    assert "This is an appropriate use of my ChatGPT data." in page
+
+
+def test_no_result_of_another_scale_speaks_of_what_is_acceptable(on_a_line: Path) -> None:
+    report = " ".join((on_a_line / "report/index.html").read_text(encoding="utf-8").split())
+    assert "Each model rated information flows (appropriateness): who" in report
+    assert "What is approved of" in report
+    assert "are ‘61 to 80’ or ‘81 to 100’" in report
+    card = (on_a_line / "cards/planted-chatbot.md").read_text(encoding="utf-8")
+    assert "### Most approved of" in card
+    assert "| norms | approved of | disapproved of |" in card
+    assert "higher (more appropriate)" in card
+    page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
+    captions = [path.read_text(encoding="utf-8") for path in (on_a_line / "figures").glob("*.txt")]
+    drawn = [path.read_text(encoding="utf-8") for path in (on_a_line / "figures").glob("*.svg")]
+    for text in (page, card, *captions, *drawn):
+        assert "accept" not in text.lower()

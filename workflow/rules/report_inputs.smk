@@ -3,7 +3,7 @@ import shlex
 
 from cinorms.report.description import describe, describe_for_card
 from cinorms.report.dictionary import described_files
-from cinorms.report.people_page import people_page_facts, tables_of
+from cinorms.report.people_facts import people_page_facts, tables_of
 from cinorms.report.results import card_inputs_of, page_inputs_of
 
 REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"

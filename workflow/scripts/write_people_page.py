@@ -16,14 +16,6 @@ if __name__ == "__main__":
             "kind people_flows; add them"
         )
     distances, flows = (tables.read_tidy(path) for path in snakemake.input.tables)
-    page = render(
-        asked["study"],
-        distances,
-        flows,
-        tables.read(snakemake.input.vignettes[0], tables.VIGNETTES),
-        asked["people"],
-        asked["mark"],
-        tuple(asked["scale"]),
-    )
+    page = render(asked, distances, flows, tables.read(snakemake.input.vignettes[0], tables.VIGNETTES))
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
     print(f"{len(distances):,} distances, {len(flows):,} flows compared")

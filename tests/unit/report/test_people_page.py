@@ -5,16 +5,30 @@ import pandas as pd
 import pytest
 
 from cinorms.analyses.people_norms import EXPECTED
-from cinorms.report import people_page
+from cinorms.report import people_facts, people_page
 from cinorms.stats.ceilings import distances
 from cinorms.stats.flow_differences import flow_differences
 from cinorms.stats.samples import Sample
 
-PEOPLE = {"survey": {"title": "A <b>survey</b>", "people": "12 people"}}
+FACTS = {
+    "study": "s",
+    "people": {"survey": {"title": "A <b>survey</b>", "people": "12 people", "question": "Is it kind?"}},
+    "models": {"main": {"question": "Rate it: {scenario}", "wordings": 8, "models": 2}},
+    "mark": "planted",
+    "scale": {
+        "lowest": -100,
+        "highest": 100,
+        "ends": ["wholly unkind", "wholly kind"],
+        "measure": "kindness",
+        "more": "more kind",
+        "less": "less kind",
+    },
+}
 
 
 @pytest.fixture(scope="module")
-def page() -> str:
+def made() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Return distances, flows and vignettes of people and two models."""
     rng = np.random.default_rng(1)
     norms = rng.uniform(-80, 80, 12)
     people = Sample(norms[:, None] + rng.normal(0, 30, (12, 12)))
@@ -27,14 +41,51 @@ def page() -> str:
             table = flow_differences(model, sample).rename(
                 columns={"people": "people_mean", "model": "model_mean"}
             )
-            verdict = "model accepts more" if shift else "no difference shown"
+            verdict = "model higher" if shift else "no difference shown"
             flows.append(table.assign(**names, flow=range(12), verdict=verdict))
     table = pd.concat(tables, ignore_index=True)
     table["nearest"] = 1 + (table["model"] == "far")
     vignettes = pd.DataFrame({"flow": range(12), "vignette": [f"A flow <i>{i}</i>" for i in range(12)]})
-    return people_page.render(
-        "s", table, pd.concat(flows, ignore_index=True), vignettes, PEOPLE, "planted", (-100.0, 100.0)
-    )
+    return table, pd.concat(flows, ignore_index=True), vignettes
+
+
+@pytest.fixture(scope="module")
+def page(made) -> str:
+    return people_page.render(FACTS, *made)
+
+
+def test_it_says_what_was_asked_of_whom_in_the_words_of_the_scale(page):
+    text = " ".join(page.split())
+    assert "What is measured is kindness." in text
+    assert "from -100 (wholly unkind) to 100 (wholly kind); a higher number is more kind" in text
+    assert "Is it kind?" in text
+    assert "Rate it: {scenario} (the first of 8 wordings)" in text
+    assert "a model that answers lower (less kind), beyond noise" in text
+    assert "accept" not in text
+    assert ">wholly unkind</text>" in page
+
+
+def test_it_warns_where_most_flows_have_one_rating_and_draws_no_single_flows(page, made):
+    distances, flows, vignettes = made
+    assert "one rating for most flows" not in page
+    assert 'id="flows-survey"' in page
+    alone = flows.assign(n_raters=np.where(flows["flow"] < 8, 1, flows["n_raters"]))
+    text = " ".join(people_page.render(FACTS, distances, alone, vignettes).split())
+    assert "Most flows have one rating (8 of the 12 that people rated)." in text
+    assert "One person's answer is not what people think" in text
+    assert "which single flow people find more kind or less kind" in text
+    assert "known only from the 4 flows with more ratings" in text
+    assert 'id="flows-survey"' not in text
+    assert "a mark in the band does not mean that the model is near to people" in text
+    assert "nearer than other people" not in text
+
+
+def test_models_of_two_arms_are_told_apart(made):
+    distances, flows, vignettes = made
+    both = [pd.concat([table, table.assign(arm="stories")]) for table in (distances, flows)]
+    page = people_page.render(FACTS, *both, vignettes)
+    assert ">near (main)</text>" in page
+    assert ">near (stories)</text>" in page
 
 
 def test_it_says_who_is_farther_than_other_people_and_marks_planted_models(page):
@@ -46,7 +97,7 @@ def test_it_says_who_is_farther_than_other_people_and_marks_planted_models(page)
 
 def test_it_has_a_band_for_people_and_none_for_expected_values(page):
     assert page.count("another group of people:") == 1
-    assert "Nobody drew these numbers" in page
+    assert "no sample of anybody's answers" in page
     assert "What these numbers do not show" in page
 
 
@@ -69,5 +120,5 @@ def test_a_study_without_the_tables_has_none_to_name():
         "b": {"kind": "people_distances"},
         "c": {"kind": "people_flows"},
     }
-    assert people_page.tables_of(analyses) == ["b", "a"]
-    assert people_page.tables_of({}) == []
+    assert people_facts.tables_of(analyses) == ["b", "a"]
+    assert people_facts.tables_of({}) == []

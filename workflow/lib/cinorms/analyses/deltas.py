@@ -174,7 +174,7 @@ KINDS = (
             Column("status", "kept, or why there is no value."),
             Column("expected", "The expected value, on the same scale."),
             Column("expected_source", "Where the expected value comes from."),
-            Column("delta", "value minus expected: above 0 where the model accepts more than expected."),
+            Column("delta", "value minus expected: above 0 where the model answers higher than expected."),
             Column("delta_absolute", "Absolute value of delta."),
             Column("delta_category", "0 where value and expected are the same, else 1."),
             Column("delta_status", "ok, or why there is no delta."),

@@ -181,7 +181,7 @@ def people_flows(
         return pd.DataFrame(columns=[column.name for column in _FLOWS])
     table = corrected(stack(parts))
     found = table["p_bh"] < DIFFERS_BELOW
-    side = np.where(table["difference"] > 0, "model accepts more", "model accepts less")
+    side = np.where(table["difference"] > 0, "model higher", "model lower")
     verdict = np.where(found, side, "no difference shown")
     table.insert(len(table.columns) - 1, "verdict", np.where(table["status"] == "ok", verdict, "not tested"))
     return table
@@ -226,7 +226,7 @@ _FLOWS = (
     Column("flow", "Number of the flow."),
     Column("people_mean", "Mean of the ratings, or the expected value, in the dataset's units."),
     Column("model_mean", "Mean of the model's valid answers."),
-    Column("difference", "model_mean less people_mean: above 0 where the model accepts more."),
+    Column("difference", "model_mean less people_mean: above 0 where the model answers higher."),
     STD_ERR,
     CONF_LOW,
     CONF_HIGH,
@@ -239,7 +239,7 @@ _FLOWS = (
     _N_TEMPLATES,
     Column(
         "verdict",
-        "model accepts more, model accepts less (p_bh below 0.05), no difference shown, or not tested.",
+        "model higher, model lower (p_bh below 0.05), no difference shown, or not tested.",
     ),
     STATUS,
 )

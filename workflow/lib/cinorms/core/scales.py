@@ -10,13 +10,14 @@ import bisect
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError, listing
+from cinorms.core.labels import listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[4] / "resources" / "scales"
 
-#: The papers' scales. Their files never change: results that exist name them.
+#: The papers' scales. What they offer never changes, as existing results name them; how pages put it (`says`) can.
 PAPERS = ("acceptability", "agreement")
 
 #: Most options of a scale that are words, and the bins in which norms are held on a line that keeps every number.
@@ -45,13 +46,27 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Says:
+    """How pages and figures put what an answer says, in English: the words for more, for less, and for the two sides.
+
+    ``accept`` and ``accepted`` are for the upper side: models "accept" flows, which are then "accepted".
+    """
+
+    more: str
+    less: str
+    accept: str = "give a high answer to"
+    accepted: str = "rated high"
+    rejected: str = "rated low"
+
+
+@dataclass(frozen=True)
 class Scale:
     """Ordered answer options, lowest first; option ``i`` counts as ``levels[i]``.
 
     ``measure`` is what the options say of a flow: a prompt set that asks for it can offer any scale that measures it.
     ``midpoint`` is the level that says neither the one nor the other, if there is one. ``language`` is the language of
     the options, and ``words`` are what the reader must know of it, by kind. A number line has an option for each of
-    its numbers, or for each of its bins.
+    its numbers, or for each of its bins. ``says`` is what the file states of how to put it (see `spoken`).
     """
 
     name: str
@@ -63,10 +78,26 @@ class Scale:
     language: str = "English"
     words: tuple[tuple[str, tuple[str, ...]], ...] = ()
     line: Line | None = None
+    says: Says | None = None
 
     def label(self, level: int) -> str:
         """Return the option that counts as ``level``."""
         return self.options[self.levels.index(level)]
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """What the lowest and the highest answer mean, in the words of the scale."""
+        return self.line.ends if self.line else (self.options[0], self.options[-1])
+
+    @property
+    def measured(self) -> str:
+        """What the options say of a flow, as words."""
+        return self.measure.replace("_", " ")
+
+    @property
+    def spoken(self) -> Says:
+        """How to put it: as the file states, or with the name of what is measured."""
+        return self.says or Says(f"higher {self.measured}", f"lower {self.measured}")
 
     @property
     def n_shown(self) -> int:
@@ -135,8 +166,14 @@ class Scale:
         if isinstance(known, str):
             return papers_scale(known)
         plain = {name: _frozen(value) for name, value in known.items()}
-        line = known.get("line")
-        return cls(**{**plain, "line": Line(**{k: _frozen(v) for k, v in line.items()}) if line else None})
+        line, says = known.get("line"), known.get("says")
+        return cls(
+            **{
+                **plain,
+                "line": Line(**{k: _frozen(v) for k, v in line.items()}) if line else None,
+                "says": Says(**says) if says else None,
+            }
+        )
 
 
 def _frozen(value: Any) -> Any:
@@ -172,7 +209,19 @@ def make_scale(name: str, document: Mapping[str, Any], file: object) -> Scale:
         language=document.get("language", "English"),
         words=tuple((kind, tuple(words)) for kind, words in sorted(document.get("words", {}).items())),
         line=line,
+        says=Says(**document["says"]) if document.get("says") else None,
     )
+
+
+def spoken_of(scales: Iterable[Scale]) -> Says:
+    """Return how to put answers on several scales at once: in the words that they share, if they do."""
+    found = {scale.spoken for scale in scales}
+    return found.pop() if len(found) == 1 else Says("a higher answer", "a lower answer")
+
+
+def measures_of(scales: Iterable[Scale]) -> str:
+    """Return what some scales measure, in words: "acceptability", "acceptability and agreement"."""
+    return listed(list(dict.fromkeys(scale.measured for scale in scales)))
 
 
 def _line(file: object, stated: Mapping[str, Any] | None) -> Line | None:

@@ -22,6 +22,7 @@ from cinorms.analyses.columns import (
     STATUS,
 )
 from cinorms.core.labels import POOLED, model_labels
+from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -136,7 +137,8 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> Dra
         + guides(color=guide_legend(ncol=across), shape=guide_legend(ncol=across))
         + labs(
             x=_meaning(selected[0].frame)
-            or "coefficient (change of the latent answer from the baseline; above 0: more acceptable)",
+            or "coefficient (change of the latent answer from the baseline; above 0: "
+            f"{spoken_of(entry.scales.values()).more})",
             y="",
         )
         + base_theme()

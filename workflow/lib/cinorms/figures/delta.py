@@ -14,6 +14,7 @@ from cinorms.analyses.columns import WHO
 from cinorms.analyses.deltas import bias_of_flows
 from cinorms.analyses.factors import add_factors
 from cinorms.analyses.options import Expects
+from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -87,7 +88,8 @@ def draw(
         boxes.outlines(frame, placed, ["row", "group", "panel"]) if entry.options.shape == "violin" else None
     )
     unit = _unit(entry)
-    axis = f"{_HELD[entry.options.of][0]} minus expected value ({unit.split()[0]}; above 0: more acceptable)"
+    above = spoken_of(entry.scales.values()).more
+    axis = f"{_HELD[entry.options.of][0]} minus expected value ({unit.split()[0]}; above 0: {above})"
     plot = ggplot(placed) + base_theme() + labs(x=axis, y="")
     for layer in boxes.layers(placed, rows, groups, zero=True, violins=violins):
         plot += layer

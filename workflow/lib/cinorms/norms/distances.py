@@ -91,7 +91,7 @@ def bias_table(
     embedding
         The numbers for the levels in value, expected and delta (`embed`).
 
-    Added columns: expected, expected_source, delta (value - expected; positive: the model accepts more than
+    Added columns: expected, expected_source, delta (value - expected; positive: the model answers higher than
     expected), delta_absolute (numerical and ordinal delta), delta_category (0 or 1), delta_status (``ok``,
     the flow's status where it has no value, else ``no_expected``).
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core.labels import model_labels
+from cinorms.core.scales import spoken_of
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.printed.cells import (
@@ -63,7 +64,8 @@ def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]
         ),
         groups=tuple(_group(term, part, fits) for term, part in frame.groupby("term", sort=False)),
         notes=(
-            "Ordinal regression; positive coefficients: more acceptable than the baseline. " + STARS_TEXT,
+            f"Ordinal regression; positive coefficients: {spoken_of(entry.scales.values()).more} than the baseline. "
+            + STARS_TEXT,
             *((f"{NONE}: {reasons}.",) if reasons else ()),
             *marked(entry),
         ),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cinorms.core.labels import listed
+from cinorms.core.scales import Scale, measures_of
 from cinorms.publish.contents import Item
 
 
@@ -17,9 +18,10 @@ def datasheet(
     items: Sequence[Item],
 ) -> str:
     """Return the datasheet as Markdown."""
+    measures = measures_of(Scale.of(arm["scale"]) for arm in study["arms"].values())
     sections = {
         "Motivation": [
-            "The data measure which information flows language models hold acceptable (contextual integrity): sender, "
+            f"The data measure how language models rate information flows (contextual integrity), {measures}: sender, "
             "subject, information type, recipient and transmission principle vary systematically.",
             f"Published by {about['creator']}.",
         ],

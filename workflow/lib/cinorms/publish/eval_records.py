@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cinorms.core.scales import Scale
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.wordings import CONFIDENCE, mean_interval, template_means, template_numbers
 
@@ -110,7 +111,12 @@ def _results(
             else {"num_samples": n_flows}
         )
         yield _result(
-            common, "mean_level", "Mean acceptability of the flows, in levels", "levels", mean, uncertainty
+            common,
+            "mean_level",
+            f"Mean {Scale.of(arm['scale']).measured} of the flows, in levels",
+            "levels",
+            mean,
+            uncertainty,
         )
     kept, valid = (norms["status"] == "kept").mean(), (answers["status"] == "ok").mean()
     for name, about, score, n in (

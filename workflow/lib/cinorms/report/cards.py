@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -81,6 +82,7 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
         "orders": settings["orders"]["method"],
         "temperature": settings["temperature"],
         "options": list(results.scale(arm).options),
+        "says": asdict(results.scale(arm).spoken),
         "answers": codes.n_asked,
         "valid": codes.n_valid,
         "invalid": codes.invalid(),

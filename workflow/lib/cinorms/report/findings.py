@@ -14,6 +14,7 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
+from cinorms.core.scales import Scale
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import Results, dependence_table
 from cinorms.report.words import STATUSES, count, link, plain, share
@@ -95,7 +96,9 @@ class Level:
 
 
 def _acceptance(results: Results, arm: str, models: Sequence[str]) -> Finding:
-    title = "What is accepted"
+    scale = results.scale(arm)
+    says = scale.spoken
+    title = f"What is {says.accepted}"
     levels = levels_of(results, arm, models)
     if len(levels) < 2:
         return Finding(
@@ -103,10 +106,10 @@ def _acceptance(results: Results, arm: str, models: Sequence[str]) -> Finding:
         )
     most, least = max(levels, key=lambda one: one.share), min(levels, key=lambda one: one.share)
     who = f" of {models[0]}" if len(models) == 1 else f" (mean of {len(models)} models)"
-    options = results.study["arms"][arm]["options"]
+    upper = [f"‘{option}’" for option, side in zip(scale.options, scale.sides, strict=True) if side > 0]
     text = (
-        f"Models accept flows with {most} most often: {_accepted(most, len(levels))} of the valid answers{who} "
-        f"are ‘{options[3]}’ or ‘{options[4]}’. They accept flows with {least} least often: "
+        f"Models {says.accept} flows with {most} most often: {_accepted(most, len(levels))} of the valid answers{who} "
+        f"are {' or '.join(upper)}. They {says.accept} flows with {least} least often: "
         f"{_accepted(least, len(levels))}. These are the extremes of {len(levels)} levels of all factors. "
         f"{_interval_text(most, results.is_people(arm))}"
     )
@@ -193,13 +196,14 @@ def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding:
         return Finding(
             "disagreement", title, "none", "No flow has norms of two models, so nothing can be compared."
         )
-    spread, middle = both.max(axis=1) - both.min(axis=1), results.scale(arm).middle
+    spread, scale = both.max(axis=1) - both.min(axis=1), results.scale(arm)
+    middle, says = scale.middle, scale.spoken
     opposed = (both.max(axis=1) > middle) & (both.min(axis=1) < middle)
     text = (
         f"At least two of the {len(held)} models hold a norm on {count(len(both))} of "
         f"{count(len(results.norms[arm, models[0]]))} flows. The norms differ on {count(int((spread > 0).sum()))} "
         f"of these ({share(int((spread > 0).sum()), len(both))}). On {count(int(opposed.sum()))} "
-        f"({share(int(opposed.sum()), len(both))}), one model accepts what another rejects."
+        f"({share(int(opposed.sum()), len(both))}), what is {says.accepted} by one model is {says.rejected} by another."
     )
     a, b, pair = _furthest(values)
     if len(held) > 2:
@@ -284,7 +288,7 @@ def _delta(results: Results) -> Finding | None:
             f"are closest to them ({_signed(near)} on average over {count(int(near['n']))} flows)"
         )
         text += f"; those of {far['model']} are furthest ({_signed(far)})." if len(table) > 1 else "."
-        text += " A positive number means that the model accepts more than expected."
+        text += f" A positive number: {Scale.of(arm['scale']).spoken.more} than expected."
         see = "the flows with an expected value"
         return Finding(
             "delta",

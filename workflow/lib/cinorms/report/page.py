@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
+from cinorms.core.scales import Scale, measures_of
 from cinorms.core.templates import environment
 from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
@@ -36,6 +37,7 @@ def render(results: Results, command: str) -> str:
         .render(
             study=results.study,
             mark=results.study["mark"],
+            measures=measures_of(Scale.of(arm["scale"]) for arm in results.study["arms"].values()),
             style=style,
             script=script,
             policy=policy(style, script),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from cinorms.core.csv_files import read_csv
+from cinorms.core.scales import Scale
 from cinorms.report.results import Results
 
 
@@ -32,8 +34,8 @@ def on_card(results: Results, arm: str, model: str) -> list[dict[str, Any]]:
         here = None if flows is None else flows.loc[flows["baseline"] == row["baseline"], "verdict"]
         numbers = {name: _number(row[name]) for name in ("estimate", "conf_low", "conf_high", "ceiling_all")}
         counts = {} if here is None else {
-            "more": int((here == "model accepts more").sum()),
-            "less": int((here == "model accepts less").sum()),
+            "more": int((here == "model higher").sum()),
+            "less": int((here == "model lower").sum()),
         }  # fmt: skip
         found.append(
             {"baseline": row["baseline"], "verdict": row["verdict"], "flows": int(row["n_flows"])}
@@ -49,13 +51,38 @@ def in_explorer(results: Results, arm: str, model: str) -> dict[str, str]:
     if flows is None:
         return {}
     tested = flows[flows["status"] == "ok"]
+    spoken = results.scale(arm).spoken
+    beyond = {
+        "model higher": f"the model answers higher ({spoken.more}), beyond noise",
+        "model lower": f"the model answers lower ({spoken.less}), beyond noise",
+        # The interval is of this flow alone, so it can leave out 0 where the corrected test does not.
+        "no difference shown": "no difference shown, corrected for all flows compared",
+    }
+    between = _units(results, arm)
     said = [
-        f"{row['baseline']}: {row['people_mean']:.1f}, this model {row['model_mean']:.1f} "
-        f"(95% interval of the difference {row['conf_low']:.1f} to {row['conf_high']:.1f}): {row['verdict']}."
+        f"{_who(row)} {row['people_mean']:.1f}, this model {row['model_mean']:.1f} ({between}); difference "
+        f"{row['difference']:.1f} (95% interval {row['conf_low']:.1f} to {row['conf_high']:.1f}): "
+        f"{beyond.get(row['verdict'], row['verdict'])}."
         for row in tested.to_dict("records")
     ]
     sentences = pd.Series(said, index=tested["flow"].astype(int).astype(str), dtype=object)
     return {str(flow): " ".join(part) for flow, part in sentences.groupby(level=0)}
+
+
+def _who(row: Mapping[Hashable, Any]) -> str:
+    """Return who answered, with the number of people: the mean of one is no mean."""
+    n = int(row["n_raters"])
+    if not n:
+        return "Expected value:"
+    return f"{row['baseline']}, one rating:" if n == 1 else f"{row['baseline']}, mean of {n} people:"
+
+
+def _units(results: Results, arm: str) -> str:
+    """Return the units in which means are compared: those of the dataset, which can differ from the scale's levels."""
+    settings = results.study["arms"][arm]
+    levels = Scale.of(settings["scale"]).levels
+    low, high = results.study["datasets"][settings["dataset"]]["expected_range"] or (levels[0], levels[-1])
+    return f"from {low:g} to {high:g}"
 
 
 def _number(value: float) -> float | None:

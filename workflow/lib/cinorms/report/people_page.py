@@ -5,16 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from cinorms import __version__
 from cinorms.analyses.people_norms import EXPECTED
+from cinorms.core.labels import model_labels
 from cinorms.core.templates import environment
-
-if TYPE_CHECKING:
-    from cinorms.study.study import Study
 
 #: Flows that the chart of flows shows; of more, those with the largest differences.
 MOST_FLOWS = 40
@@ -32,8 +30,8 @@ _VERDICTS = {
 }
 #: Mark, fill and words of each verdict on a flow: the shape says what the colour says.
 _MARKS = {
-    "model accepts more": "more",
-    "model accepts less": "less",
+    "model higher": "higher",
+    "model lower": "lower",
     "no difference shown": "same",
     "not tested": "same",
 }
@@ -63,37 +61,37 @@ class Axis:
 
 
 def render(
-    study: str,
-    distances: pd.DataFrame,
-    flows: pd.DataFrame,
-    vignettes: pd.DataFrame,
-    people: Mapping[str, Mapping[str, Any]],
-    mark: str,
-    scale: tuple[float, float],
+    facts: Mapping[str, Any], distances: pd.DataFrame, flows: pd.DataFrame, vignettes: pd.DataFrame
 ) -> str:
-    """Return the page as one HTML text that needs no network.
-
-    ``people``: title and people (who rated, in words) of each arm of people. ``mark``: which models are planted.
-    ``scale``: the lowest and the highest number that an answer can be.
-    """
+    """Return the page as one HTML text that needs no network; ``facts`` are those of `people_facts`."""
+    distances, flows = (
+        table.assign(model=model_labels(zip(table["arm"], table["model"], strict=True), "{model} ({arm})"))
+        for table in (distances, flows)
+    )
+    people, scale = facts["people"], facts["scale"]
     names = list(dict.fromkeys(distances["baseline"]))
     rated = [name for name in names if name != EXPECTED]
     # One axis for all groups of people: distances from several are compared by eye.
-    longest = distances.loc[(distances["metric"] == "rms") & (distances["status"] == "ok"), "conf_high"].max()
+    drawn = distances[(distances["metric"] == "rms") & (distances["status"] == "ok")]
+    longest = drawn[["conf_high", "ceiling_all"]].max().max()
     axis = Axis(0.0, float(longest) if pd.notna(longest) else 1.0)
     titles = {name: people[name]["title"] for name in rated}
+    alone = {name: _rated_alone(flows[flows["baseline"] == name]) for name in rated}
+    line = (scale["lowest"], scale["highest"])
+    # A mean of one rating is that person's: the largest differences would be those of the most unusual people.
+    charted = [name for name in rated if not alone[name]["most"]]
     return (
         environment("report")
         .get_template("people.html")
         .render(
-            study=study,
-            mark=mark,
+            facts=facts,
             scale=scale,
             baselines=[
-                _baseline(name, distances, flows, people, axis) for name in sorted(names, key=EXPECTED.__eq__)
+                _baseline(name, distances, flows, people, axis) | {"alone": alone.get(name)}
+                for name in sorted(names, key=EXPECTED.__eq__)
             ],
             titles=titles | {EXPECTED: "the expected values of the dataset"},
-            charts=[_flows_chart(name, flows, vignettes, scale) for name in rated],
+            charts=[_flows_chart(name, flows, vignettes, line) for name in charted],
             people=[dict(people[name], name=name) for name in rated],
             has_expected=EXPECTED in set(distances["baseline"]),
             nearest=_nearest(distances),
@@ -102,12 +100,19 @@ def render(
     )
 
 
+def _rated_alone(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return how many flows people rated, how many of these one person only, and whether that is most of them."""
+    raters = rows.groupby("flow")["n_raters"].max()
+    rated, one = int((raters > 0).sum()), int((raters == 1).sum())
+    return {"rated": rated, "one": one, "most": 2 * one > rated}
+
+
 def _nearest(distances: pd.DataFrame) -> list[dict[str, Any]]:
     """Return, per baseline, the three models whose mean answer is nearest to people's."""
     signed = distances[(distances["metric"] == "mean_signed") & (distances["nearest"] <= 3)]
     return [
         {"baseline": name, "models": part.sort_values("nearest")["model"].tolist()}
-        for name, part in signed.groupby("baseline", sort=False)
+        for name, part in sorted(signed.groupby("baseline", sort=False), key=lambda each: each[0] == EXPECTED)
     ]
 
 
@@ -122,12 +127,12 @@ def _baseline(
     rows = distances[(distances["baseline"] == name) & (distances["metric"] == "rms")].sort_values("estimate")
     usable = rows[rows["status"] == "ok"]
     ceiling = rows["ceiling_all"].dropna()
-    of_flows = flows[flows["baseline"] == name].groupby(["arm", "model"])["verdict"]
+    of_flows = flows[flows["baseline"] == name].groupby("model")["verdict"]
     counts = of_flows.value_counts().unstack(fill_value=0)  # noqa: PD010 (counts)
     digits = _digits(axis)
     drawn = []
     for i, row in enumerate(usable.to_dict("records")):
-        found = counts.loc[(row["arm"], row["model"])] if (row["arm"], row["model"]) in counts.index else {}
+        found = counts.loc[row["model"]] if row["model"] in counts.index else {}
         drawn.append(
             {
                 "model": row["model"],
@@ -138,8 +143,8 @@ def _baseline(
                 "text": f"{row['estimate']:{digits}} ({row['conf_low']:{digits}} to {row['conf_high']:{digits}})",
                 "verdict": row["verdict"],
                 "words": _VERDICTS[row["verdict"]],
-                "more": int(found.get("model accepts more", 0)),
-                "less": int(found.get("model accepts less", 0)),
+                "higher": int(found.get("model higher", 0)),
+                "lower": int(found.get("model lower", 0)),
                 "tested": int(sum(found.get(v, 0) for v in list(_MARKS)[:3])),
             }
         )
@@ -221,29 +226,3 @@ def _steps() -> Iterator[float]:
     """Yield round numbers, each more than the one before: ..., 1, 2, 2.5, 5, 10, ..."""
     for power in range(-3, 9):
         yield from (unit * 10.0**power for unit in (1, 2, 2.5, 5))
-
-
-def tables_of(analyses: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
-    """Return the study's first analysis of distances, and its first of flows; fewer where it has none."""
-    found = []
-    for kind in ("people_distances", "people_flows"):
-        found += [name for name, entry in analyses.items() if entry["kind"] == kind][:1]
-    return found
-
-
-def people_page_facts(study: Study) -> dict[str, Any]:
-    """Return what the page says about the study: who rated, whose flows, the scale, and who is planted."""
-    stated = study.settings.analyses
-    arms = [arm for name in tables_of(stated)[:1] for arm in stated[name]["arms"]]
-    compared = [arm for arm in arms if study.arms[arm].source != "human"]
-    rated = {arm: study.survey(arm) for arm in arms if arm not in compared}
-    models = dict.fromkeys(model for arm in arms for model in study.models(arm))
-    levels = study.scale(compared[0]).levels if compared else (-2, 2)
-    between = study.factors_of(compared[0]).expected_range if compared else None
-    return {
-        "study": study.name,
-        "datasets": list(dict.fromkeys(study.arms[arm].dataset for arm in compared))[:1],
-        "people": {arm: {"title": survey.title, "people": survey.people} for arm, survey in rated.items()},
-        "mark": study.mark(models),
-        "scale": list(between or (levels[0], levels[-1])),
-    }

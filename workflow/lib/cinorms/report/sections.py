@@ -46,7 +46,7 @@ SECTIONS = (
     Section(
         "factors",
         "What the norms depend on",
-        "Which sender, recipient, information or condition makes a flow more or less acceptable?",
+        "Which sender, recipient, information or condition raises or lowers the answers?",
     ),
     Section(
         "models",

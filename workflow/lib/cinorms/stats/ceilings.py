@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 #: Measures of the distance, with what each is.
 METRICS = {
-    "mean_signed": "Mean over flows of the model's mean less people's: above 0, the model accepts more.",
+    "mean_signed": "Mean over flows of the model's mean less people's: above 0, the model answers higher.",
     "mean_absolute": "Mean over flows of the absolute difference.",
     "std_signed": "Standard deviation over flows of the difference: what is left when all flows are shifted alike.",
     "rms": "Root of the mean over flows of the squared difference.",
@@ -169,6 +169,11 @@ def _spread(
 
     Its standard error: the squared influences of raters and templates. These are taken at the observed differences, so
     they hold the part of pure noise twice; it is taken out once.
+
+    The estimate and its standard error rise together, so an interval of equal arms misses large variances too often.
+    That of the root, whose error does not depend on its size, has equal arms: squared again, both limits move up by
+    reach^2 / (4 estimate). Near 0 the root has no such interval: the upper limit moves up by half the reach at most,
+    and the lower one only where the variance is shown to differ from 0.
     """
     n = len(d)
     centred = d - d.mean()
@@ -176,7 +181,9 @@ def _spread(
     variance, freedom = _both(model, people, 2 * centred / n)
     pure = 2 * float((noise**2).sum()) / n**2
     _, low, high = interval(estimate, max(variance - pure, pure), freedom, confidence)
-    return _Square(estimate, low, high)
+    reach = (high - low) / 2
+    moved = reach**2 / (4 * estimate) if estimate > reach / 2 else reach / 2
+    return _Square(estimate, low + moved if low > 0 else low, high + moved)
 
 
 def _sum(one: _Square, other: _Square) -> _Square:

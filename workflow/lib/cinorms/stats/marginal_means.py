@@ -217,7 +217,7 @@ def _joint(values: pd.DataFrame, group: tuple[str, ...]) -> tuple[list[str], Int
         column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype(str).astype("category")
         for column in (values[name] for name in group)
     ]
-    first, code = group_rows([part.cat.codes.to_numpy(dtype=np.int64) for part in parts])
+    first, code = group_rows(np.stack([part.cat.codes.to_numpy(dtype=np.int64) for part in parts]))
     used = zip(*(part.iloc[first] for part in parts), strict=True)
     return [JOINT.join(map(str, row)) for row in used], code
 

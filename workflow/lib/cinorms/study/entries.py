@@ -35,12 +35,9 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
     if section == "printed":
         sources = [make_entry(study, "analyses", source) for source in options.sources]
         shown = options.models or [model for source in sources for _, model in source.selected]
-        return Entry(
-            **base,
-            mark=_joined(
-                [study.mark(shown), *(_part_shown(study, each.declared, each.options) for each in sources)]
-            ),
-        )
+        scales = {arm: scale for source in sources for arm, scale in source.scales.items()}
+        parts = [_part_shown(study, source.declared, source.options) for source in sources]
+        return Entry(**base, scales=scales, mark=_joined([study.mark(shown), *parts]))
     arms = list(options.arms)
     selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
