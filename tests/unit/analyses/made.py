@@ -144,6 +144,7 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
         "prompts": {"main": PROMPTS},
         "planted": {("main", m): planted for m in models},
         "coefficients": {("main", m): {"coefficients": rows} for m in models},
+        "repeats": {},
         "expected": Path(options["expected"]) if "expected" in options else None,
     }
     entry = entry_for(kind, models, **{**NEEDED.get(kind, {}), **options})

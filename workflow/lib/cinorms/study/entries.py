@@ -52,6 +52,7 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
         attributes={model: study.attributes(model) for model in names},
         mark=study.mark(names),
         **(_rules(study, options, names) if _depends_on_thresholds(kind) else {}),
+        **(_repeats(study, selected) if "repeats" in kind.also else {}),
     )
 
 
@@ -59,6 +60,12 @@ def select_pairs(study: Study, options: Any) -> tuple[Pair, ...]:
     """Return the (arm, model) pairs that an entry with ``options`` is made from (see `Entry`)."""
     models = list(options.models or study.all_models())[: getattr(options, "first", None)]
     return tuple((arm, model) for arm in options.arms for model in models if model in study.models(arm))
+
+
+def _repeats(study: Study, selected: Sequence[Pair]) -> dict[str, Any]:
+    """Return which of the pairs are asked again, and in which of them sampling draws anew."""
+    repeated = tuple(pair for pair in selected if pair[0] in study.repeated_arms())
+    return {"repeated": repeated, "drawn": tuple(pair for pair in repeated if study.temperature(*pair) != 0)}
 
 
 def _depends_on_thresholds(kind: Kind) -> bool:

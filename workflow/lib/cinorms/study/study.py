@@ -111,6 +111,14 @@ class Study:
         """Return the arms whose answers come from one of ``sources``."""
         return [name for name, arm in self.arms.items() if arm.source in sources]
 
+    def repeated_arms(self) -> list[str]:
+        """Return the arms that are asked more than once."""
+        return [name for name, arm in self.arms.items() if arm.repeat > 1]
+
+    def temperature(self, arm: str, model: str) -> float | None:
+        """Return the temperature at which ``model`` is asked in ``arm``; None where the model takes none."""
+        return self.registry_entry(model).identity.get("temperature", self.arms[arm].temperature)
+
     def published_models(self) -> list[str]:
         """Return every model of the arms whose answers were published."""
         named = {m for arm in self.arms_from("published") for m in self.models(arm)}
@@ -234,6 +242,7 @@ class Study:
                 "system": settings.system,
                 "scale": self.scale(arm).known,
                 "n_templates": self.templates(arm, model),
+                "repeat": settings.repeat,
                 "asking": settings.asking.plain() if settings.asking.until == "decided" else None,
                 "gpus": entry.gpus,
                 "rates": entry.own_settings.rates.model_dump(exclude_none=True),
