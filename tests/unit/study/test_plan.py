@@ -83,7 +83,7 @@ def test_gpu_minutes_are_tokens_over_speed_times_gpus() -> None:
 
 
 def test_every_asking_of_an_arm_counts_and_one_asking_needs_no_column() -> None:
-    once, thrice = plan(asked()), plan(asked(), asked(arm="again", repeat=3))
+    once, thrice = plan(asked()), plan(asked(), asked(model="again", repeat=3))
     assert "repeat" not in once
     assert thrice["repeat"].tolist() == [1, 3]
     for name in ("prompts", "input_tokens", "output_tokens"):

@@ -34,8 +34,8 @@ def check_arm(study: Study, name: str) -> None:
     """Look up every name in the arm ``name``, and check that its settings fit together."""
     arm, models = study.arms[name], study.models(name)
     _check_dataset(study, arm)
-    _check_source(study, name, arm)
     check_repeat(name, arm)
+    _check_source(study, name, arm)
     if arm.source == "human":
         check_people(study, name)
         check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
