@@ -28,7 +28,7 @@ def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(
 ) -> None:
     models = ["b", "a", "c"]
     selected = [norms_of(m, levels) for m, levels in zip(models, (A, B, A), strict=True)]
-    drawn = draw(selected, figure_entry("agreement", models), {"main": small_vignettes})
+    drawn = draw(selected, figure_entry("agreement", models), {"main": small_vignettes}, {})
     tiles, texts = built(drawn.plot)[:2]
     assert len(tiles) == 2 * 6
     x, y = (next(s for s in drawn.plot.scales if axis in s.aesthetics).limits for axis in "xy")
@@ -39,7 +39,7 @@ def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(
 def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, small_vignettes, built) -> None:
     models = ["a", "b", "none"]
     selected = [norms_of("a", A), norms_of("b", B), norms_of("none", NONE)]
-    drawn = draw(selected, figure_entry("agreement", models), {"main": small_vignettes})
+    drawn = draw(selected, figure_entry("agreement", models), {"main": small_vignettes}, {})
     assert (built(drawn.plot)[1]["label"] == "-").sum() == 8
 
 
@@ -48,7 +48,7 @@ def test_one_model_or_no_norms_are_figures_that_say_so(
     norms_of, figure_entry, small_vignettes, built, models
 ) -> None:
     drawn = draw(
-        [norms_of(m, NONE) for m in models], figure_entry("agreement", models), {"main": small_vignettes}
+        [norms_of(m, NONE) for m in models], figure_entry("agreement", models), {"main": small_vignettes}, {}
     )
     assert "Nothing to show" in drawn.caption
     built(drawn.plot)

@@ -93,6 +93,7 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
         "people": study.survey(arm).people if people else "",
         "n_templates": study.templates(arm),
         "orders": settings.orders.plain(),
+        **({"repeat": settings.repeat} if settings.repeat > 1 else {}),
         "temperature": settings.temperature,
         "max_tokens": settings.max_tokens,
         "readout": settings.readout,
