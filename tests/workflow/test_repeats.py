@@ -71,7 +71,9 @@ def test_repeats_are_asked_and_read_and_nothing_else_of_the_arm_changes(asked_on
     project.write("tiny.yaml", STUDY)
     output = project.run("--configfile", "tiny.yaml")
     assert bytes_of(project, *kept) == before
-    files = sorted(path.name for path in (project.folder / "results/tiny/responses/main/wavering").glob("*.parquet"))
+    files = sorted(
+        path.name for path in (project.folder / "results/tiny/responses/main/wavering").glob("*.parquet")
+    )
     assert files == ["1-of-1-repeat-2.parquet", "1-of-1-repeat-3.parquet", "1-of-1.parquet"], output
 
     rows = {(row["arm"], row["model"]): row for row in table(project, "again")}
@@ -80,7 +82,12 @@ def test_repeats_are_asked_and_read_and_nothing_else_of_the_arm_changes(asked_on
     assert float(wavering["conf_low"]) < SHARE < float(wavering["conf_high"])
     assert abs(float(wavering["answers_differ"]) - SHARE) < 0.02
     assert float(wavering["statuses_differ"]) == 0
-    assert float(steady["answers_differ"]) == float(steady["replies_differ"]) == float(steady["norms_differ"]) == 0
+    assert (
+        float(steady["answers_differ"])
+        == float(steady["replies_differ"])
+        == float(steady["norms_differ"])
+        == 0
+    )
     assert rows["hot", "wavering"]["status"] == "not_repeated"
 
     contrasts = {row["model_a"]: row for row in table(project, "contrasts")}
@@ -89,7 +96,10 @@ def test_repeats_are_asked_and_read_and_nothing_else_of_the_arm_changes(asked_on
     assert contrasts["planted-gpt-4o-mini"]["engine_status"] == "one_side_repeated"
 
     provenance = json.loads((project.folder / "results/tiny/provenance.json").read_text(encoding="utf-8"))
-    listed = {(one["arm"], one["model"]): [each["shard"] for each in one.get("repeats", [])] for one in provenance["asked"]}
+    listed = {
+        (one["arm"], one["model"]): [each["shard"] for each in one.get("repeats", [])]
+        for one in provenance["asked"]
+    }
     assert listed["main", "wavering"] == ["1-of-1-repeat-2", "1-of-1-repeat-3"]
     assert listed["hot", "wavering"] == []
 
@@ -102,7 +112,9 @@ def test_one_more_repeat_asks_the_added_asking_only(asked_once: Project) -> None
     before = {path: path.stat().st_mtime_ns for path in responses(project)}
     project.run("--configfile", "tiny.yaml")
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert {path.name for path in responses(project)} - {path.name for path in before} == {"1-of-1-repeat-4.parquet"}
+    assert {path.name for path in responses(project)} - {path.name for path in before} == {
+        "1-of-1-repeat-4.parquet"
+    }
     assert {row["askings"] for row in table(project, "again") if row["arm"] == "main"} == {"4"}
 
 

@@ -9,6 +9,7 @@ from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale
+from cinorms.core.stage_tables import REPEATS
 from cinorms.inference.completeness import check_complete
 from cinorms.inference.shards import repeat_of
 
@@ -33,7 +34,7 @@ if __name__ == "__main__":
         if codes is not None:
             answers[repeat] = apply_codes(answers[repeat], again, vignettes, scale.name, codes)
     table = repeated_answers(first, replies, answers)
-    tables.write(table, snakemake.output.repeats, tables.REPEATS)
+    tables.write(table, snakemake.output.repeats, REPEATS)
     same = table.groupby("repeat")["same_reply"].mean()
     print("Share of replies that are the first asking's, by repeat:")
     print(same.to_string())

@@ -78,7 +78,9 @@ def test_a_norm_flips_under_the_rules_of_the_study_and_may_be_held_once_only() -
     first = make_answers(2, valid=1.0).assign(level=pd.array([1] * len(ANSWERS["small"]), dtype="Int8"))
     other, fewer = first["level"].copy(), first["status"].astype(object)
     other[first["flow"] == 0] = 2  # another norm
-    fewer[(first["flow"] == 1) & ~first["variant"].isin(VARIANTS[:2])] = "refusal"  # 2 valid answers; t_val is 3
+    fewer[(first["flow"] == 1) & ~first["variant"].isin(VARIANTS[:2])] = (
+        "refusal"  # 2 valid answers; t_val is 3
+    )
     level = other.mask(fewer == "refusal")
     row = table_of(first, again(first, pd.DataFrame({"level": level, "status": fewer})))
     flows = len(VIGNETTES)

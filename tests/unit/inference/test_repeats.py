@@ -1,7 +1,8 @@
-"""An arm that is asked again: every asking has samples of its own, in another order, and the first one never changes."""
+"""An arm that is asked again: every asking has samples of its own in another order, and the first never changes."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from cinorms.answers.repeated import repeated_answers
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import DataError
+from cinorms.core.stage_tables import REPEATS
 from cinorms.inference import journal as journal_module
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint
@@ -77,7 +79,7 @@ def test_a_shard_knows_its_asking_and_holds_the_same_variants_in_each() -> None:
 def test_the_first_asking_has_the_keys_it_always_had_and_each_repeat_has_others() -> None:
     made = {repeat: questions(in_repeat("1-of-1", repeat)) for repeat in (1, 2, 3)}
     names = {repeat: {each.name(at) for at in range(len(each.grid))} for repeat, each in made.items()}
-    assert not names[1] & names[2] and not names[2] & names[3] and not names[1] & names[3]
+    assert len(names[1] | names[2] | names[3]) == 3 * 240
     assert {len(found) for found in names.values()} == {240}
     # Which journal it is does not depend on the asking, nor what the model sees.
     settings = [sample_settings(each.spec) for each in made.values()]
@@ -90,12 +92,12 @@ def test_the_first_asking_has_the_keys_it_always_had_and_each_repeat_has_others(
 def test_a_repeat_asks_the_same_prompts_in_another_order_each_time_the_same() -> None:
     first, second, third = (todo(questions(in_repeat("1-of-1", repeat))) for repeat in (1, 2, 3))
     assert sorted(first) == sorted(second) == sorted(third)
-    assert second != first and third not in (first, second)
+    assert len({tuple(order) for order in (first, second, third)}) == 3
     assert todo(questions("1-of-1-repeat-2")) == second
     assert todo(questions("1-of-1-repeat-2", seed=4)) != second
     # Other batches, not only another beginning: few neighbours stay neighbours.
-    pairs = {frozenset(pair) for pair in zip(first, first[1:], strict=False)}
-    assert sum(frozenset(pair) in pairs for pair in zip(second, second[1:], strict=False)) < 12
+    pairs = {frozenset(pair) for pair in pairwise(first)}
+    assert sum(frozenset(pair) in pairs for pair in pairwise(second)) < 12
     # What is left after a kill keeps its order.
     answered = np.zeros(240, dtype=bool)
     answered[second[:100]] = True
@@ -109,7 +111,8 @@ def test_another_repeat_asks_the_added_asking_only(tmp_path: Path, temperature: 
     second, again, _ = ask(tmp_path, "1-of-1-repeat-2", temperature=temperature)
     third, _, _ = ask(tmp_path, "1-of-1-repeat-3", temperature=temperature)
     assert [len(each.asked) for each in (first, second, third)] == [240] * 3
-    assert sorted(first.asked) == sorted(second.asked) and first.asked != second.asked
+    assert sorted(first.asked) == sorted(second.asked)
+    assert first.asked != second.asked
     repeated = [ask(tmp_path, in_repeat("1-of-1", n), temperature=temperature) for n in (1, 2, 3)]
     assert [engine.asked for engine, _, _ in repeated] == [[]] * 3
     assert out.read_bytes() == before
@@ -127,7 +130,9 @@ def test_the_lock_of_an_asking_has_places_of_its_own(tmp_path: Path, monkeypatch
     held: list[list[tuple[int, int]]] = []
     monkeypatch.setattr(journal_module, "_lock", lambda handle, places: held.append(list(places)) or True)
     for shard in ("1-of-1", "1-of-1-repeat-2", "1-of-2-repeat-2"):
-        with Journal.open(tmp_path, make_spec(shard=shard), Asker("study", "main", "m")).hold([(0, 0), (10, 2)]):
+        with Journal.open(tmp_path, make_spec(shard=shard), Asker("study", "main", "m")).hold(
+            [(0, 0), (10, 2)]
+        ):
             pass
     first, second, part_of_second = map(set, held)
     assert first == {(0, 0), (10, 2)}  # where every earlier version looks
@@ -189,8 +194,8 @@ def test_a_reply_is_the_same_letter_by_letter_and_one_that_failed_is_not_compare
     table = repeated_answers(first, {3: again, 2: first}, {3: read(again), 2: read(first)})
     assert table["repeat"].tolist() == [2] * 4 + [3] * 4
     assert table["same_reply"].tolist() == [True, True, pd.NA, True, True, False, pd.NA, pd.NA]
-    tables.write(table, tmp_path / "r.parquet", tables.REPEATS)
-    found = tables.read(tmp_path / "r.parquet", tables.REPEATS)
+    tables.write(table, tmp_path / "r.parquet", REPEATS)
+    found = tables.read(tmp_path / "r.parquet", REPEATS)
     assert found["same_reply"].isna().sum() == 3
 
 

@@ -39,7 +39,10 @@ WRONG: dict[str, tuple[Any, str]] = {
         arm(source="published", frame="pets2026/regular", repeat=2),
         "arms.main.repeat: 2 does not fit source 'published' of arm 'main': nothing is asked there; set it to 1",
     ),
-    "asked again too often": (arm(repeat=21), "arms.main.repeat: 21 is out of range; allowed: at least 1, at most 20"),
+    "asked again too often": (
+        arm(repeat=21),
+        "arms.main.repeat: 21 is out of range; allowed: at least 1, at most 20",
+    ),
     "no models": (
         {"models": []},
         "models: arm 'main' has no models; name some from config/models.yaml",

@@ -24,7 +24,16 @@ from cinorms.analyses.columns import (
     P,
     names,
 )
-from cinorms.analyses.floor import FLOOR, FLOOR_SHOWN, Repeats, between_answers, between_norms, floor, of_answers, of_norms
+from cinorms.analyses.floor import (
+    FLOOR,
+    FLOOR_SHOWN,
+    Repeats,
+    between_answers,
+    between_norms,
+    floor,
+    of_answers,
+    of_norms,
+)
 from cinorms.analyses.options import Compares, Generalises
 from cinorms.analyses.pairing import groups_of, labels_of, nothing_to_compare, pairs_of, side_by_side
 from cinorms.analyses.shared import chosen_each, corrected, named, stack

@@ -1,7 +1,7 @@
 """The floor of a contrast: what differs between two askings of one model in one arm, from the engine alone.
 
-A contrast compares two sides. Each side may have been asked again (``repeat`` of its arm). Where the two sides differ in
-no larger share of what they gave than two askings of one of them, the engine alone may be the reason.
+A contrast compares two sides. Each side may have been asked again (``repeat`` of its arm). Where the two sides differ
+in no larger share of what they gave than two askings of one of them, the engine alone may be the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cinorms.entries.kind import Column
 from cinorms.norms.assessment import assess, level_matrix
 from cinorms.stats.repeats import Share, answers_differ, differing, highest, norms_differ, status_above
 
-#: What the further askings of each model and arm gave (`tables.REPEATS`); none for those that were asked once.
+#: What the further askings of each model and arm gave (`stage_tables.REPEATS`); none for those that were asked once.
 Repeats: TypeAlias = Mapping[Pair, pd.DataFrame]
 #: What is looked at of levels, such as their side of the scale.
 View: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
@@ -70,7 +70,9 @@ def of_norms(
     """Return the share of a model's norms that differ when it is asked again; ``one`` has its norms."""
     if (one.arm, one.model) not in repeats:
         return None
-    return norms_differ(differing(view(held_norms(one.frame, entry, one)), _held_again(one, repeats, entry, view)))
+    return norms_differ(
+        differing(view(held_norms(one.frame, entry, one)), _held_again(one, repeats, entry, view))
+    )
 
 
 def held_norms(norms: pd.DataFrame, entry: Entry[Any], one: Selected) -> pd.DataFrame:

@@ -115,11 +115,17 @@ COLUMNS = (
     ),
     Column("askings", "How often the arm was asked. Every further asking is compared with the first."),
     Column("prompts", "Prompts of one asking."),
-    Column("replies", "Replies of the further askings that are compared: the engine failed in neither asking."),
+    Column(
+        "replies", "Replies of the further askings that are compared: the engine failed in neither asking."
+    ),
     Column("replies_differ", "Share of these that are not the first asking's, letter by letter."),
-    Column("failed", "Replies of the further askings that cannot be compared: the engine failed in one asking."),
+    Column(
+        "failed", "Replies of the further askings that cannot be compared: the engine failed in one asking."
+    ),
     Column("answers", "Prompts that were answered validly in the first and in a further asking."),
-    Column("answers_differ", "Share of the answers to these that are another level, over flows and templates."),
+    Column(
+        "answers_differ", "Share of the answers to these that are another level, over flows and templates."
+    ),
     CONF_LOW._replace(about="Lower end of the 95% interval of answers_differ over other templates."),
     CONF_HIGH._replace(about="Upper end of the 95% interval of answers_differ over other templates."),
     Column(

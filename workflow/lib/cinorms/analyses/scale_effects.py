@@ -162,7 +162,8 @@ def _of_norms(a: Side, b: Side) -> list[dict[str, Any]]:
         for after in BECOMES if total else ():
             share = float(moves.get(f"{before} to {after}", 0)) / total
             rows.append(
-                {"measure": f"norm {before} to {after}", "value_b": share, "of": total, "status": "ok"} | engine
+                {"measure": f"norm {before} to {after}", "value_b": share, "of": total, "status": "ok"}
+                | engine
             )
     return rows
 

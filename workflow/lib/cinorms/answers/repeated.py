@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import DataError
-from cinorms.core.tables import REPEATS, stack
+from cinorms.core.stage_tables import REPEATS
+from cinorms.core.tables import stack
 
 _KEY = ["flow", "variant"]
 
@@ -25,7 +26,9 @@ def repeated_answers(
     parts = []
     for repeat, again in sorted(replies.items()):
         if not _as_keys(again).equals(_as_keys(first)):
-            raise DataError(f"repeat {repeat} does not have the questions of the first asking; {REPEATS.remedy}")
+            raise DataError(
+                f"repeat {repeat} does not have the questions of the first asking; {REPEATS.remedy}"
+            )
         found = answers[repeat].assign(repeat=np.int16(repeat), same_reply=_same(first, again))
         parts.append(found[list(REPEATS.columns)])
     return stack(parts, REPEATS)
@@ -48,4 +51,6 @@ def _same(first: pd.DataFrame, again: pd.DataFrame) -> pd.arrays.BooleanArray:
 
 def _same_numbers(first: pd.DataFrame, again: pd.DataFrame) -> npt.NDArray[np.bool_]:
     pairs = zip(first["p_options"], again["p_options"], strict=True)
-    return np.array([one is other or np.array_equal(one, other, equal_nan=True) for one, other in pairs], dtype=bool)
+    return np.array(
+        [one is other or np.array_equal(one, other, equal_nan=True) for one, other in pairs], dtype=bool
+    )

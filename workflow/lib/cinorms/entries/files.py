@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.stage_tables import REPEATS
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Decided
 
@@ -19,7 +20,7 @@ _CONTRACTS = {
     "vignettes": tables.VIGNETTES,
     "prompts": tables.PROMPTS,
     "planted": tables.PLANTED,
-    "repeats": tables.REPEATS,
+    "repeats": REPEATS,
 }
 
 

@@ -65,7 +65,7 @@ def number_samples(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
 
 
 def keys_in_repeat(keys: Keys, repeat: int) -> Keys:
-    """Return the keys of the same prompts in the asking ``repeat`` of an arm: each has one of its own in every asking."""
+    """Return the keys of the same prompts in the asking ``repeat`` of an arm: in each they have keys of their own."""
     if repeat == 1:
         return keys
     mark = b"repeat" + repeat.to_bytes(4, "little")

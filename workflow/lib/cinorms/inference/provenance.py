@@ -54,7 +54,9 @@ def gather(
 
 def _model(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known about one model in one arm: its files, and the content of its journal."""
-    files, repeats = ([_File.read(Path(path)) for path in asked.get(name, ())] for name in ("responses", "repeats"))
+    files, repeats = (
+        [_File.read(Path(path)) for path in asked.get(name, ())] for name in ("responses", "repeats")
+    )
     finish = sum(
         (file.frame["finish_reason"].value_counts() for file in files[1:]),
         files[0].frame["finish_reason"].value_counts(),

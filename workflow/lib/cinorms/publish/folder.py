@@ -14,6 +14,7 @@ import pandas as pd
 from cinorms import __version__
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv, write_csv
+from cinorms.core.stage_tables import REPEATS
 from cinorms.publish.contents import (
     Item,
     Member,
@@ -152,7 +153,7 @@ def _data(results: Results, folder: Path) -> list[Item]:
         items.append(copy_table(path, folder, name, *described[name]))
     joined = (
         (tables.ANSWERS, results.answers),
-        (tables.REPEATS, results.repeats),
+        (REPEATS, results.repeats),
         (tables.RESPONSES, results.responses),
     )
     for contract, members in joined:

@@ -1,4 +1,4 @@
-"""What the page says of the engine itself: what differs when an arm is asked again, and which contrasts are within that."""
+"""What the page says of the engine itself: what differs when an arm is asked again, and contrasts within that."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import listed
 from cinorms.report.results import Results
-from cinorms.report.words import count, share
+from cinorms.report.words import count
 
 #: Contrasts of one table that are named; of more, only the number is given.
 NAMED = 3
@@ -28,10 +28,11 @@ def on_page(results: Results) -> tuple[str, str] | None:
     table = pd.concat(found, ignore_index=True).drop_duplicates(["arm", "model"])
     asked = table[table["answers_differ"].notna()]
     if asked.empty:
-        return "not known", "No arm was asked again with valid answers, so the share that the engine alone changes is not known."
+        text = "No arm was asked again with valid answers, so the share that the engine alone changes is not known."
+        return "not known", text
     worst = asked.loc[asked["answers_differ"].astype(float).idxmax()]
     text = " ".join([*_sentences(asked, worst), *_contrasts(results)])
-    return share(float(worst["answers_differ"]), 1), text
+    return _percent(worst["answers_differ"]), text
 
 
 def _sentences(asked: pd.DataFrame, worst: pd.Series[Any]) -> Iterator[str]:
@@ -40,14 +41,16 @@ def _sentences(asked: pd.DataFrame, worst: pd.Series[Any]) -> Iterator[str]:
         f"The same prompts were asked again in other batches ({count(n)} {'pair' if n == 1 else 'pairs'} of model and "
         "arm)."
     )
-    of = "Of its answers" if n == 1 else f"{worst['model']} in arm {worst['arm']} changed most: of its answers"
+    of = (
+        "Of its answers" if n == 1 else f"{worst['model']} in arm {worst['arm']} changed most: of its answers"
+    )
     interval = ""
     if pd.notna(worst["conf_low"]):
-        interval = f" (95% interval {100 * worst['conf_low']:.1f}% to {100 * worst['conf_high']:.1f}%)"
+        interval = f" (95% interval {_percent(worst['conf_low'])} to {_percent(worst['conf_high'])})"
     norms = ""
     if pd.notna(worst["norms_differ"]):
-        norms = f", and of its norms {share(float(worst['norms_differ']), 1)}"
-    yield f"{of}, {share(float(worst['answers_differ']), 1)} were another level{interval}{norms}."
+        norms = f", and of its norms {_percent(worst['norms_differ'])}"
+    yield f"{of}, {_percent(worst['answers_differ'])} were another level{interval}{norms}."
     drawn = asked[asked["what"] == "engine_and_sampling"]
     if len(drawn):
         who = listed([f"{row['model']} ({row['arm']})" for row in drawn.to_dict("records")])
@@ -68,9 +71,14 @@ def _contrasts(results: Results) -> Iterator[str]:
             yield f"Table {name}: every contrast with a side that was asked again is larger."
         else:
             yield (
-                f"Table {name}: {count(len(within))} of {count(len(judged))} contrasts{_named(within)} are no larger, so "
-                "the engine alone may be the reason."
+                f"Table {name}: {count(len(within))} of {count(len(judged))} contrasts{_named(within)} are no larger, "
+                "so the engine alone may be the reason."
             )
+
+
+def _percent(part: Any) -> str:
+    """Return a share as text; a small one, as engines have, is not rounded to 0."""
+    return "below 0.1%" if 0 < part < 0.0005 else f"{float(part):.1%}"
 
 
 def _named(within: pd.DataFrame) -> str:

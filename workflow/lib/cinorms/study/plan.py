@@ -35,7 +35,8 @@ def estimate(
     """Return one row per arm and model.
 
     Columns: arm, model, engine, flows, templates, orders, repeat (where an arm is asked more than once), prompts,
-    input_tokens, output_tokens, gpus, gpu_minutes, usd. A cost that the registry has no rate for is missing, not 0; a planted model costs 0.
+    input_tokens, output_tokens, gpus, gpu_minutes, usd. A cost that the registry has no rate for is missing, not 0; a
+    planted model costs 0.
     ``asked`` has what ``Study.asked`` returns.
     """
     rows = []
@@ -110,7 +111,11 @@ def as_text(plan: pd.DataFrame) -> str:
     total = {"arm": "total", **{name: plan[name].sum() for name in counts}}
     total["GPU-minutes"], total["USD"] = (plan[n].sum(min_count=1) for n in ("gpu_minutes", "usd"))
     shown = pd.concat([shown.astype(object), pd.DataFrame([total]).astype(object)])
-    whole = [name for name in ("flows", "templates", "orders", "repeat", "templates_needed", *counts) if name in shown]
+    whole = [
+        name
+        for name in ("flows", "templates", "orders", "repeat", "templates_needed", *counts)
+        if name in shown
+    ]
     for name in whole:
         shown[name] = [f"{value:,.0f}" if pd.notna(value) else "" for value in shown[name]]
     for name, digits in (("GPU-minutes", 0), ("USD", 2), ("se", 2)):

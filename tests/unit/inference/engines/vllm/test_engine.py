@@ -39,7 +39,8 @@ def test_batch_invariant_mode_is_another_engine_and_no_other_entry_changes() -> 
     assert "batch_invariant" not in sample_settings(specs[0])
     assert sample_settings(specs[1]) == sample_settings(specs[0]) | {"batch_invariant": True}
     tuning = {"gpus": 1, "max_model_len": 512}
-    assert ENGINE.loads and ENGINE.loads(specs[0], tuning) != ENGINE.loads(specs[1], tuning)
+    assert ENGINE.loads is not None
+    assert ENGINE.loads(specs[0], tuning) != ENGINE.loads(specs[1], tuning)
 
 
 def test_a_gpu_that_cannot_be_batch_invariant_gets_advice() -> None:

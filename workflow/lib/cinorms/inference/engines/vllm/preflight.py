@@ -15,8 +15,8 @@ from cinorms.inference.preflight import Asked, Finding, ModelCheck, Surroundings
 VIRTUAL_ENVIRONMENT = ".venv-vllm"
 #: Why a model is refused that is to be asked in batch-invariant mode by vLLM's build for CPUs.
 NOT_ON_CPU = (
-    "`batch_invariant: true` needs a GPU (vLLM's build for CPUs has no such mode); set it to false, or run on a machine "
-    "with a GPU"
+    "`batch_invariant: true` needs a GPU (vLLM's build for CPUs has no such mode); set it to false, or run on a "
+    "machine with a GPU"
 )
 #: Variables that hide GPUs from a program.
 HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
