@@ -56,8 +56,8 @@ def of_answers(
     """Return the share of a model's answers that differ when it is asked again; None if it was not."""
     if (one.arm, one.model) not in repeats:
         return None
-    first, again = _matrices(one, repeats)
-    cells = differing(view(first), [view(each) for each in again])
+    again = [view(level_matrix(answers)) for answers in answers_again(one, repeats)]
+    cells = differing(view(level_matrix(one.frame)), again)
     return answers_differ(cells, templates, fixed_flows)
 
 
@@ -70,9 +70,8 @@ def of_norms(
     """Return the share of a model's norms that differ when it is asked again; ``one`` has its norms."""
     if (one.arm, one.model) not in repeats:
         return None
-    return norms_differ(
-        differing(view(held_norms(one.frame, entry, one)), _held_again(one, repeats, entry, view))
-    )
+    again = [view(each) for each in norms_again(one, repeats, entry)]
+    return norms_differ(differing(view(held_norms(one.frame, entry, one)), again))
 
 
 def held_norms(norms: pd.DataFrame, entry: Entry[Any], one: Selected) -> pd.DataFrame:
@@ -85,7 +84,7 @@ def norms_again(one: Selected, repeats: Repeats, entry: Entry[Any]) -> list[pd.D
     """Return `held_norms` of each further asking, in the flows of ``one``."""
     consensus = entry.thresholds[one.model].consensus
     found = []
-    for _, answers in _further(one, repeats):
+    for answers in answers_again(one, repeats):
         norms = assess(answers, consensus, entry.scales[one.arm])
         found.append(held_norms(norms, entry, one))
     return found
@@ -118,16 +117,8 @@ def floor(between: Share, a: Share | None, b: Share | None) -> dict[str, Any]:
     }
 
 
-def _held_again(one: Selected, repeats: Repeats, entry: Entry[Any], view: View) -> list[pd.DataFrame]:
-    return [view(each) for each in norms_again(one, repeats, entry)]
-
-
-def _matrices(one: Selected, repeats: Repeats) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-    return level_matrix(one.frame), [level_matrix(answers) for _, answers in _further(one, repeats)]
-
-
-def _further(one: Selected, repeats: Repeats) -> list[tuple[int, pd.DataFrame]]:
-    """Return number and answers of each further asking of the flows of ``one``."""
+def answers_again(one: Selected, repeats: Repeats) -> list[pd.DataFrame]:
+    """Return the answers of each further asking, in the flows of ``one``."""
     table = repeats[one.arm, one.model]
-    chosen = table[table["flow"].isin(one.frame["flow"])]
-    return [(int(repeat), answers) for repeat, answers in chosen.groupby("repeat")]
+    chosen = table["flow"].isin(one.frame["flow"])
+    return [table[chosen & (table["repeat"] == repeat)] for repeat in table["repeat"].unique()]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, STATUS, WHO
-from cinorms.analyses.floor import Repeats, held_norms, norms_again
+from cinorms.analyses.floor import Repeats, answers_again, held_norms, norms_again
 from cinorms.analyses.options import Generalises
 from cinorms.analyses.shared import by_pair, chosen_each, for_each
 from cinorms.core.tables import ANSWER_STATUSES
@@ -42,13 +42,12 @@ def repeatability(
         pair = (one.arm, one.model)
         if pair not in repeats:
             return pd.DataFrame([{"askings": 1, "prompts": len(one.frame), "status": "not_repeated"}])
-        table = repeats[pair]
-        table = table[table["flow"].isin(one.frame["flow"])]
+        again = answers_again(one, repeats)
         of_arm = norms_of[pair]
         own = one._replace(frame=of_arm[of_arm["flow"].isin(one.frame["flow"])])
         row: dict[str, Any] = {"what": "engine_and_sampling" if pair in entry.drawn else "engine"}
-        row |= {"askings": 1 + table["repeat"].nunique(), "prompts": len(one.frame)}
-        row |= _of_replies(table) | _of_answers(one, table, entry, prompts[one.arm])
+        row |= {"askings": 1 + len(again), "prompts": len(one.frame)}
+        row |= _of_replies(pd.concat(again)) | _of_answers(one, again, entry, prompts[one.arm])
         return pd.DataFrame([row | _of_norms(own, repeats, entry)])
 
     found = for_each(chosen_each(selected, entry, vignettes), make)
@@ -65,12 +64,14 @@ def _of_replies(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _of_answers(
-    one: Selected, table: pd.DataFrame, entry: Entry[RepeatabilityOptions], prompts: pd.DataFrame
+    one: Selected,
+    again: Sequence[pd.DataFrame],
+    entry: Entry[RepeatabilityOptions],
+    prompts: pd.DataFrame,
 ) -> dict[str, Any]:
-    parts = [part for _, part in table.groupby("repeat")]
-    cells = differing(level_matrix(one.frame), [level_matrix(part) for part in parts])
+    cells = differing(level_matrix(one.frame), [level_matrix(each) for each in again])
     found = answers_differ(cells, template_numbers(prompts), entry.options.fixed_flows)
-    codes = [_statuses(one.frame), *map(_statuses, parts)]
+    codes = [_statuses(one.frame), *map(_statuses, again)]
     changed = differing(codes[0], codes[1:]).to_numpy()
     status = "no_answers" if not found.n else "one_template" if np.isnan(found.low) else "ok"
     return {

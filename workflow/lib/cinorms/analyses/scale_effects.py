@@ -175,7 +175,7 @@ def _floor(a: Side, b: Side, what: str, of_a: pd.DataFrame, of_b: pd.DataFrame) 
 
 def _sides(scale: Scale, levels: pd.DataFrame) -> pd.DataFrame:
     """Return the side of the scale of each level: -1, 0, 1; NaN where there is none."""
-    return np.sign(levels - scale.middle)
+    return pd.DataFrame(np.sign(levels - scale.middle), index=levels.index, columns=levels.columns)
 
 
 def _valid(levels: pd.DataFrame) -> pd.DataFrame:

@@ -30,7 +30,7 @@ def on_page(results: Results) -> tuple[str, str] | None:
     if asked.empty:
         text = "No arm was asked again with valid answers, so the share that the engine alone changes is not known."
         return "not known", text
-    worst = asked.loc[asked["answers_differ"].astype(float).idxmax()]
+    worst = asked.iloc[int(asked["answers_differ"].to_numpy(dtype=float).argmax())]
     text = " ".join([*_sentences(asked, worst), *_contrasts(results)])
     return _percent(worst["answers_differ"]), text
 

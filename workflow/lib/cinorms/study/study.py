@@ -117,7 +117,9 @@ class Study:
 
     def temperature(self, arm: str, model: str) -> float | None:
         """Return the temperature at which ``model`` is asked in ``arm``; None where the model takes none."""
-        return self.registry_entry(model).identity.get("temperature", self.arms[arm].temperature)
+        stated: float | None = self.arms[arm].temperature
+        found: float | None = self.registry_entry(model).identity.get("temperature", stated)
+        return found
 
     def published_models(self) -> list[str]:
         """Return every model of the arms whose answers were published."""
