@@ -21,6 +21,7 @@ from cinorms.stats.repeats import answers_differ, differing, norms_differ
 from cinorms.stats.wordings import template_numbers
 
 _QUESTION = ["flow", "variant"]
+_COUNTS = ("askings", "prompts", "replies", "failed", "answers", "flows", "norms")
 
 
 class RepeatabilityOptions(Generalises, OfNorms):
@@ -51,7 +52,8 @@ def repeatability(
         return pd.DataFrame([row | _of_norms(own, repeats, entry)])
 
     found = for_each(chosen_each(selected, entry, vignettes), make)
-    return found.reindex(columns=[column.name for column in COLUMNS])
+    counts = dict.fromkeys(_COUNTS, "Int64")  # whole numbers, also where an arm is asked once and has none
+    return found.reindex(columns=[column.name for column in COLUMNS]).astype(counts)
 
 
 def _of_replies(table: pd.DataFrame) -> dict[str, Any]:
