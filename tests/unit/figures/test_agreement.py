@@ -52,3 +52,23 @@ def test_one_model_or_no_norms_are_figures_that_say_so(
     )
     assert "Nothing to show" in drawn.caption
     built(drawn.plot)
+
+
+def test_the_caption_names_pairs_that_differ_in_no_more_than_the_engine_alone_changes(
+    norms_of, answers_of, figure_entry, small_vignettes
+) -> None:
+    models = ["a", "b"]
+    selected, entry = [norms_of("a", A), norms_of("b", B)], figure_entry("agreement", models)
+
+    def caption(again: list[list[int]]) -> str:
+        answers = answers_of("a", again).frame
+        repeats = {(selected[0].arm, "a"): answers.assign(repeat=2, same_reply=False)}
+        return " ".join(draw(selected, entry, {"main": small_vignettes}, repeats).caption.split())
+
+    half = [[-1, -1]] * 12 + [[-1, -1]] * 12  # half of a's norms are others
+    assert "Asked again, the engine alone changes up to 50.0% of a model's norms; 1 pair differs" in caption(
+        half
+    )
+    assert "so the engine alone may be the reason: a and b." in caption(half)
+    assert "up to 0.0% of a model's norms; every pair differs in more." in caption(A)
+    assert "Asked again" not in draw(selected, entry, {"main": small_vignettes}, {}).caption
