@@ -3,6 +3,7 @@
 Inputs: responses (all shards of a model in an arm), vignettes, prompts, the study's overrides.csv where it names one, and the
         codes of replies that no rule can read where it has a coder
 Outputs: results/{study}/answers/{arm}/{model}.parquet,
+         results/{study}/repeats/{arm}/{model}.parquet (of arms that are asked again: what the further askings gave),
          results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first),
          results/{study}/answers/overrides.csv (how many responses each override settles; none is an error)
 """
@@ -37,6 +38,37 @@ rule read_answers:
         code=code_of("read_answers"),
     script:
         "../scripts/read_answers.py"
+
+
+rule read_repeats:
+    input:
+        first=get_responses,
+        repeats=get_repeated_responses,
+        vignettes=get_vignettes,
+        variants="results/{study}/prompts/{arm}.parquet",
+        overrides=OVERRIDES,
+        codes=CODES,
+    output:
+        repeats="results/{study}/repeats/{arm}/{model}.parquet",
+    log:
+        "logs/{study}/read_repeats/{arm}/{model}.log",
+    benchmark:
+        "logs/{study}/read_repeats/{arm}/{model}.benchmark.tsv"
+    wildcard_constraints:
+        arm="|".join(STUDY.repeated_arms()) or "(?!)",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=3000,
+        runtime=20,
+    params:
+        scale=get_scale,
+        levels=LEVELS_OF_STUDY,
+        asked=get_whole_spec,
+        code=code_of("read_repeats"),
+    script:
+        "../scripts/read_repeats.py"
 
 
 rule check_overrides:

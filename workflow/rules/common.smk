@@ -9,6 +9,7 @@ from cinorms.core.digest import code_digest
 from cinorms.entries.files import inputs_of
 from cinorms.human.survey import split_name
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
+from cinorms.inference.shards import PATTERN as SHARD_PATTERN
 from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.planted.norms import load_planted
 from cinorms.published.releases import SEPARATOR
@@ -16,10 +17,12 @@ from cinorms.report.closing import closing_words
 from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.norm_room import norm_room
 from cinorms.study.spec import (
+    all_shards_of,
     journal_of,
     make_spec,
     make_tuning,
     paraphraser_environment,
+    repeated_shards_of,
     shards_of,
     spending_folder,
 )
@@ -78,7 +81,7 @@ wildcard_constraints:
     dataset="|".join(STUDY.datasets()),
     arm="|".join(STUDY.arms),
     model="|".join(map(re.escape, STUDY.all_models())),
-    shard=r"\d+-of-\d+",
+    shard=SHARD_PATTERN,
     analysis="|".join(STUDY.settings.analyses) or "(?!)",
     figure="|".join(STUDY.settings.figures) or "(?!)",
     printed="|".join(STUDY.settings.printed) or "(?!)",

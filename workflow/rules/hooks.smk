@@ -57,7 +57,7 @@ def start_run():
     join_crews([j for j in jobs if j.rule.name in ASKING])
     FOLLOWERS.append(
         Follower(
-            Path(RESPONSES), {pair: shards_of(STUDY, *pair) for pair in case.asked}
+            Path(RESPONSES), {pair: all_shards_of(STUDY, *pair) for pair in case.asked}
         )
     )
     FOLLOWERS[-1].start()

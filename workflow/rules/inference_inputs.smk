@@ -173,10 +173,9 @@ def get_checkpoint_files(wildcards):
 
 
 def get_asked_files(wildcards):
-    """Return every file of responses that a model of the study gave."""
-    return [
-        path for ask in STUDY.asked() for path in get_shards(ask["arm"], ask["model"])
-    ]
+    """Return every file of responses that a model of the study gave, repeats included."""
+    pairs = [(ask["arm"], ask["model"]) for ask in STUDY.asked()]
+    return [path for pair in pairs for path in get_shards(*pair) + get_repeats(*pair)]
 
 
 def get_asked(wildcards):
@@ -188,10 +187,12 @@ def get_asked_one(arm, model):
     """Return what the provenance needs to know about one model in one arm."""
     kind = STUDY.registry_entry(model).kind
     journal = journal_of(STUDY, arm, model, placed(RESPONSES))
+    repeats = list(map(placed, get_repeats(arm, model)))
     return {
         "arm": arm,
         "model": model,
         "planted": kind.planted,
         "responses": list(map(placed, get_shards(arm, model))),
+        **({"repeats": repeats} if repeats else {}),
         "journal": journal if kind.journalled else None,
     }

@@ -174,6 +174,19 @@ def get_shards(arm, model):
     ]
 
 
+def get_repeats(arm, model):
+    """Return the files of responses of one model in the further askings of one arm."""
+    return [
+        f"{RESPONSES}/{arm}/{model}/{shard}.parquet"
+        for shard in repeated_shards_of(STUDY, arm, model)
+    ]
+
+
+def get_repeated_responses(wildcards):
+    """Return the shards of one model in the further askings of one arm."""
+    return get_repeats(wildcards.arm, wildcards.model)
+
+
 def get_responses(wildcards):
     """Return the shards of one model in one arm."""
     return get_shards(wildcards.arm, wildcards.model)

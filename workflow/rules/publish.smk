@@ -14,6 +14,7 @@ rule publish_study:
         tables=TABLES,
         responses=[path for *_, path in get_members("responses")],
         answers=[path for *_, path in get_members("answers")],
+        repeats=[path for *_, path in get_members("repeats")],
         prompts=[f"{RESULTS}/prompts/{arm}.parquet" for arm in STUDY.arms],
         workflow=get_workflow_file(),
     output:
@@ -30,6 +31,7 @@ rule publish_study:
         sources=get_sources,
         responses=get_placed_members("responses"),
         answers=get_placed_members("answers"),
+        repeats=get_placed_members("repeats"),
         prompts={arm: placed(f"{RESULTS}/prompts/{arm}.parquet") for arm in STUDY.arms},
         key_variables=get_key_variables(),
         code=code_of("publish_study"),

@@ -3,15 +3,20 @@ from cinorms.publish.sources import sources_of
 
 
 def get_members(table):
-    """Return arm, model and file of every table of responses, or of answers."""
+    """Return arm, model and file of every table of responses, of answers, or of repeats."""
+    arms = {
+        "responses": STUDY.arms_from(*READ_HERE),
+        "answers": STUDY.arms,
+        "repeats": STUDY.repeated_arms(),
+    }
     return [
         (arm, model, path)
-        for arm in (STUDY.arms_from(*READ_HERE) if table == "responses" else STUDY.arms)
+        for arm in arms[table]
         for model in STUDY.models(arm)
         for path in (
             get_shards(arm, model)
             if table == "responses"
-            else [f"{RESULTS}/answers/{arm}/{model}.parquet"]
+            else [f"{RESULTS}/{table}/{arm}/{model}.parquet"]
         )
     ]
 

@@ -29,6 +29,7 @@ if __name__ == "__main__":
             answers=[Member(*one) for one in params.answers],
             prompts=params.prompts,
             workflow=given.workflow,
+            repeats=[Member(*one) for one in params.repeats],
             language=LANGUAGE,
         ),
         params.sources,

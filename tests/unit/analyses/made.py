@@ -124,6 +124,11 @@ def norms_of(answers: pd.DataFrame) -> pd.DataFrame:
     return assessment.assess(answers, "strict", ACCEPTABILITY)
 
 
+def asked_again(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the repeats of a model that gives the same answers when it is asked a second time."""
+    return answers.drop(columns="p_options").assign(repeat=2, same_reply=pd.array([True] * len(answers)))
+
+
 def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:
     """Return the table of a kind, as make_table.py makes it."""
     models = list(answers)
@@ -144,6 +149,7 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
         "prompts": {"main": PROMPTS},
         "planted": {("main", m): planted for m in models},
         "coefficients": {("main", m): {"coefficients": rows} for m in models},
+        "repeats": {("main", m): asked_again(frame) for m, frame in answers.items()},
         "expected": Path(options["expected"]) if "expected" in options else None,
     }
     entry = entry_for(kind, models, **{**NEEDED.get(kind, {}), **options})

@@ -46,7 +46,7 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
         scales={**entry.scales, "hot": ACCEPTABILITY},
     )
     both = [Selected("main", "small", frames[0]), Selected("hot", "small", frames[1])]
-    table = model_pairs(both, entry, vignettes=dict.fromkeys(["main", "hot"], VIGNETTES))
+    table = model_pairs(both, entry, vignettes=dict.fromkeys(["main", "hot"], VIGNETTES), repeats={})
     assert table[["arm_a", "level_a", "arm_b", "level_b"]].to_numpy().tolist() == [["main", "0", "hot", "1"]]
     assert table["effect_size"].iloc[0] < 0  # the shifted answers are the higher ones
 

@@ -44,7 +44,7 @@ def effects(given: dict[str, tuple[pd.DataFrame, Scale]]) -> pd.DataFrame:
     selected = [Selected(arm, "m", frame) for arm, (frame, _) in given.items()]
     norms = [Selected(arm, "m", assess(frame, "strict", scale)) for arm, (frame, scale) in given.items()]
     per_arm: dict[str, Any] = dict.fromkeys(given, VIGNETTES)
-    return scale_effects(selected, entry, norms, per_arm, dict.fromkeys(given, PROMPTS))
+    return scale_effects(selected, entry, norms, per_arm, dict.fromkeys(given, PROMPTS), {})
 
 
 def test_neutral_norms_go_where_they_were_sent() -> None:

@@ -59,6 +59,7 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
             "prompts": {"main": small_prompts},
             "planted": {("main", model): planted for model in models},
             "expected": None,
+            "repeats": {},
         }
         made: dict[str, Any] = {
             "answers": lambda: [answers_of(model, LEVELS) for model in models],

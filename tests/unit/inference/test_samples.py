@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.inference.prompt_keys import KEY_BYTES, as_numbers, number_repeats
+from cinorms.inference.prompt_keys import KEY_BYTES, as_numbers, number_samples
 from cinorms.inference.questions import Questions
 from cinorms.inference.samples import sample_settings
 from cinorms.inference.shards import shard_names
@@ -153,7 +153,7 @@ def test_every_repeat_has_a_key_of_its_own(values: list[int], chance: Any) -> No
     made = np.array([value.to_bytes(KEY_BYTES, "little") for value in values], dtype=f"V{KEY_BYTES}")
     first = list(range(len(values)))
     chance.shuffle(first)
-    own = number_repeats(made, np.array(first))
+    own = number_samples(made, np.array(first))
     assert len({each.tobytes() for each in own}) == len(values)
     seen = set()
     for at in first:  # whoever comes first keeps the key

@@ -8,7 +8,7 @@ import pytest
 
 from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.errors import DataError
-from cinorms.core.tables import STAGES
+from cinorms.core.stage_tables import STAGES
 from cinorms.report.description import describe
 from cinorms.report.dictionary import described_files, dictionary
 
@@ -38,7 +38,7 @@ def test_every_file_of_the_study_is_there(study: dict[str, Any], headers: dict[s
     assert {"norms.csv", *(f"tables/{name}.csv" for name in study["analyses"])} <= files
     assert {f"figures/{name}.csv" for name in study["figures"]} <= files
     stages = {contract.file.removeprefix("results/{study}/") for contract in STAGES}
-    assert stages - files == {"coding/codes.parquet"}
+    assert stages - files == {"coding/codes.parquet", "repeats/{arm}/{model}.parquet"}
     coding = {"coding/to_code.csv", "coding/agreement.csv"}
     absent = {
         "comparison.csv",

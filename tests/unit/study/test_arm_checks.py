@@ -30,6 +30,19 @@ WRONG: dict[str, tuple[Any, str]] = {
         "arms.main.asking.until: 'decided' has no verdict to wait for: t_val is 20 for planted-gpt-4o-mini, and arm "
         "'main' has 9 variants; lower norms.t_val or norms.t_val_for.planted-gpt-4o-mini",
     ),
+    "asked again, though what is asked depends on the replies": (
+        arm(asking={"until": "decided"}, repeat=2),
+        "arms.main.repeat: 2 does not fit asking.until 'decided' of arm 'main': a repeat with other replies would ask "
+        "other questions; set it to 1, or asking.until to 'all'",
+    ),
+    "asked again, though nothing is asked": (
+        arm(source="published", frame="pets2026/regular", repeat=2),
+        "arms.main.repeat: 2 does not fit source 'published' of arm 'main': nothing is asked there; set it to 1",
+    ),
+    "asked again too often": (
+        arm(repeat=21),
+        "arms.main.repeat: 21 is out of range; allowed: at least 1, at most 20",
+    ),
     "no models": (
         {"models": []},
         "models: arm 'main' has no models; name some from config/models.yaml",

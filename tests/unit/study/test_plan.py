@@ -43,6 +43,7 @@ def asked(**changes: Any) -> dict[str, Any]:
         "system": None,
         "scale": "acceptability",
         "n_templates": 2,
+        "repeat": 1,
         "gpus": 1,
         "rates": {},
         **changes,
@@ -79,6 +80,15 @@ def test_gpu_minutes_are_tokens_over_speed_times_gpus() -> None:
     tokens = frame["input_tokens"][0]
     assert frame["gpu_minutes"].tolist() == pytest.approx([tokens / 600, tokens / 300])
     assert frame["usd"].isna().all()
+
+
+def test_every_asking_of_an_arm_counts_and_one_asking_needs_no_column() -> None:
+    once, thrice = plan(asked()), plan(asked(), asked(model="again", repeat=3))
+    assert "repeat" not in once
+    assert thrice["repeat"].tolist() == [1, 3]
+    for name in ("prompts", "input_tokens", "output_tokens"):
+        assert thrice[name].tolist() == [once[name].iloc[0], 3 * once[name].iloc[0]], name
+    assert thrice["flows"].tolist() == [4, 4]
 
 
 def test_dollars_are_input_and_output() -> None:

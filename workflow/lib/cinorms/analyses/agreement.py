@@ -9,6 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import ARM, PAIR, PAIR_NAMES, names
+from cinorms.analyses.floor import FLOOR, Repeats, between_norms, floor, of_norms
 from cinorms.analyses.options import Compares
 from cinorms.analyses.pairing import nothing_to_compare, pairs_of, side_by_side
 from cinorms.analyses.shared import chosen_each, named, stack
@@ -43,7 +44,10 @@ class AgreementSetsOptions(OfNorms):
 
 
 def agreement_pairs(
-    selected: Sequence[Selected], entry: Entry[AgreementPairsOptions], vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected],
+    entry: Entry[AgreementPairsOptions],
+    vignettes: Mapping[str, pd.DataFrame],
+    repeats: Repeats,
 ) -> pd.DataFrame:
     """Return how often each pair holds the same norm."""
     selected = chosen_each(selected, entry, vignettes)
@@ -51,8 +55,10 @@ def agreement_pairs(
     for pair in pairs_of(selected, entry):
         values = side_by_side(selected, entry, [pair.a, pair.b]).astype("Float64").astype("float64")
         table = agreement.pairs(values).drop(columns=["model_a", "model_b"])
+        sides = (of_norms(selected[i], repeats, entry) for i in (pair.a, pair.b))
+        table = table.assign(**floor(between_norms(values), *sides))
         parts.append(named(table, pair.names(selected, entry.options.factor)))
-    columns = [*PAIR_NAMES, *names(*_AGREEMENT)]
+    columns = [*PAIR_NAMES, *names(*_AGREEMENT), *names(*FLOOR)]
     return nothing_to_compare(stack(parts), columns)
 
 
@@ -88,12 +94,13 @@ KINDS = (
         options=AgreementPairsOptions,
         function=agreement_pairs,
         reads="norms",
-        also=("vignettes",),
+        also=("vignettes", "repeats"),
         report_section="agreement",
         key=PAIR_NAMES,
         columns=(
             *PAIR,
             *_AGREEMENT,
+            *FLOOR,
             Column("reason", "Why there is nothing to compare; only in tables without a comparison."),
         ),
     ),

@@ -24,6 +24,16 @@ from cinorms.analyses.columns import (
     P,
     names,
 )
+from cinorms.analyses.floor import (
+    FLOOR,
+    FLOOR_SHOWN,
+    Repeats,
+    between_answers,
+    between_norms,
+    floor,
+    of_answers,
+    of_norms,
+)
 from cinorms.analyses.options import Compares, Generalises
 from cinorms.analyses.pairing import groups_of, labels_of, nothing_to_compare, pairs_of, side_by_side
 from cinorms.analyses.shared import chosen_each, corrected, named, stack
@@ -101,7 +111,10 @@ def model_tests(
 
 
 def model_pairs(
-    selected: Sequence[Selected], entry: Entry[ModelPairsOptions], vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected],
+    entry: Entry[ModelPairsOptions],
+    vignettes: Mapping[str, pd.DataFrame],
+    repeats: Repeats,
 ) -> pd.DataFrame:
     """Return the test of each pair: Wilcoxon's signed ranks, or the paired t-test.
 
@@ -118,8 +131,11 @@ def model_pairs(
             else hypotheses.paired_t(paired)
         )
         table = _with_effect(found.drop(columns=["model_a", "model_b"]), test).assign(chosen_because=why)
+        sides = (of_norms(selected[i], repeats, entry) for i in (pair.a, pair.b))
+        table = table.assign(**floor(between_norms(paired), *sides))
         parts.append(named(table, pair.names(selected, entry.options.factor) | {"test": test}))
     columns = [*PAIR_NAMES, "test", "n", "log10_p", "effect", "effect_size", "status", "reason"]
+    columns += names(*FLOOR)
     return corrected(nothing_to_compare(stack(parts), columns))
 
 
@@ -143,6 +159,7 @@ def model_contrasts(
     entry: Entry[ModelContrastsOptions],
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
+    repeats: Repeats,
 ) -> pd.DataFrame:
     """Return each pair's difference in mean level, with interval and test that hold the wording's noise.
 
@@ -153,6 +170,12 @@ def model_contrasts(
     selected = chosen_each(selected, entry, vignettes)
     pairs = pairs_of(selected, entry)
     levels = {i: level_matrix(selected[i].frame) for pair in pairs for i in (pair.a, pair.b)}
+    engine = {
+        i: of_answers(
+            selected[i], repeats, template_numbers(prompts[selected[i].arm]), entry.options.fixed_flows
+        )
+        for i in levels
+    }
     parts = []
     for pair in pairs:
         table = permutation.compare(
@@ -163,9 +186,11 @@ def model_contrasts(
         )
         table = table.drop(columns=["model_a", "model_b"])
         table = table.rename(columns={"low": "conf_low", "high": "conf_high"})
+        between = between_answers(levels[pair.a], levels[pair.b])
+        table = table.assign(**floor(between, engine[pair.a], engine[pair.b]))
         parts.append(named(table, pair.names(selected, entry.options.factor)))
     columns = [*PAIR_NAMES, "n_flows", "n_templates", "estimate", "std_err", "conf_low", "conf_high"]
-    columns += ["log10_p", "p_smallest", "status", "reason"]
+    columns += ["log10_p", "p_smallest", "status", "reason", *names(*FLOOR)]
     return corrected(nothing_to_compare(stack(parts), columns))
 
 
@@ -224,6 +249,7 @@ _PAIRS = (
     STATUS,
     REASON,
     _CHOSEN_BECAUSE,
+    *FLOOR,
 )
 _NORMALITY = (
     ARM,
@@ -257,6 +283,7 @@ _CONTRASTS = (
     Column("p_smallest", "The smallest p-value that this number of templates can give."),
     STATUS,
     REASON,
+    *FLOOR,
 )
 
 KINDS = (
@@ -278,13 +305,14 @@ KINDS = (
         options=ModelPairsOptions,
         function=model_pairs,
         reads="norms",
-        also=("vignettes",),
+        also=("vignettes", "repeats"),
         report_section="models",
         key=PAIR_NAMES,
         columns=_PAIRS,
         shown=(
             *PAIR_NAMES,
             *("test", "n", "statistic", "p", "p_bonferroni", "p_holm", "p_bh", "effect_size", "status"),
+            *FLOOR_SHOWN,
         ),
     ),
     Kind(
@@ -305,7 +333,7 @@ KINDS = (
         options=ModelContrastsOptions,
         function=model_contrasts,
         reads="answers",
-        also=("vignettes", "prompts"),
+        also=("vignettes", "prompts", "repeats"),
         decided="block",
         report_section="models",
         key=PAIR_NAMES,
@@ -323,6 +351,7 @@ KINDS = (
                 "p_holm",
                 "status",
             ),
+            *FLOOR_SHOWN,
         ),
     ),
 )

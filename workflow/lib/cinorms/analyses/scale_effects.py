@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,12 +17,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, MODEL, STATUS
+from cinorms.analyses.floor import FLOOR, Repeats, between_answers, floor, of_answers, of_norms
 from cinorms.analyses.shared import by_pair, chosen_each, held
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import level_matrix
+from cinorms.stats.repeats import Share
 from cinorms.stats.wordings import FEWEST, mean_interval, template_means, template_numbers
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -41,7 +44,8 @@ BECOMES = ("upper", "middle", "lower", "none")
 class Side(NamedTuple):
     """One model in one arm: its norms, the template of each variant, the scale, and its answers.
 
-    ``levels`` are the levels of its answers, and ``asked`` says where there is an answer: flows x variants.
+    ``levels`` are the levels of its answers, and ``asked`` says where there is an answer: flows x variants. ``engine``
+    has what differs when it is asked again: whether answers are valid, their sides, and those of norms.
     """
 
     levels: pd.DataFrame
@@ -49,6 +53,7 @@ class Side(NamedTuple):
     norms: pd.DataFrame
     templates: pd.Series[Any]
     scale: Scale
+    engine: dict[str, Share | None]
 
 
 def scale_effects(
@@ -57,6 +62,7 @@ def scale_effects(
     norms: Sequence[Selected],
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
+    repeats: Repeats,
 ) -> pd.DataFrame:
     """Return, for every two arms of a model with different scales, what differs between them."""
     norms_of = by_pair(norms)
@@ -67,7 +73,12 @@ def scale_effects(
         scale, templates = entry.scales[one.arm], template_numbers(prompts[one.arm])
         levels = level_matrix(one.frame).sort_index()
         asked = _asked(one.frame, levels)
-        found = Side(levels, asked, held(of_arm, entry, one.model), templates, scale)
+        again = {
+            "valid": of_answers(one, repeats, templates, True, _valid),
+            "answers": of_answers(one, repeats, templates, True, partial(_sides, scale)),
+            "norms": of_norms(one._replace(frame=of_arm), repeats, entry, partial(_sides, scale.binned)),
+        }
+        found = Side(levels, asked, held(of_arm, entry, one.model), templates, scale, again)
         sides.setdefault(one.model, {})[one.arm] = found
     rows: list[dict[str, Any]] = []
     for model, arms in sides.items():
@@ -90,6 +101,10 @@ def _same_flows(entry: Entry[OfNorms], a: str, b: str) -> bool:
 def _of_answers(a: Side, b: Side) -> list[dict[str, Any]]:
     """Return each measure of the answers under both scales, with an interval of the difference over templates."""
     rows = []
+    floors = {
+        "valid": _floor(a, b, "valid", _valid(a.levels), _valid(b.levels)),
+        "answers": _floor(a, b, "answers", _sides(a.scale, a.levels), _sides(b.scale, b.levels)),
+    }
     for measure in OF_ANSWERS:
         first, second = (_cells(side, measure) for side in (a, b))
         flows, shared = first.index.intersection(second.index), first.columns.intersection(second.columns)
@@ -97,6 +112,7 @@ def _of_answers(a: Side, b: Side) -> list[dict[str, Any]]:
         both = ~np.isnan(one + other)
         row: dict[str, Any] = {"measure": measure, "of": int(both.any(axis=1).sum())}
         row["templates"] = int(both.any(axis=0).sum())
+        row |= floors["valid" if measure == "valid" else "answers"]
         if not both.any():
             rows.append(row | {"status": "no_answers"})
             continue
@@ -139,15 +155,35 @@ def _of_norms(a: Side, b: Side) -> list[dict[str, Any]]:
     flows = first.index.intersection(second.index)
     moves = (first.loc[flows] + " to " + second.loc[flows]).value_counts()
     totals = first.loc[flows].value_counts()
-    rows = []
+    engine = _floor(a, b, "norms", *(_sides(side.scale.binned, _norms_of(side)) for side in (a, b)))
+    rows: list[dict[str, Any]] = []
     for before in BECOMES:
         total = int(totals.get(before, 0))
         for after in BECOMES if total else ():
             share = float(moves.get(f"{before} to {after}", 0)) / total
             rows.append(
                 {"measure": f"norm {before} to {after}", "value_b": share, "of": total, "status": "ok"}
+                | engine
             )
     return rows
+
+
+def _floor(a: Side, b: Side, what: str, of_a: pd.DataFrame, of_b: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of `floor.FLOOR` for what the matrices ``of_a`` and ``of_b`` hold."""
+    return floor(between_answers(of_a, of_b), a.engine[what], b.engine[what])
+
+
+def _sides(scale: Scale, levels: pd.DataFrame) -> pd.DataFrame:
+    """Return the side of the scale of each level: -1, 0, 1; NaN where there is none."""
+    return pd.DataFrame(np.sign(levels - scale.middle), index=levels.index, columns=levels.columns)
+
+
+def _valid(levels: pd.DataFrame) -> pd.DataFrame:
+    return levels.notna().astype(np.float64)
+
+
+def _norms_of(side: Side) -> pd.DataFrame:
+    return side.norms.set_index("flow")[["value"]].astype("Float64").astype("float64")
 
 
 def _side_of_norms(side: Side) -> pd.Series[str]:
@@ -179,6 +215,11 @@ COLUMNS = (
     Column(
         "templates", "Templates with a valid answer under both scales; missing for what becomes of norms."
     ),
+    FLOOR[0]._replace(
+        about="Share that differs between the two arms: in valid, of the prompts that one arm answers validly and the "
+        "other does not; else of the answers, or norms, that are on another side of the scale."
+    ),
+    *FLOOR[1:],
     STATUS._replace(about="ok, or why there are no numbers: no_answers, one_template, one_scale."),
 )
 
@@ -189,7 +230,7 @@ KINDS = (
         options=OfNorms,
         function=scale_effects,
         reads="answers",
-        also=("norms", "vignettes", "prompts"),
+        also=("norms", "vignettes", "prompts", "repeats"),
         report_section="sensitivity",
         key=("model", "arm_a", "arm_b", "measure"),
         columns=COLUMNS,

@@ -44,7 +44,8 @@ PLAN = CsvTable(
         "flows": "Flows that are asked about.",
         "templates": "Templates in which each flow is asked.",
         "orders": "Answer orders in which each template is asked.",
-        "prompts": "Prompts that are sent: flows x templates x orders.",
+        "repeat": "How often the arm is asked (only where an arm is asked more than once).",
+        "prompts": "Prompts that are sent: flows x templates x orders x repeat.",
         "input_tokens": "Estimated tokens of all prompts.",
         "output_tokens": "Estimated tokens of all answers.",
         "gpus": "GPUs of a job.",
@@ -53,7 +54,7 @@ PLAN = CsvTable(
         "se": "Predicted standard error of a flow's mean, in levels (only with a pilot).",
         "templates_needed": "Templates needed for plan.target_se (only with a pilot).",
     },
-    frozenset({"se", "templates_needed"}),
+    frozenset({"repeat", "se", "templates_needed"}),
 )
 PREVIEW = CsvTable(
     "preview",

@@ -282,8 +282,6 @@ PLANTED = Contract(
         "residual": "Random part of the flow, added to the coefficients, in logits.",
     },
 )
-#: The tables of the stages, in the order of the stages.
-STAGES = (VIGNETTES, PROMPTS, RESPONSES, CODES, ANSWERS, NORMS, PLANTED)
 
 
 def write(

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.stage_tables import REPEATS
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Decided
 
@@ -19,13 +20,15 @@ _CONTRACTS = {
     "vignettes": tables.VIGNETTES,
     "prompts": tables.PROMPTS,
     "planted": tables.PLANTED,
+    "repeats": REPEATS,
 }
 
 
 def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
     """Return the files that an entry is made from: ``frames``, in the order of ``selected``, and ``also``.
 
-    Vignettes and prompts come in the order of the entry's arms, what was planted in that of ``respondents``.
+    Vignettes and prompts come in the order of the entry's arms, what was planted in that of ``respondents``, and
+    repeats in that of ``repeated``.
     """
 
     def per_pair(folder: str, pairs: Sequence[tuple[str, str]], suffix: str) -> list[str]:
@@ -43,6 +46,7 @@ def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
         "coefficients": lambda: per_pair("planted", entry.respondents, "json"),
         "table": lambda: [f"{results}/tables/{options.table}.parquet"],
         "tables": lambda: [f"{results}/tables/{name}.parquet" for name in options.sources],
+        "repeats": lambda: per_pair("repeats", entry.repeated, "parquet"),
         "registry": list,
         "expected": lambda: [options.expected] if options.expected else [],
     }
@@ -85,6 +89,9 @@ def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[
             found[name] = {arm: frames[path] for arm, path in zip(entry.arms, paths[name], strict=True)}
         elif name == "expected":
             found[name] = Path(paths[name][0]) if paths[name] else None
+        elif name == "repeats":
+            pairs = zip(entry.repeated, paths[name], strict=True)
+            found[name] = {pair: tables.read(path, _CONTRACTS[name]) for pair, path in pairs}
         else:
             pairs = zip(entry.respondents, paths[name], strict=True)
             found[name] = {pair: _read_planted(name, path) for pair, path in pairs}

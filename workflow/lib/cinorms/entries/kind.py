@@ -18,9 +18,10 @@ from cinorms.stats.deciding.schedule import BLOCK
 #: analyses it names; ``registry``: what the model registry says.
 Reads = Literal["answers", "norms", "table", "tables", "registry"]
 #: What else its function takes, by name. ``answers``, ``norms``: as ``reads``; ``vignettes``, ``prompts``: a table per
-#: arm; ``planted``, ``coefficients``: what was planted, per arm and model, of planted respondents only;
+#: arm; ``planted``, ``coefficients``: what was planted, per arm and model, of planted respondents only; ``repeats``:
+#: the answers of the further askings, per arm and model, of arms that are asked again only;
 #: ``expected``: path of the CSV file of expected values that the entry names, or None.
-Also = Literal["answers", "norms", "vignettes", "prompts", "planted", "coefficients", "expected"]
+Also = Literal["answers", "norms", "vignettes", "prompts", "planted", "coefficients", "expected", "repeats"]
 
 
 #: What a kind takes from an arm that was asked until decided. ``verdicts``: every flow, with what it was asked, which

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from cinorms.analyses.floor import Repeats, between_norms, floor, held_norms, of_norms
 from cinorms.analyses.shared import chosen_each, held
 from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
@@ -32,6 +34,8 @@ from cinorms.stats.agreement import pairs
 PANELS = {"agreement": "share of flows with the same norm", "kappa_quadratic": "kappa, quadratic weights"}
 #: Side of a cell and width of the labels, in inches.
 CELL, LABELS = 0.62, 1.35
+#: Pairs that a caption names; of more, it gives the number.
+FEW = 4
 
 
 class AgreementOptions(FigureOptions, OfOneDataset, OfNorms):
@@ -41,7 +45,10 @@ class AgreementOptions(FigureOptions, OfOneDataset, OfNorms):
 
 
 def draw(
-    selected: Sequence[Selected], entry: Entry[AgreementOptions], vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected],
+    entry: Entry[AgreementOptions],
+    vignettes: Mapping[str, pd.DataFrame],
+    repeats: Repeats,
 ) -> Drawn:
     """Return two model by model matrices, agreement and kappa, with the number of flows in each cell."""
     from plotnine import (
@@ -64,7 +71,8 @@ def draw(
     names = model_labels((one.arm, one.model) for one in selected)
     if len(names) < 2:
         return empty(entry, f"agreement needs two models; {names[0] if names else 'none'} alone is there.")
-    frame = matrix(chosen_each(selected, entry, vignettes), entry)
+    shown = chosen_each(selected, entry, vignettes)
+    frame = matrix(shown, entry)
     if not frame["n_flows"].any():
         return empty(entry, "no two models hold a norm for the same flow.")
     labels = [wrap(name, LABELS, TEXT_SIZE) for name in names]
@@ -94,9 +102,31 @@ def draw(
         "Small numbers: n, the flows for which both models hold a norm.",
         "Cohen's kappa corrects agreement for chance; a distance of two levels weighs four times as much as a "
         "distance of one. A dash: kappa is not defined (both models hold a single level, or share no flow).",
+        _engine_text(shown, names, entry, repeats),
         thresholds_text(entry),
         selection_text(entry),
     )
+
+
+def _engine_text(
+    selected: Sequence[Selected], names: Sequence[str], entry: Entry[AgreementOptions], repeats: Repeats
+) -> str:
+    """Return which pairs differ in no more norms than one model asked twice; nothing where none was asked again."""
+    engine = [of_norms(one, repeats, entry) for one in selected]
+    known = [each.share for each in engine if each is not None and each.n]
+    if not known:
+        return ""
+    within = []
+    for a, b in itertools.combinations(range(len(selected)), 2):
+        norms = pd.concat([held_norms(selected[i].frame, entry, selected[i]) for i in (a, b)], axis=1)
+        if floor(between_norms(norms), engine[a], engine[b])["engine_status"] == "not_above":
+            within.append(f"{names[a]} and {names[b]}")
+    text = f"Asked again, the engine alone changes up to {max(known):.1%} of a model's norms"
+    if not within:
+        return f"{text}; every pair differs in more."
+    few = f": {'; '.join(within)}" if len(within) <= FEW else ""
+    are = "pair differs" if len(within) == 1 else "pairs differ"
+    return f"{text}; {len(within)} {are} in no more, so the engine alone may be the reason{few}."
 
 
 def matrix(selected: Sequence[Selected], entry: Entry[AgreementOptions]) -> pd.DataFrame:
@@ -138,7 +168,7 @@ KINDS = (
         options=AgreementOptions,
         function=draw,
         reads="norms",
-        also=("vignettes",),
+        also=("vignettes", "repeats"),
         report_section="agreement",
         key=("measure", "arm_a", "model_a", "arm_b", "model_b"),
         columns=(

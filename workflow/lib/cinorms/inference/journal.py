@@ -54,6 +54,7 @@ from cinorms.inference.journal_files import (
 )
 from cinorms.inference.prompt_keys import KEY_BYTES
 from cinorms.inference.samples import sample_settings
+from cinorms.inference.shards import repeat_of
 from cinorms.inference.spec import Spec
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -79,8 +80,9 @@ PART = pa.schema(
 SPARE_BYTES = 4 * 2**20
 #: Seconds that a job waits for another that asks the same variants: on NFS a lock may outlive its job.
 PATIENCE = 120.0
-#: Most orders of a template (cinorms.study.settings.Orders); the lock has one byte per template and order.
-_ORDERS = 128
+#: Most orders of a template and templates of an arm (cinorms.study.settings); the lock has one byte for each of them
+#: in every asking of the arm.
+_ORDERS, _TEMPLATES = 128, 10_000
 
 
 class LastChunkKept(JournalError):
@@ -215,7 +217,8 @@ class Journal:
     def hold(self, places: Sequence[tuple[int, int]], patience: float = PATIENCE) -> Iterator[None]:
         """Hold the (template, order) ``places`` of the asker, so that no second job of it asks them.
 
-        However the model is split into shards, two jobs that share a variant exclude each other. The lock is
+        However the model is split into shards, two jobs that share a variant in one asking of the arm exclude each
+        other; a repeat asks the same variants next to the first asking. The lock is
         the operating system's: it ends with the process, however that ends. What jobs of other studies and arms ask
         is kept apart by ``claims``.
 
@@ -246,7 +249,8 @@ class Journal:
     def _wait_for(self, handle: IO[bytes], places: Sequence[tuple[int, int]], patience: float) -> None:
         end = time.monotonic() + patience
         told = False
-        while not _lock(handle, places):
+        first = (repeat_of(self.shard) - 1) * _TEMPLATES
+        while not _lock(handle, [(first + template_no, order_no) for template_no, order_no in places]):
             if time.monotonic() >= end:
                 raise JournalError(
                     f"another job asks the same variants{self._holder()}. Wait for it or stop it, then run "

@@ -47,8 +47,8 @@ def prompt_keys(
     return np.frombuffer(bytes(found), dtype=f"V{KEY_BYTES}").reshape(order_codes.shape)
 
 
-def number_repeats(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
-    """Return ``keys`` with a key of its own for every repeated prompt; ``first`` is the order in which they count."""
+def number_samples(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
+    """Return ``keys`` with a key of its own for every further sample of a prompt; ``first`` is how they are counted."""
     codes = as_column(keys).dictionary_encode()
     if len(codes.dictionary) == len(keys):
         return keys
@@ -56,15 +56,21 @@ def number_repeats(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
     by_code = np.argsort(code, kind="stable")
     ordered = code[by_code]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    repeat = np.empty(len(keys), dtype=np.int64)
-    repeat[first[by_code]] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
+    number = np.empty(len(keys), dtype=np.int64)
+    number[first[by_code]] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
     own = keys.copy()
-    for at in np.flatnonzero(repeat):
-        digest = hashlib.blake2b(
-            keys[at].tobytes() + int(repeat[at]).to_bytes(4, "little"), digest_size=KEY_BYTES
-        )
-        own[at] = np.void(digest.digest())
+    for at in np.flatnonzero(number):
+        own[at] = _derived(keys[at].tobytes() + int(number[at]).to_bytes(4, "little"))
     return own
+
+
+def keys_in_repeat(keys: Keys, repeat: int) -> Keys:
+    """Return the keys of the same prompts in the asking ``repeat`` of an arm: in each they have keys of their own."""
+    if repeat == 1:
+        return keys
+    mark = b"repeat" + repeat.to_bytes(4, "little")
+    own = b"".join(_derived(key.tobytes() + mark).tobytes() for key in keys.ravel())
+    return np.frombuffer(own, dtype=f"V{KEY_BYTES}").reshape(keys.shape)
 
 
 def as_column(keys: Keys) -> pa.FixedSizeBinaryArray:
@@ -77,6 +83,10 @@ def as_numbers(keys: Keys) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint6
     """Return each key as two whole numbers, as coordinates of a draw."""
     halves = np.frombuffer(np.ascontiguousarray(keys).tobytes(), dtype="<u8").reshape(-1, 2)
     return halves[:, 0], halves[:, 1]
+
+
+def _derived(data: bytes) -> np.void:
+    return np.void(hashlib.blake2b(data, digest_size=KEY_BYTES).digest())
 
 
 def _digest(text: str) -> bytes:

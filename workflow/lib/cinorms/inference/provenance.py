@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from cinorms import __version__
 from cinorms.core import tables
@@ -33,7 +35,8 @@ def gather(
     """Return the provenance of a study; its jobs count their costs in the folder ``spending``.
 
     ``asked`` has one entry per model and arm: ``arm``, ``model``, whether it is ``planted``, the files of its
-    ``responses``, one per shard, and where its ``journal`` is (``study.spec.journal_of``), or None. ``coded`` has the
+    ``responses``, one per shard, and of its ``repeats`` where the arm is asked again, and where its ``journal`` is
+    (``study.spec.journal_of``), or None. ``coded`` has the
     same for the coder, one entry per scale. ``received`` has ``arm``, ``model`` and the file of ``responses`` of each
     model whose responses another tool collected. The provenance does not depend on when this is called.
     """
@@ -51,29 +54,27 @@ def gather(
 
 def _model(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known about one model in one arm: its files, and the content of its journal."""
-    files = [Path(path) for path in asked["responses"]]
-    facts = [tables.facts(path) for path in files]
-    specs = [_spec(path, fact) for path, fact in zip(files, facts, strict=True)]
-    frames = [tables.read(path, tables.RESPONSES, ["finish_reason"]) for path in files]
-    finish = sum(
-        (frame["finish_reason"].value_counts() for frame in frames[1:]),
-        frames[0]["finish_reason"].value_counts(),
+    files, repeats = (
+        [_File.read(Path(path)) for path in asked.get(name, ())] for name in ("responses", "repeats")
     )
-    journal = Journal.of(asked["journal"], specs[0]) if asked["journal"] else None
+    finish = sum(
+        (file.frame["finish_reason"].value_counts() for file in files[1:]),
+        files[0].frame["finish_reason"].value_counts(),
+    )
+    first = files[0].spec
+    journal = Journal.of(asked["journal"], first) if asked["journal"] else None
     return {
         **{name: asked[name] for name in ("arm", "scale", "model") if name in asked},
-        "engine": specs[0].engine,
+        "engine": first.engine,
         "planted": asked["planted"],
-        "spec": {name: value for name, value in specs[0].as_plain().items() if name != "shard"},
-        "example_prompt": facts[0].get("example_prompt"),
-        "example_prompt_sha256": facts[0].get("example_prompt_sha256"),
-        "files": [
-            _file(path, spec, fact, len(frame))
-            for path, spec, fact, frame in zip(files, specs, facts, frames, strict=True)
-        ],
-        "responses": int(sum(len(frame) for frame in frames)),
+        "spec": {name: value for name, value in first.as_plain().items() if name != "shard"},
+        "example_prompt": files[0].facts.get("example_prompt"),
+        "example_prompt_sha256": files[0].facts.get("example_prompt_sha256"),
+        "files": [file.described() for file in files],
+        **({"repeats": [file.described() for file in repeats]} if repeats else {}),
+        "responses": int(sum(len(file.frame) for file in files)),
         "finish_reasons": {str(name): int(n) for name, n in finish.items() if n},
-        **_journal(journal, [spec.shard for spec in specs]),
+        **_journal(journal, [file.spec.shard for file in (*files, *repeats)]),
     }
 
 
@@ -97,9 +98,27 @@ def _spec(path: Path, fact: Mapping[str, str]) -> Spec:
         ) from None
 
 
-def _file(path: Path, spec: Spec, fact: Mapping[str, str], n: int) -> dict[str, Any]:
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return {"shard": spec.shard, "responses": n, "sha256": digest, "cinorms": fact["cinorms"]}
+class _File(NamedTuple):
+    """A file of responses, and what it states of itself."""
+
+    path: Path
+    facts: Mapping[str, str]
+    spec: Spec
+    frame: pd.DataFrame
+
+    @classmethod
+    def read(cls, path: Path) -> _File:
+        facts = tables.facts(path)
+        return cls(path, facts, _spec(path, facts), tables.read(path, tables.RESPONSES, ["finish_reason"]))
+
+    def described(self) -> dict[str, Any]:
+        digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
+        return {
+            "shard": self.spec.shard,
+            "responses": len(self.frame),
+            "sha256": digest,
+            "cinorms": self.facts["cinorms"],
+        }
 
 
 def _journal(journal: Journal | None, shards: Sequence[str]) -> dict[str, Any]:

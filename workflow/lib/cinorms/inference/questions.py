@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.core.draws import draw_bits
 from cinorms.core.scales import Scale
-from cinorms.inference.prompt_keys import Keys, number_repeats, prompt_keys
+from cinorms.inference.prompt_keys import Keys, as_numbers, keys_in_repeat, number_samples, prompt_keys
 from cinorms.inference.shards import take_shard
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import ask_grid, messages, select_flows
@@ -80,24 +81,32 @@ class Questions:
         # Orders that are added later count last, so that what was a first sample stays one.
         places = np.lexsort((variants["template_no"], variants["order_no"]))
         first = (np.arange(len(self.flows))[:, None] * len(variants) + places[None, :]).ravel()
-        keys = number_repeats(keys.ravel(), first).reshape(codes.shape)
+        keys = number_samples(keys.ravel(), first).reshape(codes.shape)
         own = pd.Index(variants["variant"]).get_indexer(self.variants["variant"])
-        return np.ascontiguousarray(keys[:, own]).ravel()
+        return keys_in_repeat(np.ascontiguousarray(keys[:, own]).ravel(), spec.repeat)
 
     @cached_property
     def earlier_prompts(self) -> npt.NDArray[np.uint64]:
-        """The hashes by which journals of single arms know prompts: of vignette, template and answer order."""
+        """The hashes by which journals of single arms know prompts: of vignette, template and answer order.
+
+        Those journals are of a first asking: in a repeat no prompt has a hash that they know.
+        """
         vignette = _hashes(self._vignettes)[self.flow_places]
         template = _hashes(self._templates)[self._rows]
         order = self._orders.astype(np.uint64)
         with np.errstate(over="ignore"):
-            return np.asarray(((vignette * _ODD + template) * _ODD + order) * _ODD, dtype=np.uint64)
+            found = ((vignette * _ODD + template) * _ODD + order) * _ODD
+            return np.asarray(found + np.uint64(self.spec.repeat - 1), dtype=np.uint64)
 
     def missing(self, answered: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return the rows of the grid that are not ``answered``, sorted by template, flow, order.
 
-        Neighbours then share the longest beginning, which the engines' prefix caches need.
+        Neighbours then share the longest beginning, which the engines' prefix caches need. A repeat asks in an order
+        drawn at random, a pure function of seed, prompt and repeat: every batch has other prompts in it.
         """
+        if self.spec.repeat > 1:
+            left = np.flatnonzero(~answered)
+            return left[np.argsort(draw_bits("repeat", self.spec.seed, *as_numbers(self.prompts[left])))]
         template_no = self.variants["template_no"].to_numpy()[self._rows]
         order_no = self.variants["order_no"].to_numpy()[self._rows]
         todo = np.flatnonzero(~answered)

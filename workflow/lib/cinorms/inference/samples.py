@@ -4,8 +4,12 @@ What a model sees is its settings (``sample_settings``: which model it is and ho
 prompt (``prompt_keys``). Studies, arms, shards and the numbers of flows are no part of either.
 
 A prompt that an arm has more than once, because two of its variants render the same text, is sampled as often: the
-second has a key of its own. At any temperature the first sample of a prompt is one sample, whoever asks for it. Another
-seed gives other samples where something is drawn, so everywhere but at temperature 0.
+second has a key of its own. So has every prompt in each further asking of an arm (``repeat``): its second asking is a
+sample of its own at any temperature, 0 included, because the question is whether the engine answers the same again.
+Where something is drawn, a repeat draws anew (the seed of an answer follows from its key).
+
+At any temperature the first sample of a prompt is one sample, whoever asks for it. Another seed gives other samples
+where something is drawn, so everywhere but at temperature 0.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from cinorms.core.scales import Known, Scale
+from cinorms.inference.shards import repeat_of
 
 #: Raise it by hand when the same spec would give other responses: every model is then asked again. Note it in
 #: CHANGELOG.md.
@@ -43,6 +44,11 @@ class Spec:
     def answer_scale(self) -> Scale:
         """The scale that the options are from."""
         return Scale.of(self.scale)
+
+    @property
+    def repeat(self) -> int:
+        """Which asking of the arm this is, counted from 1: the name of the shard says it."""
+        return repeat_of(self.shard)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Spec:

@@ -46,10 +46,14 @@ class Respondent:
     verbose: float = 0.0
     invalid: Mapping[str, float] = field(default_factory=dict)
     control: str | None = None
+    unrepeatable: float = 0.0
 
     def facts(self) -> dict[str, Any]:
         """Return what is planted as plain data."""
-        return asdict(self)
+        found = asdict(self)
+        if not self.unrepeatable:  # most files were written before this could be planted
+            del found["unrepeatable"]
+        return found
 
 
 def level_coefficients(
@@ -128,11 +132,13 @@ def respond(
     scale: Scale,
     seed: int,
     temperature: float = 0.0,
+    repeat: int = 1,
 ) -> pd.DataFrame:
     """Answer every row of ``grid`` (from ``prompts.variants.ask_grid``); columns text and finish_reason.
 
     ``temperature`` adds its value to the scale of the answers' noise. A template is known by its wording,
     not by its number: the same wording in two prompt sets has one effect, template 3 of each has its own.
+    In an asking ``repeat`` after the first, the planted share of the answers chooses another option.
     """
     who = text_number(respondent.name)
     rows = grid["row"].to_numpy()
@@ -140,6 +146,8 @@ def respond(
     effect = (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
     option = _chosen_option(respondent, planted, grid, scale, effect, at, seed, temperature)
+    if repeat > 1 and respondent.unrepeatable:
+        option = _flipped(option, respondent.unrepeatable, len(scale.levels), (*at, repeat), seed)
     book = TextBook(scale)
     status = _statuses(respondent, at, seed)
     verbose = draw_uniform("verbose", seed, *at) < respondent.verbose
@@ -182,6 +190,14 @@ def _chosen_option(
     return np.asarray(np.where(by_position, shown[everyone, position], option), dtype=np.int64)
 
 
+def _flipped(
+    option: npt.NDArray[np.int64], share: float, n: int, at: tuple[Any, ...], seed: int
+) -> npt.NDArray[np.int64]:
+    """Return the chosen options, a ``share`` of them replaced by another of the ``n`` options, each as likely."""
+    other = (option + 1 + (draw_uniform("flip_to", seed, *at) * (n - 1)).astype(np.int64)) % n
+    return np.asarray(np.where(draw_uniform("flip", seed, *at) < share, other, option), dtype=np.int64)
+
+
 def _position_weights(respondent: Respondent, n: int) -> Floats:
     """Return the weight of each of ``n`` positions: those planted, or in proportion between them."""
     planted = respondent.position_weights
@@ -204,13 +220,17 @@ def respondent_of(spec: Mapping[str, Any]) -> Respondent:
 
 
 def answer(
-    spec: Mapping[str, Any], vignettes: pd.DataFrame, variants: pd.DataFrame, grid: pd.DataFrame
+    spec: Mapping[str, Any],
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+    grid: pd.DataFrame,
+    repeat: int = 1,
 ) -> pd.DataFrame:
-    """Answer a shard as the respondent that ``spec`` plants: the engine ``planted``."""
+    """Answer a shard as the respondent that ``spec`` plants: the engine ``planted``; see `respond`."""
     respondent = respondent_of(spec)
     scale = Scale.of(spec["scale"])
     planted = plant(respondent, vignettes, spec["factors"], scale, spec["seed"])
-    return respond(respondent, planted, grid, variants, scale, spec["seed"], spec["temperature"])
+    return respond(respondent, planted, grid, variants, scale, spec["seed"], spec["temperature"], repeat)
 
 
 def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pandas as pd
 from cinorms import __version__
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv, write_csv
+from cinorms.core.stage_tables import REPEATS
 from cinorms.publish.contents import (
     Item,
     Member,
@@ -57,6 +58,8 @@ class Results:
     #: Variants by arm.
     prompts: Mapping[str, str]
     workflow: str
+    #: Of arms that are asked again: what was read in the further askings.
+    repeats: Sequence[Member]
     #: What the workflow is written in, as an entity of a crate: its id, name and address.
     language: Mapping[str, str]
 
@@ -148,7 +151,12 @@ def _data(results: Results, folder: Path) -> list[Item]:
     for path in results.tables:
         name = f"tables/{Path(path).name}"
         items.append(copy_table(path, folder, name, *described[name]))
-    for contract, members in ((tables.ANSWERS, results.answers), (tables.RESPONSES, results.responses)):
+    joined = (
+        (tables.ANSWERS, results.answers),
+        (REPEATS, results.repeats),
+        (tables.RESPONSES, results.responses),
+    )
+    for contract, members in joined:
         if members:
             holds = f"{contract.holds} One row per arm, model, {', '.join(contract.key)}."
             items.append(join_tables(members, folder, f"{contract.name}.parquet", holds, contract.about))

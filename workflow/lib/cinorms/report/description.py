@@ -94,6 +94,7 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
         "n_templates": study.templates(arm),
         "orders": settings.orders.plain(),
         "asking": settings.asking.plain(),
+        **({"repeat": settings.repeat} if settings.repeat > 1 else {}),
         "temperature": settings.temperature,
         "max_tokens": settings.max_tokens,
         "readout": settings.readout,

@@ -12,7 +12,8 @@ from cinorms.core.csv_tables import AGREEMENT, COMPARISON, CONTROL, CSV_TABLES, 
 from cinorms.core.errors import DataError
 from cinorms.core.labels import listed
 from cinorms.core.scales import Scale
-from cinorms.core.tables import CODES, STAGES
+from cinorms.core.stage_tables import REPEATS, STAGES
+from cinorms.core.tables import CODES
 from cinorms.entries.registry import kinds
 from cinorms.figures.data import ENDING
 
@@ -47,6 +48,8 @@ _SECTIONS = (("tables", "analyses"), ("figures", "figures"))
 def _stages(study: Mapping[str, Any]) -> Iterator[Row]:
     for contract in STAGES:
         if contract is CODES and not study["coder"]:
+            continue
+        if contract is REPEATS and not any("repeat" in arm for arm in study["arms"].values()):
             continue
         file = contract.file.removeprefix("results/{study}/")
         holds = f"{contract.holds} One row per {listed(contract.key)}."

@@ -15,6 +15,7 @@ from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.core.scales import Scale
+from cinorms.report import repeat_findings
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import Results, dependence_table
 from cinorms.report.words import STATUSES, count, link, plain, share
@@ -48,7 +49,7 @@ def findings(results: Results) -> list[Finding]:
     found = [_dependence(table, arm)]
     if models:
         found += [make(results, arm, models) for make in (_acceptance, _disagreement, _certainty)]
-    return [finding for finding in (*found, _delta(results)) if finding is not None]
+    return [finding for finding in (*found, _engine(results), _delta(results)) if finding is not None]
 
 
 # --- Whose answers depend on the flow
@@ -264,6 +265,15 @@ def _certainty(results: Results, arm: str, models: Sequence[str]) -> Finding:
         link(arm, [last], sort=f"share:{last}"),
         f"the norms of {last}, least consistent first",
     )
+
+
+# --- What the engine alone changes
+
+
+def _engine(results: Results) -> Finding | None:
+    """Return what differs when arms are asked again, if an analysis of the study computes it."""
+    said = repeat_findings.on_page(results)
+    return said and Finding("repeatability", "What the engine alone changes", *said)
 
 
 # --- Distance from expected values

@@ -88,7 +88,9 @@ def _arm(results: Results, arm: str) -> str:
     return (
         f"{count(flows)} flows of {dataset['title']}, each in up to {len(prompts)} variants: "
         f"{prompts['template_no'].nunique()} wordings ({settings['prompts']}) in {n_orders} "
-        f"{'order' if n_orders == 1 else 'orders'} of the options{decided if asking['until'] == 'decided' else ''}"
+        f"{'order' if n_orders == 1 else 'orders'} of the options"
+        + (f", asked {settings['repeat']} times (the first asking counts)" if "repeat" in settings else "")
+        + (decided if asking["until"] == "decided" else "")
     )
 
 

@@ -26,7 +26,7 @@ from cinorms.prompts.variants import select_flows
 from cinorms.run.checks.case import is_asked_as, response_file, responses_folder
 from cinorms.run.study_file import parser, read_study
 from cinorms.run.words import dollars, duration, progress, trouble
-from cinorms.study.spec import journal_of, make_spec, shards_of, spending_folder
+from cinorms.study.spec import all_shards_of, journal_of, make_spec, spending_folder
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand
 
@@ -111,7 +111,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _row(study: Study, arm: str, model: str, now: float) -> Row:
-    shards, responses = shards_of(study, arm, model), responses_folder(study)
+    shards, responses = all_shards_of(study, arm, model), responses_folder(study)
     spec = _spec(study, arm, model)
     kind = study.registry_entry(model).kind
     journal = Journal.of(journal_of(study, arm, model, str(responses)), spec) if kind.journalled else None
@@ -195,7 +195,7 @@ def _n_questions(study: Study, arm: str, model: str) -> int | None:
     else:
         return None
     selected = select_flows(flows, settings.plain()["select"])
-    return len(selected) * study.templates(arm, model) * settings.orders.count
+    return len(selected) * study.templates(arm, model) * settings.orders.count * settings.repeat
 
 
 def _minutes(journal: Journal) -> tuple[float | None, int]:

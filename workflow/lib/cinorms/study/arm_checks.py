@@ -11,7 +11,7 @@ from cinorms.core.validation import unknown
 from cinorms.exchange.registry import format_modules
 from cinorms.prompts.prompt_sets import PromptSet
 from cinorms.published.releases import SEPARATOR
-from cinorms.study.asking_checks import check_asking
+from cinorms.study.asking_checks import check_asking, check_repeat
 from cinorms.study.layers import Place
 from cinorms.study.people_checks import check_people
 from cinorms.study.settings import Arm
@@ -34,6 +34,7 @@ def check_arm(study: Study, name: str) -> None:
     """Look up every name in the arm ``name``, and check that its settings fit together."""
     arm, models = study.arms[name], study.models(name)
     _check_dataset(study, arm)
+    check_repeat(name, arm)
     _check_source(study, name, arm)
     if arm.source == "human":
         check_people(study, name)

@@ -1,4 +1,4 @@
-"""What an arm that is asked until its flows are decided needs."""
+"""What an arm needs that is asked until its flows are decided, or asked again."""
 
 from __future__ import annotations
 
@@ -42,3 +42,20 @@ def check_asking(study: Study, name: str, arm: Arm) -> None:
                 f"{place}: 'decided' does not fit mode 'batch' of {model}: each of up to {variants // BLOCK} rounds "
                 "would wait for a batch, up to a day each; set `mode: live`, or 'all'"
             )
+
+
+def check_repeat(name: str, arm: Arm) -> None:
+    """Refuse ``repeat`` where nothing is asked, or where what is asked depends on the replies."""
+    if arm.repeat == 1:
+        return
+    place = arm.stated_in("repeat")
+    if arm.source != "model":
+        raise ConfigError(
+            f"{place}: {arm.repeat} does not fit source '{arm.source}' of arm '{name}': nothing is asked there; set it "
+            "to 1"
+        )
+    if arm.asking.until == "decided":
+        raise ConfigError(
+            f"{place}: {arm.repeat} does not fit asking.until 'decided' of arm '{name}': a repeat with other replies "
+            "would ask other questions; set it to 1, or asking.until to 'all'"
+        )

@@ -55,6 +55,7 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
         attributes={model: study.attributes(model) for model in names},
         mark=_joined([study.mark(names), _part_shown(study, kind, options)]),
         **(_rules(study, options, names) if _depends_on_thresholds(kind) else {}),
+        **(_repeats(study, selected) if "repeats" in kind.also else {}),
     )
 
 
@@ -78,6 +79,12 @@ def _part_shown(study: Study, kind: Kind, options: Any) -> str:
 
 def _joined(sentences: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(filter(None, sentences)))
+
+
+def _repeats(study: Study, selected: Sequence[Pair]) -> dict[str, Any]:
+    """Return which of the pairs are asked again, and in which of them sampling draws anew."""
+    repeated = tuple(pair for pair in selected if pair[0] in study.repeated_arms())
+    return {"repeated": repeated, "drawn": tuple(pair for pair in repeated if study.temperature(*pair) != 0)}
 
 
 def _depends_on_thresholds(kind: Kind) -> bool:

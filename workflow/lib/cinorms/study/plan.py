@@ -26,8 +26,6 @@ WRAPPER_TOKENS = 10
 #: Tokens of an answer: an option of the scale takes three to five.
 ANSWER_TOKENS = 5
 
-COLUMNS = [name for name in PLAN.about if name not in PLAN.only]
-
 
 def estimate(
     asked: Sequence[Mapping[str, Any]],
@@ -36,8 +34,9 @@ def estimate(
 ) -> pd.DataFrame:
     """Return one row per arm and model.
 
-    Columns: arm, model, engine, flows, templates, orders, prompts, input_tokens, output_tokens, gpus, gpu_minutes,
-    usd. A cost that the registry has no rate for is missing, not 0; a planted model costs 0.
+    Columns: arm, model, engine, flows, templates, orders, repeat (where an arm is asked more than once), prompts,
+    input_tokens, output_tokens, gpus, gpu_minutes, usd. A cost that the registry has no rate for is missing, not 0; a
+    planted model costs 0.
     ``asked`` has what ``Study.asked`` returns.
     """
     rows = []
@@ -51,8 +50,9 @@ def estimate(
             + len(flows) * (used["template"].str.len().sum() + len(used) * (shown + len(ask["system"] or "")))
             - len(flows) * len(used) * len("{scenario}{options}")
         )
-        prompts = len(flows) * len(used)
-        tokens_in = round(characters / CHARACTERS_PER_TOKEN) + WRAPPER_TOKENS * prompts
+        questions = len(flows) * len(used)
+        prompts = questions * ask["repeat"]
+        tokens_in = ask["repeat"] * (round(characters / CHARACTERS_PER_TOKEN) + WRAPPER_TOKENS * questions)
         tokens_out = ANSWER_TOKENS * prompts
         rows.append(
             {
@@ -60,6 +60,7 @@ def estimate(
                 "flows": len(flows),
                 "templates": used["template_no"].nunique(),
                 "orders": used["order_no"].nunique(),
+                "repeat": ask["repeat"],
                 "prompts": prompts,
                 "input_tokens": tokens_in,
                 "output_tokens": tokens_out,
@@ -67,7 +68,9 @@ def estimate(
                 **_cost(ask, Work(tokens_in, tokens_out, ask["gpus"], ask["rates"])),
             }
         )
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"gpu_minutes": "Float64", "usd": "Float64"})
+    again = {"repeat"} if any(ask["repeat"] > 1 for ask in asked) else set()
+    columns = [name for name in PLAN.about if name in again or name not in PLAN.only]
+    return pd.DataFrame(rows, columns=columns).astype({"gpu_minutes": "Float64", "usd": "Float64"})
 
 
 def add_precision(
@@ -108,7 +111,11 @@ def as_text(plan: pd.DataFrame) -> str:
     total = {"arm": "total", **{name: plan[name].sum() for name in counts}}
     total["GPU-minutes"], total["USD"] = (plan[n].sum(min_count=1) for n in ("gpu_minutes", "usd"))
     shown = pd.concat([shown.astype(object), pd.DataFrame([total]).astype(object)])
-    whole = [name for name in ("flows", "templates", "orders", "templates_needed", *counts) if name in shown]
+    whole = [
+        name
+        for name in ("flows", "templates", "orders", "repeat", "templates_needed", *counts)
+        if name in shown
+    ]
     for name in whole:
         shown[name] = [f"{value:,.0f}" if pd.notna(value) else "" for value in shown[name]]
     for name, digits in (("GPU-minutes", 0), ("USD", 2), ("se", 2)):

@@ -37,6 +37,10 @@ Entry = Annotated[
 ]
 
 
+#: Most askings of an arm.
+MOST_REPEATS = 20
+
+
 class Settings(Section):
     """Settings that know where they are stated."""
 
@@ -158,6 +162,12 @@ class ArmDefaults(Settings):
         "dataset."
     )
     asking: Asking = Field(description="How much of the design each flow is asked.")
+    repeat: int = Field(
+        ge=1,
+        le=MOST_REPEATS,
+        description="How often the arm is asked. The first asking gives its answers; the others ask the same prompts "
+        "in another order, to show what the engine alone changes (docs/method/inference/repeats.md).",
+    )
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature; 0 takes the likeliest token.")
     max_tokens: int = Field(ge=1, le=1_000_000, description="Longest answer, in tokens.")
     readout: Literal["text", "options"] = Field(

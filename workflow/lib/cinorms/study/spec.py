@@ -9,7 +9,7 @@ from cinorms.inference.companions import place_of
 from cinorms.inference.engine_kind import EngineKind, Job, engine_kind
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings
-from cinorms.inference.shards import shard_names
+from cinorms.inference.shards import in_repeat, shard_names
 from cinorms.inference.spec import PROTOCOL, Spec
 from cinorms.prompts.paraphrase.paraphrasers import OWN_ENVIRONMENTS, OwnEnvironment
 from cinorms.study.study import Study
@@ -130,11 +130,22 @@ def spending_folder(responses: str) -> str:
 
 
 def shards_of(study: Study, arm: str, model: str) -> list[str]:
-    """Return the names of the shards of ``model`` in ``arm``; existing answers are one shard."""
+    """Return the names of the shards of ``model`` in the first asking of ``arm``; existing answers are one shard."""
     if study.arms[arm].source != "model":
         return shard_names(1, 1)
     n_variants = study.templates(arm, model) * study.arms[arm].orders.count
     return shard_names(study.registry[model].settings.shards, n_variants)
+
+
+def repeated_shards_of(study: Study, arm: str, model: str) -> list[str]:
+    """Return the names of the shards of ``model`` in the further askings of ``arm``; none where it is asked once."""
+    repeats = range(2, study.arms[arm].repeat + 1)
+    return [in_repeat(shard, repeat) for repeat in repeats for shard in shards_of(study, arm, model)]
+
+
+def all_shards_of(study: Study, arm: str, model: str) -> list[str]:
+    """Return the names of the shards of ``model`` in every asking of ``arm``."""
+    return [*shards_of(study, arm, model), *repeated_shards_of(study, arm, model)]
 
 
 def paraphraser_environment(engine: str) -> EngineKind | OwnEnvironment:

@@ -112,6 +112,16 @@ class Study:
         """Return the arms whose answers come from one of ``sources``."""
         return [name for name, arm in self.arms.items() if arm.source in sources]
 
+    def repeated_arms(self) -> list[str]:
+        """Return the arms that are asked more than once."""
+        return [name for name, arm in self.arms.items() if arm.repeat > 1]
+
+    def temperature(self, arm: str, model: str) -> float | None:
+        """Return the temperature at which ``model`` is asked in ``arm``; None where the model takes none."""
+        stated: float | None = self.arms[arm].temperature
+        found: float | None = self.registry_entry(model).identity.get("temperature", stated)
+        return found
+
     def published_models(self) -> list[str]:
         """Return every model of the arms whose answers were published."""
         named = {m for arm in self.arms_from("published") for m in self.models(arm)}
@@ -245,6 +255,7 @@ class Study:
                 "asking": self.asking_rule(arm, model),
                 "factors": list(self.dataset(settings.dataset).factors),
                 "seed": self.seed,
+                "repeat": settings.repeat,
                 "gpus": entry.gpus,
                 "rates": entry.own_settings.rates.model_dump(exclude_none=True),
             }

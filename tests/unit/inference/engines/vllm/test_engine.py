@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
-from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, memory_mb, minutes
+from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, ENGINE, memory_mb, minutes
+from cinorms.inference.engines.vllm.explain import explain
 from cinorms.inference.engines.vllm.settings import VllmSettings
+from cinorms.inference.samples import sample_settings
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
+
+from .....specs import make_model, make_spec
 
 
 def entry(**changes: Any) -> VllmSettings:
@@ -23,6 +27,25 @@ def test_a_larger_model_asks_for_more() -> None:
     assert memory_mb(entry(capacity=13), 1) > memory_mb(entry(), 1) > 16_000
     assert minutes(entry(capacity=13), 1) > minutes(entry(), 1)
     assert minutes(entry(capacity=70, gpus=4), 1) < minutes(entry(capacity=70), 1)
+
+
+def test_batch_invariant_mode_is_another_engine_and_no_other_entry_changes() -> None:
+    plain, invariant = (
+        make_model("m", engine="vllm", source="org/m", **stated) for stated in ({}, {"batch_invariant": True})
+    )
+    assert "batch_invariant" not in plain.identity
+    assert invariant.identity == plain.identity | {"batch_invariant": True}
+    specs = [make_spec("vllm", **entry.identity) for entry in (plain, invariant)]
+    assert "batch_invariant" not in sample_settings(specs[0])
+    assert sample_settings(specs[1]) == sample_settings(specs[0]) | {"batch_invariant": True}
+    tuning = {"gpus": 1, "max_model_len": 512}
+    assert ENGINE.loads is not None
+    assert ENGINE.loads(specs[0], tuning) != ENGINE.loads(specs[1], tuning)
+
+
+def test_a_gpu_that_cannot_be_batch_invariant_gets_advice() -> None:
+    error = explain(RuntimeError("VLLM batch_invariant mode requires compute capability 8.0"), "m")
+    assert "set `batch_invariant: false` in its entry in config/models.yaml" in str(error)
 
 
 def test_a_retry_asks_for_more() -> None:

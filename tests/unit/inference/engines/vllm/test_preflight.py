@@ -31,7 +31,8 @@ def install(folder: Path, **versions: str) -> None:
 
 
 def look(folder: Path, gpus: int = 2, **surroundings: Any) -> list[tuple[str, str]]:
-    entry = make_model("large", engine="vllm", source="org/large", gpus=gpus)
+    stated = {"batch_invariant": True} if surroundings.pop("batch_invariant", False) else {}
+    entry = make_model("large", engine="vllm", source="org/large", gpus=gpus, **stated)
     found = look_at_machine(
         [entry], Surroundings(folder, surroundings.pop("environment", {}), **surroundings)
     )
@@ -60,6 +61,17 @@ def test_a_machine_without_vllm_is_refused_and_a_cluster_warned_of(tmp_path: Pat
     assert severity == "error"
     assert text.startswith("large: vLLM is not installed; without GPU `make .venv-vllm/done`")
     assert [severity for severity, _ in look(tmp_path, cluster=True)] == ["warning"]
+
+
+def test_batch_invariant_mode_is_refused_where_the_build_is_for_cpus(tmp_path: Path) -> None:
+    install(tmp_path, torch="2.13.0+cpu")
+    ((severity, text),) = look(tmp_path, batch_invariant=True)
+    assert severity == "error"
+    assert text.startswith(
+        "large: `batch_invariant: true` needs a GPU (vLLM's build for CPUs has no such mode)"
+    )
+    assert look(tmp_path) == []
+    assert look(tmp_path, batch_invariant=True, cluster=True) == []
 
 
 def test_an_environment_without_vllm_in_it_is_no_help(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.preflight import Finding, Surroundings
 from cinorms.inference.samples import settings_of
 from cinorms.inference.spec import Spec
-from cinorms.study.spec import make_spec, shards_of
+from cinorms.study.spec import all_shards_of, make_spec
 from cinorms.study.study import Study
 
 #: An arm and a model.
@@ -62,7 +62,7 @@ def left_to_ask(study: Study) -> tuple[Pair, ...]:
         (arm, model)
         for arm in study.arms_from("model")
         for model in study.models(arm)
-        if not all(_is_asked(study, arm, model, shard) for shard in shards_of(study, arm, model))
+        if not all(_is_asked(study, arm, model, shard) for shard in all_shards_of(study, arm, model))
     )
 
 

@@ -70,7 +70,7 @@ class Endpoint:
             return body | ({"reasoning_effort": reasoning["effort"]} if "effort" in reasoning else {})
         body |= {"max_tokens": self.most_output, "temperature": spec.temperature}
         # At temperature 0 nothing is drawn, and some endpoints refuse the parameter.
-        return body | ({"seed": spec.seed} if spec.temperature else {})
+        return body | ({"seed": spec.seed + spec.repeat - 1} if spec.temperature else {})
 
     @property
     def most_output(self) -> int:

@@ -18,7 +18,8 @@ class PlantedEngine:
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
         """Answer the rows ``todo``, as one chunk."""
         grid = questions.grid.iloc[todo].reset_index(drop=True)
-        replies = answer(questions.spec.as_plain(), questions.flows, questions.variants, grid)
+        spec = questions.spec
+        replies = answer(spec.as_plain(), questions.flows, questions.variants, grid, spec.repeat)
         keep(replies.assign(at=todo))
 
     def facts(self) -> dict[str, Any]:

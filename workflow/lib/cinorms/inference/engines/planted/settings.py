@@ -73,6 +73,12 @@ class Planted(Value):
         description="Share of valid answers that are inside a longer text.",
     )
     invalid: LeftOut[Invalid] = Field(default=None, description=str(Invalid.__doc__))
+    unrepeatable: Number = Field(
+        default=Respondent.unrepeatable,
+        ge=0,
+        le=1,
+        description="Share of the answers that are another level when the arm is asked again (repeat).",
+    )
     control: LeftOut[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = Field(
         default=None, description="A negative control instead of norms."
     )

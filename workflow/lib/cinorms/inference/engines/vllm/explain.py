@@ -10,6 +10,7 @@ from cinorms.core.errors import EngineError
 
 #: What is looked for in an exception or in the last lines of vLLM's processes, the remedy, and what it means.
 KNOWN = (
+    (r"(?i)batch.?invarian", "batch_invariant"),
     (
         r"out of memory|No available memory for the cache blocks|Free memory on device"
         r"|larger than the available KV",
@@ -32,6 +33,10 @@ KNOWN = (
 )
 
 ADVICE = {
+    "batch_invariant": (
+        "this GPU, this version of vLLM or these weights cannot run in batch-invariant mode: set `batch_invariant: "
+        "false` in its entry in config/models.yaml, or take a GPU that can (NVIDIA: compute capability 8.0 or higher)"
+    ),
     "memory": (
         "the GPU's memory is full: check with nvidia-smi that no other job uses it, take a GPU with more "
         "memory, raise `gpus` in the model's entry in config/models.yaml, or lower its `max_model_len`"

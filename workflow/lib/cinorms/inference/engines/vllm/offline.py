@@ -21,6 +21,7 @@ from cinorms.inference.engine import Keep
 from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, PromptTalk, TextTalk
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
+from cinorms.inference.engines.vllm.preflight import NOT_ON_CPU
 from cinorms.inference.engines.vllm.progress import Progress
 from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
@@ -38,8 +39,13 @@ CPU_CACHE = 2**30
 #: Bytes of weights below which one core computes faster than several, which would wait for each other longer than work.
 SMALL = 50 * 2**20
 
+#: vLLM's switch for computing each answer the same whatever else is in its batch.
+BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
+
 #: The engine that this process has loaded, by its folder and settings: it serves every job that needs the same.
 _LOADED: dict[str, Any] = {}
+#: Which asking of an arm that engine has answered last.
+_LAST_REPEAT = {"repeat": 1}
 
 
 class VllmEngine:
@@ -103,6 +109,10 @@ class VllmEngine:
             lambda finished: keep(self._replies(tokeniser, finished)), self._chunk
         )
         talks = self._conversations(questions, todo, prompts, trie)
+        if questions.spec.repeat != _LAST_REPEAT["repeat"]:
+            # Each asking computes its prompts itself: the cache would give it what another one has computed.
+            llm.reset_prefix_cache()
+            _LAST_REPEAT["repeat"] = questions.spec.repeat
         with stop_between_steps() as leave_if_told:
 
             def between_steps(n_read: int) -> None:
@@ -207,7 +217,12 @@ class VllmEngine:
         }
         for name, value in variables.items():
             os.environ.setdefault(name, value)
+        # The spec decides, whatever the environment says: replies are filed under it.
+        invariant = bool(self.spec.identity.get("batch_invariant"))
+        os.environ[BATCH_INVARIANT] = str(int(invariant))
         LLM, version, on_cpu = import_vllm(self.spec.model)
+        if invariant and on_cpu:
+            raise ConfigError(f"model {self.spec.model!r}: {NOT_ON_CPU}")
         self._facts["vllm"] = version
         if on_cpu:
             # Three processes and a compiler take longer than a tiny model's whole study.
@@ -215,7 +230,7 @@ class VllmEngine:
             _use_one_core_if_small(folder)
         settings = llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu)
         self._facts |= {"device": device_name(on_cpu), "gpus": 0 if on_cpu else self._gpus}
-        key = json.dumps([str(folder), settings], sort_keys=True)
+        key = json.dumps([str(folder), settings, invariant], sort_keys=True)
         if key in _LOADED:
             return _LOADED[key]
         job_state.current().doing("loading the checkpoint")

@@ -13,6 +13,11 @@ from cinorms.inference.preflight import Asked, Finding, ModelCheck, Surroundings
 
 #: Where vLLM is without conda.
 VIRTUAL_ENVIRONMENT = ".venv-vllm"
+#: Why a model is refused that is to be asked in batch-invariant mode by vLLM's build for CPUs.
+NOT_ON_CPU = (
+    "`batch_invariant: true` needs a GPU (vLLM's build for CPUs has no such mode); set it to false, or run on a "
+    "machine with a GPU"
+)
 #: Variables that hide GPUs from a program.
 HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
@@ -28,6 +33,10 @@ def look_at_machine(entries: Sequence[Asked], surroundings: Surroundings) -> Ite
         )
         yield warning(f"{text}, or load it as a module") if surroundings.cluster else error(text)
         return
+    if vllm.on_cpu and not surroundings.cluster:
+        for entry in entries:
+            if entry.settings.batch_invariant:
+                yield error(f"{entry.name}: {NOT_ON_CPU}")
     if surroundings.cluster or vllm.on_cpu:
         return
     here = count_gpus(surroundings.environment)

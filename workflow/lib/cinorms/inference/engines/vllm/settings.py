@@ -16,6 +16,11 @@ class VllmSettings(ServedSettings):
     max_model_len: int = Field(
         default=512, ge=64, le=100_000_000, description="Longest prompt plus answer, in tokens."
     )
+    batch_invariant: bool = Field(
+        default=False,
+        description="Whether vLLM computes each answer the same whatever else is in its batch: slower, on GPUs only "
+        "(docs/method/inference/repeats.md).",
+    )
     trust_remote_code: bool = Field(
         default=False,
         description="Whether code from the model's repository may run. "

@@ -1,0 +1,212 @@
+"""An arm that is asked again: every asking has samples of its own in another order, and the first never changes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+from cinorms.answers.repeated import repeated_answers
+from cinorms.ask import write_shard
+from cinorms.core import tables
+from cinorms.core.errors import DataError
+from cinorms.core.stage_tables import REPEATS
+from cinorms.inference import journal as journal_module
+from cinorms.inference.engine import Keep
+from cinorms.inference.engines.openai.endpoint import Endpoint
+from cinorms.inference.journal import Asker, Journal
+from cinorms.inference.provenance import gather
+from cinorms.inference.questions import Questions
+from cinorms.inference.samples import sample_settings
+from cinorms.inference.shards import in_repeat, repeat_of, take_shard
+from cinorms.prompts.variants import list_variants
+
+from ...specs import endpoint_tuning, make_spec
+
+TEMPLATES = ["0 {scenario} {options}", "1: {scenario} and {options}"]
+FLOWS = pd.DataFrame(
+    {
+        "flow": np.arange(40, dtype=np.int32),
+        "vignette": [f"flow {i}" for i in range(40)],
+        "expected": [float("nan")] * 40,
+    }
+)
+VARIANTS = list_variants("t", TEMPLATES, 2, 3)
+
+
+class Counter:
+    """An engine that numbers its replies."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
+        texts = [f"reply {len(self.asked) + i}" for i in range(len(todo))]
+        self.asked += [questions.chat(int(at))[-1]["content"] for at in todo]
+        keep(pd.DataFrame({"at": todo, "text": texts, "finish_reason": "stop", "usd": 0.01}))
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+
+def questions(shard: str, **changes: Any) -> Questions:
+    return Questions.of(make_spec(shard=shard, **changes), FLOWS, VARIANTS)
+
+
+def todo(made: Questions) -> list[int]:
+    return made.missing(np.zeros(len(made.grid), dtype=bool)).tolist()
+
+
+def ask(folder: Path, shard: str, **changes: Any) -> tuple[Counter, pd.DataFrame, Path]:
+    spec, engine = make_spec(shard=shard, source="s", **changes), Counter()
+    out = folder / f"responses/main/m/{shard}.parquet"
+    journal = Journal.open(folder / ".journal", spec, Asker("study", "main", "m"))
+    return engine, write_shard(spec, FLOWS, VARIANTS, out, engine, journal), out
+
+
+def test_a_shard_knows_its_asking_and_holds_the_same_variants_in_each() -> None:
+    assert in_repeat("2-of-3", 1) == "2-of-3"  # the first asking has the names it always had
+    again = in_repeat("2-of-3", 2)
+    assert (again, repeat_of(again), repeat_of("2-of-3")) == ("2-of-3-repeat-2", 2, 1)
+    pd.testing.assert_frame_equal(take_shard(VARIANTS, again), take_shard(VARIANTS, "2-of-3"))
+
+
+def test_the_first_asking_has_the_keys_it_always_had_and_each_repeat_has_others() -> None:
+    made = {repeat: questions(in_repeat("1-of-1", repeat)) for repeat in (1, 2, 3)}
+    names = {repeat: {each.name(at) for at in range(len(each.grid))} for repeat, each in made.items()}
+    assert len(names[1] | names[2] | names[3]) == 3 * 240
+    assert {len(found) for found in names.values()} == {240}
+    # Which journal it is does not depend on the asking, nor what the model sees.
+    settings = [sample_settings(each.spec) for each in made.values()]
+    assert settings[0] == settings[1] == settings[2]
+    assert made[1].chat(7) == made[2].chat(7)
+    # A journal of an earlier version holds first askings only.
+    assert not set(made[1].earlier_prompts.tolist()) & set(made[2].earlier_prompts.tolist())
+
+
+def test_a_repeat_asks_the_same_prompts_in_another_order_each_time_the_same() -> None:
+    first, second, third = (todo(questions(in_repeat("1-of-1", repeat))) for repeat in (1, 2, 3))
+    assert sorted(first) == sorted(second) == sorted(third)
+    assert len({tuple(order) for order in (first, second, third)}) == 3
+    assert todo(questions("1-of-1-repeat-2")) == second
+    assert todo(questions("1-of-1-repeat-2", seed=4)) != second
+    # Other batches, not only another beginning: few neighbours stay neighbours.
+    pairs = {frozenset(pair) for pair in pairwise(first)}
+    assert sum(frozenset(pair) in pairs for pair in pairwise(second)) < 12
+    # What is left after a kill keeps its order.
+    answered = np.zeros(240, dtype=bool)
+    answered[second[:100]] = True
+    assert questions("1-of-1-repeat-2").missing(answered).tolist() == second[100:]
+
+
+@pytest.mark.parametrize("temperature", [0, 0.7, None])
+def test_another_repeat_asks_the_added_asking_only(tmp_path: Path, temperature: float | None) -> None:
+    first, responses, out = ask(tmp_path, "1-of-1", temperature=temperature)
+    before = out.read_bytes()
+    second, again, _ = ask(tmp_path, "1-of-1-repeat-2", temperature=temperature)
+    third, _, _ = ask(tmp_path, "1-of-1-repeat-3", temperature=temperature)
+    assert [len(each.asked) for each in (first, second, third)] == [240] * 3
+    assert sorted(first.asked) == sorted(second.asked)
+    assert first.asked != second.asked
+    repeated = [ask(tmp_path, in_repeat("1-of-1", n), temperature=temperature) for n in (1, 2, 3)]
+    assert [engine.asked for engine, _, _ in repeated] == [[]] * 3
+    assert out.read_bytes() == before
+    pd.testing.assert_frame_equal(repeated[1][1], again)
+    assert (again["flow"] == responses["flow"]).all()
+
+
+def test_two_shards_ask_what_one_does(tmp_path: Path) -> None:
+    ask(tmp_path, "1-of-1-repeat-2")
+    halves = [ask(tmp_path, f"{n}-of-2-repeat-2")[0].asked for n in (1, 2)]
+    assert halves == [[], []]
+
+
+def test_the_lock_of_an_asking_has_places_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[list[tuple[int, int]]] = []
+    monkeypatch.setattr(journal_module, "_lock", lambda handle, places: held.append(list(places)) or True)
+    for shard in ("1-of-1", "1-of-1-repeat-2", "1-of-2-repeat-2"):
+        with Journal.open(tmp_path, make_spec(shard=shard), Asker("study", "main", "m")).hold(
+            [(0, 0), (10, 2)]
+        ):
+            pass
+    first, second, part_of_second = map(set, held)
+    assert first == {(0, 0), (10, 2)}  # where every earlier version looks
+    assert not first & second
+    assert second == part_of_second  # shards of one asking still exclude each other
+
+
+def test_an_endpoint_draws_anew_in_a_repeat_and_is_sent_no_seed_at_temperature_0() -> None:
+    def seed(shard: str, temperature: float) -> int | None:
+        spec = make_spec(shard=shard, temperature=temperature, source="s")
+        return Endpoint(spec, endpoint_tuning(), None).body([]).get("seed")
+
+    assert (seed("1-of-1", 0), seed("1-of-1-repeat-2", 0)) == (None, None)
+    assert (seed("1-of-1", 0.7), seed("1-of-1-repeat-2", 0.7)) == (3, 4)
+
+
+def test_provenance_lists_the_files_of_the_repeats_and_counts_what_all_askings_cost(tmp_path: Path) -> None:
+    files = {shard: ask(tmp_path, shard)[2] for shard in ("1-of-1", "1-of-1-repeat-2")}
+    where = {"journal": str(tmp_path / ".journal"), "asker": ["study", "main", "m"]}
+    asked = {
+        "arm": "main",
+        "model": "m",
+        "planted": False,
+        "responses": [str(files["1-of-1"])],
+        "journal": where,
+    }
+    once = gather("study", [asked], [], str(tmp_path / "spending"))["asked"][0]
+    twice = gather(
+        "study", [{**asked, "repeats": [str(files["1-of-1-repeat-2"])]}], [], str(tmp_path / "spending")
+    )["asked"][0]
+    assert "repeats" not in once
+    assert [each["shard"] for each in twice["repeats"]] == ["1-of-1-repeat-2"]
+    assert (twice["responses"], twice["replies_kept"]) == (240, 480)
+    assert twice["usd"] == pytest.approx(4.8)
+
+
+def replies(texts: list[str | None], finish: str = "stop", p: list[Any] | None = None) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "flow": np.arange(len(texts), dtype=np.int32),
+            "variant": pd.Categorical(["0_0"] * len(texts)),
+            "order": pd.Categorical(["01234"] * len(texts)),
+            "text": pd.Categorical(texts),
+            "finish_reason": pd.Categorical([finish if text is not None or p else "error" for text in texts]),
+            "p_options": p or [None] * len(texts),
+        }
+    )
+
+
+def read(of: pd.DataFrame) -> pd.DataFrame:
+    ok = of["text"].notna().to_numpy()
+    level = pd.arrays.IntegerArray(np.ones(len(of), dtype=np.int8), ~ok)
+    facts = {"level": level, "status": np.where(ok, "ok", "error"), "rule": "exact", "p_options": None}
+    return of[["flow", "variant", "order"]].assign(**facts)
+
+
+def test_a_reply_is_the_same_letter_by_letter_and_one_that_failed_is_not_compared(tmp_path: Path) -> None:
+    first, again = replies(["neutral", "neutral", None, "no"]), replies(["neutral", "Neutral", "no", None])
+    table = repeated_answers(first, {3: again, 2: first}, {3: read(again), 2: read(first)})
+    assert table["repeat"].tolist() == [2] * 4 + [3] * 4
+    assert table["same_reply"].tolist() == [True, True, pd.NA, True, True, False, pd.NA, pd.NA]
+    tables.write(table, tmp_path / "r.parquet", REPEATS)
+    found = tables.read(tmp_path / "r.parquet", REPEATS)
+    assert found["same_reply"].isna().sum() == 3
+
+
+def test_probabilities_are_compared_number_by_number() -> None:
+    one, other = np.array([0.5, 0.5], dtype=np.float32), np.array([0.5, 0.25], dtype=np.float32)
+    first, again = replies([None] * 2, p=[one, one]), replies([None] * 2, p=[one.copy(), other])
+    table = repeated_answers(first, {2: again}, {2: read(again)})
+    assert table["same_reply"].tolist() == [True, False]
+
+
+def test_a_repeat_with_other_questions_is_refused() -> None:
+    first, again = replies(["a", "b"]), replies(["a"])
+    with pytest.raises(DataError, match="repeat 2 does not have the questions of the first asking"):
+        repeated_answers(first, {2: again}, {2: read(again)})

@@ -1,0 +1,66 @@
+"""What the page says of the engine itself, from tables made here; what is not known is never called 0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+
+from cinorms.report.repeat_findings import on_page
+
+AGAIN = {
+    "arm": "main",
+    "model": "m",
+    "what": "engine",
+    "answers_differ": 0.021,
+    "conf_low": 0.018,
+    "conf_high": 0.024,
+    "norms_differ": 0.004,
+    "status": "ok",
+}
+PAIR = {"arm_a": "main", "model_a": "m", "arm_b": "hot", "model_b": "m", "engine_status": "not_above"}
+
+
+def results(folder: Path, **tables: list[dict[str, Any]]) -> Any:
+    kinds = {"again": "repeatability", "contrasts": "model_contrasts"}
+    entries = {name: {"kind": kinds[name], "meanings": rows[0]} for name, rows in tables.items()}
+    for name, rows in tables.items():
+        pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False)
+    return SimpleNamespace(
+        study={"analyses": entries}, tables={name: folder / f"{name}.csv" for name in tables}
+    )
+
+
+def test_a_study_without_the_table_says_nothing(tmp_path: Path) -> None:
+    assert on_page(results(tmp_path, contrasts=[PAIR])) is None
+
+
+def test_the_largest_share_its_interval_and_the_contrasts_within_it(tmp_path: Path) -> None:
+    other = {**AGAIN, "model": "n", "answers_differ": 0.001, "conf_low": 0, "conf_high": 0.002}
+    above = {**PAIR, "model_a": "n", "model_b": "n", "engine_status": "above"}
+    number, text = on_page(results(tmp_path, again=[other, AGAIN], contrasts=[PAIR, above])) or ("", "")
+    assert number == "2.1%"
+    assert "m in arm main changed most: of its answers, 2.1% were another level" in text
+    assert "(95% interval 1.8% to 2.4%), and of its norms 0.4%" in text
+    assert "Table contrasts: 1 of 2 contrasts (m (main) and m (hot)) are no larger" in text
+    assert "sampling" not in text
+
+
+def test_sampling_is_named_where_it_is_part_of_the_share(tmp_path: Path) -> None:
+    _, text = on_page(results(tmp_path, again=[{**AGAIN, "what": "engine_and_sampling"}])) or ("", "")
+    assert "Answers of m (main) are drawn at random, so sampling is part of that share." in text
+
+
+def test_where_nothing_was_asked_again_the_share_is_not_known(tmp_path: Path) -> None:
+    once = {**dict.fromkeys(AGAIN), "arm": "main", "model": "m", "status": "not_repeated"}
+    number, text = on_page(results(tmp_path, again=[once])) or ("", "")
+    assert number == "not known"
+    assert "is not known" in text
+
+
+def test_contrasts_of_arms_that_were_asked_once_say_so(tmp_path: Path) -> None:
+    alone = {**PAIR, "engine_status": "not_repeated"}
+    _, text = on_page(results(tmp_path, again=[AGAIN], contrasts=[alone])) or ("", "")
+    assert "Table contrasts: neither side of any contrast was asked again" in text

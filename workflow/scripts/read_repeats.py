@@ -1,0 +1,40 @@
+"""Read the replies of the further askings of an arm, and compare them with those of the first."""
+
+from pathlib import Path
+
+from cinorms.answers.overrides import load_overrides
+from cinorms.answers.read import read_responses
+from cinorms.answers.repeated import repeated_answers
+from cinorms.coding.codes import apply_codes
+from cinorms.core import tables
+from cinorms.core.logs import start_logging
+from cinorms.core.scales import Scale
+from cinorms.core.stage_tables import REPEATS
+from cinorms.inference.completeness import check_complete
+from cinorms.inference.shards import repeat_of
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    vignettes = tables.read(snakemake.input.vignettes, tables.VIGNETTES)
+    variants = tables.read(snakemake.input.variants, tables.PROMPTS)
+    scale = Scale.of(snakemake.params.scale)
+    given, levels = snakemake.input.overrides, snakemake.params.levels
+    overrides = load_overrides(given[0], levels) if given else None
+    codes = tables.read(snakemake.input.codes[0], tables.CODES) if snakemake.input.codes else None
+    shards, replies, answers = {}, {}, {}
+    for path in (*snakemake.input.first, *snakemake.input.repeats):
+        shard = tables.read(path, tables.RESPONSES)
+        check_complete(path, shard, snakemake.params.asked, vignettes, variants)
+        shards.setdefault(repeat_of(Path(path).stem), []).append(shard)
+    for repeat, found in shards.items():
+        replies[repeat] = tables.stack(found, tables.RESPONSES)
+    first = replies.pop(1)
+    for repeat, again in replies.items():
+        answers[repeat] = read_responses(again, scale, overrides=overrides, prompts=variants)
+        if codes is not None:
+            answers[repeat] = apply_codes(answers[repeat], again, vignettes, scale.name, codes)
+    table = repeated_answers(first, replies, answers)
+    tables.write(table, snakemake.output.repeats, REPEATS)
+    same = table.groupby("repeat")["same_reply"].mean()
+    print("Share of replies that are the first asking's, by repeat:")
+    print(same.to_string())
