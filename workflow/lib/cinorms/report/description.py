@@ -95,6 +95,7 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
         "orders": settings.orders.plain(),
         "temperature": settings.temperature,
         "max_tokens": settings.max_tokens,
+        "reasoning": settings.reasoning.asked.shown if settings.reasoning else None,
         "readout": settings.readout,
         "system": settings.system,
         "models": study.models(arm),

@@ -235,6 +235,7 @@ class Study:
                 "scale": self.scale(arm).known,
                 "n_templates": self.templates(arm, model),
                 "asking": settings.asking.plain() if settings.asking.until == "decided" else None,
+                "budget": settings.reasoning.budget if settings.reasoning else None,
                 "gpus": entry.gpus,
                 "rates": entry.own_settings.rates.model_dump(exclude_none=True),
             }

@@ -184,7 +184,7 @@ class _Run:
         try:
             raw = await client.chat.completions.with_raw_response.create(**endpoint.body(chat))
             headers = dict(raw.headers)
-            reply = read_reply(raw.http_response.content, endpoint.secrets)
+            reply = read_reply(raw.http_response.content, endpoint.secrets, endpoint.traces)
         except asyncio.CancelledError:
             spending.settle(most_usd, most_usd)
             raise
