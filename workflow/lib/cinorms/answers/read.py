@@ -89,6 +89,7 @@ def _read_distinct(
         frozenset().union(*map(fixed_wording, prompts["template"])) if prompts is not None else frozenset()
     )
     settled = _settled(text, overrides, scale)
+    apart = "trace_status" in responses
     # As lists: taking one of an index at a time is slow.
     distinct = [part.categories.tolist() for part in parts]
     readings = []
@@ -102,7 +103,7 @@ def _read_distinct(
             check_offer(scale, offered, shown or "")
             readings.append(settled[values[0]])
         else:
-            readings.append(read_text(values[0], scale, values[1] or "stop", offered, words, shown))
+            readings.append(read_text(values[0], scale, values[1] or "stop", offered, words, shown, apart))
     return units, readings
 
 

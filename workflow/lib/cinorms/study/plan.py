@@ -75,7 +75,7 @@ def estimate(
         )
     plan = pd.DataFrame(rows, columns=[*COLUMNS, *OF_TRACES])
     plan = plan.astype({name: "Float64" for name in plan if name.startswith(("gpu_minutes", "usd"))})
-    if not any(ask["budget"] is not None for ask in asked):
+    if not any(ask.get("budget") is not None for ask in asked):
         return plan.drop(columns=list(OF_TRACES))
     return plan.astype({"trace_tokens": "Int64", "trace_tokens_most": "Int64"})
 
@@ -105,7 +105,7 @@ def add_precision(
 
 def _costs(ask: Mapping[str, Any], tokens_in: int, tokens_out: int, prompts: int) -> dict[str, Any]:
     """Return the expected costs, and those with the longest traces that the arm allows."""
-    most = (ask["budget"] or 0) * prompts
+    most = (ask.get("budget") or 0) * prompts
     expected = round(most * ask["rates"].get("trace_share", TRACE_SHARE))
 
     def cost(traces: int) -> dict[str, Any]:
