@@ -12,7 +12,11 @@ from cinorms.core import tables
 
 from .conftest import SMALL, Project
 
-ARMS = {"off": {"effort": "none"}, "short": {"effort": "low", "budget": 200}, "long": {"effort": "high", "budget": 4000}}
+ARMS = {
+    "off": {"effort": "none"},
+    "short": {"effort": "low", "budget": 200},
+    "long": {"effort": "high", "budget": 4000},
+}
 MAIN = {**SMALL["arms"]["main"], "orders": {"count": 5}, "templates": 3}
 STUDY = {
     **SMALL,

@@ -114,7 +114,9 @@ def test_what_gives_no_number_is_a_status(change: dict[str, object], status: str
     """No length, one length, no order and no answer each have a status, and no number stands for them."""
     answers = answers_of(30)
     for name, value in change.items():
-        answers[name] = pd.Series([value] * len(answers), dtype=answers[name].dtype if value is None else None)
+        answers[name] = pd.Series(
+            [value] * len(answers), dtype=answers[name].dtype if value is None else None
+        )
     found = slopes(trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3))
     assert set(found["status"]) == {status}
     assert found["estimate"].isna().all()

@@ -54,7 +54,9 @@ def missing_answers(
 
     def make(one: Selected) -> pd.DataFrame:
         status = missing.by_status(one.frame).rename(columns={"status": "level"})
-        status = status[(status["level"] != "ok") & (~status["level"].isin(tables.RARE_STATUSES) | (status["n"] > 0))]
+        status = status[
+            (status["level"] != "ok") & (~status["level"].isin(tables.RARE_STATUSES) | (status["n"] > 0))
+        ]
         variant = missing.by_variant(one.frame, prompts[one.arm])
         variant["n"] = variant["n_asked"] - variant["n_valid"]
         variant["share"] = variant["n"] / variant["n_asked"]

@@ -25,7 +25,10 @@ class TraceOptions(OfArms):
         description="What an interval generalises to: answers to one flow, or in one template, depend on each other.",
     )
     parts: int = Field(
-        3, ge=2, le=20, description="Parts of about the same size that the answers are in by length of the trace."
+        3,
+        ge=2,
+        le=20,
+        description="Parts of about the same size that the answers are in by length of the trace.",
     )
 
 
@@ -49,7 +52,9 @@ _MEASURE = Column(
     "slope: what 1,000 tokens of trace add to the excess; excess: how much more often the option at the position is "
     "chosen than its level is among the other answers to the flow.",
 )
-_PART = Column("part", "Part of the answers by length of the trace, 1 the shortest; 0 for the slope, which is over all.")
+_PART = Column(
+    "part", "Part of the answers by length of the trace, 1 the shortest; 0 for the slope, which is over all."
+)
 _POSITION = Column("position", "Position at which an option was shown; 1 is the first.")
 _MEAN = Column("tokens_mean", "Mean length of the traces of the part, in tokens.")
 _N = Column("n", "Valid answers of the part whose order and trace length are known.")
@@ -62,8 +67,8 @@ _STATUS = Column(
 KINDS = (
     Kind(
         name="trace_bias",
-        about="Position bias against the length of the trace: how far answers after longer reasoning follow the position "
-        "of an option.",
+        about="Position bias against the length of the trace: how far answers after longer reasoning follow the "
+        "position of an option.",
         options=TraceOptions,
         function=bias_by_trace,
         reads="answers",
@@ -82,7 +87,10 @@ KINDS = (
             ESTIMATE,
             *INTERVAL,
             _N,
-            Column("n_unknown", "Valid answers whose order is known but not the length of their trace; in no row."),
+            Column(
+                "n_unknown",
+                "Valid answers whose order is known but not the length of their trace; in no row.",
+            ),
             Column("n_units", "Flows or templates, as the option unit states, in the interval."),
             _STATUS,
         ),

@@ -34,7 +34,9 @@ def read_responses(
     """
     units, readings = _read_distinct(responses, scale, offered, overrides, prompts)
     statuses = list(ANSWER_STATUSES if "trace_status" in responses else USUAL_STATUSES)
-    rules = sorted({r.rule for r in readings} | {"options"} | ({_TRACE_CUT} if "trace_status" in responses else set()))
+    rules = sorted(
+        {r.rule for r in readings} | {"options"} | ({_TRACE_CUT} if "trace_status" in responses else set())
+    )
     level = np.array([NO_LEVEL if r.level is None else r.level for r in readings], dtype=np.int8)[units]
     status = np.array([statuses.index(r.status) for r in readings], dtype=np.int8)[units]
     rule = np.array([rules.index(r.rule) for r in readings], dtype=np.int16)[units]

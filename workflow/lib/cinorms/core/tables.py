@@ -187,7 +187,7 @@ RESPONSES = Contract(
         "flow": "The flow that was asked about.",
         "variant": "The variant of the prompt.",
         "order": "The options by number (10 is written a), lowest 0, in the order shown; 01234 is the papers' order.",
-        "text": "What the model wrote; missing where the engine gave no text. Of a model that reasons, the answer alone.",
+        "text": "What the model wrote; missing where the engine gave no text. If the model reasons, the answer alone.",
         "finish_reason": "Why the model stopped, as the engine reports it.",
         "n_prompt_tokens": "Tokens of the prompt; missing where the engine does not count them.",
         "n_output_tokens": "Tokens of the response, its trace included; missing where the engine does not count them.",

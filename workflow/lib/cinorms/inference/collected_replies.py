@@ -133,7 +133,9 @@ class CollectedReplies:
             table = table.take(pa.array(np.cumsum(self.answered)[wanted] - 1))
         table = table.combine_chunks()
         frame = pd.DataFrame(index=self._questions.grid.index[wanted])
-        for name in [each for each in ("text", "finish_reason", "trace_status") if each in table.column_names]:
+        for name in [
+            each for each in ("text", "finish_reason", "trace_status") if each in table.column_names
+        ]:
             # Encoded again, so that neither the engine's chunks nor its other words leave a trace.
             words = pc.dictionary_encode(pc.cast(table[name], pa.string())).combine_chunks()
             codes = words.indices.fill_null(-1).to_numpy() if len(words) else np.empty(0, dtype=np.int32)

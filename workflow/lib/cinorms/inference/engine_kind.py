@@ -96,8 +96,8 @@ class EngineKind:
     #: The part of an entry that can change a response, as keys of the spec; it may override keys of all specs. Refuses
     #: mistakes that a schema cannot see.
     identity: Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]] = field(default_factory=stated)
-    #: Keys of a spec that say how a model reasons, from its settings and what an arm asks for; None where the entry does
-    #: not say how the model is told. No function: its models cannot be told.
+    #: Keys of a spec that say how a model reasons, from its settings and what an arm asks for; None where the entry
+    #: does not say how the model is told. No function: its models cannot be told.
     reasoning: Callable[[Any, Asked], dict[str, Any] | None] | None = None
     #: Keys of all specs that its models do not see, and that change no reply of theirs.
     unseen: frozenset[str] = frozenset()

@@ -31,8 +31,8 @@ class Rates(Value):
         default=None,
         gt=0,
         le=10**9,
-        description="Tokens per second that one copy writes on one GPU, all requests together; needed for the time that "
-        "traces take.",
+        description="Tokens per second that one copy writes on one GPU, all requests together; needed for the time "
+        "that traces take.",
     )
     trace_share: LeftOut[Number] = Field(
         default=None,

@@ -45,10 +45,10 @@ def write_traces(folder: Path, name: str, traces: pa.Table, mark: str) -> None:
 
 
 def read_traces(folder: Path, prompts: Keys) -> Iterator[pd.DataFrame]:
-    """Yield the traces of ``prompts`` in the journal in ``folder``, a part at a time: ``at`` (in prompts) and ``trace``.
+    """Yield the traces of ``prompts`` in the journal in ``folder``, a part at a time.
 
-    As among the replies, the first to a prompt counts. A prompt without a trace, or one whose trace was lost to a full
-    disk, is in none of them.
+    Columns: ``at`` (place in ``prompts``), ``trace``. As among the replies, the first to a prompt counts. A prompt
+    without a trace, or one whose trace was lost to a full disk, is in none of them.
     """
     wanted = as_column(prompts)
     seen = np.zeros(len(prompts), dtype=bool)

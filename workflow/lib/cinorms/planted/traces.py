@@ -37,7 +37,9 @@ class Drawn(NamedTuple):
         texts = replies["text"].cat.add_categories([""] if "" not in replies["text"].cat.categories else [])
         text = texts.mask(self.unanswered, "")
         finish = np.where(self.unanswered, "length", replies["finish_reason"])
-        return replies.assign(text=text, finish_reason=finish, n_trace_tokens=self.n_tokens, trace_status=status)
+        return replies.assign(
+            text=text, finish_reason=finish, n_trace_tokens=self.n_tokens, trace_status=status
+        )
 
 
 def draw_traces(traces: Traces, budget: int, at: tuple[Any, ...], seed: int) -> Drawn:

@@ -1,4 +1,4 @@
-"""Position bias against the length of the trace: do answers follow the position of an option more after long traces?
+"""Position bias against the length of the trace: whether answers follow positions more after longer reasoning.
 
 The score of a valid answer at a position is 1 if it chose the option shown there, less the share of that option's level
 among the other answers to the same flow. Answers that depend on the flow alone have the mean 0 at every position,
@@ -114,9 +114,7 @@ def _slope(x: Floats, scores: Floats, codes: Ints) -> pd.DataFrame:
     return _interval(about, estimate, centred[:, None] * residual / spread, codes, 2)
 
 
-def _part(
-    x: Floats, scores: Floats, codes: Ints, chosen: npt.NDArray[np.bool_], number: int
-) -> pd.DataFrame:
+def _part(x: Floats, scores: Floats, codes: Ints, chosen: npt.NDArray[np.bool_], number: int) -> pd.DataFrame:
     """Return the mean score of each position in one part of the answers."""
     about = _about("excess", number, x[chosen], scores.shape[1])
     if not chosen.any():

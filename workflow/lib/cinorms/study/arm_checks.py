@@ -87,7 +87,8 @@ def _check_reasoning(study: Study, arm: Arm, models: Sequence[str]) -> None:
         raise ConfigError(f"{place}: effort 'none' writes no trace; remove budget ({asked.budget})")
     if not asked.off and not asked.budget:
         raise ConfigError(
-            f"{place}: effort '{asked.effort}' needs the key 'budget', the most tokens of a trace; allowed: 1 to 1000000"
+            f"{place}: effort '{asked.effort}' needs the key 'budget', the most tokens of a trace; allowed: 1 to "
+            "1000000"
         )
     if arm.readout == "options" and not asked.off:
         raise ConfigError(

@@ -42,8 +42,8 @@ def estimate(
     """Return one row per arm and model.
 
     Columns: arm, model, engine, flows, templates, orders, prompts, input_tokens, output_tokens, gpus, gpu_minutes,
-    usd; with arms that reason also trace_tokens (expected) and the most of tokens and costs, were every trace as long as
-    its budget. A cost that the registry has no rate for is missing, not 0; a planted model costs 0.
+    usd; with arms that reason also trace_tokens (expected) and the most of tokens and costs, were every trace as long
+    as its budget. A cost that the registry has no rate for is missing, not 0; a planted model costs 0.
     ``asked`` has what ``Study.asked`` returns.
     """
     rows = []
@@ -109,7 +109,9 @@ def _costs(ask: Mapping[str, Any], tokens_in: int, tokens_out: int, prompts: int
     expected = round(most * ask["rates"].get("trace_share", TRACE_SHARE))
 
     def cost(traces: int) -> dict[str, Any]:
-        found = engine_kind(ask["engine"]).cost(Work(tokens_in, tokens_out, ask["gpus"], ask["rates"], traces))
+        found = engine_kind(ask["engine"]).cost(
+            Work(tokens_in, tokens_out, ask["gpus"], ask["rates"], traces)
+        )
         return {
             name: pd.NA if value is None else value
             for name, value in (("gpu_minutes", found.gpu_minutes), ("usd", found.usd))
@@ -125,7 +127,12 @@ def as_text(plan: pd.DataFrame) -> str:
         return "\nNo model is asked: all answers of this study exist already."
     tokens = ["prompts", "input_tokens", "output_tokens", "trace_tokens", "trace_tokens_most"]
     counts = [name for name in tokens if name in plan]
-    written = {"gpu_minutes": "GPU-minutes", "usd": "USD", "gpu_minutes_most": "at most", "usd_most": "USD at most"}
+    written = {
+        "gpu_minutes": "GPU-minutes",
+        "usd": "USD",
+        "gpu_minutes_most": "at most",
+        "usd_most": "USD at most",
+    }
     costs = {name: shown for name, shown in written.items() if name in plan}
     shown = plan.drop(columns="gpus").rename(columns=costs)
     total = {"arm": "total", **{name: plan[name].sum() for name in counts}}

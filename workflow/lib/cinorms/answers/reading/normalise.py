@@ -100,8 +100,8 @@ def without_stray_ends(text: str) -> str:
     return " ".join([*kept, text[at:]])
 
 
-#: Longest turn that is read as a whole, in characters: a text of 100 tokens has 600, and one that names options in a loop
-#: takes milliseconds for each.
+#: Longest turn that is read as a whole, in characters: a text of 100 tokens has 600, and one that names options in a
+#: loop takes milliseconds for each.
 LONGEST_TURN = 10_000
 
 

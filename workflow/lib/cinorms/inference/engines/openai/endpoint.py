@@ -79,6 +79,14 @@ class Endpoint:
         # At temperature 0 nothing is drawn, and some endpoints refuse the parameter.
         return body | ({"seed": spec.seed} if spec.temperature else {})
 
+    def call(self, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+        """Return the same request as arguments of OpenAI's client, which takes other servers' fields apart."""
+        body = self.body(chat)
+        reasoning = self.spec.identity.get("reasoning") or {}
+        others = ("chat_template_kwargs", reasoning.get("budget_field"))
+        extra = {name: body.pop(name) for name in others if name in body}
+        return body | ({"extra_body": extra} if extra else {})
+
     @property
     def most_output(self) -> int:
         """The longest output that a request may have, in tokens, reasoning included."""

@@ -1,4 +1,4 @@
-"""The trace in a chat completion: apart from the answer where the endpoint sends it apart, or between marks in the text.
+"""The trace in a chat completion: apart from the answer where it is sent apart, or between marks in the text.
 
 Endpoints name it in several ways, count it or not, show it or not. What none of them says stays missing.
 """
@@ -16,7 +16,7 @@ _PARTS = ("thinking", "reasoning")
 
 
 class TraceReading(NamedTuple):
-    """How to tell a trace from an answer: the marks, whether they can be in the text, and whether none was asked for."""
+    """How to tell a trace from an answer: the marks, whether the text can have them, whether no trace is asked for."""
 
     begin: str = "<think>"
     end: str = "</think>"

@@ -29,7 +29,10 @@ class Trace(Value):
     """Lengths of traces in arms with `reasoning`; a planted trace has no words."""
 
     fill: Number = Field(
-        default=Traces.fill, gt=0, le=10, description="Median length of a trace as a share of the arm's budget."
+        default=Traces.fill,
+        gt=0,
+        le=10,
+        description="Median length of a trace as a share of the arm's budget.",
     )
     spread: Number = Field(
         default=Traces.spread, ge=0, le=5, description="Standard deviation of the logarithm of the lengths."

@@ -210,10 +210,13 @@ class VllmEngine:
             answer += len(Closing.of(self._reasoning, self._tokeniser).written)
         needed = longest + answer
         model = f"model {self.spec.model!r}"
-        place = f"{model}: the longest prompt has {longest} tokens and an answer{' with its trace' if trace else ''} may have {answer}"
+        written, shorten = "an answer", "max_tokens"
+        if trace:
+            written, shorten = "an answer with its trace", "max_tokens or the budget"
+        place = f"{model}: the longest prompt has {longest} tokens and {written} may have {answer}"
         if limit and needed > limit:
             raise ConfigError(
-                f"{place}; the model takes {limit} in all: lower max_tokens{' or the budget' if trace else ''}, or ask with shorter templates"
+                f"{place}; the model takes {limit} in all: lower {shorten}, or ask with shorter templates"
             )
         if needed > self._max_model_len:
             raise ConfigError(

@@ -149,7 +149,10 @@ class Tokeniser:
     def _render(self, chat: Chat) -> str:
         try:
             text: str = self.tokenizer.apply_chat_template(
-                list(chat), tokenize=False, add_generation_prompt=True, **{"date_string": DAY, **self._variables}
+                list(chat),
+                tokenize=False,
+                add_generation_prompt=True,
+                **{"date_string": DAY, **self._variables},
             )
         except Exception as error:  # a template may raise anything, jinja2's errors among them
             raise ConfigError(

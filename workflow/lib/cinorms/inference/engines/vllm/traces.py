@@ -23,7 +23,7 @@ from cinorms.inference.spec import Spec
 
 @dataclass(frozen=True)
 class Reasoning:
-    """How a model is told to reason, as a spec has it (the settings ``reasoning`` of an entry, and what an arm asks)."""
+    """How a model is told to reason, as a spec has it: ``reasoning`` of an entry, and what an arm asks for."""
 
     effort: str
     budget: int
@@ -87,7 +87,14 @@ class TraceTalk:
     """Two requests: the trace after the prompt at row ``at`` of the questions, and the answer after the trace."""
 
     def __init__(
-        self, at: int, ids: Ids, spec: Spec, seed: int | None, budget: int, closing: Closing, tokeniser: Tokeniser
+        self,
+        at: int,
+        ids: Ids,
+        spec: Spec,
+        seed: int | None,
+        budget: int,
+        closing: Closing,
+        tokeniser: Tokeniser,
     ) -> None:
         self.at, self.ids = at, ids
         self._spec, self._seed, self._budget = spec, seed, budget
@@ -119,7 +126,9 @@ class TraceTalk:
             self.trace_ids, context = self._until_mark(written), written
         else:
             self.trace_status = "cut" if output.finish_reason == "length" else "unclosed"
-            ended = output.finish_reason == "stop" and written[-1:] and self._tokeniser.is_special(written[-1])
+            ended = (
+                output.finish_reason == "stop" and written[-1:] and self._tokeniser.is_special(written[-1])
+            )
             self.trace_ids = written[:-1] if ended else written
             context = [*self.trace_ids, *self._closing.written]
         ids = np.append(self.ids, np.asarray(context, dtype=np.int32))
@@ -142,5 +151,9 @@ class TraceTalk:
         from vllm import SamplingParams
 
         return SamplingParams(
-            temperature=self._spec.temperature, max_tokens=max_tokens, seed=seed, **further, **outputs(max_tokens)
+            temperature=self._spec.temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+            **further,
+            **outputs(max_tokens),
         )
