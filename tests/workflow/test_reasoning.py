@@ -25,7 +25,6 @@ STUDY = {
     "arms": {"plain": MAIN, **{name: {**MAIN, "reasoning": stated} for name, stated in ARMS.items()}},
     "analyses": {
         "answers": {"kind": "answer_counts", "arms": ["plain", *ARMS]},
-        "missing": {"kind": "missing_answers", "arms": ["plain", *ARMS]},
         "traces": {"kind": "trace_bias", "arms": ["plain", *ARMS], "unit": "template"},
         "thinking": {"kind": "model_pairs", "arms": ["off", "long"], "factor": "reasoning"},
     },

@@ -215,7 +215,8 @@ class Journal:
             spare.unlink()
             with explained(path.parent):
                 write_whole(path, data, self._mark)
-            raise LastChunkKept(f"{error}. The last chunk was still kept.") from error.__cause__
+            without = ", without its traces" if traces is not None and len(traces) else ""
+            raise LastChunkKept(f"{error}. The last chunk was still kept{without}.") from error.__cause__
 
     @contextmanager
     def hold(self, places: Sequence[tuple[int, int]], patience: float = PATIENCE) -> Iterator[None]:
@@ -236,8 +237,9 @@ class Journal:
         with handle:
             with explained(self.folder):
                 self._wait_for(handle, places, patience)
-                for left in (self.folder / "parts").glob(f".*.{self._mark}.tmp"):
-                    left.unlink(missing_ok=True)
+                for folder in ("parts", "traces"):
+                    for left in (self.folder / folder).glob(f".*.{self._mark}.tmp"):
+                        left.unlink(missing_ok=True)
                 self._reserve()
             try:
                 yield

@@ -49,7 +49,7 @@ def draw_traces(traces: Traces, budget: int, at: tuple[Any, ...], seed: int) -> 
     """
     if budget == 0:
         nothing = np.zeros(np.broadcast(*at).shape, dtype=np.int64)
-        return Drawn(nothing, nothing > 0, nothing > 0, nothing * 0.0)
+        return Drawn(nothing, nothing > 0, nothing > 0, nothing.astype(np.float64))
     length = budget * traces.fill * np.exp(traces.spread * draw_normal("trace", seed, *at))
     cut = np.asarray(length >= budget)
     n_tokens = np.minimum(np.ceil(length), budget).astype(np.int64)
