@@ -45,8 +45,8 @@ def export_prompts(
     told = [spec.model for spec in specs if "budget" in spec.identity.get("reasoning", {})]
     if told:
         raise ConfigError(
-            f"arms.{arm}.reasoning: no format can state how {told[0]!r} is told to reason; set it to null to export the "
-            "prompts, or ask the arm here"
+            f"arms.{arm}.reasoning: no format can state how {told[0]!r} is told to reason; set it to null to export "
+            "the prompts, or ask the arm here"
         )
     ways = ways_of(specs, vignettes, variants)
     folder.mkdir(parents=True, exist_ok=True)
