@@ -145,7 +145,8 @@ class CollectedReplies:
             if pa.types.is_int32(table.schema.field(name).type):
                 frame[name] = table[name].to_pandas(types_mapper={pa.int32(): pd.Int32Dtype()}.get)
         frame["p_options"] = table["p_options"].to_pandas()
-        return frame[table.column_names]
+        in_order: pd.DataFrame = frame[table.column_names]
+        return in_order
 
     def _in_order(self) -> pa.Table:
         """Return the first reply to every question that has one, in the order of the grid."""

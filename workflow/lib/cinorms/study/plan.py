@@ -74,7 +74,9 @@ def estimate(
             }
         )
     plan = pd.DataFrame(rows, columns=[*COLUMNS, *OF_TRACES])
-    plan = plan.astype({name: "Float64" for name in plan if name.startswith(("gpu_minutes", "usd"))})
+    plan = plan.astype(
+        {name: "Float64" for name in map(str, plan) if name.startswith(("gpu_minutes", "usd"))}
+    )
     if not any(ask.get("budget") is not None for ask in asked):
         return plan.drop(columns=list(OF_TRACES))
     return plan.astype({"trace_tokens": "Int64", "trace_tokens_most": "Int64"})
