@@ -78,7 +78,7 @@ def test_bias_is_larger_after_long_traces(thought: Project) -> None:
 
 
 def test_the_plan_counts_traces(thought: Project) -> None:
-    thought.run("--configfile", "thinking.yaml", "plan")
+    thought.run("--configfile", "thinking.yaml", "--", "plan")
     with (thought.folder / "results/thinking/plan.csv").open(encoding="utf-8") as handle:
         rows = {row["arm"]: row for row in csv.DictReader(handle)}
     prompts = int(rows["long"]["prompts"])
