@@ -85,6 +85,8 @@ class Endpoint:
         self.every: Callable[[str], Fault | None] = lambda path: None
         #: What the endpoint says to a chat; a pure function of it.
         self.answer: Callable[[list[dict[str, str]]], str] = answer_to
+        #: What becomes of a live reply, given the request.
+        self.reply: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] = lambda asked, reply: reply
         #: What becomes of the body of a line that is answered.
         self.line_body: Callable[[dict[str, Any]], Any] = lambda body: body
         #: What becomes of a batch, or of the id of a file, that is shown.
@@ -301,7 +303,7 @@ class _Handler(BaseHTTPRequestHandler):
             if fault is not None:
                 self._fail(fault, body)
                 return
-            reply = completion(body, endpoint.answer)
+            reply = endpoint.reply(body, completion(body, endpoint.answer))
         finally:
             with endpoint.lock:
                 endpoint.under_way -= 1

@@ -76,6 +76,9 @@ def make_answers(seed: int, shift: float = 0.0, valid: float = 0.9) -> pd.DataFr
             "status": pd.Categorical(np.where(ok, "ok", "refusal")),
             "rule": pd.Categorical(["exact"] * len(flow)),
             "p_options": None,
+            "n_trace_tokens": pd.array(
+                np.random.default_rng(seed).integers(0, 900, len(flow)), dtype="Int32"
+            ),
         }
     )
 

@@ -43,6 +43,28 @@ WRONG: dict[str, tuple[Any, str]] = {
         arm(repeat=21),
         "arms.main.repeat: 21 is out of range; allowed: at least 1, at most 20",
     ),
+    "reasoning without a budget": (
+        arm(reasoning={"effort": "low"}),
+        "arms.main.reasoning: effort 'low' needs the key 'budget', the most tokens of a trace; allowed: 1 to 1000000",
+    ),
+    "no reasoning with a budget": (
+        arm(reasoning={"effort": "none", "budget": 5}),
+        "arms.main.reasoning: effort 'none' writes no trace; remove budget (5)",
+    ),
+    "reasoning of a model that nobody knows how to tell": (
+        arm(reasoning={"effort": "none"}, models=["tulu-2-7b"]),
+        "arms.main.reasoning: nobody knows how 'tulu-2-7b' is told to reason; state `reasoning` in its entry in "
+        "config/models.yaml (docs/method/inference/reasoning.md), or name other models in the arm",
+    ),
+    "probabilities of options after a trace": (
+        arm(reasoning={"effort": "low", "budget": 9}, readout="options"),
+        "arms.main.readout: 'options' reads probabilities right after the prompt, before any trace; set it to text, or "
+        "the effort of reasoning to none",
+    ),
+    "reasoning where nothing is asked": (
+        arm(reasoning={"effort": "none"}, source="raw_csv", raw_files="x.csv"),
+        "arms.main.reasoning: does not fit source 'raw_csv', which asks no model; remove it",
+    ),
     "no models": (
         {"models": []},
         "models: arm 'main' has no models; name some from config/models.yaml",

@@ -197,3 +197,28 @@ def test_what_the_pilot_did_not_ask_is_missing() -> None:
 
 def test_a_plan_without_a_pilot_says_nothing_of_errors() -> None:
     assert "se" not in as_text(plan(asked())).split()
+
+
+def test_traces_are_counted_as_expected_and_at_most() -> None:
+    rates = {"usd_per_million_input": 0.0, "usd_per_million_output": 1e6, "trace_share": 0.25}
+    frame = plan(
+        asked(engine="openai", rates=rates, budget=100),
+        asked(model="off", engine="openai", rates=rates, budget=0),
+        asked(model="gpu", rates={"tokens_per_second": 10, "output_tokens_per_second": 2}, budget=100),
+        asked(model="slow", rates={"tokens_per_second": 10}, budget=100),
+    )
+    assert frame["trace_tokens"].tolist() == [24 * 25, 0, 24 * 50, 24 * 50]
+    assert frame["trace_tokens_most"].tolist() == [2400, 0, 2400, 2400]
+    answers = 24 * ANSWER_TOKENS
+    assert frame["usd"].tolist()[:2] == [answers + 600, answers]
+    assert frame["usd_most"].tolist()[:2] == [answers + 2400, answers]
+    tokens = frame["input_tokens"][2]
+    assert frame["gpu_minutes"][2] == pytest.approx(tokens / 600 + 1200 / 120)
+    assert frame["gpu_minutes_most"][2] == pytest.approx(tokens / 600 + 2400 / 120)
+    assert pd.isna(frame["gpu_minutes"][3])
+    assert "at most" in as_text(frame)
+
+
+def test_a_study_without_reasoning_has_the_plan_that_it_had() -> None:
+    assert not [name for name in plan(asked()) if "trace" in name or "most" in name]
+    assert "most" not in as_text(plan(asked()))

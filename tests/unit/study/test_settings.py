@@ -71,8 +71,11 @@ def test_an_arm_has_every_condition_that_an_analysis_can_name() -> None:
         "wrapper": "registry",
         "layout": "single",
         "system": "none",
+        "reasoning": "registry",
     }
     assert make_arm(system="Be brief.").conditions()["system"] == "Be brief."
+    reasons = [{"effort": "none"}, {"effort": "low", "budget": 9}]
+    assert [make_arm(reasoning=each).conditions()["reasoning"] for each in reasons] == ["none", "low 9"]
 
 
 def test_settings_are_equal_wherever_they_are_stated() -> None:

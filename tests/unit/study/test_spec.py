@@ -13,6 +13,7 @@ from cinorms.planted.respondents import respondent_of
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
+from cinorms.study.settings import Reasoning
 from cinorms.study.spec import make_spec, make_tuning, paraphraser_environment, shards_of
 from cinorms.study.study import Study
 
@@ -143,6 +144,32 @@ def test_a_quantised_model_is_one_by_its_entry_alone(build_study: Build) -> None
     study = build_study({"models": ["tulu-2-7b-awq"]})
     made = spec(study, "tulu-2-7b-awq")
     assert (made["quantisation"], made["dtype"]) == ("awq", "float16")
+
+
+def test_an_arm_states_how_long_a_model_reasons(build_study: Build) -> None:
+    """The arm's effort and budget go where the engine has them; without them a spec is as it was."""
+    marks = {"begin": "<think>\n", "switch": "enable_thinking"}
+    registry = {"gpt-4o-mini": {"reasoning": {"effort": "high"}}, "tulu-2-7b": {"reasoning": marks}}
+    asked = {"effort": "low", "budget": 500}
+    some = {"models": ["gpt-4o-mini", "tulu-2-7b"]}
+
+    def study(**arm: Any) -> Study:
+        made = build_study({**some, "arms": {"main": {**ARM, **arm}}})
+        for model, changes in registry.items():
+            made.registry[model] = make_model(model, **{**made.registry[model].stated, **changes})
+        return made
+
+    before = study()
+    assert "reasoning" not in spec(before)
+    assert spec(before) == spec(build_study(some))
+    assert spec(before, "gpt-4o-mini")["reasoning"] == {"effort": "high"}
+    arm = study()
+    arm.settings.arms["main"].__dict__["reasoning"] = Reasoning(**asked)
+    api = spec(arm, "gpt-4o-mini")
+    assert (api["reasoning"], api["temperature"]) == ({"effort": "low", "extra_tokens": 500}, None)
+    own = spec(arm)
+    assert own["reasoning"] == {**asked, **marks, "end": "</think>"}
+    assert (own["temperature"], own["max_tokens"]) == (0, 100)
 
 
 def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(build_study: Build) -> None:

@@ -39,6 +39,7 @@ from cinorms.inference.journal import Journal
 from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
+from cinorms.inference.traces import traces_of
 from cinorms.inference.until_decided import ask_in_rounds, rule_of
 from cinorms.prompts.orders import as_categorical
 
@@ -228,7 +229,7 @@ def ask_rows(
         part = replies.take(chunk)
         job_state.current().at_least(replies.n_answered)
         if journal:
-            journal.keep(part)
+            journal.keep(part, traces_of(part, chunk))
 
     not_wanted = np.ones(len(questions.grid), dtype=bool)
     not_wanted[rows] = False

@@ -46,8 +46,7 @@ def answer_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.Data
             rows.append((arm, model, label, level, "ok", count, _share(count, total)))
         for status in (*tables.ANSWER_STATUSES[1:], tables.NOT_ASKED):
             count = int(statuses.get(status, 0))
-            # Only published data have answers whose reason is not known, only arms asked until decided the last.
-            if count or status not in ("invalid", tables.NOT_ASKED):
+            if count or status not in {*tables.RARE_STATUSES, tables.NOT_ASKED}:
                 rows.append((arm, model, status, pd.NA, status, count, _share(count, total)))
     columns = ["arm", "model", "outcome", "level", "status", "count", "share"]
     return pd.DataFrame(rows, columns=columns).astype({"level": "Int8", "share": "Float64"})

@@ -10,6 +10,7 @@ from cinorms.analyses.columns import ESTIMATE, FACTOR, LEVEL, STATUS, WHO
 from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.options import Factors
 from cinorms.analyses.shared import by_pair, chosen_each, for_each, named, stack
+from cinorms.core import tables
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms, OfFlows
@@ -53,7 +54,9 @@ def missing_answers(
 
     def make(one: Selected) -> pd.DataFrame:
         status = missing.by_status(one.frame).rename(columns={"status": "level"})
-        status = status[(status["level"] != "ok") & ((status["level"] != "invalid") | (status["n"] > 0))]
+        status = status[
+            (status["level"] != "ok") & (~status["level"].isin(tables.RARE_STATUSES) | (status["n"] > 0))
+        ]
         variant = missing.by_variant(one.frame, prompts[one.arm])
         variant["n"] = variant["n_asked"] - variant["n_valid"]
         variant["share"] = variant["n"] / variant["n_asked"]

@@ -14,10 +14,10 @@ from cinorms.answers.distinct import categories, text_hash
 from cinorms.core.csv_files import undo_defusing
 from cinorms.core.csv_header import check_header
 from cinorms.core.errors import DataError
-from cinorms.core.tables import ANSWER_STATUSES
+from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
 
 #: Statuses that a person can give a text without a level. ``invalid`` is reserved for published data.
-OVERRIDE_STATUSES = tuple(s for s in ANSWER_STATUSES if s not in ("ok", "invalid"))
+OVERRIDE_STATUSES = tuple(s for s in ANSWER_STATUSES if s not in {"ok", *RARE_STATUSES})
 OVERRIDE_COLUMNS = ("text", "sha256", "level", "status", "note")
 
 

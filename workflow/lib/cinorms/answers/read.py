@@ -10,7 +10,12 @@ from cinorms.answers.distinct import NO_LEVEL, categories, text_hash
 from cinorms.answers.reading.reader import Reading, check_offer, fixed_wording, read_text
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
-from cinorms.core.tables import ANSWER_STATUSES
+from cinorms.core.tables import ANSWER_STATUSES, USUAL_STATUSES
+
+#: The status of a trace cut short without an answer, and the rule that says so.
+_TRACE_CUT = "trace_cut"
+#: Rules that find no text at all.
+_NOTHING = ("empty",)
 
 
 def read_responses(
@@ -28,13 +33,17 @@ def read_responses(
     ``p_options`` (the probability of each option, lowest option first) gets the most probable option.
     """
     units, readings = _read_distinct(responses, scale, offered, overrides, prompts)
-    statuses = list(ANSWER_STATUSES)
-    rules = sorted({r.rule for r in readings} | {"options"})
+    statuses = list(ANSWER_STATUSES if "trace_status" in responses else USUAL_STATUSES)
+    rules = sorted(
+        {r.rule for r in readings} | {"options"} | ({_TRACE_CUT} if "trace_status" in responses else set())
+    )
     level = np.array([NO_LEVEL if r.level is None else r.level for r in readings], dtype=np.int8)[units]
     status = np.array([statuses.index(r.status) for r in readings], dtype=np.int8)[units]
     rule = np.array([rules.index(r.rule) for r in readings], dtype=np.int16)[units]
     if "p_options" in responses:
         _read_options(responses, scale, level, status, rule, rules.index("options"))
+    if "trace_status" in responses:
+        _note_cut_traces(responses, [r.rule in _NOTHING for r in readings], units, status, rule, rules)
     answers = pd.DataFrame({c: responses[c].array for c in ("flow", "variant", "order")})
     answers["level"] = pd.arrays.IntegerArray(
         np.where(level == NO_LEVEL, 0, level).astype(np.int8), level == NO_LEVEL
@@ -42,7 +51,23 @@ def read_responses(
     answers["status"] = pd.Categorical.from_codes(status, categories=pd.Index(statuses))
     answers["rule"] = pd.Categorical.from_codes(rule, categories=pd.Index(rules))
     answers["p_options"] = responses["p_options"].array if "p_options" in responses else None
+    for name in ("n_trace_tokens", "trace_status"):
+        if name in responses:
+            answers[name] = responses[name].array
     return answers
+
+
+def _note_cut_traces(
+    responses: pd.DataFrame,
+    nothing: list[bool],
+    units: npt.NDArray[np.intp],
+    status: npt.NDArray[np.int8],
+    rule: npt.NDArray[np.int16],
+    rules: list[str],
+) -> None:
+    """Give the status ``trace_cut`` to what has a trace cut short and no text after it."""
+    cut = (responses["trace_status"] == "cut").to_numpy(dtype=bool) & np.asarray(nothing, dtype=bool)[units]
+    status[cut], rule[cut] = ANSWER_STATUSES.index(_TRACE_CUT), rules.index(_TRACE_CUT)
 
 
 def _read_distinct(
@@ -66,6 +91,7 @@ def _read_distinct(
         frozenset().union(*map(fixed_wording, prompts["template"])) if prompts is not None else frozenset()
     )
     settled = _settled(text, overrides, scale)
+    apart = "trace_status" in responses
     # As lists: taking one of an index at a time is slow.
     distinct = [part.categories.tolist() for part in parts]
     readings = []
@@ -79,7 +105,7 @@ def _read_distinct(
             check_offer(scale, offered, shown or "")
             readings.append(settled[values[0]])
         else:
-            readings.append(read_text(values[0], scale, values[1] or "stop", offered, words, shown))
+            readings.append(read_text(values[0], scale, values[1] or "stop", offered, words, shown, apart))
     return units, readings
 
 

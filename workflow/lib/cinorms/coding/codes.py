@@ -9,7 +9,7 @@ from cinorms.coding.agreement import COUNTS
 from cinorms.coding.prompt import read_code
 from cinorms.coding.unread import find_unread
 from cinorms.core.scales import Scale
-from cinorms.core.tables import ANSWER_STATUSES
+from cinorms.core.tables import USUAL_STATUSES
 
 #: Rule of an answer that a person read; the rule of a coder's names it.
 BY_HAND = "override"
@@ -70,6 +70,6 @@ def apply_codes(
     rule[rows] = codes["rule"].to_numpy(dtype=object)[at]
     return answers.assign(
         level=level,
-        status=pd.Categorical(status, categories=list(ANSWER_STATUSES)),
+        status=pd.Categorical(status, categories=list(USUAL_STATUSES)),
         rule=pd.Categorical(rule, categories=rules),
     )

@@ -13,7 +13,9 @@ import pandas as pd
 from cinorms.answers.distinct import categories
 
 #: The reply is empty, or a person has read it: a coder has nothing to add.
-SETTLED_RULES = frozenset({"engine_error", "no_text", "unfinished_thinking", "empty", "no_words", "override"})
+SETTLED_RULES = frozenset(
+    {"engine_error", "no_text", "unfinished_thinking", "empty", "no_words", "override", "trace_cut"}
+)
 #: Longest reply that a coder sees, in characters: this limits its context and the costs of a study.
 MOST_CHARACTERS = 20_000
 #: Numbers of items lie below this: they are flows of the coder's questions, which are 32-bit numbers.

@@ -51,10 +51,25 @@ PLAN = CsvTable(
         "gpus": "GPUs of a job.",
         "gpu_minutes": "Estimated GPU-minutes; missing where the registry states no rate.",
         "usd": "Estimated dollars; missing where the registry states no price.",
+        "trace_tokens": "Expected tokens of all traces: rates.trace_share (or half) of the arm's budget for each "
+        "prompt (only with arms that state reasoning).",
+        "trace_tokens_most": "Tokens of all traces if each is as long as the budget (only with such arms).",
+        "gpu_minutes_most": "GPU-minutes if each trace is as long as the budget (only with such arms).",
+        "usd_most": "Dollars if each trace is as long as the budget (only with such arms).",
         "se": "Predicted standard error of a flow's mean, in levels (only with a pilot).",
         "templates_needed": "Templates needed for plan.target_se (only with a pilot).",
     },
-    frozenset({"repeat", "se", "templates_needed"}),
+    frozenset(
+        {
+            "repeat",
+            "trace_tokens",
+            "trace_tokens_most",
+            "gpu_minutes_most",
+            "usd_most",
+            "se",
+            "templates_needed",
+        }
+    ),
 )
 PREVIEW = CsvTable(
     "preview",

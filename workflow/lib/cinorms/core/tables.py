@@ -33,7 +33,12 @@ ANSWER_STATUSES = (
     "truncated",
     "error",
     "invalid",  # published as missing, the reason was not published
+    "trace_cut",  # the trace was cut short, and no answer follows; only models that reason
 )
+#: Those that few studies can have: a table lists them only where they occur.
+RARE_STATUSES = frozenset({"invalid", "trace_cut"})
+#: The categories of answers in which none is rare, in the order in which every version has written them.
+USUAL_STATUSES = ANSWER_STATUSES[:-1]
 
 #: What an answer is that an arm asked until decided did not need. No other arm has it.
 NOT_ASKED = "not_asked"
@@ -169,19 +174,27 @@ RESPONSES = Contract(
         "n_prompt_tokens": pa.int32(),
         "n_output_tokens": pa.int32(),
         "p_options": pa.list_(pa.float32()),
+        "n_trace_tokens": pa.int32(),
+        "trace_status": CATEGORY,
     },
-    nullable=frozenset({"text", "n_prompt_tokens", "n_output_tokens", "p_options"}),
+    nullable=frozenset(
+        {"text", "n_prompt_tokens", "n_output_tokens", "p_options", "n_trace_tokens", "trace_status"}
+    ),
+    optional=frozenset({"n_trace_tokens", "trace_status"}),
     file="results/{study}/responses/{arm}/{model}/{shard}.parquet",
     holds="What a model wrote, never altered.",
     about={
         "flow": "The flow that was asked about.",
         "variant": "The variant of the prompt.",
         "order": "The options by number (10 is written a), lowest 0, in the order shown; 01234 is the papers' order.",
-        "text": "What the model wrote; missing where the engine gave no text.",
+        "text": "What the model wrote; missing where the engine gave no text. If the model reasons, the answer alone.",
         "finish_reason": "Why the model stopped, as the engine reports it.",
         "n_prompt_tokens": "Tokens of the prompt; missing where the engine does not count them.",
-        "n_output_tokens": "Tokens of the response; missing where the engine does not count them.",
+        "n_output_tokens": "Tokens of the response, its trace included; missing where the engine does not count them.",
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
+        "n_trace_tokens": "Only of models that reason: tokens of the trace, 0 without one; missing where unknown.",
+        "trace_status": "Only of models that reason. none: there is no trace; whole: the model ended it; cut: a limit "
+        "did; unclosed: the model ended its turn in it; missing where the engine does not say.",
     },
     remedy="delete it and rerun: it is rebuilt from the journal, nothing is asked again",
 )
@@ -197,10 +210,12 @@ ANSWERS = Contract(
         "status": CATEGORY,
         "rule": CATEGORY,
         "p_options": pa.list_(pa.float32()),
+        "n_trace_tokens": pa.int32(),
+        "trace_status": CATEGORY,
         "part": CATEGORY,
     },
-    nullable=frozenset({"order", "level", "p_options"}),
-    optional=frozenset({"part"}),
+    nullable=frozenset({"order", "level", "p_options", "n_trace_tokens", "trace_status"}),
+    optional=frozenset({"n_trace_tokens", "trace_status", "part"}),
     file="results/{study}/answers/{arm}/{model}.parquet",
     holds="The level read from each response, or why there is none.",
     about={
@@ -211,6 +226,8 @@ ANSWERS = Contract(
         "status": "ok, or why the answer has no level; not_asked where the flow was decided before.",
         "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did.",
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
+        "n_trace_tokens": "Only of models that reason: tokens of the trace, 0 without one; missing where unknown.",
+        "trace_status": "Only of models that reason: none, whole, cut or unclosed, as in the responses.",
         "part": "Only in arms asked until decided. Why it was asked: block (the first, of every flow), pilot, "
         "undecided; or not_asked.",
     },
@@ -357,10 +374,13 @@ def stack(frames: list[pd.DataFrame], contract: Contract) -> pd.DataFrame:
 
     Categories (variants) sort in the order in which the frames, one after the other, list them.
     """
+    columns = list(dict.fromkeys(name for frame in frames for name in frame.columns))
+    # What only some of them have (made by an earlier version) is missing in the others.
+    frames = [frame.reindex(columns=columns) if list(frame.columns) != columns else frame for frame in frames]
     merged = {
         name: union_categoricals([_as_category(frame[name]) for frame in frames])
         for name, kind in contract.columns.items()
-        if kind == CATEGORY
+        if kind == CATEGORY and name in columns
     }
     whole = pd.concat([frame.drop(columns=list(merged)) for frame in frames], ignore_index=True)
     whole = whole.assign(**merged)[list(frames[0].columns)]

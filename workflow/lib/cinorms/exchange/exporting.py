@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from cinorms.core.errors import ConfigError
 from cinorms.exchange.format import Format
 from cinorms.exchange.way import Way, ways_of
 from cinorms.inference.spec import Spec
@@ -41,6 +42,12 @@ def export_prompts(
 ) -> list[Way]:
     """Write the prompts of ``arm`` for the models of ``specs`` into ``folder``; return the ways of asking."""
     assert format_.write is not None, "only formats that can be written are asked for"
+    told = [spec.model for spec in specs if "budget" in spec.identity.get("reasoning", {})]
+    if told:
+        raise ConfigError(
+            f"arms.{arm}.reasoning: no format can state how {told[0]!r} is told to reason; set it to null to export "
+            "the prompts, or ask the arm here"
+        )
     ways = ways_of(specs, vignettes, variants)
     folder.mkdir(parents=True, exist_ok=True)
     format_.write(ways, arm, folder)

@@ -39,8 +39,13 @@ STATUS_COLOURS = {
     "truncated": "#6b8e7f",
     "error": "#000000",
     "invalid": "#8c8c8c",
+    "trace_cut": "#3f5c50",
 }
-STATUS_LABELS = {"needs_context": "asks for context", "invalid": "invalid (reason not published)"}
+STATUS_LABELS = {
+    "needs_context": "asks for context",
+    "invalid": "invalid (reason not published)",
+    "trace_cut": "reasoning cut short",
+}
 #: The grey of a flow without a norm in a bar of norms, by reason.
 NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
 #: Colours of groups that are compared (arms, thresholds), with the marker that also shows in grey.

@@ -16,9 +16,12 @@ from cinorms.inference.journal import PART
 from cinorms.inference.journal_files import facts_of
 from cinorms.inference.prompt_keys import KEY_BYTES, as_column
 from cinorms.inference.questions import Questions
+from cinorms.inference.reasoning import reasons
 
 #: The columns of a part that are columns of the responses.
 COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
+#: Those that the responses of a model that reasons have in addition.
+TRACE_COLUMNS = ("n_trace_tokens", "trace_status")
 #: Raised for a value that does not have the type of its column.
 _NOT_STORABLE = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
@@ -65,8 +68,14 @@ class CollectedReplies:
         old = np.flatnonzero(same)
         _, first = np.unique(at[old], return_index=True)
         old = old[first]
-        known = {"prompt": as_column(questions.prompts[at[old]]), "usd": pa.nulls(len(old), pa.float64())}
         taken = parts.take(old)
+        known = {"prompt": as_column(questions.prompts[at[old]]), "usd": pa.nulls(len(old), pa.float64())}
+        missing = {
+            field.name: pa.nulls(len(old), field.type)
+            for field in PART
+            if field.name not in taken.column_names
+        }
+        known = missing | known
         columns = [known[name] if name in known else taken[name] for name in PART.names]
         part = pa.table(dict(zip(PART.names, columns, strict=True))).cast(PART)
         self._add(part, at[old])
@@ -118,21 +127,26 @@ class CollectedReplies:
             raise EngineError(
                 f"{without:,} of {len(wanted):,} questions have no reply; run again to ask them"
             )
-        table = self._in_order().select(COLUMNS)
+        traced = reasons(self._questions.spec)
+        table = self._in_order().select([*COLUMNS, *(TRACE_COLUMNS if traced else ())])
         if rows is not None:  # replies are in the order of the grid: how many come before each
             table = table.take(pa.array(np.cumsum(self.answered)[wanted] - 1))
         table = table.combine_chunks()
         frame = pd.DataFrame(index=self._questions.grid.index[wanted])
-        for name in ("text", "finish_reason"):
+        for name in [
+            each for each in ("text", "finish_reason", "trace_status") if each in table.column_names
+        ]:
             # Encoded again, so that neither the engine's chunks nor its other words leave a trace.
             words = pc.dictionary_encode(pc.cast(table[name], pa.string())).combine_chunks()
             codes = words.indices.fill_null(-1).to_numpy() if len(words) else np.empty(0, dtype=np.int32)
             categories = pd.Index(words.dictionary.to_pylist() if len(words) else [], dtype="str")
             frame[name] = pd.Categorical.from_codes(codes, categories=categories)
-        for name in ("n_prompt_tokens", "n_output_tokens"):
-            frame[name] = table[name].to_pandas(types_mapper={pa.int32(): pd.Int32Dtype()}.get)
+        for name in table.column_names:
+            if pa.types.is_int32(table.schema.field(name).type):
+                frame[name] = table[name].to_pandas(types_mapper={pa.int32(): pd.Int32Dtype()}.get)
         frame["p_options"] = table["p_options"].to_pandas()
-        return frame
+        in_order: pd.DataFrame = frame[table.column_names]
+        return in_order
 
     def _in_order(self) -> pa.Table:
         """Return the first reply to every question that has one, in the order of the grid."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Work:
-    """What one model is asked in one arm: tokens in and out, the GPUs of one copy, and its rates."""
+    """What one model is asked in one arm: tokens in, out and of traces, the GPUs of one copy, and its rates."""
 
     input_tokens: int
     output_tokens: int
     gpus: int
     rates: Mapping[str, float]
+    trace_tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,12 @@ def cost_by_rates(work: Work) -> Cost:
     rates, minutes, usd = work.rates, None, None
     if "tokens_per_second" in rates:
         minutes = work.gpus * work.input_tokens / rates["tokens_per_second"] / 60
+        if work.trace_tokens:  # answers are short, and in the rate of their prompts; traces are not
+            written = rates.get("output_tokens_per_second")
+            minutes = minutes + work.gpus * work.trace_tokens / written / 60 if written else None
     if {"usd_per_million_input", "usd_per_million_output"} <= rates.keys():
         paid_in = work.input_tokens * rates["usd_per_million_input"]
-        usd = (paid_in + work.output_tokens * rates["usd_per_million_output"]) / 1e6
+        usd = (paid_in + (work.output_tokens + work.trace_tokens) * rates["usd_per_million_output"]) / 1e6
     return Cost(minutes, usd)
 
 

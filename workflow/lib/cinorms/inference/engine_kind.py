@@ -20,6 +20,7 @@ from cinorms.core.project_files import ProjectFiles
 from cinorms.inference.cost import Cost, Work, cost_by_rates
 from cinorms.inference.engine import Engine
 from cinorms.inference.preflight import ModelCheck
+from cinorms.inference.reasoning import Asked
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
@@ -95,6 +96,9 @@ class EngineKind:
     #: The part of an entry that can change a response, as keys of the spec; it may override keys of all specs. Refuses
     #: mistakes that a schema cannot see.
     identity: Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]] = field(default_factory=stated)
+    #: Keys of a spec that say how a model reasons, from its settings and what an arm asks for; None where the entry
+    #: does not say how the model is told. No function: its models cannot be told.
+    reasoning: Callable[[Any, Asked], dict[str, Any] | None] | None = None
     #: Keys of all specs that its models do not see, and that change no reply of theirs.
     unseen: frozenset[str] = frozenset()
     #: Whether prompts are wrapped for the model, as the arm or its entry (``wrap``) states.

@@ -5,6 +5,7 @@ rule declares it, so Snakemake never removes it. It holds what was paid for:
 
     results/.journal/{model}.{key}/settings.json   which model this is and how it is sampled
                                    parts/*.parquet one file per finished chunk, never changed
+                                   traces/*.parquet the traces of the part of the same name (``inference.traces``)
                                    runs/*.json     one record per job: versions, device, start, end
                                    damaged/        parts that did not pass their checksum
                                    locks/          one file per study, arm and model, locked by its jobs
@@ -56,6 +57,7 @@ from cinorms.inference.prompt_keys import KEY_BYTES
 from cinorms.inference.samples import sample_settings
 from cinorms.inference.shards import repeat_of
 from cinorms.inference.spec import Spec
+from cinorms.inference.traces import write_traces
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 #: A part: the prompt's key, the response, then the raw facts of the reply. Every column but the first may be missing.
@@ -73,6 +75,8 @@ PART = pa.schema(
         ("answered_by", _WORD),  # the model that the endpoint says answered
         ("fingerprint", _WORD),
         ("usd", pa.float64()),
+        ("n_trace_tokens", pa.int32()),
+        ("trace_status", _WORD),
     ]
 )
 
@@ -186,11 +190,11 @@ class Journal:
             tables.append(table if own else table.filter(pc.is_null(table["error"])))
         return pa.concat_tables(tables).unify_dictionaries()
 
-    def keep(self, part: pa.Table) -> None:
-        """Write a finished chunk, whole or not at all.
+    def keep(self, part: pa.Table, traces: pa.Table | None = None) -> None:
+        """Write a finished chunk, whole or not at all; its ``traces`` before it, in a file of their own.
 
         Raises ``JournalError`` where it cannot be written. Where the disk is full, the chunk goes into the
-        space that was kept free for it, and the error says so.
+        space that was kept free for it, without its traces, and the error says so.
         """
         buffer = pa.BufferOutputStream()
         pq.write_table(part.select(PART.names).cast(PART), buffer, compression="zstd")
@@ -199,6 +203,8 @@ class Journal:
         path = self.folder / "parts" / name
         try:
             with explained(path.parent):
+                if traces is not None and len(traces):
+                    write_traces(self.folder, name, traces, self._mark)
                 write_whole(path, data, self._mark)
         except JournalError as error:
             spare = self._spare
@@ -211,7 +217,8 @@ class Journal:
             spare.unlink()
             with explained(path.parent):
                 write_whole(path, data, self._mark)
-            raise LastChunkKept(f"{error}. The last chunk was still kept.") from error.__cause__
+            without = ", without its traces" if traces is not None and len(traces) else ""
+            raise LastChunkKept(f"{error}. The last chunk was still kept{without}.") from error.__cause__
 
     @contextmanager
     def hold(self, places: Sequence[tuple[int, int]], patience: float = PATIENCE) -> Iterator[None]:
@@ -233,8 +240,9 @@ class Journal:
         with handle:
             with explained(self.folder):
                 self._wait_for(handle, places, patience)
-                for left in (self.folder / "parts").glob(f".*.{self._mark}.tmp"):
-                    left.unlink(missing_ok=True)
+                for folder in ("parts", "traces"):
+                    for left in (self.folder / folder).glob(f".*.{self._mark}.tmp"):
+                        left.unlink(missing_ok=True)
                 self._reserve()
             try:
                 yield

@@ -27,9 +27,39 @@ class Rates(Value):
     usd_per_million_output: LeftOut[Number] = Field(
         default=None, ge=0, le=100_000, description="Dollars per million output tokens."
     )
+    output_tokens_per_second: LeftOut[Number] = Field(
+        default=None,
+        gt=0,
+        le=10**9,
+        description="Tokens per second that one copy writes on one GPU, all requests together; needed for the time "
+        "that traces take.",
+    )
+    trace_share: LeftOut[Number] = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="Mean length of the model's traces as a share of an arm's budget, for the expected cost; default: "
+        "a half.",
+    )
     batch_discount: LeftOut[Number] = Field(
         default=None, ge=0, le=1, description="Share of the price that the Batch API takes off."
     )
+
+
+class TraceMarks(Value):
+    """The marks that a model writes around its trace."""
+
+    begin: str = Field(default="<think>", min_length=1, description="What opens a trace.")
+    end: str = Field(
+        default="</think>",
+        min_length=1,
+        description="What closes it; spaces and line ends after it are written where the budget cuts a trace.",
+    )
+
+    @property
+    def marks(self) -> list[str]:
+        """Both, as a spec has them."""
+        return [self.begin, self.end]
 
 
 class EntrySettings(Value):

@@ -21,6 +21,7 @@ import pandas as pd
 from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
 from cinorms.core.scales import Scale
 from cinorms.planted.texts import TextBook
+from cinorms.planted.traces import Traces, draw_traces
 from cinorms.prompts.orders import orders_of
 
 Floats = npt.NDArray[np.float64]
@@ -47,13 +48,12 @@ class Respondent:
     invalid: Mapping[str, float] = field(default_factory=dict)
     control: str | None = None
     unrepeatable: float = 0.0
+    trace: Mapping[str, float] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
-        """Return what is planted as plain data."""
-        found = asdict(self)
-        if not self.unrepeatable:  # most files were written before this could be planted
-            del found["unrepeatable"]
-        return found
+        """Return what is planted as plain data; what most respondents have none of only where it is."""
+        optional = ("unrepeatable", "trace")
+        return {name: value for name, value in asdict(self).items() if name not in optional or value}
 
 
 def level_coefficients(
@@ -133,8 +133,11 @@ def respond(
     seed: int,
     temperature: float = 0.0,
     repeat: int = 1,
+    budget: int | None = None,
 ) -> pd.DataFrame:
     """Answer every row of ``grid`` (from ``prompts.variants.ask_grid``); columns text and finish_reason.
+
+    With a ``budget`` for traces, also n_trace_tokens and trace_status (`planted.traces`).
 
     ``temperature`` adds its value to the scale of the answers' noise. A template is known by its wording,
     not by its number: the same wording in two prompt sets has one effect, template 3 of each has its own.
@@ -145,7 +148,9 @@ def respond(
     templates = np.array([text_number(template) for template in variants["template"]], dtype=np.int64)
     effect = (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
-    option = _chosen_option(respondent, planted, grid, scale, effect, at, seed, temperature)
+    traces = None if budget is None else draw_traces(Traces(**respondent.trace), budget, at, seed)
+    share = respondent.position_share + (0.0 if traces is None else traces.bias)
+    option = _chosen_option(respondent, planted, grid, scale, effect, at, seed, temperature, share)
     if repeat > 1 and respondent.unrepeatable:
         option = _flipped(option, respondent.unrepeatable, len(scale.levels), (*at, repeat), seed)
     book = TextBook(scale)
@@ -153,7 +158,8 @@ def respond(
     verbose = draw_uniform("verbose", seed, *at) < respondent.verbose
     codes = book.pick(option, status, verbose, draw_uniform("text", seed, *at))
     text = pd.Categorical.from_codes(codes, categories=pd.Index(book.texts, dtype="str"))
-    return pd.DataFrame({"text": text, "finish_reason": book.finish_reason(codes)})
+    replies = pd.DataFrame({"text": text, "finish_reason": book.finish_reason(codes)})
+    return replies if traces is None else traces.added_to(replies)
 
 
 def _chosen_option(
@@ -165,6 +171,7 @@ def _chosen_option(
     at: tuple[Any, ...],
     seed: int,
     temperature: float,
+    position_share: float | Floats,
 ) -> npt.NDArray[np.int64]:
     """Return the index of the chosen option (0 lowest) for every row of the grid."""
     shown, n = orders_of(scale.n_shown).shown[grid["order_code"].to_numpy()], len(scale.levels)
@@ -183,7 +190,7 @@ def _chosen_option(
     option = np.searchsorted(thresholds_on(respondent, scale), latent)
     if scale.n_shown == 1:
         return np.asarray(option, dtype=np.int64)
-    by_position = draw_uniform("by_position", seed, *at) < respondent.position_share
+    by_position = draw_uniform("by_position", seed, *at) < position_share
     weights = np.cumsum(_position_weights(respondent, n))
     weights /= weights[-1]
     position = np.searchsorted(weights, draw_uniform("position", seed, *at), side="right").clip(max=n - 1)
@@ -230,7 +237,11 @@ def answer(
     respondent = respondent_of(spec)
     scale = Scale.of(spec["scale"])
     planted = plant(respondent, vignettes, spec["factors"], scale, spec["seed"])
-    return respond(respondent, planted, grid, variants, scale, spec["seed"], spec["temperature"], repeat)
+    reasoning = spec.get("reasoning")
+    budget = reasoning["budget"] if reasoning else None
+    return respond(
+        respondent, planted, grid, variants, scale, spec["seed"], spec["temperature"], repeat, budget
+    )
 
 
 def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]:

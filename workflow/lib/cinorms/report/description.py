@@ -97,6 +97,7 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
         **({"repeat": settings.repeat} if settings.repeat > 1 else {}),
         "temperature": settings.temperature,
         "max_tokens": settings.max_tokens,
+        "reasoning": settings.reasoning.asked.shown if settings.reasoning else None,
         "readout": settings.readout,
         "system": settings.system,
         "models": study.models(arm),

@@ -17,6 +17,7 @@ STATUSES = {
     "truncated": "cut off",
     "error": "endpoint error",
     "invalid": "invalid (reason not published)",
+    "trace_cut": "reasoning cut short, no answer",
 }
 NORM_STATUSES = {
     "kept": "norm held",

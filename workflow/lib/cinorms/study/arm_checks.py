@@ -15,6 +15,7 @@ from cinorms.study.asking_checks import check_asking, check_repeat
 from cinorms.study.layers import Place
 from cinorms.study.people_checks import check_people
 from cinorms.study.settings import Arm
+from cinorms.study.spec import reasoning_of
 from cinorms.study.study import Study
 
 #: The settings that a source of answers needs, and those that it may have; no other source may have them.
@@ -71,8 +72,36 @@ def check_arm(study: Study, name: str) -> None:
             "times (method: fixed, temperature: 0); set it to 1"
         )
     _check_system(arm)
+    _check_reasoning(study, arm, models)
     check_asking(study, name, arm)
     check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
+
+
+def _check_reasoning(study: Study, arm: Arm, models: Sequence[str]) -> None:
+    """Check that the effort and the budget fit together, and that each model can be told."""
+    if arm.reasoning is None:
+        return
+    asked, place = arm.reasoning.asked, arm.stated_in("reasoning")
+    if arm.source != "model":
+        raise ConfigError(f"{place}: does not fit source '{arm.source}', which asks no model; remove it")
+    if asked.off and asked.budget:
+        raise ConfigError(f"{place}: effort 'none' writes no trace; remove budget ({asked.budget})")
+    if not asked.off and not asked.budget:
+        raise ConfigError(
+            f"{place}: effort '{asked.effort}' needs the key 'budget', the most tokens of a trace; allowed: 1 to "
+            "1000000"
+        )
+    if arm.readout == "options" and not asked.off:
+        raise ConfigError(
+            f"{arm.stated_in('readout')}: 'options' reads probabilities right after the prompt, before any trace; set "
+            "it to text, or the effort of reasoning to none"
+        )
+    for model in models:
+        if reasoning_of(study.registry_entry(model), asked) is None:
+            raise ConfigError(
+                f"{place}: nobody knows how {model!r} is told to reason; state `reasoning` in its entry in "
+                "config/models.yaml (docs/method/inference/reasoning.md), or name other models in the arm"
+            )
 
 
 def _check_system(arm: Arm) -> None:

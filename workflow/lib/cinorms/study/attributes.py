@@ -15,6 +15,7 @@ ARM_ATTRIBUTES = (
     "wrapper",
     "layout",
     "system",
+    "reasoning",
 )
 #: Attributes that tell models apart: the columns of a table of models. Models compared in one agree in the others.
 DESCRIBED = ("family", "capacity", "alignment", "quantisation")

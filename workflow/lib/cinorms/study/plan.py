@@ -23,8 +23,14 @@ from cinorms.stats.wordings import template_numbers
 CHARACTERS_PER_TOKEN = 4.6
 #: Tokens of a chat template around one prompt.
 WRAPPER_TOKENS = 10
+#: Mean length of a trace as a share of the budget, where the rates of the registry state none.
+# ASSUME: half; see results of a pilot (n_trace_tokens) for a model's own.
+TRACE_SHARE = 0.5
 #: Tokens of an answer: an option of the scale takes three to five.
 ANSWER_TOKENS = 5
+
+#: What is known only where an arm states how models reason.
+OF_TRACES = ("trace_tokens", "trace_tokens_most", "gpu_minutes_most", "usd_most")
 
 
 def estimate(
@@ -35,8 +41,9 @@ def estimate(
     """Return one row per arm and model.
 
     Columns: arm, model, engine, flows, templates, orders, repeat (where an arm is asked more than once), prompts,
-    input_tokens, output_tokens, gpus, gpu_minutes, usd. A cost that the registry has no rate for is missing, not 0; a
-    planted model costs 0.
+    input_tokens, output_tokens, gpus, gpu_minutes, usd; with arms that reason also trace_tokens (expected) and the
+    most of tokens and costs, were every trace as long as its budget. A cost that the registry has no rate for is
+    missing, not 0; a planted model costs 0.
     ``asked`` has what ``Study.asked`` returns.
     """
     rows = []
@@ -65,12 +72,15 @@ def estimate(
                 "input_tokens": tokens_in,
                 "output_tokens": tokens_out,
                 "gpus": ask["gpus"],
-                **_cost(ask, Work(tokens_in, tokens_out, ask["gpus"], ask["rates"])),
+                **_costs(ask, tokens_in, tokens_out, prompts),
             }
         )
     again = {"repeat"} if any(ask["repeat"] > 1 for ask in asked) else set()
-    columns = [name for name in PLAN.about if name in again or name not in PLAN.only]
-    return pd.DataFrame(rows, columns=columns).astype({"gpu_minutes": "Float64", "usd": "Float64"})
+    traces = set(OF_TRACES) if any(ask.get("budget") is not None for ask in asked) else set()
+    columns = [name for name in PLAN.about if name not in PLAN.only or name in again | traces]
+    types = {name: "Float64" for name in columns if name.startswith(("gpu_minutes", "usd"))}
+    types |= {name: "Int64" for name in columns if name.startswith("trace_tokens")}
+    return pd.DataFrame(rows, columns=columns).astype(types)
 
 
 def add_precision(
@@ -96,20 +106,40 @@ def add_precision(
     return plan.assign(se=pd.array(errors, dtype="Float64"), templates_needed=pd.array(needed, dtype="Int64"))
 
 
-def _cost(ask: Mapping[str, Any], work: Work) -> dict[str, Any]:
-    cost = engine_kind(ask["engine"]).cost(work)
-    known = {"gpu_minutes": cost.gpu_minutes, "usd": cost.usd}
-    return {name: pd.NA if value is None else value for name, value in known.items()}
+def _costs(ask: Mapping[str, Any], tokens_in: int, tokens_out: int, prompts: int) -> dict[str, Any]:
+    """Return the expected costs, and those with the longest traces that the arm allows."""
+    most = (ask.get("budget") or 0) * prompts
+    expected = round(most * ask["rates"].get("trace_share", TRACE_SHARE))
+
+    def cost(traces: int) -> dict[str, Any]:
+        found = engine_kind(ask["engine"]).cost(
+            Work(tokens_in, tokens_out, ask["gpus"], ask["rates"], traces)
+        )
+        return {
+            name: pd.NA if value is None else value
+            for name, value in (("gpu_minutes", found.gpu_minutes), ("usd", found.usd))
+        }
+
+    of_most = {f"{name}_most": value for name, value in cost(most).items()}
+    return {**cost(expected), "trace_tokens": expected, "trace_tokens_most": most, **of_most}
 
 
 def as_text(plan: pd.DataFrame) -> str:
     """Return the plan as a table for a terminal, totals (of what is known) last."""
     if plan.empty:
         return "\nNo model is asked: all answers of this study exist already."
-    counts = ["prompts", "input_tokens", "output_tokens"]
-    shown = plan.drop(columns="gpus").rename(columns={"gpu_minutes": "GPU-minutes", "usd": "USD"})
+    tokens = ["prompts", "input_tokens", "output_tokens", "trace_tokens", "trace_tokens_most"]
+    counts = [name for name in tokens if name in plan]
+    written = {
+        "gpu_minutes": "GPU-minutes",
+        "usd": "USD",
+        "gpu_minutes_most": "at most",
+        "usd_most": "USD at most",
+    }
+    costs = {name: shown for name, shown in written.items() if name in plan}
+    shown = plan.drop(columns="gpus").rename(columns=costs)
     total = {"arm": "total", **{name: plan[name].sum() for name in counts}}
-    total["GPU-minutes"], total["USD"] = (plan[n].sum(min_count=1) for n in ("gpu_minutes", "usd"))
+    total |= {shown_as: plan[name].sum(min_count=1) for name, shown_as in costs.items()}
     shown = pd.concat([shown.astype(object), pd.DataFrame([total]).astype(object)])
     whole = [
         name
@@ -118,7 +148,7 @@ def as_text(plan: pd.DataFrame) -> str:
     ]
     for name in whole:
         shown[name] = [f"{value:,.0f}" if pd.notna(value) else "" for value in shown[name]]
-    for name, digits in (("GPU-minutes", 0), ("USD", 2), ("se", 2)):
+    for name, digits in (("GPU-minutes", 0), ("USD", 2), ("at most", 0), ("USD at most", 2), ("se", 2)):
         if name in shown:
             shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else "-" for value in shown[name]]
     lines = shown.fillna("").to_string(index=False)
@@ -126,6 +156,11 @@ def as_text(plan: pd.DataFrame) -> str:
         "Estimates with the rates in config/models.yaml ('-': no rate; the totals leave it out). "
         "Retries are not included."
     )
+    if "trace_tokens" in shown:
+        note += (
+            "\ntrace_tokens: expected length of all traces, rates.trace_share (or half) of the arm's budget for each; "
+            "trace_tokens_most and the columns 'at most': every trace as long as the budget."
+        )
     if "se" in shown:
         note += (
             "\nse: standard error of a flow's mean over these templates and orders, predicted from the pilot; "

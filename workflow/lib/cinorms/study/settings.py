@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, WithJsonSchema
 
 from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number, Section
 from cinorms.entries.options import Select, TMaj, TVal
+from cinorms.inference.reasoning import Asked, Effort
 from cinorms.stats.deciding.schedule import LEAST_PILOT
 from cinorms.study.attributes import ARM_ATTRIBUTES
 from cinorms.study.layers import Origins, Place
@@ -117,6 +118,27 @@ class Asking(Settings):
     )
 
 
+class Reasoning(Settings):
+    """How long models reason before they answer, all told alike."""
+
+    effort: Effort = Field(
+        description="none: models are told not to reason; else how long they are told to. The model's entry in "
+        "config/models.yaml says how it is told."
+    )
+    budget: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Most tokens of a trace, on top of max_tokens, which is the length of the answer; with effort none "
+        "leave it out.",
+    )
+
+    @property
+    def asked(self) -> Asked:
+        """The same, as the inference takes it."""
+        return Asked(self.effort, self.budget)
+
+
 class ArmDefaults(Settings):
     """Settings of every arm that does not state its own."""
 
@@ -170,6 +192,10 @@ class ArmDefaults(Settings):
     )
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature; 0 takes the likeliest token.")
     max_tokens: int = Field(ge=1, le=1_000_000, description="Longest answer, in tokens.")
+    reasoning: Reasoning | None = Field(
+        description="How long models reason before they answer (docs/method/inference/reasoning.md); null: as the "
+        "model's entry in config/models.yaml states."
+    )
     readout: Literal["text", "options"] = Field(
         description="text: the model writes an answer; options: the probability of each option is read."
     )
@@ -221,6 +247,7 @@ class Arm(ArmDefaults):
             "wrapper": self.wrap,
             "layout": self.layout,
             "system": self.system or "none",
+            "reasoning": self.reasoning.asked.shown if self.reasoning else "registry",
         }
 
 

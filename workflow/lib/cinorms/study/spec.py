@@ -8,6 +8,7 @@ from typing import Any
 from cinorms.inference.companions import place_of
 from cinorms.inference.engine_kind import EngineKind, Job, engine_kind
 from cinorms.inference.model_entry import ModelEntry
+from cinorms.inference.reasoning import Asked
 from cinorms.inference.settings import ServedSettings
 from cinorms.inference.shards import in_repeat, shard_names
 from cinorms.inference.spec import PROTOCOL, Spec
@@ -37,9 +38,15 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
         "system": settings.system,
     }
     wrapped = {"wrap": _wrapper(settings.wrap, entry)} if entry.kind.wraps else {}
+    reasoning = reasoning_of(entry, settings.reasoning.asked) if settings.reasoning else {}
     rule = study.asking_rule(arm, model)
     asking = {} if rule is None else {"asking": rule}
-    return Spec.from_plain({**common, **wrapped, **entry.identity, **asking})
+    return Spec.from_plain({**common, **wrapped, **entry.identity, **(reasoning or {}), **asking})
+
+
+def reasoning_of(entry: ModelEntry, asked: Asked) -> dict[str, Any] | None:
+    """Return the keys of a spec that say how a model reasons; None where nobody knows how it is told."""
+    return entry.kind.reasoning(entry.settings, asked) if entry.kind.reasoning else None
 
 
 def make_coder_spec(study: Study, scale: str) -> Spec:

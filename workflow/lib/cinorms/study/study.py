@@ -256,6 +256,7 @@ class Study:
                 "factors": list(self.dataset(settings.dataset).factors),
                 "seed": self.seed,
                 "repeat": settings.repeat,
+                "budget": settings.reasoning.budget if settings.reasoning else None,
                 "gpus": entry.gpus,
                 "rates": entry.own_settings.rates.model_dump(exclude_none=True),
             }

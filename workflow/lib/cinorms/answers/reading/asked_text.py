@@ -13,7 +13,9 @@ from cinorms.answers.reading.normalise import (
     after_thinking,
     normalise,
     own_turn,
+    shortened,
     without_prompt,
+    without_stray_ends,
     without_struck,
 )
 from cinorms.answers.reading.numbers import without_scale
@@ -141,6 +143,8 @@ class AskedText:
     offered: str
     prompt_words: frozenset[str]
     order: str
+    #: Whether the trace before the answer is kept elsewhere: then a mark that ends one says nothing.
+    apart: bool = False
 
     @property
     def cut(self) -> bool:
@@ -149,7 +153,8 @@ class AskedText:
 
     @cached_property
     def _thought(self) -> tuple[str, bool]:
-        return after_thinking(normalise(self.raw))
+        text = normalise(self.raw)
+        return after_thinking(without_stray_ends(text) if self.apart else text)
 
     @property
     def still_thinking(self) -> bool:
@@ -159,7 +164,7 @@ class AskedText:
     @cached_property
     def turn(self) -> str:
         """The model's own turn: lower case, plain characters, no thinking, no chat-template debris."""
-        return own_turn(self._thought[0])
+        return shortened(own_turn(self._thought[0]))
 
     @cached_property
     def body(self) -> str:

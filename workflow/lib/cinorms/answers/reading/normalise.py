@@ -17,6 +17,7 @@ _THINK_CLOSE = lazy(
     r"</(?:think|thinking|thought|thoughts|reasoning)>|\[/think\]|<\|end_of_thought\|>|◁/think▷"
     r"|<\|channel\|>final(?:<\|message\|>)?"
 )
+_THINK_MARKS = ((_THINK_OPEN, False), (_THINK_CLOSE, True))
 #: The model's turn is over, or it went on to write the next question itself.
 _TURN_END = lazy(
     r"<\|(?:im_end|eot_id|end|eom_id|endoftext|end_of_text|return|user|end_of_turn|im_start\|>user)\|?>"
@@ -87,6 +88,29 @@ def after_thinking(text: str) -> tuple[str, bool]:
         end = match.end()
     rest = text[end:]
     return rest, _THINK_OPEN.search(rest) is not None
+
+
+def without_stray_ends(text: str) -> str:
+    """Return ``text`` without the marks that end a thinking which never began: the thinking itself is elsewhere."""
+    marks = [(m.start(), m.end(), is_end) for find, is_end in _THINK_MARKS for m in find.finditer(text)]
+    kept, at, inside = [], 0, False
+    for start, end, is_end in sorted(marks):
+        if is_end and not inside:
+            kept.append(text[at:start])
+            at = end
+        inside = not is_end
+    return " ".join([*kept, text[at:]])
+
+
+#: Longest turn that is read as a whole, in characters: a text of 100 tokens has 600, and one that names options in a
+#: loop takes milliseconds for each.
+LONGEST_TURN = 10_000
+
+
+def shortened(turn: str) -> str:
+    """Return a turn that is not too long, else its beginning and its end, where an answer is given."""
+    half = LONGEST_TURN // 2
+    return turn if len(turn) <= LONGEST_TURN else f"{turn[:half]}\n\n{turn[-half:]}"
 
 
 def own_turn(text: str) -> str:

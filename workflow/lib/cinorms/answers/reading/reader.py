@@ -33,6 +33,7 @@ def read_text(
     offered: str = "words",
     prompt_words: frozenset[str] = frozenset(),
     order: str | None = None,
+    apart: bool = False,
 ) -> Reading:
     """Read the level out of ``text``, by the first of ``RULES`` that decides.
 
@@ -40,15 +41,15 @@ def read_text(
     ``order`` holds the option (index into ``scale.options``, 0 the lowest, ``a`` the eleventh) shown at each position;
     without it the options are shown lowest first.
     ``prompt_words`` are the fixed wordings of the prompt: where the text repeats them, they are not its
-    answer. A missing text is an error. Never raises on any text; ConfigError where ``offered`` or
-    ``order`` is impossible.
+    answer. ``apart`` says that the trace of a model that reasons is kept elsewhere. A missing text is an error. Never
+    raises on any text; ConfigError where ``offered`` or ``order`` is impossible.
     """
     if order is None:
         order = DIGITS[: len(scale.options)]
     check_offer(scale, offered, order)
     if text is None:
         return Reading(None, "error", "no_text")
-    asked = AskedText(text, scale, finish_reason, offered, prompt_words, order)
+    asked = AskedText(text, scale, finish_reason, offered, prompt_words, order, apart)
     for rule in RULES:
         verdict = rule(asked)
         if verdict is not None:

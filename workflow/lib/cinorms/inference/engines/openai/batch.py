@@ -294,7 +294,7 @@ class BatchEngine:
         response, error = (as_object(line.get(name)) for name in ("response", "error"))
         status = response.get("status_code")
         if status == 200:
-            return read_body(response.get("body"), raw, self.endpoint.secrets)
+            return read_body(response.get("body"), raw, self.endpoint.secrets, self.endpoint.traces)
         if isinstance(status, int):
             return judge_status(status, response.get("body"), {})
         return Failure("again", f"{error.get('code')}: {error.get('message')}")

@@ -13,6 +13,8 @@ from tqdm import tqdm
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
 from cinorms.inference.engines.openai.failures import LONGEST_REASON, Failure, clean
+from cinorms.inference.engines.openai.traces import TraceReading
+from cinorms.inference.reasoning import OFF, reasons
 from cinorms.inference.spec import Spec
 from cinorms.inference.spending import Spending
 
@@ -65,18 +67,41 @@ class Endpoint:
         """Return the request that asks ``chat``."""
         spec, reasoning = self.spec, self.spec.identity.get("reasoning")
         body: dict[str, Any] = {"model": self.model, "messages": list(chat)}
-        if reasoning:
+        if reasoning and "switch" not in reasoning:
             body["max_completion_tokens"] = self.most_output
             return body | ({"reasoning_effort": reasoning["effort"]} if "effort" in reasoning else {})
         body |= {"max_tokens": self.most_output, "temperature": spec.temperature}
+        if reasoning and "effort" in reasoning:
+            on = reasoning["effort"] != OFF
+            body["chat_template_kwargs"] = {reasoning["switch"]: on}
+            if on and "budget_field" in reasoning:
+                body[reasoning["budget_field"]] = reasoning["extra_tokens"]
         # At temperature 0 nothing is drawn, and some endpoints refuse the parameter.
         return body | ({"seed": spec.seed + spec.repeat - 1} if spec.temperature else {})
+
+    def call(self, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+        """Return the same request as arguments of OpenAI's client, which takes other servers' fields apart."""
+        body = self.body(chat)
+        reasoning = self.spec.identity.get("reasoning") or {}
+        others = ("chat_template_kwargs", reasoning.get("budget_field"))
+        extra = {name: body.pop(name) for name in others if name in body}
+        return body | ({"extra_body": extra} if extra else {})
 
     @property
     def most_output(self) -> int:
         """The longest output that a request may have, in tokens, reasoning included."""
         reasoning = self.spec.identity.get("reasoning") or {}
         return self.spec.max_tokens + int(reasoning.get("extra_tokens", 0))
+
+    @property
+    def traces(self) -> TraceReading | None:
+        """How to tell a trace from an answer in a reply; None where the model does not reason."""
+        if not reasons(self.spec):
+            return None
+        reasoning = self.spec.identity["reasoning"]
+        usual = TraceReading._field_defaults
+        begin, end = (reasoning.get(name, usual[name]) for name in ("begin", "end"))
+        return TraceReading(begin, end, inline="switch" in reasoning, off=reasoning.get("effort") == OFF)
 
     def most_input(self, chat: Sequence[Mapping[str, str]]) -> int:
         """Return the most input tokens that ``chat`` can have: a token is at least one byte."""

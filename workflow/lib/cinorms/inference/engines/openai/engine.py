@@ -10,6 +10,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, always, stated
 from cinorms.inference.preflight import ModelCheck
+from cinorms.inference.reasoning import Asked
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
@@ -27,7 +28,17 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     """Return the settings that can change a response; a reasoning model takes no temperature."""
     names = ("source", "revision", "dtype", "quantisation", "base_url", "reasoning")
     found = stated(*names)(entry, place)
-    return {**found, "temperature": None} if found.get("reasoning") else found
+    reasoning = found.get("reasoning")
+    return {**found, "temperature": None} if reasoning and "switch" not in reasoning else found
+
+
+def _reasoning(settings: OpenAISettings, asked: Asked) -> dict[str, Any] | None:
+    """Return the entry's `reasoning` with the arm's effort and budget: the same keys as if the entry stated them."""
+    if settings.reasoning is None:
+        return None
+    stated = settings.reasoning.model_dump(exclude_unset=True)
+    found = {**stated, "effort": asked.effort, "extra_tokens": asked.budget}
+    return {"reasoning": found} if "switch" in found else {"reasoning": found, "temperature": None}
 
 
 def _tuning(settings: OpenAISettings, job: Job) -> dict[str, Any]:
@@ -99,6 +110,7 @@ ENGINE = EngineKind(
     # --resources api_jobs=1: one job at a time, for an account with tight limits
     needs=Needs(memory_mb=always(2000), minutes=always(1440), more={"api_jobs": 1}),
     identity=_identity,
+    reasoning=_reasoning,
     unseen=frozenset({"wrap"}),  # the endpoint wraps prompts itself
     wraps=True,
     tuning=_tuning,

@@ -182,9 +182,9 @@ class _Run:
         engine.counts["requests"] += 1
         headers: dict[str, str] = {}
         try:
-            raw = await client.chat.completions.with_raw_response.create(**endpoint.body(chat))
+            raw = await client.chat.completions.with_raw_response.create(**endpoint.call(chat))
             headers = dict(raw.headers)
-            reply = read_reply(raw.http_response.content, endpoint.secrets)
+            reply = read_reply(raw.http_response.content, endpoint.secrets, endpoint.traces)
         except asyncio.CancelledError:
             spending.settle(most_usd, most_usd)
             raise

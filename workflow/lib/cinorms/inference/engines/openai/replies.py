@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cinorms.inference.engines.openai.failures import Failure, clean, judge_status, unreadable
+from cinorms.inference.engines.openai.traces import TraceReading
 
 #: Bytes that a reply may have, unpacked; a reply of 100,000 tokens has half a million.
 LONGEST_REPLY = 4 * 2**20
@@ -24,16 +25,23 @@ _PARTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
 _UNLIKE_A_REPLY = (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError)
 
 
-def read_reply(content: bytes, secrets: Sequence[str] = ()) -> dict[str, Any] | Failure:
-    """Return the columns of ``journal.PART`` that a chat completion fills, or what is wrong with it."""
+def read_reply(
+    content: bytes, secrets: Sequence[str] = (), traces: TraceReading | None = None
+) -> dict[str, Any] | Failure:
+    """Return the columns of ``journal.PART`` that a chat completion fills, or what is wrong with it.
+
+    ``traces``, for a model that reasons, keeps the trace apart: the columns about it, and its text as ``trace``.
+    """
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
         return unreadable("a reply that is no JSON", content)
-    return read_body(body, content, secrets)
+    return read_body(body, content, secrets, traces)
 
 
-def read_body(body: Any, raw: bytes, secrets: Sequence[str] = ()) -> dict[str, Any] | Failure:
+def read_body(
+    body: Any, raw: bytes, secrets: Sequence[str] = (), traces: TraceReading | None = None
+) -> dict[str, Any] | Failure:
     """Return the same of a reply that is no longer JSON, which came as the bytes ``raw``.
 
     A reply that the endpoint's content filter cut off is no answer: its finish reason becomes ``error``, what
@@ -53,12 +61,15 @@ def read_body(body: Any, raw: bytes, secrets: Sequence[str] = ()) -> dict[str, A
         return unreadable("a reply without an answer", raw)
     usage = usage if isinstance(usage, dict) else {}
     filtered = finish == "content_filter"
+    n_output = _whole(usage.get("completion_tokens"))
+    about = traces.columns(choice["message"], usage, text, finish, n_output) if traces else {"text": text}
+    keys = [secret for secret in secrets if len(secret) >= SHORTEST_KEY]
     return {
-        "text": clean(text, [secret for secret in secrets if len(secret) >= SHORTEST_KEY]),
+        **{name: clean(value, keys) if isinstance(value, str) else value for name, value in about.items()},
         "finish_reason": "error" if filtered else finish,
         "error": "content_filter: the reply was withheld" if filtered else None,
         "n_prompt_tokens": _whole(usage.get("prompt_tokens")),
-        "n_output_tokens": _whole(usage.get("completion_tokens")),
+        "n_output_tokens": n_output,
         "reply_id": _word(body.get("id"), secrets),
         "created": _whole(body.get("created")),
         "answered_by": _word(body.get("model"), secrets),

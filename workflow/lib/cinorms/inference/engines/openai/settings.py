@@ -7,20 +7,34 @@ from typing import Literal
 from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
-from cinorms.inference.settings import ServedSettings
+from cinorms.inference.reasoning import Effort
+from cinorms.inference.settings import ServedSettings, TraceMarks
 
 
-class Reasoning(Value):
-    """For a model that reasons before it answers. It receives no temperature."""
+class Reasoning(TraceMarks):
+    """For a model that reasons before it answers. It receives no temperature, unless it has a `switch`."""
 
-    effort: LeftOut[Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]] = Field(
+    effort: LeftOut[Effort] = Field(
         default=None, description="How long the model reasons; default: the model's own."
     )
     extra_tokens: int = Field(
         default=0,
         ge=0,
         le=1_000_000,
-        description="Tokens that reasoning may take, on top of the arm's max_tokens.",
+        description="Tokens that reasoning may take, on top of the arm's max_tokens; an arm's own "
+        "budget overrides it.",
+    )
+    switch: LeftOut[str] = Field(
+        default=None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="For a server of open models: variable of the chat template that is true for reasoning and false "
+        "for none (enable_thinking), sent as chat_template_kwargs in place of the effort.",
+    )
+    budget_field: LeftOut[str] = Field(
+        default=None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Field of a request that limits the trace alone (thinking_token_budget of vLLM's server), if the "
+        "server has one.",
     )
 
 

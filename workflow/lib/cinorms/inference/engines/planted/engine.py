@@ -10,6 +10,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.inference.cost import no_cost
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import EngineKind, Needs, RegistryPlace, always
+from cinorms.inference.reasoning import plain
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ ENGINE = EngineKind(
     make=_make,
     needs=Needs(memory_mb=always(1500), minutes=always(10)),
     identity=_identity,
+    reasoning=lambda settings, asked: {"reasoning": plain(asked)},
     journalled=False,
     planted=True,
     cost=no_cost,

@@ -9,6 +9,7 @@ from pydantic import Field
 from cinorms.core.schema import LeftOut, Number, Value
 from cinorms.inference.settings import EntrySettings
 from cinorms.planted.respondents import Respondent
+from cinorms.planted.traces import Traces
 
 Weight = Annotated[Number, Field(ge=0, le=1000)]
 
@@ -22,6 +23,32 @@ class Invalid(Value):
     ambiguous: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Names several options.")
     truncated: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Is cut off.")
     empty: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Writes nothing.")
+
+
+class Trace(Value):
+    """Lengths of traces in arms with `reasoning`; a planted trace has no words."""
+
+    fill: Number = Field(
+        default=Traces.fill,
+        gt=0,
+        le=10,
+        description="Median length of a trace as a share of the arm's budget.",
+    )
+    spread: Number = Field(
+        default=Traces.spread, ge=0, le=5, description="Standard deviation of the logarithm of the lengths."
+    )
+    bias: Number = Field(
+        default=Traces.bias,
+        ge=0,
+        le=100,
+        description="What 1,000 tokens of a trace add to position_share.",
+    )
+    unanswered: Number = Field(
+        default=Traces.unanswered,
+        ge=0,
+        le=1,
+        description="Share of the traces cut short by the budget that no answer follows.",
+    )
 
 
 class Planted(Value):
@@ -79,6 +106,7 @@ class Planted(Value):
         le=1,
         description="Share of the answers that are another level when the arm is asked again (repeat).",
     )
+    trace: LeftOut[Trace] = Field(default=None, description=str(Trace.__doc__))
     control: LeftOut[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = Field(
         default=None, description="A negative control instead of norms."
     )

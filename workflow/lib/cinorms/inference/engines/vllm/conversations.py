@@ -37,7 +37,7 @@ class TextTalk:
             max_tokens=self._spec.max_tokens,
             detokenize=False,
             seed=self._seed,
-            **_outputs(self._spec.max_tokens),
+            **outputs(self._spec.max_tokens),
         )
         return Request(self.ids, sampling)
 
@@ -47,7 +47,7 @@ class TextTalk:
         return ()
 
 
-def _outputs(max_tokens: int) -> dict[str, Any]:
+def outputs(max_tokens: int) -> dict[str, Any]:
     """Return the settings under which nothing comes between the first token of an answer and the whole of it.
 
     The first token says that the prompt was read. Older versions of vLLM (0.24) have no such setting: there only the
@@ -110,6 +110,3 @@ class OptionTalk:
     def _request(self, branch: Branch) -> Request:
         ids = np.append(self.ids, np.asarray(branch.prefix, dtype=np.int32))
         return Request(ids, self._sampling.of(branch.wanted), branch)
-
-
-PromptTalk = TextTalk | OptionTalk

@@ -15,6 +15,7 @@ from cinorms.inference import wheels
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, stated
 from cinorms.inference.engines.vllm.preflight import CHECKS, VIRTUAL_ENVIRONMENT
+from cinorms.inference.reasoning import Asked, plain
 from cinorms.inference.spec import Spec
 
 if TYPE_CHECKING:
@@ -92,6 +93,13 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     return stated(*LOADED)(entry, place)
 
 
+def _reasoning(settings: VllmSettings, asked: Asked) -> dict[str, Any] | None:
+    """Return what the arm asks for, and how the entry says that this model is told."""
+    if settings.reasoning is None:
+        return None
+    return {"reasoning": {**plain(asked), **settings.reasoning.model_dump(exclude_none=True)}}
+
+
 def _origin(entry: Mapping[str, Any]) -> str:
     revision = f", revision {entry['revision']}" if entry.get("revision") else ""
     # An id on the hub is owner/name; anything else is a folder.
@@ -107,6 +115,7 @@ ENGINE = EngineKind(
     ),
     loads=_loads,
     identity=_identity,
+    reasoning=_reasoning,
     unseen=frozenset(
         {"model"}
     ),  # source and revision say which weights these are, whatever the registry calls them

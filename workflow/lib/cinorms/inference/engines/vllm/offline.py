@@ -18,19 +18,22 @@ from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.engine import Keep
-from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, PromptTalk, TextTalk
+from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, TextTalk
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
 from cinorms.inference.engines.vllm.preflight import NOT_ON_CPU
 from cinorms.inference.engines.vllm.progress import Progress
 from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
+from cinorms.inference.engines.vllm.traces import Closing, Reasoning, TraceTalk
 from cinorms.inference.handover import Handover
 from cinorms.inference.processes import ProcessOutput
 from cinorms.inference.prompt_keys import as_numbers
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.inference.stopping import stop_between_steps
+
+PromptTalk = TextTalk | TraceTalk | OptionTalk
 
 #: Most answered prompts that are handed over, and so journalled, at once.
 CHUNK = 8_192
@@ -59,6 +62,7 @@ class VllmEngine:
         self._max_model_len = int(tuning["max_model_len"])
         self._gpus = max(1, int(tuning["gpus"]))
         self._chunk = chunk
+        self._reasoning = Reasoning.of(spec)
         self._tokeniser: Tokeniser | None = None
         self._facts: dict[str, Any] = {}
         self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}
@@ -72,9 +76,12 @@ class VllmEngine:
         trusted = bool(identity.get("trust_remote_code"))
         job_state.current().doing("preparing the prompts")
         if self._tokeniser is None:
-            self._tokeniser = Tokeniser.load(folder, identity["wrap"], model, trusted)
+            variables = self._reasoning.variables() if self._reasoning else None
+            self._tokeniser = Tokeniser.load(folder, identity["wrap"], model, trusted, variables)
         tokeniser = self._tokeniser
         texts = tokeniser.texts(questions.chat(int(at)) for at in todo)
+        if self._reasoning:
+            texts = [self._reasoning.begun(text) for text in texts]
         prompts = tokeniser.ids(texts)
         trie = self._trie(tokeniser, texts[0]) if self.spec.readout == "options" else None
         self._check_length(prompts, folder, trie)
@@ -108,7 +115,7 @@ class VllmEngine:
         handover: Handover[PromptTalk] = Handover(
             lambda finished: keep(self._replies(tokeniser, finished)), self._chunk
         )
-        talks = self._conversations(questions, todo, prompts, trie)
+        talks = self._conversations(tokeniser, questions, todo, prompts, trie)
         if questions.spec.repeat != _LAST_REPEAT["repeat"]:
             # Each asking computes its prompts itself: the cache would give it what another one has computed.
             llm.reset_prefix_cache()
@@ -132,6 +139,7 @@ class VllmEngine:
 
     def _conversations(
         self,
+        tokeniser: Tokeniser,
         questions: Questions,
         todo: npt.NDArray[np.int64],
         prompts: Sequence[Ids],
@@ -145,8 +153,13 @@ class VllmEngine:
             return
         # A seed for each prompt: the answer does not depend on what else is in the batch.
         seeds: Sequence[int | None] = self._seeds(questions, todo) or [None] * len(prompts)
+        reasoning = self._reasoning
+        closing = Closing.of(reasoning, tokeniser) if reasoning and not reasoning.off else None
         for at, ids, seed in zip(todo.tolist(), prompts, seeds, strict=True):
-            yield TextTalk(at, ids, self.spec, seed)
+            if reasoning and closing:
+                yield TraceTalk(at, ids, self.spec, seed, reasoning.budget, closing, tokeniser)
+            else:
+                yield TextTalk(at, ids, self.spec, seed)
 
     def _count(self, conversation: PromptTalk) -> None:
         self._counts["prompts"] += 1
@@ -161,7 +174,7 @@ class VllmEngine:
                 "n_prompt_tokens": [len(each.ids) for each in finished],
             }
         )
-        texts = [each for each in finished if isinstance(each, TextTalk)]
+        texts = [each for each in finished if not isinstance(each, OptionTalk)]
         if texts:
             columns: dict[str, Any] = {
                 "text": tokeniser.decode([each.token_ids for each in texts]),
@@ -172,6 +185,15 @@ class VllmEngine:
             options = [each.probabilities() for each in finished if isinstance(each, OptionTalk)]
             nothing = pd.Series([None] * len(finished), dtype=object)
             columns = {"text": nothing, "finish_reason": "stop", "n_output_tokens": 0, "p_options": options}
+        traces = [each for each in finished if isinstance(each, TraceTalk)]
+        if traces:
+            columns |= {
+                "trace": tokeniser.decode([each.trace_ids for each in traces]),
+                "n_trace_tokens": [len(each.trace_ids) for each in traces],
+                "trace_status": [each.trace_status for each in traces],
+            }
+        elif self._reasoning:
+            columns |= {"n_trace_tokens": 0, "trace_status": "none"}
         return frame.assign(**columns)
 
     def _trie(self, tokeniser: Tokeniser, text: str) -> OptionTrie:
@@ -190,14 +212,21 @@ class VllmEngine:
     def _check_length(self, prompts: Sequence[Ids], folder: Path, trie: OptionTrie | None) -> None:
         """Insist that every prompt and its answer fit: vLLM would cut the answer short without a word."""
         longest = max(len(ids) for ids in prompts)
-        answer = trie.depth if trie else self.spec.max_tokens
+        trace = self._reasoning.budget if self._reasoning else 0
+        answer = trie.depth if trie else self.spec.max_tokens + trace
         limit = read_config(folder).get("max_position_embeddings")
+        if trace and self._tokeniser:  # and what closes it
+            assert self._reasoning is not None
+            answer += len(Closing.of(self._reasoning, self._tokeniser).written)
         needed = longest + answer
         model = f"model {self.spec.model!r}"
-        place = f"{model}: the longest prompt has {longest} tokens and an answer may have {answer}"
+        written, shorten = "an answer", "max_tokens"
+        if trace:
+            written, shorten = "an answer with its trace", "max_tokens or the budget"
+        place = f"{model}: the longest prompt has {longest} tokens and {written} may have {answer}"
         if limit and needed > limit:
             raise ConfigError(
-                f"{place}; the model takes {limit} in all: lower max_tokens, or ask with shorter templates"
+                f"{place}; the model takes {limit} in all: lower {shorten}, or ask with shorter templates"
             )
         if needed > self._max_model_len:
             raise ConfigError(

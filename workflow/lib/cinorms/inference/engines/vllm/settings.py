@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from cinorms.inference.settings import ServedSettings
+from cinorms.core.schema import LeftOut
+from cinorms.inference.settings import ServedSettings, TraceMarks
+
+
+class Reasoning(TraceMarks):
+    """How a model that reasons is told how long to do so, in arms with `reasoning`."""
+
+    switch: LeftOut[str] = Field(
+        default=None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Variable of the chat template that is true for reasoning and false for none (enable_thinking). "
+        "Without it, none is an empty trace, written for the model.",
+    )
+    effort_variable: LeftOut[str] = Field(
+        default=None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Variable of the chat template that receives the effort as a word (reasoning_effort).",
+    )
 
 
 class VllmSettings(ServedSettings):
@@ -26,3 +43,4 @@ class VllmSettings(ServedSettings):
         description="Whether code from the model's repository may run. "
         "Leave it false unless you have read that code.",
     )
+    reasoning: LeftOut[Reasoning] = Field(default=None, description=str(Reasoning.__doc__))

@@ -33,7 +33,9 @@ class Tokeniser:
     ``llama3``, which writes begin-of-text itself, so has it twice.
     """
 
-    def __init__(self, tokenizer: Any, wrapper: str, model: str) -> None:
+    def __init__(
+        self, tokenizer: Any, wrapper: str, model: str, variables: Mapping[str, Any] | None = None
+    ) -> None:
         if wrapper == "chat_template" and not tokenizer.chat_template:
             raise ConfigError(
                 f"model {model!r}: its tokenizer has no chat template; give its entry in config/models.yaml "
@@ -42,10 +44,19 @@ class Tokeniser:
         self.tokenizer = tokenizer
         self._wrapper = wrapper
         self._model = model
+        #: What the chat template receives besides the messages.
+        self._variables = dict(variables or {})
         self._frames: dict[tuple[str, ...], list[str] | None] = {}
 
     @classmethod
-    def load(cls, folder: str | Path, wrapper: str, model: str, trust_remote_code: bool = False) -> Tokeniser:
+    def load(
+        cls,
+        folder: str | Path,
+        wrapper: str,
+        model: str,
+        trust_remote_code: bool = False,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Tokeniser:
         """Load the tokenizer of the checkpoint in ``folder``."""
         from transformers import AutoTokenizer
 
@@ -56,7 +67,7 @@ class Tokeniser:
                 f"model {model!r}: {folder} holds no tokenizer that can be read "
                 f"({str(error).splitlines()[0]}); check that `source` in config/models.yaml is a checkpoint"
             ) from error
-        return cls(tokenizer, wrapper, model)
+        return cls(tokenizer, wrapper, model, variables)
 
     def texts(self, chats: Iterable[Chat]) -> list[str]:
         """Return the text of every chat, up to where the model's answer begins."""
@@ -77,6 +88,15 @@ class Tokeniser:
             )["input_ids"]
             found += [np.asarray(ids, dtype=np.int32) for ids in block]
         return found
+
+    def mark(self, text: str) -> tuple[int, ...]:
+        """Return the tokens of a mark, as they stand inside an answer."""
+        found = self.tokenizer(text, add_special_tokens=False, return_attention_mask=False)["input_ids"]
+        return tuple(int(i) for i in found)
+
+    def is_special(self, token: int) -> bool:
+        """Tell whether a token is one of the tokenizer's special tokens, such as the end of a turn."""
+        return token in self.tokenizer.all_special_ids
 
     def continuation(self, text: str, answer: str) -> tuple[int, ...] | None:
         """Return the tokens with which ``answer`` goes on after ``text``; none where they cannot.
@@ -129,7 +149,10 @@ class Tokeniser:
     def _render(self, chat: Chat) -> str:
         try:
             text: str = self.tokenizer.apply_chat_template(
-                list(chat), tokenize=False, add_generation_prompt=True, date_string=DAY
+                list(chat),
+                tokenize=False,
+                add_generation_prompt=True,
+                **{"date_string": DAY, **self._variables},
             )
         except Exception as error:  # a template may raise anything, jinja2's errors among them
             raise ConfigError(

@@ -1,0 +1,231 @@
+"""Models that reason, behind an endpoint: traces apart from answers, in every way that servers send them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from cinorms.answers.read import read_responses
+from cinorms.inference.journal import PART
+from cinorms.inference.questions import Questions
+from cinorms.inference.traces import read_traces
+
+from ..scales import ACCEPTABILITY
+from ..specs import endpoint_tuning
+from .conftest import Shard, spec, variants, vignettes
+from .server import Endpoint, answer_to
+from .test_kill import files
+
+JOB = Path(__file__).with_name("job.py")
+OPENAI = {"reasoning": {"effort": "low", "extra_tokens": 500}, "temperature": None}
+SERVED = {"reasoning": {"effort": "high", "extra_tokens": 500, "switch": "enable_thinking"}}
+OFF = {"reasoning": {"effort": "none", "extra_tokens": 0, "switch": "enable_thinking"}}
+TRACE = "It might be neutral, or strongly acceptable. " * 20
+
+
+def says(content: str | None = None, count: int | None = None, finish: str = "stop", **message: Any) -> Any:
+    """Return what makes an endpoint's replies those of a model that reasons."""
+
+    def change(asked: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
+        choice = reply["choices"][0]
+        text = choice["message"]["content"]
+        choice["message"] |= message
+        choice["message"]["content"] = text if content is None else content.replace("ANSWER", text)
+        choice["finish_reason"] = finish
+        reply["usage"]["completion_tokens"] = 204
+        if count is not None:
+            reply["usage"]["completion_tokens_details"] = {"reasoning_tokens": count}
+        return reply
+
+    return change
+
+
+def asked(shard: Shard, reply: Any, changes: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Return the responses to a shard, the answers in them, and the traces in the journal, in their order."""
+    shard.flows, shard.changes, shard.endpoint.reply = vignettes(3), changes, reply
+    responses = shard.ask()
+    questions = Questions.of(shard.spec, shard.flows, shard.variants)
+    traces: list[str] = [""] * shard.n
+    for part in read_traces(shard.journal().folder, questions.prompts):
+        for at, trace in part.itertuples(index=False):
+            traces[at] = trace
+    return responses, read_responses(responses, ACCEPTABILITY), traces
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+def test_a_trace_beside_the_answer_is_kept_apart(shard: Shard, name: str) -> None:
+    responses, answers, traces = asked(shard, says(count=200, **{name: TRACE}), SERVED)
+    questions = Questions.of(shard.spec, shard.flows, shard.variants)
+    assert responses["text"].tolist() == [answer_to(questions.chat(at)) for at in range(shard.n)]
+    assert set(responses["n_trace_tokens"]) == {200}
+    assert set(responses["trace_status"]) == {"whole"}
+    assert set(responses["n_output_tokens"]) == {204}
+    assert traces == [TRACE] * shard.n
+    assert (answers["status"] == "ok").all()
+    assert set(answers["n_trace_tokens"]) == {200}
+
+
+def test_a_trace_between_marks_is_taken_out_of_the_text_and_measured(shard: Shard) -> None:
+    responses, answers, traces = asked(shard, says(f"<think>{TRACE}</think>\n\nANSWER"), SERVED)
+    assert not responses["text"].str.contains("think").any()
+    assert (responses["n_trace_tokens"] > 190).all()
+    assert (responses["n_trace_tokens"] < 204).all()
+    assert traces == [TRACE] * shard.n
+    assert (answers["status"] == "ok").all()
+
+
+def test_a_trace_that_a_template_opened_has_its_end_alone(shard: Shard) -> None:
+    _, answers, traces = asked(shard, says(f"{TRACE}</think>ANSWER"), SERVED)
+    assert traces == [TRACE] * shard.n
+    assert (answers["status"] == "ok").all()
+
+
+@pytest.mark.parametrize(
+    ("reply", "changes"),
+    [
+        (says("", 500, "length"), OPENAI),
+        (says("", 500, "length", reasoning_content=TRACE), SERVED),
+        (says(f"<think>{TRACE}", finish="length"), SERVED),
+    ],
+)
+def test_a_trace_cut_short_is_a_status_and_its_words_are_no_answer(
+    shard: Shard, reply: Any, changes: dict[str, Any]
+) -> None:
+    responses, answers, _ = asked(shard, reply, changes)
+    assert set(responses["trace_status"]) == {"cut"}
+    assert set(answers["status"]) == {"trace_cut"}
+    assert answers["level"].isna().all()
+    assert set(responses["text"]) == {""}
+
+
+def test_an_answer_cut_after_a_whole_trace_is_no_cut_trace(shard: Shard) -> None:
+    responses, answers, _ = asked(shard, says("Based on the", 100, "length", reasoning=TRACE), SERVED)
+    assert set(responses["trace_status"]) == {"whole"}
+    assert set(answers["status"]) == {"truncated"}
+
+
+def test_what_an_endpoint_does_not_say_is_missing_and_not_0(shard: Shard) -> None:
+    responses, answers, traces = asked(shard, says(), OPENAI)
+    assert responses["n_trace_tokens"].isna().all()
+    assert responses["trace_status"].isna().all()
+    assert traces == [""] * shard.n
+    assert (answers["status"] == "ok").all()
+
+
+def test_no_reasoning_is_a_trace_of_no_tokens(shard: Shard) -> None:
+    responses, _, _ = asked(shard, says(), OFF)
+    assert set(responses["n_trace_tokens"]) == {0}
+    assert set(responses["trace_status"]) == {"none"}
+    assert shard.endpoint.bodies[0]["chat_template_kwargs"] == {"enable_thinking": False}
+    assert shard.endpoint.bodies[0]["max_tokens"] == 100
+
+
+def test_the_budget_is_room_beside_the_answer(shard: Shard) -> None:
+    changes = {"reasoning": {**SERVED["reasoning"], "budget_field": "thinking_token_budget"}}
+    asked(shard, says(count=1, reasoning="x"), changes)
+    body = {name: value for name, value in shard.endpoint.bodies[0].items() if name != "messages"}
+    assert body == {
+        "model": "gpt-planted",
+        "max_tokens": 600,
+        "temperature": 0,
+        "chat_template_kwargs": {"enable_thinking": True},
+        "thinking_token_budget": 500,
+    }
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"reasoning_content": 7},
+        {"reasoning": {"a": [1]}},
+        {"reasoning_content": None, "reasoning": []},
+        {"reasoning_content": "\ud800 half a letter", "reasoning": "x" * 100_000},
+    ],
+)
+def test_odd_traces_cost_no_answer(shard: Shard, message: dict[str, Any]) -> None:
+    responses, answers, _ = asked(shard, says(**message), SERVED)
+    assert (responses["finish_reason"] == "stop").all()
+    assert (answers["status"] == "ok").all()
+
+
+def test_a_model_that_does_not_reason_has_its_columns_as_before(shard: Shard) -> None:
+    responses, answers, _ = asked(shard, says(reasoning_content=TRACE, count=3), {})
+    assert not {"n_trace_tokens", "trace_status"} & {*responses, *answers}
+    assert "trace_cut" not in answers["status"].cat.categories
+    assert not (shard.journal().folder / "traces").exists()
+
+
+def test_a_second_run_asks_nothing_and_writes_the_same_bytes(shard: Shard) -> None:
+    asked(shard, says(count=200, reasoning=TRACE), SERVED)
+    before, n = shard.out.read_bytes(), shard.endpoint.number
+    shard.out.unlink()
+    shard.ask()
+    assert (shard.out.read_bytes(), shard.endpoint.number) == (before, n)
+
+
+def test_a_journal_written_before_traces_is_read_on(shard: Shard) -> None:
+    """Parts without the columns about traces: nothing is asked again, and the lengths are missing."""
+    asked(shard, says(count=200, reasoning=TRACE), SERVED)
+    n = shard.endpoint.number
+    old = PART.names[: PART.names.index("n_trace_tokens")]
+    journal = shard.journal()
+    for path in (journal.folder / "parts").glob("*.parquet"):
+        table = pq.read_table(path).select(old)
+        pq.write_table(table, path, compression="zstd")
+        from cinorms.inference.journal_files import digest_of
+
+        stem = path.name.split(".")
+        path.rename(path.with_name(".".join([*stem[:3], digest_of(path.read_bytes()), "parquet"])))
+    shard.out.unlink()
+    responses = shard.ask()
+    assert shard.endpoint.number == n
+    assert responses["n_trace_tokens"].isna().all()
+    assert responses["trace_status"].isna().all()
+
+
+def test_a_batch_keeps_traces_too(shard: Shard) -> None:
+    shard.endpoint.line_body = lambda body: says(count=200, reasoning=TRACE)({}, body)
+    shard.tuning = {"mode": "batch"}
+    responses, _, traces = asked(shard, lambda request, reply: reply, SERVED)
+    assert set(responses["n_trace_tokens"]) == {200}
+    assert traces == [TRACE] * shard.n
+
+
+def test_a_killed_job_keeps_traces_and_asks_no_prompt_twice_that_was_kept(
+    tmp_path: Path, endpoint: Endpoint
+) -> None:
+    """Five jobs killed at any moment: every reply in the journal has its trace, and the bytes are the same."""
+    endpoint.delay, endpoint.reply = 0.02, says(count=200, reasoning=TRACE)
+    of = spec(endpoint, **SERVED)
+    given = {**files(tmp_path, of, vignettes(60), variants()), "kind": "live"}
+    given["tuning"] = endpoint_tuning(limits={"concurrency": 8})
+    shard = Shard(tmp_path, endpoint, vignettes(60), variants(), SERVED)
+    for number in range(6):
+        running = subprocess.Popen(
+            [sys.executable, str(JOB), json.dumps(given)], stdout=subprocess.PIPE, text=True
+        )
+        assert running.stdout is not None
+        running.stdout.readline()
+        if number < 5:
+            time.sleep(0.1 + 0.1 * number)
+            running.send_signal(signal.SIGKILL)
+        running.wait(timeout=120)
+        running.stdout.close()
+    assert running.returncode == 0
+    assert len(endpoint.asked) == 360
+    assert sum(endpoint.asked.values()) - 360 <= 5 * (20 + 8)
+    journal = shard.journal()
+    assert journal.read().num_rows >= 360
+    kept = {path.name for path in (journal.folder / "parts").glob("*.parquet")}
+    assert kept <= {path.name for path in (journal.folder / "traces").glob("*.parquet")}
+    questions = Questions.of(of, vignettes(60), variants())
+    assert sum(len(part) for part in read_traces(journal.folder, questions.prompts)) == 360

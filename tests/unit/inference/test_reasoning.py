@@ -1,0 +1,225 @@
+"""Traces and answers told apart, in texts that models write; the two requests of a model that reasons under vLLM."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.answers.read import read_responses
+from cinorms.answers.reading.reader import read_text
+from cinorms.inference.engines.vllm.tokenise import Tokeniser
+from cinorms.inference.engines.vllm.traces import Closing, Reasoning, TraceTalk
+from cinorms.inference.reasoning import Asked, split_trace, status_of
+
+from ...scales import ACCEPTABILITY
+from ...specs import make_spec
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("<think>why</think>neutral", ("why", "neutral", True)),
+        ("\n <think>\nwhy\n</think>\n\nneutral", ("\nwhy\n", "\n\nneutral", True)),
+        ("why</think>neutral", ("why", "neutral", True)),
+        ("neutral", (None, "neutral", True)),
+        ("<think>why", ("why", "", False)),
+        ("<think></think>neutral", ("", "neutral", True)),
+        ("<think>a</think>the mark </think> is neutral", ("a", "the mark </think> is neutral", True)),
+        ("Neutral. I write <think> and </think>.", (None, "Neutral. I write <think> and </think>.", True)),
+        ("", (None, "", True)),
+        ("</think>", ("", "", True)),
+    ],
+)
+def test_a_trace_is_what_stands_before_its_first_end(text: str, found: tuple[Any, ...]) -> None:
+    assert split_trace(text, "<think>\n", "</think>\n\n") == found
+
+
+def test_a_status_says_what_is_known() -> None:
+    assert status_of(5, None, True) == "whole"
+    assert status_of(None, "x", True) == "whole"
+    assert status_of(0, None, True) == "none"
+    assert status_of(None, None, True) is None
+    assert status_of(None, None, False) == "cut"
+
+
+def test_a_condition_is_a_word() -> None:
+    assert [Asked("none", 0).shown, Asked("low", 500).shown] == ["none", "low 500"]
+
+
+def reply(text: str, status: str | None, finish: str = "stop") -> Any:
+    """Return the answer read from one reply of a model that reasons."""
+    responses = pd.DataFrame(
+        {
+            "flow": [0],
+            "variant": ["0_0"],
+            "order": ["01234"],
+            "text": pd.Categorical([text]),
+            "finish_reason": pd.Categorical([finish]),
+            "n_trace_tokens": pd.array([3], dtype="Int32"),
+            "trace_status": pd.Categorical([status], categories=["none", "whole", "cut"]),
+        }
+    )
+    return read_responses(responses, ACCEPTABILITY).iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "finish", "read"),
+    [
+        ("neutral", "whole", "stop", ("ok", 0)),
+        ("neutral", "cut", "stop", ("ok", 0)),
+        ("", "cut", "length", ("trace_cut", None)),
+        (" \n", "cut", "stop", ("trace_cut", None)),
+        ("", "whole", "stop", ("empty", None)),
+        ("", None, "stop", ("empty", None)),
+        ("", "whole", "length", ("truncated", None)),
+        ("neutral</think>", "whole", "stop", ("ok", 0)),
+        ("</think></think> neutral", "whole", "stop", ("ok", 0)),
+        ("<think>once more: neutral", "whole", "length", ("truncated", None)),
+        ("<think>more</think>neutral", "whole", "stop", ("ok", 0)),
+    ],
+)
+def test_stray_marks_do_not_hide_an_answer(
+    text: str, status: str | None, finish: str, read: tuple[str, int | None]
+) -> None:
+    found = reply(text, status, finish)
+    assert (found["status"], None if pd.isna(found["level"]) else found["level"]) == read
+
+
+PARAGRAPH = "On the one hand the flow is somewhat acceptable; however, who gets it is unclear, so neutral is possible. "
+HUGE = {
+    "closed": lambda n: "<think>" + PARAGRAPH * (n // len(PARAGRAPH)) + "</think>somewhat acceptable",
+    "unclosed": lambda n: "<think>" + PARAGRAPH * (n // len(PARAGRAPH)),
+    "opened again and again": lambda n: "<think>" * (n // 7),
+    "closed again and again": lambda n: "</think>" * (n // 8) + "neutral",
+    "pairs": lambda n: "<think>x</think>" * (n // 16) + "neutral",
+    "not marked": lambda n: PARAGRAPH * (n // len(PARAGRAPH)) + "Final answer: neutral",
+    "in a loop": lambda n: "neutral, " * (n // 9),
+    "questions": lambda n: "Is it neutral? " * (n // 15),
+    "a table": lambda n: "| neutral " * (n // 10),
+    "a list": lambda n: "- neutral: no\n" * (n // 14),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_huge_output_is_read_in_time_that_grows_with_it(name: str) -> None:
+    """100,000 characters take no more than a generous multiple of 25,000, and a few seconds at most."""
+
+    def seconds(n: int) -> float:
+        started = time.process_time()
+        read_text(HUGE[name](n), ACCEPTABILITY)
+        return time.process_time() - started
+
+    read_text("neutral", ACCEPTABILITY)
+    small, large = seconds(25_000), seconds(100_000)
+    assert large < 10
+    assert large < 12 * small + 0.5
+
+
+# --- vLLM: two requests
+
+
+class Letters:
+    """A tokenizer whose tokens are letters, and one for the closing mark if it has one; 0 ends a turn."""
+
+    chat_template, bos_token, all_special_ids, eos_token_id = "x", None, (0,), 0
+
+    def __init__(self, one_token: bool) -> None:
+        self.one_token = one_token
+
+    def __call__(self, texts: Any, **settings: Any) -> dict[str, Any]:
+        if isinstance(texts, str):
+            return {"input_ids": self.ids(texts)}
+        return {"input_ids": [self.ids(text) for text in texts]}
+
+    def ids(self, text: str) -> list[int]:
+        return [ord(c) for c in (text.replace("</think>", "\x01") if self.one_token else text)]
+
+    def batch_decode(self, ids: Any, **settings: Any) -> list[str]:
+        return ["".join(chr(i) for i in each if i).replace("\x01", "</think>") for each in ids]
+
+
+@pytest.fixture(params=[True, False], ids=["mark is a token", "mark is a text"])
+def tokeniser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Tokeniser:
+    """Return a tokeniser, with a vLLM that only notes its settings."""
+    vllm, params = ModuleType("vllm"), ModuleType("vllm.sampling_params")
+
+    class SamplingParams(SimpleNamespace):
+        __struct_fields__ = ("stream_interval",)
+
+    vllm.SamplingParams = SamplingParams  # type: ignore[attr-defined]
+    params.RequestOutputKind = SimpleNamespace(CUMULATIVE=1, FINAL_ONLY=2)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "vllm", vllm)
+    monkeypatch.setitem(sys.modules, "vllm.sampling_params", params)
+    return Tokeniser(Letters(request.param), "chat_template", "m")
+
+
+REASONING = {"effort": "high", "budget": 20, "begin": "<think>\n", "end": "</think>\n\n", "switch": "thinks"}
+
+
+def begin(tokeniser: Tokeniser, seed: int | None = None) -> TraceTalk:
+    spec = make_spec("vllm", reasoning=REASONING, max_tokens=9, temperature=0)
+    reasoning = Reasoning.of(spec)
+    assert reasoning is not None
+    ids = np.array([65, 66], dtype=np.int32)
+    return TraceTalk(7, ids, spec, seed, reasoning.budget, Closing.of(reasoning, tokeniser), tokeniser)
+
+
+def output(tokeniser: Tokeniser, text: str, finish: str, ended: bool = False, mark: bool = False) -> Any:
+    one = tokeniser.tokenizer.one_token
+    reason = (1 if one else "</think>") if mark else None
+    ids = tokeniser.tokenizer.ids(text) + ([0] if ended else [])
+    return SimpleNamespace(token_ids=ids, finish_reason=finish, stop_reason=reason)
+
+
+def ended(tokeniser: Tokeniser, talk: TraceTalk, request: Any) -> None:
+    assert talk.take(request.about, output(tokeniser, "neutral", "stop")) == ()
+    assert tokeniser.decode([talk.token_ids]) == ["neutral"]
+
+
+def test_a_trace_that_ends_in_its_budget_goes_on_with_the_answer(tokeniser: Tokeniser) -> None:
+    talk = begin(tokeniser, 5)
+    first = talk.first()
+    assert first.sampling.max_tokens == 20
+    (second,) = talk.take(first.about, output(tokeniser, "why not</think>", "stop", mark=True))
+    assert tokeniser.decode([second.ids.tolist()]) == ["ABwhy not</think>"]
+    assert (second.sampling.max_tokens, first.sampling.seed, second.sampling.seed) == (9, 5, 6)
+    assert tokeniser.decode([talk.trace_ids]) == ["why not"]
+    assert talk.trace_status == "whole"
+    ended(tokeniser, talk, second)
+    mark = 1 if tokeniser.tokenizer.one_token else 8
+    assert talk.n_output_tokens == 7 + mark + 7
+
+
+def test_a_trace_beyond_its_budget_is_cut_closed_and_answered(tokeniser: Tokeniser) -> None:
+    talk = begin(tokeniser)
+    (second,) = talk.take("trace", output(tokeniser, "x" * 20, "length"))
+    assert tokeniser.decode([second.ids.tolist()]) == ["AB" + "x" * 20 + "</think>\n\n"]
+    assert (talk.trace_status, len(talk.trace_ids)) == ("cut", 20)
+    ended(tokeniser, talk, second)
+
+
+def test_a_model_that_ends_its_turn_in_its_trace_is_still_asked_for_the_answer(tokeniser: Tokeniser) -> None:
+    talk = begin(tokeniser)
+    (second,) = talk.take("trace", output(tokeniser, "why", "stop", ended=True))
+    assert tokeniser.decode([second.ids.tolist()]) == ["ABwhy</think>\n\n"]
+    assert (talk.trace_status, len(talk.trace_ids)) == ("unclosed", 3)
+    ended(tokeniser, talk, second)
+
+
+def test_a_prompt_is_opened_once_and_closed_where_no_trace_is_asked_for() -> None:
+    on = Reasoning(**REASONING)
+    assert on.begun("user: x assistant:") == "user: x assistant:<think>\n"
+    assert on.begun("assistant: <think>\n") == "assistant: <think>\n"
+    assert on.variables() == {"thinks": True}
+    off = Reasoning(**{**REASONING, "effort": "none", "budget": 0})
+    assert (off.begun("assistant:"), off.variables()) == ("assistant:", {"thinks": False})
+    bare = Reasoning(**{**REASONING, "effort": "none", "budget": 0, "switch": None})
+    assert bare.begun("assistant:") == "assistant:<think>\n</think>\n\n"
+    worded = Reasoning(**{**REASONING, "effort_variable": "reasoning_effort"})
+    assert worded.variables() == {"thinks": True, "reasoning_effort": "high"}

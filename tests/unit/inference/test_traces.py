@@ -1,0 +1,128 @@
+"""Traces beside the journal's parts: each with its reply, none in the parts, and none lost but to a full disk."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.core import tables
+from cinorms.core.errors import JournalError
+from cinorms.inference.collected_replies import CollectedReplies
+from cinorms.inference.journal import Asker, Journal
+from cinorms.inference.questions import Questions
+from cinorms.inference.traces import read_traces, traces_of
+from cinorms.prompts.variants import list_variants
+
+from ...specs import make_spec
+
+TRACE = "One hand, other hand. " * 400
+
+
+def questions() -> Questions:
+    """Return six questions to a model that reasons."""
+    flows = pd.DataFrame(
+        {
+            "flow": np.arange(3, dtype=np.int32),
+            "vignette": [f"flow {i}" for i in range(3)],
+            "expected": np.nan,
+        }
+    )
+    spec = make_spec("openai", source="s", n_templates=1, reasoning={"effort": "low", "extra_tokens": 9})
+    return Questions.of(spec, flows, list_variants("set", ["{scenario} {options}"], 1, 2))
+
+
+def keep(journal: Journal, asked: Questions, at: list[int], traces: list[Any]) -> CollectedReplies:
+    """Keep a chunk of replies with traces."""
+    chunk = pd.DataFrame({"at": at, "text": "neutral", "finish_reason": "stop"})
+    chunk["trace"] = pd.Series(traces, dtype=object)
+    replies = CollectedReplies(asked)
+    part = replies.take(chunk.assign(n_trace_tokens=3, trace_status="whole"))
+    journal.keep(part, traces_of(part, chunk))
+    return replies
+
+
+def open_journal(folder: Path, asked: Questions, arm: str = "main") -> Journal:
+    return Journal.open(folder / ".journal", asked.spec, Asker("study", arm, "m"))
+
+
+def read(journal: Journal, asked: Questions) -> dict[int, str]:
+    parts = list(read_traces(journal.folder, asked.prompts))
+    return dict(pd.concat(parts).itertuples(index=False)) if parts else {}
+
+
+def test_traces_are_found_by_their_prompts_and_are_not_in_the_parts(tmp_path: Path) -> None:
+    asked = questions()
+    journal = open_journal(tmp_path, asked)
+    keep(journal, asked, [4, 0], [TRACE + "4", TRACE + "0"])
+    keep(journal, asked, [2, 5], ["half \ud800 a letter", None])
+    assert read(journal, asked) == {4: TRACE + "4", 0: TRACE + "0", 2: "half ? a letter"}
+    assert "trace" not in journal.read().column_names
+    assert sum(path.stat().st_size for path in (journal.folder / "parts").iterdir()) < 12_000
+
+
+def test_the_first_reply_counts_and_so_does_its_trace(tmp_path: Path) -> None:
+    asked = questions()
+    keep(open_journal(tmp_path, asked), asked, [1], ["first"])
+    journal = open_journal(tmp_path, asked, "other")
+    keep(journal, asked, [1, 3], ["second", "third"])
+    assert read(journal, asked) == {1: "first", 3: "third"}
+
+
+def test_a_part_without_traces_has_no_file(tmp_path: Path) -> None:
+    asked = questions()
+    journal = open_journal(tmp_path, asked)
+    keep(journal, asked, [1], [None])
+    assert not (journal.folder / "traces").exists()
+    assert read(journal, asked) == {}
+
+
+def test_a_full_disk_loses_the_traces_of_a_chunk_and_none_of_its_replies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = questions()
+    journal, fsync = open_journal(tmp_path, asked), os.fsync
+
+    def full(handle: int) -> None:
+        if list(tmp_path.glob(".journal/*/traces/.*.tmp")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(handle)
+
+    with journal.hold([(0, 0)]):
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(JournalError, match="last chunk was still kept, without its traces"):
+            keep(journal, asked, [1, 2], [TRACE, TRACE])
+        monkeypatch.undo()
+    assert journal.read().num_rows == 2
+    assert read(journal, asked) == {}
+
+
+def test_shards_of_two_versions_are_one_table() -> None:
+    """One shard was written before responses had columns about traces."""
+    old = pd.DataFrame(
+        {
+            "flow": pd.array([1], dtype="int32"),
+            "variant": pd.Categorical(["0_0"]),
+            "order": pd.Categorical(["01234"]),
+            "text": pd.Categorical(["neutral"]),
+            "finish_reason": pd.Categorical(["stop"]),
+            "n_prompt_tokens": pd.array([1], dtype="Int32"),
+            "n_output_tokens": pd.array([1], dtype="Int32"),
+            "p_options": None,
+        }
+    )
+    new = old.assign(
+        flow=pd.array([0], dtype="int32"),
+        n_trace_tokens=pd.array([7], dtype="Int32"),
+        trace_status=pd.Categorical(["whole"]),
+    )
+    both = tables.stack([old, new], tables.RESPONSES)
+    assert both["n_trace_tokens"].tolist() == [7, pd.NA]
+    assert both["trace_status"].tolist()[0] == "whole"
+    assert both["trace_status"].isna().tolist() == [False, True]
+    pd.testing.assert_frame_equal(tables.stack([old], tables.RESPONSES), old)

@@ -1,0 +1,91 @@
+"""A whole study of three arms that differ in reasoning only: traces off, short and long."""
+
+from __future__ import annotations
+
+import csv
+
+import pandas as pd
+import pytest
+
+from cinorms import open_results
+from cinorms.core import tables
+
+from .conftest import SMALL, Project
+
+ARMS = {
+    "off": {"effort": "none"},
+    "short": {"effort": "low", "budget": 200},
+    "long": {"effort": "high", "budget": 4000},
+}
+MAIN = {**SMALL["arms"]["main"], "orders": {"count": 5}, "templates": 3}
+STUDY = {
+    **SMALL,
+    "study": "thinking",
+    "models": ["planted-reasoner"],
+    "arms": {"plain": MAIN, **{name: {**MAIN, "reasoning": stated} for name, stated in ARMS.items()}},
+    "analyses": {
+        "answers": {"kind": "answer_counts", "arms": ["plain", *ARMS]},
+        "traces": {"kind": "trace_bias", "arms": ["plain", *ARMS], "unit": "template"},
+        "thinking": {"kind": "model_pairs", "arms": ["off", "long"], "factor": "reasoning"},
+    },
+    "figures": {"distribution": {"kind": "distribution", "arms": [*ARMS]}},
+}
+
+
+@pytest.fixture(scope="module")
+def thought(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return a project in which the study has been run."""
+    done = Project(tmp_path_factory.mktemp("thought") / "project")
+    done.write("thinking.yaml", STUDY)
+    done.run("--configfile", "thinking.yaml")
+    return done
+
+
+def read(project: Project, stage: str, arm: str) -> pd.DataFrame:
+    name = "planted-reasoner/1-of-1" if stage == "responses" else "planted-reasoner"
+    contract = tables.RESPONSES if stage == "responses" else tables.ANSWERS
+    return tables.read(project.folder / f"results/thinking/{stage}/{arm}/{name}.parquet", contract)
+
+
+def test_each_arm_has_its_traces_and_the_one_without_reasoning_no_columns(thought: Project) -> None:
+    lengths = {arm: read(thought, "answers", arm)["n_trace_tokens"] for arm in ARMS}
+    assert lengths["off"].max() == 0
+    assert lengths["short"].max() == 200
+    assert lengths["long"].max() == 4000
+    for stage in ("responses", "answers"):
+        assert not {"n_trace_tokens", "trace_status"} & {*read(thought, stage, "plain")}
+    # What an arm without reasoning gives is what the one with none gives, but for these columns.
+    off, plain = read(thought, "responses", "off"), read(thought, "responses", "plain")
+    assert off["text"].tolist() == plain["text"].tolist()
+
+
+def test_a_cut_trace_without_an_answer_is_counted_where_it_occurs(thought: Project) -> None:
+    table = open_results(thought.folder / "results/thinking").tables["answers"]
+    cut = table[table["status"] == "trace_cut"].set_index("arm")["count"]
+    assert set(cut.index) == {"short", "long"}
+    assert (cut > 0).all()
+
+
+def test_bias_is_larger_after_long_traces(thought: Project) -> None:
+    found = open_results(thought.folder / "results/thinking").tables["traces"]
+    first = found[found["position"] == 1].set_index(["arm", "measure", "part"])
+    assert first.loc[("plain", "slope", 0), "status"] == "no_trace_lengths"
+    assert first.loc[("off", "slope", 0), "status"] == "one_length"
+    assert first.loc[("long", "slope", 0), "status"] == "ok"
+    assert first.loc[("long", "excess", 3), "estimate"] > first.loc[("long", "excess", 1), "estimate"]
+    assert first.loc[("long", "excess", 3), "estimate"] > first.loc[("short", "excess", 3), "estimate"]
+    assert set(found[found["status"] == "ok"]["n_units"]) == {3}
+
+
+def test_the_plan_counts_traces(thought: Project) -> None:
+    thought.run("--configfile", "thinking.yaml", "--", "plan")
+    with (thought.folder / "results/thinking/plan.csv").open(encoding="utf-8") as handle:
+        rows = {row["arm"]: row for row in csv.DictReader(handle)}
+    prompts = int(rows["long"]["prompts"])
+    assert {arm: int(row["trace_tokens_most"]) for arm, row in rows.items()} == {
+        "plain": 0,
+        "off": 0,
+        "short": 200 * prompts,
+        "long": 4000 * prompts,
+    }
+    assert int(rows["long"]["trace_tokens"]) == 2000 * prompts

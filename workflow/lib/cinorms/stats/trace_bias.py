@@ -1,0 +1,154 @@
+"""Position bias against the length of the trace: whether answers follow positions more after longer reasoning.
+
+The score of a valid answer at a position is 1 if it chose the option shown there, less the share of that option's level
+among the other answers to the same flow. Answers that depend on the flow alone have the mean 0 at every position,
+however the orders were dealt; if a share s of the answers follows positions with the weights w, the mean at position p
+under balanced orders is s (w_p - 1/k), for k options. Means and slopes of these scores over lengths of traces follow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from cinorms.core.scales import Scale
+from cinorms.norms import assessment
+from cinorms.prompts.orders import orders_of
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+#: The unit of a slope: tokens of a trace.
+PER = 1000
+#: Least number of units of an interval.
+LEAST_UNITS = 2
+
+
+def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, parts: int) -> pd.DataFrame:
+    """Return the excess of each position in each part of the answers by length of the trace, and its slope.
+
+    ``units`` has the unit of each answer that may not be independent of others (flow or template): intervals are
+    cluster-robust over them. Rows: measure ``slope`` (per 1,000 tokens, part 0) and ``excess`` (part 1: the shortest
+    traces). Columns: measure, part, position, tokens_low, tokens_high, tokens_mean, estimate, std_err, conf_low,
+    conf_high, n, n_unknown (answers whose trace has no known length; they are in no row), n_units, status.
+    """
+    k = len(scale.binned.levels)
+    level, order = assessment.valid_levels(answers), pd.Categorical(answers["order"])
+    ordered = np.append([len(name) > 1 for name in order.categories], False)
+    usable = ~np.isnan(level) & ordered[order.codes]
+    lengths = _lengths(answers)
+    unknown = int((usable & np.isnan(lengths)).sum())
+    status = _why_not(level, usable, lengths)
+    if status is None:
+        at, scores = _scores(answers, level, order, usable, scale)
+        known = ~np.isnan(lengths[at])
+        at, scores = at[known], scores[known]
+        status = None if len(at) else "one_answer_per_flow"
+    if status is not None:
+        return _nothing(k, parts, unknown, status)
+    x, codes = lengths[at], pd.factorize(units[at])[0].astype(np.intp)
+    rows = [_slope(x, scores, codes)]
+    edges = np.unique(np.quantile(x, np.linspace(0, 1, parts + 1)[1:-1]))
+    which = np.searchsorted(edges, x, side="left")
+    rows += [_part(x, scores, codes, which == number, number + 1) for number in range(parts)]
+    return pd.concat(rows, ignore_index=True).assign(n_unknown=unknown)[list(COLUMNS)]
+
+
+COLUMNS = (
+    *("measure", "part", "position", "tokens_low", "tokens_high", "tokens_mean"),
+    *("estimate", "std_err", "conf_low", "conf_high", "n", "n_unknown", "n_units", "status"),
+)
+
+
+def _lengths(answers: pd.DataFrame) -> Floats:
+    if "n_trace_tokens" not in answers:
+        return np.full(len(answers), np.nan)
+    return answers["n_trace_tokens"].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _why_not(level: Floats, usable: npt.NDArray[np.bool_], lengths: Floats) -> str | None:
+    if np.isnan(level).all():
+        return "no_answers"
+    if not usable.any():
+        return "no_order"
+    return "no_trace_lengths" if np.isnan(lengths[usable]).all() else None
+
+
+def _scores(
+    answers: pd.DataFrame,
+    level: Floats,
+    order: pd.Categorical,
+    usable: npt.NDArray[np.bool_],
+    scale: Scale,
+) -> tuple[Ints, Floats]:
+    """Return the rows of answers to flows with at least two usable answers, and their scores at each position."""
+    k = len(scale.binned.levels)
+    at = np.flatnonzero(usable)
+    flow = np.unique(answers["flow"].to_numpy()[at], return_inverse=True)[1]
+    option = scale.places(level[at])
+    counts = np.bincount(flow * k + option, minlength=(flow.max() + 1) * k).reshape(-1, k)
+    several = counts.sum(axis=1)[flow] > 1
+    at, flow, option = at[several], flow[several], option[several]
+    codes = orders_of(scale.n_shown)
+    place = {name: number for number, name in enumerate(codes.names)}
+    shown = codes.shown[[place[name] for name in np.asarray(order.categories)[order.codes[at]]]]
+    chosen = (shown == option[:, None]).astype(np.float64)
+    n = counts.sum(axis=1)[flow][:, None]
+    others = (counts[flow[:, None], shown] - chosen) / (n - 1)
+    return at, chosen - others
+
+
+def _slope(x: Floats, scores: Floats, codes: Ints) -> pd.DataFrame:
+    """Return the least-squares slope of each position's scores per 1,000 tokens."""
+    centred = (x - x.mean()) / PER
+    spread = float(centred @ centred)
+    about = _about("slope", 0, x, scores.shape[1])
+    if spread == 0:
+        return about.assign(status="one_length")
+    estimate = centred @ scores / spread
+    residual = scores - scores.mean(axis=0) - centred[:, None] * estimate
+    return _interval(about, estimate, centred[:, None] * residual / spread, codes, 2)
+
+
+def _part(x: Floats, scores: Floats, codes: Ints, chosen: npt.NDArray[np.bool_], number: int) -> pd.DataFrame:
+    """Return the mean score of each position in one part of the answers."""
+    about = _about("excess", number, x[chosen], scores.shape[1])
+    if not chosen.any():
+        return about.assign(status="no_such_length")
+    own = scores[chosen]
+    estimate = own.mean(axis=0)
+    return _interval(about, estimate, (own - estimate) / len(own), pd.factorize(codes[chosen])[0], 1)
+
+
+def _about(measure: str, part: int, x: Floats, k: int) -> pd.DataFrame:
+    low, high, mean = (x.min(), x.max(), x.mean()) if len(x) else (np.nan,) * 3
+    frame = pd.DataFrame({"position": np.arange(1, k + 1)})
+    numbers = dict.fromkeys(("estimate", "std_err", "conf_low", "conf_high"), np.nan)
+    known = {"tokens_low": low, "tokens_high": high, "tokens_mean": mean, **numbers}
+    return frame.assign(measure=measure, part=part, **known, n=len(x), n_units=0, status="ok")
+
+
+def _interval(
+    about: pd.DataFrame, estimate: Floats, influence: Floats, codes: npt.NDArray[Any], n_fitted: int
+) -> pd.DataFrame:
+    """Return the row with its cluster-robust 95% interval (CR1, t with one fewer degrees of freedom than units)."""
+    n, units = len(influence), int(codes.max()) + 1
+    found = about.assign(estimate=estimate, n_units=units)
+    if units < LEAST_UNITS or n <= n_fitted:
+        return found.assign(status="one_unit")
+    sums = np.zeros((units, influence.shape[1]))
+    np.add.at(sums, codes, influence)
+    correction = units / (units - 1) * (n - 1) / (n - n_fitted)
+    std_err = np.sqrt(correction * (sums**2).sum(axis=0))
+    half = stats.t.ppf(0.975, units - 1) * std_err
+    return found.assign(std_err=std_err, conf_low=estimate - half, conf_high=estimate + half)
+
+
+def _nothing(k: int, parts: int, unknown: int, status: str) -> pd.DataFrame:
+    empty = np.empty(0)
+    rows = [_about("slope", 0, empty, k), *(_about("excess", n + 1, empty, k) for n in range(parts))]
+    return pd.concat(rows, ignore_index=True).assign(n_unknown=unknown, status=status)[list(COLUMNS)]
