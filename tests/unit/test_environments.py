@@ -64,7 +64,7 @@ def imported(starts: set[str | Path]) -> set[str]:
     """Return the packages that ``starts`` and all modules of the library that they reach import."""
     found = set()
     for file in {file for start in starts for file in digest.reached(digest._file(start))}:
-        for node in digest._nodes(ast.parse(file.read_bytes())):
+        for node in digest._statements(ast.parse(file.read_bytes())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module]

@@ -1,7 +1,7 @@
 """List every flow of every arm and model: its factors in words, and the norm or why there is none."""
 
-from cinorms.core import tables
 from cinorms.core.logs import start_logging
+from cinorms.core.tidy import write_tidy
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import make
 
@@ -9,5 +9,5 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     entry = Entry.from_plain(snakemake.params.entry)
     table = make(entry, {name: list(files) for name, files in snakemake.input.items()})
-    tables.write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
+    write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{len(table):,} rows, {int((table['status'] == 'kept').sum()):,} norms")

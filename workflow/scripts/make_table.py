@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from cinorms.analyses.columns import ANY_PLANTED
-from cinorms.core import tables
 from cinorms.core.logs import start_logging
+from cinorms.core.tidy import write_tidy
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import make
 from cinorms.printed.analysis import analysis_table
@@ -17,5 +17,5 @@ if __name__ == "__main__":
     latex = to_latex(analysis_table(table, entry.declared.shown, [entry.mark] if entry.mark else []))
     Path(snakemake.output.latex).write_text(latex, encoding="utf-8")
     table.insert(len(table.columns), ANY_PLANTED.name, bool(entry.respondents))
-    tables.write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
+    write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{entry.name}: {len(table)} rows")

@@ -5,6 +5,7 @@ from pathlib import Path
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
+from cinorms.core.tidy import read_tidy
 from cinorms.report.people_page import render
 
 if __name__ == "__main__":
@@ -15,7 +16,7 @@ if __name__ == "__main__":
             f"study {asked['study']!r}: analyses: the target 'people' needs one of kind people_distances and one of "
             "kind people_flows; add them"
         )
-    distances, flows = (tables.read_tidy(path) for path in snakemake.input.tables)
+    distances, flows = (read_tidy(path) for path in snakemake.input.tables)
     page = render(asked, distances, flows, tables.read(snakemake.input.vignettes[0], tables.VIGNETTES))
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
     print(f"{len(distances):,} distances, {len(flows):,} flows compared")

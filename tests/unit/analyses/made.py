@@ -104,6 +104,7 @@ def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
     }
     conditions = {"dataset": "d", "paraphraser": "chatgpt", "temperature": 0, "order": "balanced"}
     conditions |= {"readout": "text", "wrapper": "registry", "layout": "single", "system": "none"}
+    conditions["reasoning"] = "registry"
     pairs = [("main", m) for m in models]
     return make_entry(
         "analyses",

@@ -17,6 +17,7 @@ from cinorms.inference.cost import Cost, Work, cost_by_rates, no_cost
 from cinorms.inference.engine_kind import ENGINES, Job, engine_kind, engine_kinds, engine_modules
 from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import ServedSettings
+from cinorms.study.settings import ArmDefaults
 
 from ...specs import make_model, make_spec
 
@@ -109,6 +110,7 @@ def test_engine_facts_are_known_to_engines_alone() -> None:
     """Of the rest of the library, only a paraphraser speaks to the same packages."""
     kinds = [kind for kind in engine_kinds() if not kind.planted and not kind.people]
     own = {name for kind in kinds for name in (kind.name, *kind.public, *kind.paraphrases_with)}
+    own -= set(ArmDefaults.model_fields)  # an arm can state how models reason, too
     library = Path(cinorms.__file__).parent
     others = [
         path

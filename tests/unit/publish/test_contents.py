@@ -21,6 +21,7 @@ from cinorms.publish.datasheet import datasheet
 from cinorms.publish.eval_records import model_id, record
 from cinorms.publish.sources import sources_of
 
+from ...scales import ACCEPTABILITY
 from ...studies import Build
 
 ABOUT = {
@@ -137,6 +138,7 @@ def test_a_record_has_the_mean_with_its_interval_over_templates() -> None:
     prompts = pd.DataFrame({"variant": ["0_0", "1_0"], "template_no": [0, 1]})
     norms = pd.DataFrame({"status": ["kept", "tie"]})
     arm = {"name": "main", "dataset": "iot", "temperature": 0, "max_tokens": 100, "levels": [-2, -1, 0, 1, 2]}
+    arm["scale"] = ACCEPTABILITY.known
     model = {"name": "m", "family": "f", "engine": "vllm", "source": "org/m", "planted": False}
     made = record(ABOUT, arm, model, answers, prompts, norms)
     results = {
@@ -164,6 +166,7 @@ def test_sources_and_datasheet_state_licences_and_where_answers_are_from(build_s
                 "orders": {"count": 3, "method": "balanced"},
                 "temperature": 0,
                 "models": ["m"],
+                "scale": ACCEPTABILITY.known,
                 "source": "responses",
                 "origin": "",
             }

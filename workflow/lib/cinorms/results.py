@@ -13,6 +13,7 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError, listing
+from cinorms.core.tidy import read_tidy
 
 #: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
@@ -93,7 +94,7 @@ class Results:
     @cached_property
     def norms(self) -> pd.DataFrame:
         """One row per arm, model and flow: factors in words, the norm or why there is none, share, mean, interval."""
-        return tables.read_tidy(self._file("norms.parquet"))
+        return read_tidy(self._file("norms.parquet"))
 
     @cached_property
     def dictionary(self) -> pd.DataFrame:
@@ -151,7 +152,7 @@ class Results:
         return whole[["arm", "model", *flows.columns, *asked]]
 
     def _table(self, name: str) -> pd.DataFrame:
-        return tables.read_tidy(self._file(f"tables/{name}.parquet"))
+        return read_tidy(self._file(f"tables/{name}.parquet"))
 
     def _figure(self, name: str) -> pd.DataFrame:
         return read_csv(self._file(f"figures/{name}.csv"))

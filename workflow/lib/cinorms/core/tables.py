@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pandas.api.types import union_categoricals
 
-from cinorms.core.csv_files import write_csv
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 from cinorms.core.sealing import seal, unseal
@@ -333,7 +332,7 @@ def write(
 
 def read(path: str | Path, contract: Contract, columns: list[str] | None = None) -> pd.DataFrame:
     """Read the table at ``path``; refuse one that was written under another version of ``contract``."""
-    with _damage_named(path, contract.remedy):
+    with damage_named(path, contract.remedy):
         source = unseal(path)
         schema = pq.read_schema(source)
         found = (schema.metadata or {}).get(b"cinorms", b"no cinorms table").decode()
@@ -352,13 +351,13 @@ def read(path: str | Path, contract: Contract, columns: list[str] | None = None)
 
 def facts(path: str | Path) -> dict[str, Any]:
     """Return the facts that ``write`` put into the metadata of a file of responses."""
-    with _damage_named(path, RESPONSES.remedy):
+    with damage_named(path, RESPONSES.remedy):
         metadata = pq.read_schema(unseal(path)).metadata or {}
         return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}
 
 
 @contextmanager
-def _damage_named(path: str | Path, remedy: str) -> Iterator[None]:
+def damage_named(path: str | Path, remedy: str) -> Iterator[None]:
     """Turn whatever a damaged file raises into one message."""
     try:
         yield
@@ -391,18 +390,3 @@ def _as_category(column: pd.Series) -> pd.Series:
     # A column without any text comes back from its file with categories of no type.
     categories = column.astype("category").cat.categories.astype("str")
     return column.astype(pd.CategoricalDtype(categories))
-
-
-def write_tidy(frame: pd.DataFrame, parquet: str | Path, csv: str | Path) -> None:
-    """Write an analysis' table twice: Parquet for programs, CSV for people; each whole or not at all."""
-    data = seal(pa.Table.from_pandas(frame, preserve_index=False))
-    with replacing(parquet) as part:
-        part.write_bytes(data)
-    write_csv(frame, csv)
-
-
-def read_tidy(parquet: str | Path) -> pd.DataFrame:
-    """Read an analysis' table that ``write_tidy`` wrote."""
-    with _damage_named(parquet, REMEDY):
-        frame: pd.DataFrame = pq.read_table(unseal(parquet)).to_pandas()
-    return frame

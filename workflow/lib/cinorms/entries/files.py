@@ -11,6 +11,7 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.stage_tables import REPEATS
+from cinorms.core.tidy import read_tidy
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Decided
 
@@ -75,7 +76,7 @@ def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
         "registry": list,
     }
     found = zip(names[reads](), paths, strict=True)
-    return [Selected("", name, tables.read_tidy(path)) for name, path in found]
+    return [Selected("", name, read_tidy(path)) for name, path in found]
 
 
 def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[str, Any]:

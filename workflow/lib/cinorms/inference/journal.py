@@ -52,6 +52,7 @@ from cinorms.inference.journal_files import (
     put_aside,
     read_part,
     records_in,
+    usd_of,
 )
 from cinorms.inference.prompt_keys import KEY_BYTES
 from cinorms.inference.samples import sample_settings
@@ -305,7 +306,7 @@ class Journal:
     def usd(self) -> float | None:
         """Return what the replies cost that the asker's jobs have kept; None where no price is known."""
         paths = [*self._parts(f"{self.asker.mark}-*"), *(self.earlier.parts() if self.earlier else ())]
-        known = [usd for usd in map(_sum_of, paths) if usd is not None]
+        known = [usd for usd in map(usd_of, paths) if usd is not None]
         return sum(known) if known else None
 
     # --- Run records
@@ -349,16 +350,6 @@ class Journal:
 
     def _records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
         yield from records_in(self.folder / "runs", f"*.{self.asker.mark}-*.json")
-
-
-def _sum_of(path: Path) -> float | None:
-    """Return the sum of the column ``usd`` of a part; None where it has none, or cannot be read."""
-    try:
-        column = pq.read_table(path, columns=["usd"])["usd"]
-    except (OSError, KeyError, pa.ArrowException):
-        return None
-    found: float | None = pc.sum(column).as_py()
-    return found
 
 
 def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:

@@ -95,3 +95,13 @@ def records_in(folder: Path, pattern: str = "*.json") -> Iterator[tuple[Path, di
     for path in sorted(folder.glob(pattern)):
         with suppress(ValueError, OSError):
             yield path, json.loads(path.read_bytes())
+
+
+def usd_of(path: Path) -> float | None:
+    """Return the sum of the column ``usd`` of a part; None where it has none, or cannot be read."""
+    try:
+        column = pq.read_table(path, columns=["usd"])["usd"]
+    except (OSError, KeyError, pa.ArrowException):
+        return None
+    found: float | None = pc.sum(column).as_py()
+    return found

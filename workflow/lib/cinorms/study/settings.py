@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, PrivateAttr, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema
 
-from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number, Section
+from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number
 from cinorms.entries.options import Select, TMaj, TVal
 from cinorms.inference.reasoning import Asked, Effort
 from cinorms.stats.deciding.schedule import LEAST_PILOT
 from cinorms.study.attributes import ARM_ATTRIBUTES
-from cinorms.study.layers import Origins, Place
+from cinorms.study.stated import Settings
 
 ArmName = Annotated[Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_'")]
 #: An entry as it is stated. The class of options of its kind checks the other keys (cinorms.entries).
@@ -40,32 +40,6 @@ Entry = Annotated[
 
 #: Most askings of an arm.
 MOST_REPEATS = 20
-
-
-class Settings(Section):
-    """Settings that know where they are stated."""
-
-    _origins: Origins = PrivateAttr(default_factory=Origins)
-
-    def stated_in(self, *keys: str) -> Place:
-        """Return the file and the whole key in which the setting at ``keys`` is stated."""
-        return self._origins.place(*keys)
-
-    def plain(self) -> dict[str, Any]:
-        """Return the settings as plain data, without those that are left out."""
-        return self.model_dump(mode="json", exclude_unset=True)
-
-    def locate(self, origins: Origins) -> None:
-        """Note in these settings, and all inside them, where they are stated."""
-        self._origins = origins
-        for key in type(self).model_fields:
-            value = getattr(self, key)
-            if isinstance(value, Settings):
-                value.locate(origins.below(key))
-            elif isinstance(value, Mapping):
-                for name, each in value.items():
-                    if isinstance(each, Settings):
-                        each.locate(origins.below(key, name))
 
 
 class PlanSettings(Settings):
