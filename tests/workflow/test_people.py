@@ -111,7 +111,7 @@ def test_an_identifier_is_found_wherever_it_hides(tmp_path: Path) -> None:
 def test_results_say_which_are_people(rated: tuple[Project, str]) -> None:
     project, printed = rated
     results = project.folder / "results/doors"
-    mark = "People, not models: people. The others are planted respondents"
+    mark = "Rated by people, not by a model: people. The others are planted respondents"
     assert mark in printed
     page = (results / "report/index.html").read_text(encoding="utf-8")
     assert mark in page

@@ -47,7 +47,7 @@ def test_people_answer_in_their_arms_and_models_in_theirs(study: Study) -> None:
 def test_marks_say_who_are_people(study: Study) -> None:
     assert study.mark(["people"]) == "Ratings by people: no model gave these answers."
     assert study.mark(study.all_models()) == (
-        "People, not models: people. The others are planted respondents: no model gave their answers."
+        "Rated by people, not by a model: people. The others are planted respondents: no model gave their answers."
     )
     assert "are planted" in study.mark(["people", "tulu-2-7b"])
 

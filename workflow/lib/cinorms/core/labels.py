@@ -50,7 +50,7 @@ def origin_mark(planted: Iterable[str], shown: Iterable[str], people: Iterable[s
         rest = "The others are planted respondents: no model gave their answers."
     else:
         rest = planted_mark(planted, others) or "The others are models."
-    return f"People, not models: {listed(rated)}. {rest}"
+    return f"Rated by people, not by a model: {listed(rated)}. {rest}"
 
 
 def planted_mark(planted: Iterable[str], shown: Iterable[str]) -> str:

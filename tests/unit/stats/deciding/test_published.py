@@ -1,0 +1,40 @@
+"""Asking until decided, replayed on published answers of one model; `benchmarks/deciding.py` does it for all eight."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.inference.until_decided import make_design
+from cinorms.norms.assessment import level_matrix
+from cinorms.norms.thresholds import Thresholds
+from cinorms.published import frames
+from cinorms.stats.deciding.rounds import Rule, replay
+from cinorms.stats.deciding.verdicts import NOT_ASKED
+
+from ....scales import ACCEPTABILITY
+
+RULE = Rule(Thresholds(10, 0.5, "strict"), 0.02, 400)
+
+
+@pytest.mark.slow
+def test_a_model_whose_answers_agree_needs_a_third_of_the_prompts(mirror: Path) -> None:
+    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
+    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
+    answers = frames.to_answers(frame, "Meta-Llama-3.1-8B-Instruct", vignettes)
+    levels = level_matrix(answers)
+    variants = pd.DataFrame({"variant": levels.columns})
+    variants[["template_no", "order_no"]] = variants["variant"].str.split("_", expand=True).astype(int)
+    flows = vignettes.set_index("flow").loc[levels.index].reset_index()
+    factors = ["sender", "infotype", "recipient", "transmission"]
+    design = make_design(flows, factors, variants, ACCEPTABILITY, seed=1)
+    codes = ACCEPTABILITY.places(levels.to_numpy(), missing=len(ACCEPTABILITY.levels))
+    asked = replay(design, RULE, codes)
+    stopped, full = (
+        design.verdict(seen, RULE.thresholds) for seen in (np.where(asked, codes, NOT_ASKED), codes)
+    )
+    assert asked.mean() < 0.31
+    assert (stopped == full).mean() > 0.995
