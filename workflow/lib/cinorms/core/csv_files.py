@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
@@ -45,11 +46,11 @@ def csv_text(frame: pd.DataFrame) -> str:
     for place in logicals:
         safe.isetitem(place, frame.iloc[:, place].astype(object).map(_LOGICAL, na_action="ignore").array)
     for place in set(_texts_of(frame)).difference(logicals):
-        cells = list(frame.iloc[:, place])
+        at, cells = _distinct(frame.iloc[:, place])
         texts += map(str, cells)
-        safe.isetitem(
-            place, pd.Series([_defused(cell) for cell in cells], dtype=object, index=frame.index).array
-        )
+        # The last one is what is missing: its place is -1.
+        defused = pd.Series([*map(_defused, cells), None], dtype=object)
+        safe.isetitem(place, defused.array.take(at))
     # Python leaves a carriage return without quotes, and readers would end the row there.
     returns = any("\r" in text for text in texts)
     return str(safe.to_csv(index=False, quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL))
@@ -74,6 +75,14 @@ def read_csv(path: str | Path, as_text: bool = False) -> pd.DataFrame:
 def read_header(path: str | Path) -> list[str]:
     """Return the names of the columns of what `write_csv` wrote."""
     return [undo_defusing(str(name)) for name in pd.read_csv(path, nrows=0, dtype=str).columns]
+
+
+def _distinct(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
+    """Return each cell's place among the distinct cells (-1 where it is missing), and these."""
+    if column.dtype == object:  # may hold 1, 1.0 and true, which are equal and written differently
+        return np.arange(len(column)), list(column)
+    at, cells = pd.factorize(column)
+    return at, list(cells)
 
 
 def _texts_of(frame: pd.DataFrame) -> list[int]:
