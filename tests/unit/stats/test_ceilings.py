@@ -131,8 +131,8 @@ def test_coverage_of_known_distances_is_nominal(apart, flows, raters, per_flow, 
     low, high = np.array(ends).T
     expected = np.mean(absolute)
     hits["mean_absolute"] = int(((low <= expected) & (expected <= high)).sum())
-    # 93% to 97%, and two standard errors of the simulation.
-    assert {name: n for name, n in hits.items() if not 0.92 <= n / runs <= 0.985} == {}
+    # 93% to 97%, and more than two standard errors of the simulation: it counts 48 coverages.
+    assert {name: n for name, n in hits.items() if not 0.91 <= n / runs <= 0.985} == {}
 
 
 # --- The published ratings and models
