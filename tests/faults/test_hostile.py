@@ -176,7 +176,7 @@ def test_what_can_be_handed_over_again_is_not_lost(shard: Shard, monkeypatch: py
 
     keep, calls = Journal.keep, []
 
-    def fail_once(journal: Journal, part: Any) -> None:
+    def fail_once(journal: Journal, part: Any, *traces: Any) -> None:
         calls.append(part.num_rows)
         if len(calls) == 1:
             raise OSError("planted")
