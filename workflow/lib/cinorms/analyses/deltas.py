@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import REASON, STATUS, WHO
 from cinorms.analyses.options import Expects
-from cinorms.analyses.shared import chosen_each, for_each, stack
+from cinorms.analyses.shared import chosen_each, for_each, on_flows_of, stack
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -125,7 +125,7 @@ def _bias(
     """Return the flows of one model with value, expected value and delta."""
     dataset, scale = entry.factors_of[one.arm], entry.scales[one.arm].levels
     ends = (float(scale[0]), float(scale[-1]))
-    asked = vignettes[vignettes["flow"].isin(one.frame["flow"])]
+    asked = on_flows_of(one, vignettes)
     bias = privacy_bias.PrivacyBias.from_values(values, asked, dataset.factors)
     between = dataset.expected_range
     stated = (

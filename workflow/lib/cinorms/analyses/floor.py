@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from cinorms.analyses.shared import held
+from cinorms.analyses.shared import held, on_flows_of
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Column
 from cinorms.norms.assessment import assess, level_matrix
@@ -120,5 +120,5 @@ def floor(between: Share, a: Share | None, b: Share | None) -> dict[str, Any]:
 def answers_again(one: Selected, repeats: Repeats) -> list[pd.DataFrame]:
     """Return the answers of each further asking, in the flows of ``one``."""
     table = repeats[one.arm, one.model]
-    chosen = table["flow"].isin(one.frame["flow"])
-    return [table[chosen & (table["repeat"] == repeat)] for repeat in table["repeat"].unique()]
+    own = on_flows_of(one, table)
+    return [own[own["repeat"] == repeat] for repeat in table["repeat"].unique()]

@@ -11,7 +11,7 @@ import pandas as pd
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, STATUS, WHO
 from cinorms.analyses.floor import Repeats, answers_again, held_norms, norms_again
 from cinorms.analyses.options import Generalises
-from cinorms.analyses.shared import by_pair, chosen_each, for_each
+from cinorms.analyses.shared import by_pair, chosen_each, for_each, on_flows_of
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -44,8 +44,7 @@ def repeatability(
         if pair not in repeats:
             return pd.DataFrame([{"askings": 1, "prompts": len(one.frame), "status": "not_repeated"}])
         again = answers_again(one, repeats)
-        of_arm = norms_of[pair]
-        own = one._replace(frame=of_arm[of_arm["flow"].isin(one.frame["flow"])])
+        own = one._replace(frame=on_flows_of(one, norms_of[pair]))
         row: dict[str, Any] = {"what": "engine_and_sampling" if pair in entry.drawn else "engine"}
         row |= {"askings": 1 + len(again), "prompts": len(one.frame)}
         row |= _of_replies(pd.concat(again)) | _of_answers(one, again, entry, prompts[one.arm])

@@ -18,7 +18,7 @@ import pandas as pd
 
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, MODEL, STATUS
 from cinorms.analyses.floor import FLOOR, Repeats, between_answers, floor, of_answers, of_norms
-from cinorms.analyses.shared import by_pair, chosen_each, held
+from cinorms.analyses.shared import by_pair, chosen_each, held, on_flows_of
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -68,8 +68,7 @@ def scale_effects(
     norms_of = by_pair(norms)
     sides: dict[str, dict[str, Side]] = {}
     for one in chosen_each(selected, entry, vignettes):
-        of_arm = norms_of[one.arm, one.model]
-        of_arm = of_arm[of_arm["flow"].isin(one.frame["flow"])]
+        of_arm = on_flows_of(one, norms_of[one.arm, one.model])
         scale, templates = entry.scales[one.arm], template_numbers(prompts[one.arm])
         levels = level_matrix(one.frame).sort_index()
         asked = _asked(one.frame, levels)

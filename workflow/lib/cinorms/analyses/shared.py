@@ -55,6 +55,11 @@ def chosen_each(
     return [one._replace(frame=chosen(one.frame, entry, vignettes[one.arm])) for one in selected]
 
 
+def on_flows_of(one: Selected, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of ``table`` whose flow is one of those that ``one`` has."""
+    return table[table["flow"].isin(one.frame["flow"])]
+
+
 def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
     """Return flow and value of every flow, the value missing where the model holds no norm."""
     kept = assessment.status(norms, entry.thresholds[model]) == "kept"

@@ -92,25 +92,17 @@ class Predictor:
         ``codes`` has their seen answers, row for row; they may be fewer than those that the predictor was fitted to.
         ``rank`` is the place of each variant among them all sorted as strings (`verdicts.first_met`).
         """
-        risk = self._in_parts(at, codes, thresholds, rank, rng, DRAWS)
+
+        def in_parts(rows: Ints, draws: int) -> npt.NDArray[np.float64]:
+            parts = [rows[begin : begin + AT_A_TIME] for begin in range(0, len(rows), AT_A_TIME)]
+            found = [self._change(at[part], codes[part], thresholds, rank, rng, draws) for part in parts]
+            return np.concatenate([np.empty(0), *found])
+
+        risk = in_parts(np.arange(len(at)), DRAWS)
         low = np.flatnonzero(risk <= CLOSER)
-        closer = self._in_parts(at[low], codes[low], thresholds, rank, rng, MORE_DRAWS)
+        closer = in_parts(low, MORE_DRAWS)
         risk[low] = (DRAWS * risk[low] + MORE_DRAWS * closer) / (DRAWS + MORE_DRAWS)
         return risk
-
-    def _in_parts(
-        self,
-        at: Ints,
-        codes: Ints,
-        thresholds: Thresholds,
-        rank: Ints,
-        rng: np.random.Generator,
-        draws: int,
-    ) -> npt.NDArray[np.float64]:
-        begins = range(0, len(at), AT_A_TIME)
-        parts = [slice(begin, begin + AT_A_TIME) for begin in begins]
-        found = [self._change(at[part], codes[part], thresholds, rank, rng, draws) for part in parts]
-        return np.concatenate([np.empty(0), *found])
 
     def _change(
         self,
