@@ -63,7 +63,7 @@ def get_needs(kind, get_settings, has_crew=False):
         return kind.needs.minutes(get_settings(wildcards), attempt)
 
     def get_gpus(wildcards, attempt):
-        if collects(wildcards, attempt):
+        if collects(wildcards, attempt) or is_in_job_without_gpu():
             return 0
         return kind.needs.gpus(get_settings(wildcards))
 
@@ -90,6 +90,16 @@ def is_answered_by_crew(wildcards):
     """Tell whether the leader of a job's crew has asked its questions in this run."""
     key = get_job_key(wildcards)
     return key in CREWS and is_answered(Path(placed(RESPONSES)), *key)
+
+
+def is_in_job_without_gpu():
+    """Tell whether this is the Snakemake inside a job of SLURM that has no GPU.
+
+    There, resources are worked out again, without knowing the crews, and SLURM refuses a step that requests more than its job.
+    """
+    given = ("SLURM_JOB_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS")
+    in_job = workflow.remote_exec and "SLURM_JOB_ID" in os.environ
+    return in_job and not any(map(os.environ.get, given))
 
 
 def get_model_settings(wildcards):
