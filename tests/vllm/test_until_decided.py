@@ -26,14 +26,14 @@ from ..scales import ACCEPTABILITY
 from .conftest import Session, spec_of
 
 THRESHOLDS = Thresholds(3, 0.5, "strict")
-RISK, PILOT = 0.05, 100
+RISK, PILOT = 0.05, 60
 #: For a flow without a norm.
 NONE = 99.0
-#: 288 flows in 12 variants.
+#: 216 flows in 12 variants.
 ASKED = {
     "select": {
         "sender": ["a door lock"],
-        "recipient": ["its manufacturer", "owner's doctor", "the local police"],
+        "recipient": ["its manufacturer", "the local police"],
     },
     "n_templates": 6,
     "factors": ["subject", "information_type", "recipient", "transmission_principle"],
@@ -110,6 +110,6 @@ def test_so_are_the_verdicts(study: Study, flows: pd.DataFrame) -> None:
     )
     changed = (some != every).mean()
     print(f"\n{changed:.2%} of {len(every)} verdicts changed")
-    assert len(some) == len(every) == 288
+    assert len(some) == len(every) == 216
     assert (every != NONE).any()
     assert changed <= RISK

@@ -1,7 +1,16 @@
 # Crews: jobs of a run that load the same engine. One of them asks for all, so that the engine is loaded once.
-from cinorms.inference.companions import Companion, forget, place_of, write_companions
+from cinorms.inference.companions import (
+    Companion,
+    forget,
+    is_answered,
+    place_of,
+    write_companions,
+)
 from cinorms.inference.job_state import read_state
 from cinorms.run.crews import Asking, make_crews
+
+# Jobs that share one start of an engine, by arm, model and shard. Known when a run starts, in its process only.
+CREWS = {}
 
 
 def join_crews(jobs):
@@ -97,3 +106,24 @@ def put_after(earlier, later):
         until_ready[later] += 1
         ready.discard(later)
     return True
+
+
+def get_job_key(wildcards):
+    """Return what names a job that asks."""
+    return wildcards.arm, wildcards.model, wildcards.shard
+
+
+def get_key_of(job):
+    """Return `get_job_key` of a member of a crew."""
+    return job.arm, job.model, job.shard
+
+
+def get_crew(wildcards):
+    """Return the jobs that share an engine with this one, if any."""
+    return CREWS.get(get_job_key(wildcards))
+
+
+def is_answered_by_crew(wildcards):
+    """Tell whether the leader of a job's crew has asked its questions in this run."""
+    key = get_job_key(wildcards)
+    return key in CREWS and is_answered(Path(placed(RESPONSES)), *key)

@@ -1,11 +1,4 @@
 # Input and parameter functions of the inference rules: what the engines declare, as Snakemake takes it.
-from cinorms.inference.companions import is_answered
-
-# Jobs that share one start of an engine, by arm, model and shard. Known when a run starts (hooks.smk), in its process only.
-CREWS = {}
-# What a job requests that finds every reply in the journal.
-COLLECT_MB = 4000
-COLLECT_MINUTES = 10
 
 
 def asked_by(kind):
@@ -38,68 +31,6 @@ def get_fetch_command():
         f" --revision={{params.checkpoint[revision]:q}} --lock {lock}"
         " --out {output.record:q} --log {log:q}"
     )
-
-
-def get_needs(kind, get_settings, has_crew=False):
-    """Return the resources that a job of an engine requests; `get_settings` returns the settings of its model.
-
-    A job whose questions another job of its crew has asked only collects their replies.
-    """
-
-    def collects(wildcards, attempt):
-        return has_crew and attempt == 1 and is_answered_by_crew(wildcards)
-
-    def get_memory(wildcards, attempt):
-        if collects(wildcards, attempt):
-            return COLLECT_MB
-        return kind.needs.memory_mb(get_settings(wildcards), attempt)
-
-    def get_minutes(wildcards, attempt):
-        if collects(wildcards, attempt):
-            return COLLECT_MINUTES
-        crew = get_crew(wildcards) if has_crew else None
-        if crew and get_job_key(wildcards) == get_key_of(crew.leader):
-            return crew.minutes * attempt
-        return kind.needs.minutes(get_settings(wildcards), attempt)
-
-    def get_gpus(wildcards, attempt):
-        if collects(wildcards, attempt) or is_in_job_without_gpu():
-            return 0
-        return kind.needs.gpus(get_settings(wildcards))
-
-    gpus = {"gpu": get_gpus} if kind.needs.gpus else {}
-    return {**gpus, "mem_mb": get_memory, "runtime": get_minutes, **kind.needs.more}
-
-
-def get_job_key(wildcards):
-    """Return what names a job that asks."""
-    return wildcards.arm, wildcards.model, wildcards.shard
-
-
-def get_key_of(job):
-    """Return `get_job_key` of a member of a crew."""
-    return job.arm, job.model, job.shard
-
-
-def get_crew(wildcards):
-    """Return the jobs that share an engine with this one, if any; see hooks.smk."""
-    return CREWS.get(get_job_key(wildcards))
-
-
-def is_answered_by_crew(wildcards):
-    """Tell whether the leader of a job's crew has asked its questions in this run."""
-    key = get_job_key(wildcards)
-    return key in CREWS and is_answered(Path(placed(RESPONSES)), *key)
-
-
-def is_in_job_without_gpu():
-    """Tell whether this is the Snakemake inside a job of SLURM that has no GPU.
-
-    There, resources are worked out again, without knowing the crews, and SLURM refuses a step that requests more than its job.
-    """
-    given = ("SLURM_JOB_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS")
-    in_job = workflow.remote_exec and "SLURM_JOB_ID" in os.environ
-    return in_job and not any(map(os.environ.get, given))
 
 
 def get_model_settings(wildcards):
