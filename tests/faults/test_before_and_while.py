@@ -134,7 +134,7 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
     assert "main  behind-an-api  running" in shown
 
     # Killed with its parent: nobody could write that down.
-    wait_for(lambda: " left" in printed_by(study))
+    wait_for(lambda: "failed attempts" in printed_by(study))
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     printed = printed_by(study)
@@ -142,7 +142,6 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
     assert f"of {N} answered (" in printed
     assert "/s, " in printed
     assert " left" in printed
-    assert "failed attempts" in printed
     stopped = call(study, "status")
     assert "stopped" in stopped
     assert "run again to ask the rest" in stopped

@@ -1,4 +1,4 @@
-"""The whole workflow killed twenty times, at any moment: the results are those of a run that nothing stopped."""
+"""The whole workflow killed again and again, at any moment: the results are those of a run that nothing stopped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-KILLS = 20
+KILLS = 8
 #: Seconds that a run lives before it is killed: from its start to some stages later.
 LIVES = (1.0, 5.0)
 
@@ -79,7 +79,7 @@ def made(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(results)): path.read_bytes() for path in sorted(kept)}
 
 
-def test_twenty_kills_of_the_whole_workflow(tmp_path: Path) -> None:
+def test_the_whole_workflow_killed_again_and_again(tmp_path: Path) -> None:
     chance = random.Random(8)
     folders = {}
     for name in ("killed", "whole"):
