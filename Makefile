@@ -100,7 +100,7 @@ test: $(VENV)/dev.done ## run the fast tests
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile
 
 test-slow: $(VENV)/dev.done ## run the slow tests: simulations and whole studies
-	@$(BIN)/pytest -m slow -n auto --dist load tests/unit tests/workflow
+	@$(BIN)/pytest -m slow -n auto --dist loadgroup tests/workflow tests/unit
 
 test-faults: $(VENV)/dev.done ## test failing endpoints and killed jobs, on a local server
 	@$(BIN)/pytest tests/faults

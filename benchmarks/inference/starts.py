@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib")
 
 from cinorms.control.corpus import make_corpus
 from cinorms.control.train import Settings, train_control
+from cinorms.core.scales import papers_scale
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.vignettes.designs import expand, load_dataset
@@ -50,7 +51,7 @@ def train(folder: Path) -> None:
     templates = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml").templates
     norms = load_yaml(ROOT / "resources/planted/control.yaml")
     corpus = make_corpus(
-        expand(dataset.design), list(dataset.factors), templates, norms, "acceptability", SEED
+        expand(dataset.design), list(dataset.factors), templates, norms, papers_scale("acceptability"), SEED
     )
     train_control(corpus, folder, SEED, QUICK)
 

@@ -11,7 +11,8 @@ import pytest
 
 from .conftest import Project
 
-pytestmark = pytest.mark.slow
+#: In one process: they share two studies.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("until decided")]
 
 MODELS = ["planted-llama-3.1-8b", "planted-tulu-2-7b", "planted-tulu-2-13b"]
 SENDERS = ["a fitness tracker", "a personal assistant (e.g., Siri, Amazon echo)"]
