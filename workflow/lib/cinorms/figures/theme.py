@@ -247,6 +247,7 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
 
 
 def _figure(drawn: Drawn, page: ggplot) -> Figure:
+    _draw_at_once(page)
     figure = page.draw()
     figure.set_size_inches(drawn.width, drawn.height)
     # The layout is computed once, not again for each format; at a high resolution, as letters of few
@@ -257,3 +258,16 @@ def _figure(drawn: Drawn, page: ggplot) -> Figure:
         engine.execute(figure)
         figure.set_layout_engine(None)
     return figure
+
+
+def _draw_at_once(plot: ggplot) -> None:
+    """Make the words, tiles and boxes of each layer one group, where nothing is stacked.
+
+    Plotnine makes a group of each combination of colour, place and label, and takes longer for each than to draw it.
+    """
+    from plotnine import geom_rect, geom_text, geom_tile, position_identity, position_nudge
+
+    for layer in plot.layers:
+        apart = isinstance(layer.position, (position_identity, position_nudge))
+        if apart and isinstance(layer.geom, (geom_text, geom_tile, geom_rect)):
+            layer.mapping["group"] = 1
