@@ -7,6 +7,7 @@ from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
 from cinorms.run.checks.case import Case, left_to_ask
 from cinorms.run.checks.registry import make_checks
 from cinorms.run.follow import Follower
+from cinorms.run.one_timer import wait_with_one_timer
 
 # Frozen files that this run makes and that somebody must read before models are asked in their words. A fixed list of
 # planted rewordings needs no reading.
@@ -27,6 +28,7 @@ def unless_to_read(*files):
 
 def start_run():
     """Check what is about to be asked, or end with the messages; then follow the jobs that ask."""
+    wait_with_one_timer(workflow.scheduler)
     jobs = [
         j
         for j in workflow.dag.needrun_jobs()
