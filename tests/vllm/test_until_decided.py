@@ -12,8 +12,6 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
-from cinorms.ask import ask_questions
-from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.engine import Keep
 from cinorms.inference.not_asked import add_not_asked
 from cinorms.inference.questions import Questions
@@ -23,6 +21,7 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.deciding.rounds import Rule
 
 from ..scales import ACCEPTABILITY
+from ..specs import ask_shard
 from .conftest import Session, spec_of
 
 THRESHOLDS = Thresholds(3, 0.5, "strict")
@@ -57,24 +56,26 @@ class Counted:
 class Study:
     """Both ways of asking the same flows, and what they say of each."""
 
-    def __init__(self, session: Session, checkpoint: Path, questions_of: Callable[[Spec], Questions]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        checkpoint: Path,
+        questions_of: Callable[[Spec], Questions],
+        flows: pd.DataFrame,
+    ) -> None:
         self.whole = spec_of(checkpoint, **ASKED)
         self.decided = spec_of(checkpoint, **ASKED, asking=Rule(THRESHOLDS, RISK, PILOT).plain())
-        self.questions = questions_of(self.decided)
+        self.variants = questions_of(self.decided).variants
         self.loads = session.loads
         self.engine = Counted(session.engine(self.decided))
-        self.some = self._ask(self.decided, self.engine, questions_of)
-        self.all = self._ask(self.whole, session.engine(self.whole), questions_of)
+        self.some = ask_shard(self.decided, flows, self.variants, self.engine)[0]
+        self.all = ask_shard(self.whole, flows, self.variants, session.engine(self.whole))[0]
         self.loads = session.loads - self.loads
-
-    def _ask(self, spec: Spec, engine: Any, questions_of: Callable[[Spec], Questions]) -> pd.DataFrame:
-        questions = questions_of(spec)
-        return ask_questions(questions, engine, None, CollectedReplies(questions))
 
     def verdicts(self, spec: Spec, responses: pd.DataFrame, flows: pd.DataFrame) -> pd.Series[float]:
         """Return the level that each flow holds; NONE where it holds none."""
-        read = read_responses(responses, ACCEPTABILITY, prompts=self.questions.variants)
-        answers = add_not_asked(read, spec.as_plain(), flows, self.questions.variants)
+        read = read_responses(responses, ACCEPTABILITY, prompts=self.variants)
+        answers = add_not_asked(read, spec.as_plain(), flows, self.variants)
         norms = assessment.assess(answers, "strict", ACCEPTABILITY)
         return (
             assessment.kept(norms, THRESHOLDS).set_index("flow")["value"].reindex(norms["flow"]).fillna(NONE)
@@ -82,8 +83,10 @@ class Study:
 
 
 @pytest.fixture(scope="module")
-def study(session: Session, checkpoint: Path, questions_of: Callable[[Spec], Questions]) -> Study:
-    return Study(session, checkpoint, questions_of)
+def study(
+    session: Session, checkpoint: Path, questions_of: Callable[[Spec], Questions], flows: pd.DataFrame
+) -> Study:
+    return Study(session, checkpoint, questions_of, flows)
 
 
 def test_fewer_prompts_are_asked_in_rounds_of_one_load(study: Study) -> None:

@@ -39,7 +39,7 @@ def get_needs(kind, get_settings, has_crew=False):
 def is_in_job_without_gpu():
     """Tell whether this is the Snakemake inside a job of SLURM that has no GPU.
 
-    There, resources are worked out again, without knowing the crews, and SLURM refuses a step that requests more than its job.
+    There, resources are computed again, without the crews, and SLURM refuses a step that requests more than its job has.
     """
     given = ("SLURM_JOB_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS")
     in_job = workflow.remote_exec and "SLURM_JOB_ID" in os.environ
