@@ -101,6 +101,21 @@ def test_asking_needs_no_package_that_the_inference_environments_lack() -> None:
     assert not {"yaml", "jsonschema", "jinja2", "scipy", "pydantic"} & set(done.stdout.split())
 
 
+def test_loading_a_study_needs_no_scipy() -> None:
+    """Every Snakemake process loads all kinds of entries, also `snakemake -n` and the one in each job on a cluster."""
+    code = (
+        "import sys, cinorms.study.load\n"
+        "from cinorms.entries.registry import kinds\n"
+        "assert all(kinds(section) for section in ('analyses', 'figures', 'printed'))\n"
+        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(LIBRARY.parent)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "scipy" not in done.stdout.split()
+
+
 # --- Rules
 
 
@@ -125,6 +140,7 @@ def test_a_stage_says_what_goes_in_and_what_comes_out(path: Path) -> None:
         "study.smk": 120,
         "common.smk": 150,
         "hooks.smk": 120,
+        "forks.smk": 40,
         "crews.smk": 130,
         "needs.smk": 60,
         "inputs.smk": 250,

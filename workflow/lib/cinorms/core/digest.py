@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -18,11 +18,19 @@ def code_digest(*starts: str | Path) -> str:
     A start is a script's path or the name of a module (``cinorms.figures.norms``). A rule carries the digest as a
     parameter, so that an edited module re-runs the rules that reach it and no others.
     """
-    files = sorted({file for start in starts for file in reached(_file(start))})
     digest = hashlib.sha256()
-    for file in files:
+    for file in _all_reached(starts):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def modules_of(*starts: str | Path) -> frozenset[str]:
+    """Return the modules, of any package, that ``starts`` and the modules of the library they reach import.
+
+    Of ``from package import name``, where the package is another one, it returns ``package`` and ``package.name``,
+    which may be no module.
+    """
+    return frozenset(name for file in _all_reached(starts) for name in _names_in(file))
 
 
 @cache
@@ -40,6 +48,10 @@ def reached(start: Path) -> frozenset[Path]:
     return frozenset(found)
 
 
+def _all_reached(starts: Iterable[str | Path]) -> list[Path]:
+    return sorted({file for start in starts for file in reached(_file(start))})
+
+
 def _file(start: str | Path) -> Path:
     if isinstance(start, Path):
         return start
@@ -52,7 +64,9 @@ def _file(start: str | Path) -> Path:
 @cache
 def _module_file(module: str) -> Path | None:
     """Return the file of a module of the library, None where there is no such module."""
-    inside = module.split(".")[1:]
+    library, *inside = module.split(".")
+    if library != PACKAGE.name:
+        return None
     file = PACKAGE.joinpath(*inside)
     found = (file.with_suffix(".py") if inside else file, file / "__init__.py")
     return next((path for path in found if path.is_file()), None)
@@ -61,8 +75,12 @@ def _module_file(module: str) -> Path | None:
 @cache
 def _imported(file: Path) -> frozenset[Path]:
     """Return the files of the library that ``file`` imports, at the top or inside a function."""
-    names = (name for node in _statements(ast.parse(file.read_bytes())) for name in _named(node))
-    return frozenset(path for name in names if (path := _module_file(name)) is not None)
+    return frozenset(path for name in _names_in(file) if (path := _module_file(name)) is not None)
+
+
+@cache
+def _names_in(file: Path) -> frozenset[str]:
+    return frozenset(name for node in _statements(ast.parse(file.read_bytes())) for name in _named(node))
 
 
 #: Where a statement has statements of its own. Expressions have none, so the many nodes below them are left out.
@@ -85,10 +103,15 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _named(node: ast.AST) -> Iterator[str]:
-    """Yield the modules of the library that an import statement names."""
+    """Yield the modules that an import statement names."""
     if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE.name)
-    elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE.name:
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module:
         for alias in node.names:
             inside = f"{node.module}.{alias.name}"
-            yield inside if _module_file(inside) else str(node.module)
+            if _module_file(inside):
+                yield inside
+                continue
+            yield node.module
+            if node.module.split(".")[0] != PACKAGE.name:
+                yield inside

@@ -230,6 +230,7 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     mpl.rcParams.update({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "cinorms"})
     # A dollar in a label begins no formula.
     mpl.rcParams["text.parse_math"] = False
+    _embed_shapes_only()
     first = _figure(drawn, drawn.plot)
     for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:
@@ -244,6 +245,18 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     # In short lines, as Snakemake's report shows them as they are.
     lines = [fill(line, CAPTION_WIDTH) for line in drawn.caption.split("\n")]
     Path(caption).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _embed_shapes_only() -> None:
+    """Leave out of embedded fonts what only a program needs that sets text; a PDF states which shape goes where.
+
+    Reading these tables takes as long as all else that is done to embed a font.
+    """
+    from fontTools.subset import Options
+
+    for table in ("GDEF", "GPOS", "GSUB"):
+        if table not in Options._drop_tables_default:
+            Options._drop_tables_default.append(table)
 
 
 def _figure(drawn: Drawn, page: ggplot) -> Figure:

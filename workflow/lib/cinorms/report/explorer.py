@@ -67,7 +67,7 @@ class _Room:
 
 def pack(data: bytes) -> str:
     """Return ``data`` as base64 of gzip, equal data equally."""
-    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
 
 
 def _numbers(values: npt.NDArray[Any], kind: str) -> bytes:
@@ -105,8 +105,8 @@ def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
     frame = results.flows(arm)
     templates = prompts.drop_duplicates("template_no").set_index("template_no")["template"]
     # Models of an arm are shown the same orders, but for what was published of them.
-    shown = [pack(_aligned(results, pair, flows, "shown", NO_ORDER)) for pair in pairs]
-    kept = {packed: room.take(packed) for packed in dict.fromkeys(shown)}
+    shown = [_aligned(results, pair, flows, "shown", NO_ORDER) for pair in pairs]
+    kept = {codes: room.take(pack(codes)) for codes in dict.fromkeys(shown)}
     orders = list(kept)
     return {
         "name": arm,
@@ -123,10 +123,10 @@ def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
         "variants": prompts[["variant", "template_no", "order_no"]].astype(object).to_numpy().tolist(),
         "templates": {str(no): text for no, text in templates.items()},
         "rows": pack(_numbers(pd.Index(frame["flow"]).get_indexer(pd.Index(flows)), "<i4")),
-        "orders": [kept[packed] for packed in orders],
+        "orders": list(kept.values()),
         "models": [
-            _model(results, pair, flows, room) | {"orders": orders.index(packed)}
-            for pair, packed in zip(pairs, shown, strict=True)
+            _model(results, pair, flows, room) | {"orders": orders.index(codes)}
+            for pair, codes in zip(pairs, shown, strict=True)
         ],
     }
 

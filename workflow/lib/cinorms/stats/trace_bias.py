@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
@@ -136,6 +135,8 @@ def _interval(
     about: pd.DataFrame, estimate: Floats, influence: Floats, codes: npt.NDArray[Any], n_fitted: int
 ) -> pd.DataFrame:
     """Return the row with its cluster-robust 95% interval (CR1, t with one fewer degrees of freedom than units)."""
+    from scipy.special import stdtrit
+
     n, units = len(influence), int(codes.max()) + 1
     found = about.assign(estimate=estimate, n_units=units)
     if units < LEAST_UNITS or n <= n_fitted:
@@ -144,7 +145,7 @@ def _interval(
     np.add.at(sums, codes, influence)
     correction = units / (units - 1) * (n - 1) / (n - n_fitted)
     std_err = np.sqrt(correction * (sums**2).sum(axis=0))
-    half = stats.t.ppf(0.975, units - 1) * std_err
+    half = stdtrit(units - 1, 0.975) * std_err
     return found.assign(std_err=std_err, conf_low=estimate - half, conf_high=estimate + half)
 
 

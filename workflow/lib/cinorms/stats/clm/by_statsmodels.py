@@ -35,9 +35,10 @@ def fit_statsmodels(problem: Problem, slots: Ints, y: Ints, coding: Coding) -> M
     with warnings.catch_warnings():
         # It warns of non-convergence and of a Hessian that cannot be inverted; both are a status here.
         warnings.simplefilter("ignore")
-        result = OrderedModel(y, design[:, problem.terms[order]], distr=problem.link.name).fit(
-            method="bfgs", disp=False
-        )
+        model = OrderedModel(y, design[:, problem.terms[order]], distr=problem.link.name)
+        # The same function to the last bit, without SciPy's checks of its arguments: most of the time went there.
+        model.cdf = problem.link.cdf
+        result = model.fit(method="bfgs", disp=False)
         raw = np.asarray(result.params)
         invertible = result.normalized_cov_params is not None
         covariance = np.asarray(result.cov_params()) if invertible else np.full((len(raw), len(raw)), np.nan)

@@ -1,0 +1,195 @@
+"""Scripts that run as forks of a process with loaded libraries: as a new Python would run them, and when not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from snakemake.benchmark import BenchmarkRecord, benchmarked
+from snakemake.script import PythonScript
+
+from cinorms.run import forks
+from cinorms.run.forks import Forks, fork_scripts
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Forks:
+    return Forks(["json", "pandas", "no.such.module"])
+
+
+def write(folder: Path, text: str, name: str = "script.py") -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_script_runs_as_in_a_new_python_with_the_libraries_loaded(loaded: Forks, tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("NAME = 'beside'\n", encoding="utf-8")
+    script = write(
+        tmp_path,
+        "import os, sys, tempfile\n"
+        "before = 'pandas' in sys.modules\n"
+        "from beside import NAME\n"
+        "found = [__name__, NAME, before, sys.argv == [__file__], os.environ['MARK'], tempfile.gettempdir()]\n"
+        "print(*found, file=open(os.environ['OUT'], 'w'))\n",
+    )
+    (tmp_path / "tmp").mkdir()
+    out = tmp_path / "out"
+    loaded.run(script, {"MARK": "here", "OUT": str(out), "TMPDIR": str(tmp_path / "tmp")})
+    assert out.read_text().split() == ["__main__", "beside", "True", "True", "here", str(tmp_path / "tmp")]
+    assert "MARK" not in os.environ
+
+
+def test_no_thread_runs_in_the_process_that_forks(loaded: Forks, tmp_path: Path) -> None:
+    script = write(
+        tmp_path,
+        "import os\n"
+        "threads = os.listdir(f'/proc/{os.getppid()}/task')\n"
+        "print(len(threads), os.environ['OPENBLAS_NUM_THREADS'], file=open(os.environ['OUT'], 'w'))\n",
+    )
+    loaded.run(script, {"OUT": str(tmp_path / "out"), "OPENBLAS_NUM_THREADS": "1"})
+    assert (tmp_path / "out").read_text().split() == ["1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("raise ValueError('odd')", 1),
+        ("import sys; sys.exit('a message')", 1),
+        ("import sys; sys.exit(3)", 3),
+        ("raise KeyboardInterrupt", 130),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -9),
+        ("def broken(:", 1),
+    ],
+)
+def test_a_script_that_fails_fails_the_job(loaded: Forks, tmp_path: Path, text: str, code: int) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        loaded.run(write(tmp_path, text), {})
+    assert failed.value.returncode == code
+
+
+def test_the_hook_that_a_log_sets_gets_the_failure(loaded: Forks, tmp_path: Path) -> None:
+    script = write(
+        tmp_path,
+        "import os, sys\n"
+        "sys.excepthook = lambda kind, error, trace: open(os.environ['OUT'], 'w').write(f'{kind.__name__}: {error}')\n"
+        "raise ValueError('odd')\n",
+    )
+    with pytest.raises(subprocess.CalledProcessError):
+        loaded.run(script, {"OUT": str(tmp_path / "out")})
+    assert (tmp_path / "out").read_text() == "ValueError: odd"
+
+
+def test_many_at_once_each_end_with_their_own_code(loaded: Forks, tmp_path: Path) -> None:
+    scripts = [write(tmp_path, f"import sys; sys.exit({n % 3})", f"{n}.py") for n in range(60)]
+
+    def code_of(script: str) -> int:
+        try:
+            loaded.run(script, {})
+        except subprocess.CalledProcessError as failed:
+            return int(failed.returncode)
+        return 0
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(code_of, scripts)) == [n % 3 for n in range(60)]
+
+
+def test_a_script_that_ends_at_once_is_measured(loaded: Forks, tmp_path: Path) -> None:
+    record = BenchmarkRecord()
+    loaded.run(write(tmp_path, ""), {}, partial(benchmarked, benchmark_record=record))
+    assert record.max_rss > 0
+
+
+# --- Which scripts of Snakemake
+
+
+class Script(SimpleNamespace):
+    """What Snakemake knows of a script that it runs."""
+
+    def __init__(self, path: str, **others: Any) -> None:
+        facts = {"conda_env": None, "container_img": None, "env_modules": None, "shadow_dir": None}
+        here = SimpleNamespace(get_path_or_uri=lambda secret_free: path)
+        usual = {"threads": 1, "resources": {}, "bench_record": None}
+        super().__init__(path=here, **{**facts, **usual, **others})
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Return how each script ran: Snakemake and the forks write down what they are told to run."""
+    ways: list[str] = []
+
+    class Noted:
+        def __init__(self, modules: Any) -> None:
+            assert not {"vllm", "torch"} & {name.split(".")[0] for name in modules}
+
+        def run(self, script: str, variables: dict[str, str], measure: Any) -> None:
+            if script == "refused.py":
+                raise EOFError
+            ways.append(f"fork {script} {variables.get('TMPDIR', '-')}")
+
+    monkeypatch.setattr(forks, "Forks", Noted)
+    monkeypatch.setattr(
+        PythonScript, "execute_script", lambda script, path, edit=False: ways.append(f"new {path}")
+    )
+    assert fork_scripts(PythonScript, tmp_path, ["pandas", "vllm.LLM", "torch"], benchmarked)
+    return ways
+
+
+def test_scripts_of_the_project_are_forks_and_all_others_start_as_ever(
+    ran: list[str], tmp_path: Path
+) -> None:
+    own = str(tmp_path / "rules" / ".." / "draw.py")
+    run = PythonScript.execute_script
+    run(Script(own), "a.py")
+    run(Script(own, resources={"tmpdir": "/scratch"}), "b.py")
+    run(Script(str(tmp_path / "elsewhere" / "draw.py")), "c.py")
+    run(Script(own, conda_env="env"), "d.py")
+    run(Script(own, container_img="image"), "e.py")
+    run(Script(own, threads=4), "f.py")
+    run(Script(own), "refused.py")
+    assert ran == [
+        "fork a.py -",
+        "fork b.py /scratch",
+        "new c.py",
+        "new d.py",
+        "new e.py",
+        "new f.py",
+        "new refused.py",
+    ]
+
+
+def test_only_snakemake_itself_has_forks(tmp_path: Path) -> None:
+    # A fork loads the file of the main program: a script without a guard would run its workflow once more.
+    shown = "from cinorms.run.forks import is_program; print(is_program('snakemake'))"
+    for name in ("snakemake", "mine.py"):
+        write(tmp_path, shown, name)
+    (tmp_path / "inside/snakemake").mkdir(parents=True)
+    write(tmp_path / "inside/snakemake", "", "__init__.py")
+    write(tmp_path / "inside/snakemake", shown, "__main__.py")
+    commands = [["snakemake"], ["mine.py"], ["-c", shown], ["-m", "snakemake"]]
+    folders = [tmp_path, tmp_path, tmp_path, tmp_path / "inside"]
+    library = {"PYTHONPATH": str(Path(forks.__file__).parents[2])}
+    found = [
+        subprocess.run(
+            [sys.executable, *command], cwd=folder, env=library, capture_output=True, text=True
+        ).stdout
+        for command, folder in zip(commands, folders, strict=True)
+    ]
+    assert found == ["True\n", "False\n", "False\n", "True\n"]
+
+
+def test_without_a_place_for_the_socket_scripts_start_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(modules: Any) -> None:
+        raise OSError("AF_UNIX path too long")
+
+    monkeypatch.setattr(forks, "Forks", refuse)
+    before = PythonScript.execute_script
+    assert not fork_scripts(PythonScript, Path("scripts"), [], benchmarked)
+    assert PythonScript.execute_script is before

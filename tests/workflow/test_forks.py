@@ -1,0 +1,64 @@
+"""Scripts as forks of one process, in a real run: the same files, the same failures, and nobody else's scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import SMALL, Project
+
+#: Appended to a script: which program its parent process runs.
+PARENT = '\n    import os\n    print("parent:", open(f"/proc/{os.getppid()}/cmdline").read().replace("\\0", " "))\n'
+SCRIPT = "workflow/scripts/describe_study.py"
+LOG = "logs/tiny/describe_study.log"
+
+
+def append(file: Path, text: str) -> None:
+    file.write_text(file.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def files_of(project: Project) -> dict[str, bytes]:
+    """Return the results, without what says when a job ran."""
+    results = project.folder / "results"
+    return {
+        str(path.relative_to(results)): path.read_bytes()
+        for path in results.rglob("*")
+        if path.is_file() and ".progress" not in path.parts and ".journal" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return a project whose study ran with a new Python for every script."""
+    done = Project(tmp_path_factory.mktemp("without") / "project")
+    append(done.folder / SCRIPT, PARENT)
+    done.write("tiny.yaml", SMALL)
+    done.run("--configfile", "tiny.yaml", "--no-hooks")
+    return done
+
+
+def test_a_run_writes_the_same_bytes_with_forks_and_without(project: Project, without: Project) -> None:
+    append(project.folder / SCRIPT, PARENT)
+    project.run("--configfile", "tiny.yaml")
+    assert "forkserver" in (project.folder / LOG).read_text()
+    assert "forkserver" not in (without.folder / LOG).read_text()
+    ours, theirs = files_of(project), files_of(without)
+    assert len(ours) > 30
+    assert {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)} == set()
+
+
+def test_a_failure_is_told_as_ever(project: Project) -> None:
+    append(project.folder / SCRIPT, '    raise RuntimeError("an odd study")\n')
+    printed = project.run("--configfile", "tiny.yaml", "--keep-going", ok=False)
+    assert "RuntimeError: an odd study" in printed
+    log = (project.folder / LOG).read_text()
+    assert log.count("RuntimeError: an odd study") == 1
+    assert "Traceback" in log
+    assert (project.folder / "results/tiny/report/index.html").is_file()
+
+
+def test_a_few_scripts_start_as_ever(project: Project) -> None:
+    append(project.folder / SCRIPT, PARENT)
+    project.run("--configfile", "tiny.yaml", "--", "results/tiny/study.json")
+    assert "forkserver" not in (project.folder / LOG).read_text()

@@ -1,0 +1,155 @@
+"""Scripts as forks of one process that has loaded the libraries, instead of a new Python for every job.
+
+A study has many small jobs, and half of their CPU time went into loading the same libraries in each of them.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import runpy
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.forkserver import ensure_running
+from pathlib import Path
+from subprocess import CalledProcessError
+from threading import Lock
+from typing import Any
+
+#: Measures the process with a number while it runs.
+Measure = Callable[[int | None], AbstractContextManager[Any]]
+#: Fewer scripts than this load their libraries in less time than a process that loads those of all.
+LEAST_SCRIPTS = 6
+#: What only jobs that ask models need; they start as ever.
+_LEFT_OUT = {"openai", "torch", "transformers", "vllm"}
+_ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "GOTO_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+    ),
+    "1",
+)
+#: No library may start a thread: a fork has only the one that forks.
+_NO_OTHER_THREAD = {**_ONE_THREAD, "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+
+
+class Forks:
+    """A process that has loaded ``modules`` (those that there are), and a fork of it for each script.
+
+    It starts when this is made. Each fork is a process of its own, with its own log, that can be measured and killed.
+    """
+
+    def __init__(self, modules: Iterable[str]) -> None:
+        self._context = get_context("forkserver")
+        # Starting a process asks after all others, and of two threads that see one end only one learns how it ended.
+        self._lock = Lock()
+        self._context.set_forkserver_preload(sorted(modules))
+        with _variables(_NO_OTHER_THREAD):
+            ensure_running()
+
+    def run(self, script: str, variables: dict[str, str], measure: Measure | None = None) -> None:
+        """Run ``script`` with further environment variables, inside ``measure``; CalledProcessError if it fails.
+
+        Raises OSError or EOFError where no process can be forked; then nothing of the script has run.
+        """
+        waiting, starter = self._context.Pipe(duplex=False)
+        with waiting, starter:
+            with self._lock:
+                process = self._context.Process(target=_run_script, args=(script, variables, waiting))
+                process.start()
+            # It begins when it is told to: what is to be measured must not have ended before.
+            with measure(process.pid) if measure else nullcontext():
+                starter.send("begin")
+                wait([process.sentinel])
+        with self._lock:
+            process.join()
+        if process.exitcode:
+            raise CalledProcessError(process.exitcode, [sys.executable, script])
+
+
+def fork_scripts(scripts: Any, folder: Path, modules: Iterable[str], benchmarked: Callable[..., Any]) -> bool:
+    """Have ``scripts``, the class that runs them, run those in ``folder`` as forks of a process with ``modules``.
+
+    Tell whether it can. Scripts with an environment of their own or several threads start as ever. ``modules`` may name
+    some that are not installed; ``benchmarked`` measures the process with a number while it runs.
+    """
+    if sys.platform != "linux" or not hasattr(scripts, "execute_script"):
+        return False
+    # The kinds of a study's entries are found by searching packages, so no script names their modules.
+    found = {name for name in sys.modules if name.startswith("cinorms.")}
+    try:
+        forks = Forks(found | {name for name in modules if name.split(".")[0] not in _LEFT_OUT})
+    except OSError:
+        # A folder for temporary files whose name is too long for a socket, or a machine without room for a process.
+        return False
+    start, folder = scripts.execute_script, folder.resolve()
+
+    def execute(script: Any, path: str, edit: bool = False) -> None:
+        own = script.conda_env or script.container_img or script.env_modules or script.shadow_dir
+        place = Path(script.path.get_path_or_uri(secret_free=True)).resolve()
+        if own or script.threads != 1 or place.parent != folder:
+            start(script, path, edit=edit)
+            return
+        tmpdir = script.resources.get("tmpdir")
+        variables = dict.fromkeys(("TMPDIR", "TMP", "TEMPDIR", "TEMP"), tmpdir) if tmpdir else {}
+        record = script.bench_record
+        measure = None if record is None else partial(benchmarked, benchmark_record=record)
+        try:
+            forks.run(path, {**_ONE_THREAD, **variables}, measure)
+        except (OSError, EOFError):
+            start(script, path, edit=edit)
+
+    scripts.execute_script = execute
+    return True
+
+
+def is_program(name: str) -> bool:
+    """Tell whether ``name`` is what runs. A fork loads the file of the main program, which must then run nothing."""
+    main = sys.modules["__main__"]
+    if main.__spec__:
+        return main.__spec__.name == f"{name}.__main__"
+    return Path(getattr(main, "__file__", None) or "").name == name
+
+
+def _run_script(script: str, variables: dict[str, str], waiting: Connection) -> None:
+    """Run ``script`` as a new Python would, as soon as ``waiting`` has something."""
+    os.environ.update(variables)
+    tempfile.tempdir = None
+    sys.argv = [script]
+    sys.path.insert(0, str(Path(script).parent))
+    # What was loaded stays: looking through it for garbage would take time, and copy it from the other process.
+    gc.freeze()
+    waiting.recv()
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except Exception:
+        # The log of a job sets this hook, and a forked process would not call it.
+        sys.excepthook(*sys.exc_info())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.excepthook(*sys.exc_info())
+        sys.exit(130)
+
+
+@contextmanager
+def _variables(changed: dict[str, str]) -> Iterator[None]:
+    """Set environment variables for what is started inside."""
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update(changed)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
