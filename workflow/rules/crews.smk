@@ -48,7 +48,7 @@ def get_asking(key):
     return Asking(
         *key,
         loads,
-        needs.minutes(settings, 1),
+        needs.minutes(settings, 1) + trace_minutes(STUDY, arm, model),
         needs.start_minutes,
         bool(last and last.phase == "failed"),
     )

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+#: Mean length of a trace as a share of the budget, where the rates of the registry state none.
+# ASSUME: half; see results of a pilot (n_trace_tokens) for a model's own.
+TRACE_SHARE = 0.5
+
 
 @dataclass(frozen=True)
 class Work:

@@ -64,6 +64,8 @@ class Needs:
     #: GPUs of a job; None where it needs none.
     gpus: Callable[[Any], int] | None = None
     more: Mapping[str, int] = field(default_factory=dict)
+    #: Tokens that a job writes in a minute; None where it has time for every trace without it.
+    tokens_per_minute: Callable[[Any], float] | None = None
 
 
 def always(amount: int) -> Callable[[Any, int], int]:

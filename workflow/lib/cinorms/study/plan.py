@@ -9,7 +9,7 @@ import pandas as pd
 
 from cinorms.core.csv_tables import PLAN
 from cinorms.core.scales import Scale
-from cinorms.inference.cost import Work
+from cinorms.inference.cost import TRACE_SHARE, Work
 from cinorms.inference.engine_kind import engine_kind
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.orders import options_shown
@@ -23,9 +23,6 @@ from cinorms.stats.wordings import template_numbers
 CHARACTERS_PER_TOKEN = 4.6
 #: Tokens of a chat template around one prompt.
 WRAPPER_TOKENS = 10
-#: Mean length of a trace as a share of the budget, where the rates of the registry state none.
-# ASSUME: half; see results of a pilot (n_trace_tokens) for a model's own.
-TRACE_SHARE = 0.5
 #: Tokens of an answer: an option of the scale takes three to five.
 ANSWER_TOKENS = 5
 
