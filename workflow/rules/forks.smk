@@ -3,7 +3,7 @@ from snakemake.benchmark import benchmarked
 from snakemake.script import PythonScript
 
 from cinorms.core.digest import modules_of
-from cinorms.run.forks import LEAST_SCRIPTS, fork_scripts, is_program
+from cinorms.run.forks import LEAST_SCRIPTS, LIBRARIES, fork_scripts, is_program
 
 
 def start_forks(jobs):
@@ -15,9 +15,10 @@ def start_forks(jobs):
     made = [wildcard for _, wildcard, _ in MADE]
     entries = [j.wildcards for j in jobs if any(hasattr(j.wildcards, w) for w in made)]
     kinds = {make_wanted_entry(wildcards).declared.module for wildcards in entries}
+    named = modules_of(*scripts, *kinds)
+    needed = [name for name in named if name.split(".")[0] in LIBRARIES]
     # What a script is given is made of Snakemake's own classes.
-    needed = modules_of(*scripts, *kinds) | {"snakemake.cli"}
-    fork_scripts(PythonScript, SCRIPTS, needed, benchmarked)
+    fork_scripts(PythonScript, SCRIPTS, [*needed, "snakemake.cli"], benchmarked)
 
 
 def is_own_script(script):

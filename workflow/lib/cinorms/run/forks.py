@@ -25,8 +25,10 @@ from typing import Any
 Measure = Callable[[int | None], AbstractContextManager[Any]]
 #: Fewer scripts than this load their libraries in less time than a process that loads those of all.
 LEAST_SCRIPTS = 6
-#: What only jobs that ask models need; they start as ever.
-_LEFT_OUT = {"openai", "torch", "transformers", "vllm"}
+#: Libraries to load once. What only jobs need that ask models is not among them.
+LIBRARIES = frozenset(
+    ["cinorms", "fontTools", "jinja2", "jsonschema", "matplotlib", "numpy", "pandas", "plotnine", "pyarrow", "pydantic", "rapidfuzz", "scipy", "statsmodels", "yaml"]
+)
 _ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
@@ -87,7 +89,7 @@ def fork_scripts(scripts: Any, folder: Path, modules: Iterable[str], benchmarked
     # The kinds of a study's entries are found by searching packages, so no script names their modules.
     found = {name for name in sys.modules if name.startswith("cinorms.")}
     try:
-        forks = Forks(found | {name for name in modules if name.split(".")[0] not in _LEFT_OUT})
+        forks = Forks(found | set(modules))
     except OSError:
         # A folder for temporary files whose name is too long for a socket, or a machine without room for a process.
         return False
