@@ -27,7 +27,20 @@ Measure = Callable[[int | None], AbstractContextManager[Any]]
 LEAST_SCRIPTS = 6
 #: Libraries to load once. What only jobs need that ask models is not among them.
 LIBRARIES = frozenset(
-    ["cinorms", "fontTools", "jinja2", "jsonschema", "matplotlib", "numpy", "pandas", "plotnine", "pyarrow", "pydantic", "rapidfuzz", "scipy", "statsmodels", "yaml"]
+    {
+        "cinorms",
+        "jinja2",
+        "jsonschema",
+        "matplotlib",
+        "pandas",
+        "plotnine",
+        "pyarrow",
+        "pydantic",
+        "rapidfuzz",
+        "scipy",
+        "statsmodels",
+        "yaml",
+    }
 )
 _ONE_THREAD = dict.fromkeys(
     (
