@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from cinorms.core.errors import ConfigError
+from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
+from cinorms.inference.traces import read_traces
 
 from .conftest import Session, spec_of
+from .job import CHUNK
+from .jobs import Jobs
 
 #: The control model's template, which opens a trace where it is told to.
 OPENS = "{% if add_generation_prompt and enable_thinking %}<think>\n{% endif %}"
@@ -108,3 +117,46 @@ def test_a_budget_that_does_not_fit_is_refused_before_anything_is_loaded(
 
     with pytest.raises(ConfigError, match="an answer with its trace may have 50"):
         session.engine(spec).ask(found, np.arange(4), keep)
+
+
+KILLS = 6
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, thinking: Path, flows: pd.DataFrame, templates: tuple[str, ...]) -> Iterator[Jobs]:
+    """Return jobs on the control model, which writes a trace before each answer."""
+    found = Jobs(tmp_path, spec_of(thinking, reasoning=ON), flows, templates)
+    yield found
+    found.close()
+
+
+def test_a_job_killed_while_it_writes_traces_keeps_a_trace_with_every_reply(
+    tmp_path: Path, jobs: Jobs, questions_of: Callable[[Spec], Questions]
+) -> None:
+    chance, out, asked = random.Random(5), tmp_path / "main/control/1-of-1.parquet", questions_of(jobs.spec)
+
+    def traces(of: Path) -> dict[int, str]:
+        parts = read_traces(Journal.at(of.parent / ".journal", jobs.spec).folder, asked.prompts)
+        return {int(at): trace for part in parts for at, trace in part.itertuples(index=False)}
+
+    for _ in range(KILLS):
+        before = jobs.n_asked()
+        pid = jobs.start(out)
+        # Each question is two requests, its trace and then its answer: some kills fall between them.
+        jobs.wait_for(before + CHUNK * chance.randint(1, 6))
+        time.sleep(chance.uniform(0, 0.05))
+        os.kill(pid, signal.SIGKILL)
+        assert jobs.end() == -signal.SIGKILL, jobs.log.read_text()
+        journal = Journal.at(out.parent / ".journal", jobs.spec)
+        replies = set(journal.read()["prompt"].to_pylist()) if journal.folder.exists() else set()
+        assert len(traces(out)) == len(replies)
+    assert 0 < len(replies) < len(asked.grid)
+    jobs.start(out)
+    assert jobs.end() == 0, jobs.log.read_text()
+    assert len(asked.grid) < jobs.n_asked() <= 2 * (len(asked.grid) + CHUNK * KILLS)
+    whole = tmp_path / "whole/control/1-of-1.parquet"
+    jobs.start(whole)
+    assert jobs.end() == 0, jobs.log.read_text()
+    assert out.read_bytes() == whole.read_bytes()
+    assert len(traces(out)) == len(asked.grid)
+    assert traces(out) == traces(whole)
