@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError, listing
 from cinorms.core.tidy import read_tidy
+from cinorms.inference.journal import Journal
+from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
+from cinorms.inference.traces import read_traces
 
 #: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
@@ -131,6 +137,23 @@ class Results:
             raise DataError(f"model {model!r} was not asked in arm {arm!r}")
         return pd.concat([self._answers(*pair) for pair in pairs], ignore_index=True)
 
+    def traces(self, arm: str, model: str, flows: Sequence[int] | None = None) -> pd.DataFrame:
+        """Return the texts that a model wrote before its answers, to all ``flows`` of an arm or to those listed.
+
+        Columns: arm, model, flow, variant, n_trace_tokens, trace_status, trace (missing where none was written, and
+        where it was lost). Only the journal beside the studies has these texts: read them where the model was asked.
+        """
+        self._named("arm", arm, self.study["arms"])
+        self._named("model", model, self.study["models"])
+        paths = sorted((self.folder / f"responses/{arm}/{model}").glob("*.parquet"))
+        known = [path for path in paths if "trace_status" in pq.read_schema(path).names]
+        if not known:
+            raise DataError(
+                f"there are no responses with traces of model {model!r} in arm {arm!r} of {self.folder}"
+            )
+        found = pd.concat([self._traces(path, arm, flows) for path in known], ignore_index=True)
+        return found.assign(arm=arm, model=model)[["arm", "model", *found.columns]]
+
     def flows(self, dataset: str) -> pd.DataFrame:
         """Return the flows of a dataset: factors in words, the vignette, and the expected value."""
         (name,) = self._named("dataset", dataset, self.study["datasets"])
@@ -150,6 +173,26 @@ class Results:
         whole["answer"] = whole["level"].map(words, na_action="ignore").astype("str")
         asked = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
         return whole[["arm", "model", *flows.columns, *asked]]
+
+    def _traces(self, path: Path, arm: str, flows: Sequence[int] | None) -> pd.DataFrame:
+        spec = Spec.from_plain(json.loads(tables.facts(path)["spec"]))
+        vignettes = self._file(f"vignettes/{self.study['arms'][arm]['dataset']}.parquet")
+        variants = self._file(f"prompts/{arm}.parquet")
+        asked = Questions.of(
+            spec, tables.read(vignettes, tables.VIGNETTES), tables.read(variants, tables.PROMPTS)
+        )
+        columns = ["flow", "variant", "n_trace_tokens", "trace_status"]
+        frame = tables.read(path, tables.RESPONSES, columns).astype({"variant": "str", "trace_status": "str"})
+        at = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
+        journal = Journal.at(self.folder.parent / ".journal", spec)
+        if not journal.folder.is_dir():
+            raise DataError(
+                f"{journal.folder}: there is no such journal; traces are where the model was asked"
+            )
+        texts = pd.Series(pd.NA, index=range(len(at)), dtype="str")
+        for part in read_traces(journal.folder, asked.prompts[at]):
+            texts.iloc[part["at"].to_numpy()] = part["trace"].to_numpy()
+        return frame.iloc[at].reset_index(drop=True).assign(trace=texts)
 
     def _table(self, name: str) -> pd.DataFrame:
         return read_tidy(self._file(f"tables/{name}.parquet"))

@@ -1,0 +1,96 @@
+"""The texts of traces in the results of a study: each in its answer's place, from the journal beside the studies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+from cinorms.ask import write_shard
+from cinorms.core import tables
+from cinorms.core.errors import DataError
+from cinorms.inference.engine import Keep
+from cinorms.inference.journal import Journal
+from cinorms.inference.questions import Questions
+from cinorms.prompts.variants import list_variants
+from cinorms.results import Results, open_results
+
+from ..specs import make_spec
+
+FLOWS = pd.DataFrame(
+    {"flow": np.arange(3, dtype=np.int32), "vignette": [f"flow {i}" for i in range(3)], "expected": np.nan}
+)
+VARIANTS = list_variants("set", ["{scenario} {options}"], 1, 2)
+
+
+def ask(folder: Path, **changes: Any) -> None:
+    """Write what a job writes that asks a model; all but one reply has a trace with its place in it."""
+    spec = make_spec("openai", source="s", n_templates=1, **changes)
+
+    def reply(asked: Questions, at: npt.NDArray[np.int64], keep: Keep) -> None:
+        chunk = pd.DataFrame({"at": at, "text": "neutral", "finish_reason": "stop"})
+        if "reasoning" in changes:
+            chunk["trace"] = [f"about {asked.grid['flow'].iloc[i]}" if i else None for i in at]
+            chunk = chunk.assign(n_trace_tokens=3, trace_status="whole")
+        keep(chunk)
+
+    engine = SimpleNamespace(ask=reply, facts=dict)
+    out = folder / "study/responses/main/m/1-of-1.parquet"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_shard(spec, FLOWS, VARIANTS, out, engine, Journal.open(folder / ".journal", spec))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    study = {
+        "name": "study",
+        "analyses": [],
+        "figures": [],
+        "models": {"m": {}, "other": {}},
+        "arms": {"main": {"dataset": "iot", "models": ["m"]}},
+    }
+    for name in ("vignettes", "prompts"):
+        (tmp_path / "study" / name).mkdir(parents=True)
+    (tmp_path / "study/study.json").write_text(json.dumps(study), encoding="utf-8")
+    tables.write(FLOWS, tmp_path / "study/vignettes/iot.parquet", tables.VIGNETTES)
+    tables.write(VARIANTS, tmp_path / "study/prompts/main.parquet", tables.PROMPTS)
+    return open_results(tmp_path / "study")
+
+
+def test_each_trace_is_at_the_place_of_its_answer(tmp_path: Path, results: Results) -> None:
+    ask(tmp_path, reasoning={"effort": "low", "extra_tokens": 9})
+    found = results.traces("main", "m")
+    assert found["flow"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert found["trace"].isna().tolist() == [True, *[False] * 5]
+    assert found["trace"].dropna().tolist() == ["about 0", "about 1", "about 1", "about 2", "about 2"]
+    assert set(found["variant"]) == set(VARIANTS["variant"])
+    assert set(found["n_trace_tokens"]) == {3}
+    some = results.traces("main", "m", flows=[2])
+    assert some["trace"].tolist() == ["about 2", "about 2"]
+    assert list(some) == ["arm", "model", "flow", "variant", "n_trace_tokens", "trace_status", "trace"]
+
+
+def test_where_there_are_none_a_message_says_so(tmp_path: Path, results: Results) -> None:
+    for arm, model, message in (
+        ("gone", "m", "there is no arm 'gone'"),
+        ("main", "gone", "there is no model 'gone'"),
+        ("main", "other", "no responses with traces of model 'other' in arm 'main'"),
+    ):
+        with pytest.raises(DataError, match=message):
+            results.traces(arm, model)
+    ask(tmp_path)
+    with pytest.raises(DataError, match="no responses with traces of model 'm'"):
+        results.traces("main", "m")
+
+
+def test_without_the_journal_a_message_says_where_traces_are(tmp_path: Path, results: Results) -> None:
+    ask(tmp_path, reasoning={"effort": "low", "extra_tokens": 9})
+    (tmp_path / ".journal").rename(tmp_path / "elsewhere")
+    with pytest.raises(DataError, match="traces are where the model was asked"):
+        results.traces("main", "m")
