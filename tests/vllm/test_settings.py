@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cinorms.inference.engines.vllm import offline
-from cinorms.inference.engines.vllm.conversations import outputs
+from cinorms.inference.engines.vllm.conversations import of_one_request
 from cinorms.inference.engines.vllm.offline import llm_settings
 
 from .conftest import spec_of
@@ -75,12 +75,13 @@ def test_a_cpu_without_bfloat16_computes_in_float32(
 def test_nothing_comes_between_the_first_token_and_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     from vllm.sampling_params import RequestOutputKind
 
-    assert outputs(8) == {"output_kind": RequestOutputKind.CUMULATIVE, "stream_interval": 9}
+    found = of_one_request(8)
+    assert found == {"output_kind": RequestOutputKind.CUMULATIVE, "stream_interval": 9, "skip_clone": True}
     # vLLM 0.24, which fits torch 2.11, does not know stream_interval and would refuse it.
     monkeypatch.setattr(
         "vllm.SamplingParams", SimpleNamespace(__struct_fields__=("temperature", "max_tokens"))
     )
-    assert outputs(8) == {"output_kind": RequestOutputKind.FINAL_ONLY}
+    assert of_one_request(8) == {"output_kind": RequestOutputKind.FINAL_ONLY}
 
 
 def test_a_small_model_gets_one_core_on_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

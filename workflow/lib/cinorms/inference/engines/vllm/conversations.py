@@ -37,7 +37,7 @@ class TextTalk:
             max_tokens=self._spec.max_tokens,
             detokenize=False,
             seed=self._seed,
-            **outputs(self._spec.max_tokens),
+            **of_one_request(self._spec.max_tokens),
         )
         return Request(self.ids, sampling)
 
@@ -47,18 +47,20 @@ class TextTalk:
         return ()
 
 
-def outputs(max_tokens: int) -> dict[str, Any]:
-    """Return the settings under which nothing comes between the first token of an answer and the whole of it.
+def of_one_request(max_tokens: int) -> dict[str, Any]:
+    """Return the settings of parameters that serve one request: they are not copied, and nothing comes in between.
 
-    The first token says that the prompt was read. Older versions of vLLM (0.24) have no such setting: there only the
-    whole answer comes.
+    The first token says that the prompt was read; then comes the whole answer. Older versions of vLLM (0.24) have no
+    such setting: there only the whole answer comes.
     """
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
-    if "stream_interval" not in SamplingParams.__struct_fields__:
-        return {"output_kind": RequestOutputKind.FINAL_ONLY}
-    return {"output_kind": RequestOutputKind.CUMULATIVE, "stream_interval": max_tokens + 1}
+    known = SamplingParams.__struct_fields__
+    copies = {"skip_clone": True} if "skip_clone" in known else {}
+    if "stream_interval" not in known:
+        return {"output_kind": RequestOutputKind.FINAL_ONLY, **copies}
+    return {"output_kind": RequestOutputKind.CUMULATIVE, "stream_interval": max_tokens + 1, **copies}
 
 
 class OptionSampling:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cinorms.inference.engines.vllm.conversations import outputs
+from cinorms.inference.engines.vllm.conversations import of_one_request
 from cinorms.inference.engines.vllm.stream import Request
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.reasoning import OFF
@@ -155,5 +155,5 @@ class TraceTalk:
             max_tokens=max_tokens,
             seed=seed,
             **further,
-            **outputs(max_tokens),
+            **of_one_request(max_tokens),
         )
