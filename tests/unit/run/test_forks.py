@@ -141,6 +141,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
             ways.append(f"fork {script} {variables.get('TMPDIR', '-')}")
 
     monkeypatch.setattr(forks, "Forks", Noted)
+    monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr(
         PythonScript, "execute_script", lambda script, path, edit=False: ways.append(f"new {path}")
     )

@@ -72,7 +72,7 @@ class Forks:
             ensure_running()
 
     def run(self, script: str, variables: dict[str, str], measure: Measure | None = None) -> None:
-        """Run ``script`` with further environment variables, inside ``measure``; CalledProcessError if it fails.
+        """Run ``script`` with environment ``variables``, inside ``measure``; CalledProcessError if it fails.
 
         Raises OSError or EOFError where no process can be forked; then nothing of the script has run.
         """
@@ -114,12 +114,13 @@ def fork_scripts(scripts: Any, folder: Path, modules: Iterable[str], benchmarked
         if own or script.threads != 1 or place.parent != folder:
             start(script, path, edit=edit)
             return
-        tmpdir = script.resources.get("tmpdir")
-        variables = dict.fromkeys(("TMPDIR", "TMP", "TEMPDIR", "TEMP"), tmpdir) if tmpdir else {}
+        variables = {**os.environ, **_ONE_THREAD}
+        if tmpdir := script.resources.get("tmpdir"):
+            variables |= dict.fromkeys(("TMPDIR", "TMP", "TEMPDIR", "TEMP"), tmpdir)
         record = script.bench_record
         measure = None if record is None else partial(benchmarked, benchmark_record=record)
         try:
-            forks.run(path, {**_ONE_THREAD, **variables}, measure)
+            forks.run(path, variables, measure)
         except (OSError, EOFError):
             start(script, path, edit=edit)
 
