@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -21,8 +22,13 @@ from cinorms.run.forks import LIBRARIES, Forks, fork_scripts
 
 
 @pytest.fixture(scope="module")
-def loaded() -> Forks:
-    return Forks(["json", "pandas", "no.such.module"])
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    """Return forks of a process that was told to load what it can, what is not there, and what fails."""
+    folder = tmp_path_factory.mktemp("broken")
+    (folder / "broken_module.py").write_text("raise ValueError", encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{Path(forks.__file__).parents[2]}:{folder}")
+        yield Forks(["broken_module", "json", "no.such.module", "pandas"])
 
 
 def write(folder: Path, text: str, name: str = "script.py") -> str:

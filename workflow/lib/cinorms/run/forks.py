@@ -21,6 +21,8 @@ from subprocess import CalledProcessError
 from threading import Lock
 from typing import Any
 
+from cinorms.run import loaded
+
 #: Measures the process with a number while it runs.
 Measure = Callable[[int | None], AbstractContextManager[Any]]
 #: Fewer scripts than this load their libraries in less time than a process that loads those of all.
@@ -67,8 +69,8 @@ class Forks:
         self._context = get_context("forkserver")
         # Starting a process asks after all others, and of two threads that see one end only one learns how it ended.
         self._lock = Lock()
-        self._context.set_forkserver_preload(sorted(modules))
-        with _variables(_NO_OTHER_THREAD):
+        self._context.set_forkserver_preload([loaded.__name__])
+        with _variables({**_NO_OTHER_THREAD, loaded.MODULES: " ".join(sorted(modules))}):
             ensure_running()
 
     def run(self, script: str, variables: dict[str, str], measure: Measure | None = None) -> None:
