@@ -169,13 +169,8 @@ def contenders(environments: Path) -> dict[str, Contender]:
     offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     quiet = {"VLLM_NO_USAGE_STATS": "1", "VLLM_DO_NOT_TRACK": "1", **offline}
     path = f"{lm_eval}:{os.environ['PATH']}"
-    own = quiet | {"PYTHONPATH": str(ROOT / "workflow/lib")}
     found = [
-        Contender("cinorms", ours, _our_answers, own),
-        # As on GPUs, and as run-batch does: one process prepares prompts while another computes.
-        Contender(
-            "cinorms in two processes", ours, _our_answers, own | {"VLLM_ENABLE_V1_MULTIPROCESSING": "1"}
-        ),
+        Contender("cinorms", ours, _our_answers, quiet | {"PYTHONPATH": str(ROOT / "workflow/lib")}),
         Contender("vllm run-batch", run_batch, _batch_answers, quiet),
         Contender("lm-evaluation-harness", harness, _harness_answers, quiet),
         Contender("Inspect", inspect_ai, lambda out: _inspect_answers(out, inspect), quiet | {"PATH": path}),
