@@ -73,18 +73,24 @@ def test_no_function_is_longer_than_fifty_lines(path: Path) -> None:
 SUBCLASSES = {"cinorms.inference.engines.openai.clients"}
 
 
-def test_importing_any_module_pulls_in_nothing_heavy() -> None:
-    code = (
-        "import importlib, sys\n"
-        f"for name in {[name for name in MODULES if name not in SUBCLASSES]!r}: importlib.import_module(name)\n"
-        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
-    )
+def packages_after(code: str) -> set[str]:
+    """Return the packages that a new Python has loaded when it has run ``code``."""
+    code += "print(*sorted({name.split('.')[0] for name in sys.modules}))"
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(LIBRARY.parent)}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert not HEAVY & set(done.stdout.split())
-    assert "pandas" in done.stdout.split()
+    return set(done.stdout.split())
+
+
+def test_importing_any_module_pulls_in_nothing_heavy() -> None:
+    code = (
+        "import importlib, sys\n"
+        f"for name in {[name for name in MODULES if name not in SUBCLASSES]!r}: importlib.import_module(name)\n"
+    )
+    loaded = packages_after(code)
+    assert not HEAVY & loaded
+    assert "pandas" in loaded
 
 
 def test_asking_needs_no_package_that_the_inference_environments_lack() -> None:
@@ -93,12 +99,8 @@ def test_asking_needs_no_package_that_the_inference_environments_lack() -> None:
         "import sys, cinorms.ask\n"
         "from cinorms.inference.engine_kind import engine_kinds\n"
         "assert engine_kinds()\n"
-        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(LIBRARY.parent)}, capture_output=True, text=True
-    )
-    assert not {"yaml", "jsonschema", "jinja2", "scipy", "pydantic"} & set(done.stdout.split())
+    assert not {"yaml", "jsonschema", "jinja2", "scipy", "pydantic"} & packages_after(code)
 
 
 def test_loading_a_study_needs_no_scipy() -> None:
@@ -107,13 +109,8 @@ def test_loading_a_study_needs_no_scipy() -> None:
         "import sys, cinorms.study.load\n"
         "from cinorms.entries.registry import kinds\n"
         "assert all(kinds(section) for section in ('analyses', 'figures', 'printed'))\n"
-        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(LIBRARY.parent)}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert "scipy" not in done.stdout.split()
+    assert "scipy" not in packages_after(code)
 
 
 # --- Rules

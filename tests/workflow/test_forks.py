@@ -1,4 +1,4 @@
-"""Scripts as forks of one process, in a real run: the same files, the same failures, and nobody else's scripts."""
+"""Scripts as forks of one process, in a real run: the same files and the same failures."""
 
 from __future__ import annotations
 

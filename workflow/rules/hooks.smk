@@ -29,7 +29,7 @@ def unless_to_read(*files):
 def start_run():
     """Check what is about to be asked, or end with the messages; then follow the jobs that ask."""
     wait_with_one_timer(workflow.scheduler)
-    start_forks(list(workflow.dag.needrun_jobs()))
+    start_forks(workflow.dag.needrun_jobs())
     jobs = [
         j
         for j in workflow.dag.needrun_jobs()
