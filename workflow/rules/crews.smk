@@ -38,7 +38,6 @@ def get_asking(key):
     """Return what decides with whom a job shares an engine."""
     arm, model, shard = key
     entry = STUDY.registry_entry(model)
-    needs, settings = entry.kind.needs, entry.settings
     loads = None
     if entry.kind.loads:
         spec = make_spec(STUDY, *key)
@@ -48,8 +47,8 @@ def get_asking(key):
     return Asking(
         *key,
         loads,
-        needs.minutes(settings, 1) + trace_minutes(STUDY, arm, model),
-        needs.start_minutes,
+        asking_minutes(STUDY, arm, model, attempt=1),
+        entry.kind.needs.start_minutes,
         bool(last and last.phase == "failed"),
     )
 

@@ -1,5 +1,5 @@
 # What the jobs of an engine request from a machine or a cluster.
-from cinorms.study.trace_time import trace_minutes
+from cinorms.study.asking_time import asking_minutes
 
 # What a job requests that finds every reply in the journal.
 COLLECT_MB = 4000
@@ -26,11 +26,9 @@ def get_needs(kind, get_settings, has_crew=False):
         crew = get_crew(wildcards) if has_crew else None
         if crew and get_job_key(wildcards) == get_key_of(crew.leader):
             return crew.minutes * attempt
-        minutes = kind.needs.minutes(get_settings(wildcards), attempt)
         if has_crew:
-            arm, model, _ = get_job_key(wildcards)
-            minutes += attempt * trace_minutes(STUDY, arm, model)
-        return minutes
+            return asking_minutes(STUDY, wildcards.arm, wildcards.model, attempt)
+        return kind.needs.minutes(get_settings(wildcards), attempt)
 
     def get_gpus(wildcards, attempt):
         if collects(wildcards, attempt) or is_in_job_without_gpu():

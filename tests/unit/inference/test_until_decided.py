@@ -23,11 +23,13 @@ from cinorms.inference.journal import Asker, Journal
 from cinorms.inference.not_asked import add_not_asked
 from cinorms.inference.questions import Questions
 from cinorms.inference.samples import settings_of
+from cinorms.inference.until_decided import design_of
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
 from cinorms.stats.deciding.rounds import Rule
 
+from ...scales import ORDERS, shipped
 from ...specs import make_spec
 
 SCALE = papers_scale("acceptability")
@@ -92,6 +94,21 @@ def answers_in(path: Path) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ask(tmp_path_factory.mktemp("whole"), Steady())
+
+
+def test_the_rounds_know_at_which_place_each_prompt_shows_each_option() -> None:
+    questions = Questions.of(spec(), VIGNETTES, VARIANTS)
+    places = design_of(questions).places
+    assert places is not None
+    shown = np.array(ORDERS)[questions.grid["order_code"].to_numpy().reshape(300, 12)]
+    assert len(np.unique(shown)) == 10
+    for flow, variant, level in [(0, 0, 0), (7, 3, 2), (299, 11, 4)]:
+        assert shown[flow, variant][places[flow, variant, level]] == str(level)
+
+
+def test_a_number_line_has_no_places() -> None:
+    line = spec(scale=shipped("appropriateness_0_100").known)
+    assert design_of(Questions.of(line, VIGNETTES, VARIANTS[VARIANTS["order_no"] == 0])).places is None
 
 
 def test_fewer_prompts_are_asked_in_rounds_of_one_engine(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from cinorms.core.scales import papers_scale
 from cinorms.norms.thresholds import Thresholds
+from cinorms.prompts.orders import as_categorical, order_codes
 from cinorms.prompts.variants import list_variants
 from cinorms.stats.deciding.rounds import Rule
 from cinorms.study.savings import Replayed, expected_savings, replay_pilot
@@ -48,11 +49,14 @@ def answers(flows: range, odd: float) -> pd.DataFrame:
     flow = np.repeat(np.array(flows), len(VARIANTS))
     level = (flow % 12) % 5 - 2
     other = rng.random(len(flow)) < odd
+    numbers = VARIANTS["template_no"].to_numpy(), VARIANTS["order_no"].to_numpy()
+    orders = as_categorical(order_codes("balanced", 1, np.array(flows)[:, None], *numbers, 5).ravel(), 5)
     level[other] = rng.integers(-2, 3, other.sum())
     return pd.DataFrame(
         {
             "flow": flow,
             "variant": pd.Categorical(list(VARIANTS["variant"]) * len(flows)),
+            "order": orders,
             "level": pd.array(level, dtype="Int8"),
             "status": "ok",
         }

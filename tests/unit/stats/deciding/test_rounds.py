@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -13,7 +14,10 @@ import pytest
 from cinorms.core.scales import papers_scale
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
+from cinorms.prompts.orders import order_codes, places_of
 from cinorms.stats.deciding.calibration import Calibration
+from cinorms.stats.deciding.classes import indicators, tendencies
+from cinorms.stats.deciding.places import place_evidence
 from cinorms.stats.deciding.rounds import Design, Rounds, Rule, replay
 from cinorms.stats.deciding.schedule import BLOCK, asking_order, pilot_flows
 from cinorms.stats.deciding.verdicts import NOT_ASKED, count, first_met, verdict
@@ -115,6 +119,41 @@ def test_the_stated_risk_holds_and_prompts_are_saved(seed: int) -> None:
     changed = verdicts(np.where(asked, codes, NOT_ASKED)) != verdicts(codes)
     assert changed.mean() <= RULE.risk
     assert asked.mean() < 0.85
+
+
+def drawn_to_places(pulls: list[float], seed: int) -> tuple[Design, Ints]:
+    """Return the design with the places of the options, and answers that are drawn to some of these places."""
+    made, rng = design(), np.random.default_rng(seed)
+    orders = order_codes("balanced", 1, made.flows[:, None], made.template_no, made.order_no, LEVELS)
+    places = places_of(orders, LEVELS)
+    norm = sum(rng.normal(0, 1, made.factors[:, j].max() + 1)[made.factors[:, j]] for j in range(3))
+    below = 1 / (1 + np.exp(norm[:, None, None] - np.array([-2.0, -0.7, 0.7, 2.0])))
+    own = np.diff(below, axis=2, prepend=0, append=1)
+    p = own * np.array(pulls)[places]
+    edges = p.cumsum(axis=2) / p.sum(axis=2, keepdims=True)
+    codes = (rng.random((*places.shape[:2], 1)) > edges[:, :, :-1]).sum(axis=2)
+    return replace(made, places=places), codes
+
+
+def test_the_pull_of_each_place_is_found() -> None:
+    made, codes = drawn_to_places([4, 1, 1, 1, 2], 1)
+    assert made.places is not None
+    seen = indicators(codes, LEVELS + 1)
+    found = place_evidence(seen, tendencies(seen), made.places)
+    first, second, last = (found[:, :, :LEVELS][made.places == place].mean() for place in (0, 1, 4))
+    assert first > last + 0.3 > second + 0.6
+    assert (found[:, :, LEVELS] == 0).all()
+    unmoved = indicators(respondent(1), LEVELS + 1)
+    assert np.abs(place_evidence(unmoved, tendencies(unmoved), made.places)).max() < 0.1
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_known_places_save_prompts_of_a_model_that_is_drawn_to_some(seed: int) -> None:
+    made, codes = drawn_to_places([12, 1, 1, 1, 3], seed)
+    known, unknown = (replay(each, RULE, codes) for each in (made, replace(made, places=None)))
+    assert known.mean() < unknown.mean() - 0.01
+    changed = verdicts(np.where(known, codes, NOT_ASKED)) != verdicts(codes)
+    assert changed.mean() <= RULE.risk
 
 
 def test_every_flow_has_the_block_and_the_pilot_has_all() -> None:

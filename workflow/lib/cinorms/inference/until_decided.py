@@ -16,7 +16,7 @@ import pandas as pd
 from cinorms.core.scales import Scale
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.prompts.orders import as_categorical
+from cinorms.prompts.orders import as_categorical, places_of
 from cinorms.stats.deciding.rounds import Design, Rounds, Rule
 from cinorms.stats.deciding.schedule import BLOCK
 from cinorms.stats.deciding.verdicts import NOT_ASKED
@@ -37,13 +37,24 @@ def rule_of(spec: Spec) -> Rule | None:
 def design_of(questions: Questions) -> Design:
     """Return the flows and variants of ``questions``, which must be those of one shard that has them all."""
     spec = questions.spec
-    return make_design(questions.flows, spec.factors, questions.variants, spec.answer_scale, spec.seed)
+    orders = questions.grid["order_code"].to_numpy().reshape(len(questions.flows), -1)
+    return make_design(
+        questions.flows, spec.factors, questions.variants, spec.answer_scale, spec.seed, orders
+    )
 
 
 def make_design(
-    flows: pd.DataFrame, factors: Sequence[str], variants: pd.DataFrame, scale: Scale, seed: int
+    flows: pd.DataFrame,
+    factors: Sequence[str],
+    variants: pd.DataFrame,
+    scale: Scale,
+    seed: int,
+    orders: npt.NDArray[np.int64] | None = None,
 ) -> Design:
-    """Return the design of ``flows`` (rows of a vignettes table) by ``variants`` (rows of a prompts table)."""
+    """Return the design of ``flows`` (rows of a vignettes table) by ``variants`` (rows of a prompts table).
+
+    ``orders`` are the codes of the orders in which the prompts show the options (flow by variant), if they are known.
+    """
     every = [pd.factorize(flows[name].astype(str), sort=True)[0] for name in factors]
     codes = [each for each in every if each.max(initial=0) > 0]
     return Design(
@@ -54,6 +65,8 @@ def make_design(
         order_no=variants["order_no"].to_numpy(dtype=np.intp),
         n_levels=len(scale.binned.levels),
         seed=seed,
+        # The options of a number line are not shown one by one.
+        places=None if orders is None or scale.line else places_of(orders, scale.n_shown),
     )
 
 

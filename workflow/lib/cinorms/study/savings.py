@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.scales import Scale
 from cinorms.inference.until_decided import make_design
 from cinorms.norms.assessment import level_matrix
+from cinorms.prompts.orders import orders_of
 from cinorms.stats.deciding.rounds import Rule, replay
 from cinorms.stats.deciding.schedule import LEAST_PILOT
 from cinorms.stats.deciding.verdicts import NOT_ASKED
@@ -51,11 +53,24 @@ def replay_pilot(
         return None
     levels = level_matrix(answers).reindex(index=flows["flow"], columns=names)
     codes = scale.places(levels.to_numpy(dtype=float), missing=len(scale.binned.levels))
-    design = make_design(flows, ask["factors"], variants, scale, ask["seed"])
+    orders = _order_codes(answers, flows["flow"], names, scale.n_shown)
+    design = make_design(flows, ask["factors"], variants, scale, ask["seed"], orders)
     asked, others = replay(design, rule._replace(pilot=pilot), codes), ~design.pilot(pilot)
     stopped = design.verdict(np.where(asked, codes, NOT_ASKED), rule.thresholds)
     same = stopped == design.verdict(codes, rule.thresholds)
     return Replayed(int(others.sum()), float(asked[others].mean()), float(same[others].mean()))
+
+
+def _order_codes(
+    answers: pd.DataFrame, flows: pd.Series[int], variants: pd.Series[str], n_options: int
+) -> npt.NDArray[np.int64] | None:
+    """Return the code of the order that each prompt showed (flow by variant); None where one is not known."""
+    shown = pd.Categorical(answers["order"].astype(str), categories=orders_of(n_options).names)
+    if (shown.codes < 0).any():
+        return None
+    at = [answers["flow"], answers["variant"].astype(str)]
+    codes = pd.Series(shown.codes.astype(np.int64), index=at).unstack()  # noqa: PD010 (nothing to aggregate)
+    return codes.reindex(index=flows, columns=variants).to_numpy()
 
 
 def expected_savings(

@@ -16,6 +16,7 @@ from cinorms.stats.deciding.classes import (
     tendencies,
 )
 from cinorms.stats.deciding.neighbours import evidence
+from cinorms.stats.deciding.places import place_evidence
 from cinorms.stats.deciding.pooling import fit_weights
 from cinorms.stats.deciding.verdicts import NOT_ASKED, count, first_met, verdict
 
@@ -36,8 +37,8 @@ class Predictor:
     """Predicts what flows would answer in the variants that they were not asked.
 
     Given the class of a flow, the log probability of an answer is a weighted sum: of the class's own in this variant
-    (``class_weight``), and of what the variant and the flow's neighbours make likely (``local``, flow by variant by
-    code).
+    (``class_weight``), and of what the variant, the flow's neighbours and the places of the options make likely
+    (``local``, flow by variant by code).
     """
 
     n_levels: int
@@ -52,12 +53,14 @@ class Predictor:
         codes: Ints,
         n_levels: int,
         factors: Ints,
+        places: Ints | None,
         rng: np.random.Generator,
         last: Predictor | None = None,
     ) -> Predictor:
         """Return the predictor fitted to all answers seen so far; ``last`` is where the search begins.
 
         ``codes`` is flow by variant: positions on the scale, ``n_levels`` for an invalid answer, ``NOT_ASKED``.
+        ``places`` are those of the options in the prompts (`place_evidence`), if they are known.
         """
         seen = indicators(codes, n_levels + 1)
         tendency = tendencies(seen)
@@ -68,6 +71,8 @@ class Predictor:
             flow, variant = flow[drawn], variant[drawn]
         log_tendency = np.log(tendency)
         kinds = list(evidence(seen, tendency, factors))
+        if places is not None:
+            kinds.append(place_evidence(seen, tendency, places))
         sample = [
             log_tendency[variant],
             _without_own(classes, seen, flow, variant) - log_tendency[variant],

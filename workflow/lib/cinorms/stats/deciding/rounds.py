@@ -49,7 +49,11 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """What is asked in full: flows, with the level of each on each factor, by variants."""
+    """What is asked in full: flows, with the level of each on each factor, by variants.
+
+    ``places`` has the place at which each prompt shows each level (flow, variant, level); None where that is not known
+    or there is one place only.
+    """
 
     flows: Ints
     factors: Ints
@@ -58,6 +62,7 @@ class Design:
     order_no: Ints
     n_levels: int
     seed: int
+    places: Ints | None = None
 
     def order(self, purpose: str = "asking") -> Ints:
         """Return the order in which each flow is asked its variants."""
@@ -133,7 +138,8 @@ class Rounds:
 
     def predictor(self, seen: Ints, last: Predictor | None, rng: np.random.Generator) -> Predictor:
         """Return what predicts the answers that are missing from ``seen``."""
-        return Predictor.fit(seen, self.design.n_levels, self.design.factors, rng, last)
+        design = self.design
+        return Predictor.fit(seen, design.n_levels, design.factors, design.places, rng, last)
 
 
 class _Rehearsals:

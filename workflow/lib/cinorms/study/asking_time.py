@@ -1,4 +1,4 @@
-"""How long the jobs of an arm write traces: a request for time, made before the vignettes are there."""
+"""How long a job asks, its traces included: a request for time, made before the vignettes are there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from cinorms.study.study import Study
 #: Most minutes that a job requests for its traces. One that is stopped goes on where it was, and longer jobs fit in few
 #: partitions.
 MOST_MINUTES = 720
+
+
+def asking_minutes(study: Study, arm: str, model: str, attempt: int) -> int:
+    """Return the minutes to request for asking one shard of ``model`` in ``arm``, at this attempt."""
+    entry = study.registry_entry(model)
+    return entry.kind.needs.minutes(entry.settings, attempt) + attempt * trace_minutes(study, arm, model)
 
 
 def trace_minutes(study: Study, arm: str, model: str) -> int:

@@ -1,4 +1,4 @@
-"""The time that a job requests for traces grows with what it will write, and has a limit."""
+"""The time that a job requests for traces grows with what it will write and with attempts, and has a limit."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from cinorms.study.asking_time import MOST_MINUTES, asking_minutes, trace_minutes
 from cinorms.study.settings import Reasoning
 from cinorms.study.study import Study
-from cinorms.study.trace_time import MOST_MINUTES, trace_minutes
 
 from ...specs import make_model
 
@@ -20,18 +20,21 @@ SHORT = {"effort": "low", "budget": 100}
 
 @pytest.fixture
 def minutes(build_study: Callable[..., Study]) -> Callable[..., int]:
-    """Return the minutes for one arm of one model, with changes to both."""
+    """Return the minutes for traces in one arm of one model, with changes to both; for all of an ``attempt``."""
 
     def of(
         model: str = "tulu-2-7b",
         changes: dict[str, Any] | None = None,
         reasoning: dict[str, Any] | None = None,
+        attempt: int | None = None,
         **arm: Any,
     ) -> int:
         study = build_study({"models": [model], "arms": {"main": {**ARM, **arm}}})
         settings = study.arms["main"]
         study.arms["main"] = settings.model_copy(update={"reasoning": reasoning and Reasoning(**reasoning)})
         study.registry[model] = make_model(model, **{**study.registry[model].stated, **(changes or {})})
+        if attempt:
+            return asking_minutes(study, "main", model, attempt)
         return trace_minutes(study, "main", model)
 
     return of
@@ -51,6 +54,14 @@ def test_the_time_follows_the_tokens(minutes: Callable[..., int]) -> None:
     assert minutes(changes={"shards": 2}, reasoning=SHORT) == 11
     assert minutes(changes={"rates": {"output_tokens_per_second": 1000}}, reasoning=SHORT) == 58
     assert minutes(changes={"rates": {"trace_share": 1.0}}, reasoning=SHORT) == 41
+
+
+def test_each_attempt_adds_the_time_of_all_traces(minutes: Callable[..., int]) -> None:
+    first, second = (
+        minutes(attempt=attempt, reasoning=SHORT) - minutes(attempt=attempt) for attempt in (1, 2)
+    )
+    assert (first, second) == (21, 42)
+    assert minutes(attempt=2) > minutes(attempt=1) > 0
 
 
 def test_selected_levels_cut_the_time(minutes: Callable[..., int]) -> None:
