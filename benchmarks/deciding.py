@@ -4,7 +4,7 @@ Usage: .venv/bin/python benchmarks/deciding.py [RISK [MODEL ...]]
 
 Needs the answers of the replication: `make replicate`, or only
 `.venv/bin/snakemake --configfile config/replication.yaml results/replication/answers/main/MODEL.parquet`.
-The rounds get the answers in the order in which a job would ask for them, and no others. One to three CPU minutes per
+The rounds get the answers in the order in which a job would ask for them, and no others. About one CPU minute per
 model; set OPENBLAS_NUM_THREADS=1 where other programs use the cores.
 """
 

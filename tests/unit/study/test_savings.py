@@ -69,13 +69,13 @@ def test_an_arm_that_asks_everything_has_no_line() -> None:
 
 def test_a_range_and_where_it_is_from() -> None:
     (line,) = lines({"risk": 0.01, "pilot": 100})
-    assert "33,000 prompts at most; 9,240 to 23,760 expected" in line
-    assert "published models (replayed at risk 0.02" in line
+    assert "33,000 prompts at most; 8,910 to 23,100 expected" in line
+    assert "published models (replayed at risk 0.015" in line
 
 
 def test_a_large_pilot_is_the_least_that_is_asked() -> None:
     (line,) = lines({"risk": 0.01, "pilot": 500})
-    assert "16,500 to 23,760 expected" in line
+    assert "16,500 to 23,100 expected" in line
 
 
 def test_a_pilot_of_all_flows_saves_nothing() -> None:
@@ -108,5 +108,5 @@ def test_a_pilot_study_that_asked_other_variants_cannot_tell() -> None:
     part = answers(range(400), 0.1)
     assert replay_pilot(ASK, part[part["variant"] != "3_2"], VARIANTS, FLOWS) is None
     (line,) = lines({"risk": 0.05, "pilot": 100}, {("main", "m"): None})
-    assert "9,240 to 23,760 expected" in line
+    assert "8,910 to 23,100 expected" in line
     assert "the pilot study has asked other variants, or too few flows" in line

@@ -103,15 +103,14 @@ def parts(questions: Questions, rule: Rule, asked: Flags) -> npt.NDArray[np.intp
 
 
 def is_possible(questions: Questions, rule: Rule, asked: Flags) -> bool:
-    """Tell whether rounds can have ``asked`` this: whole blocks of each flow in its order, all of the pilot."""
+    """Tell whether rounds can have ``asked`` this: each flow's first variants in its order, all of the pilot."""
     design = design_of(questions)
     order = design.order()
     in_order = np.take_along_axis(asked.reshape(order.shape), order, axis=1)
     number = in_order.sum(axis=1)
     first = np.arange(order.shape[1]) < number[:, None]
-    whole = (number % BLOCK == 0) | (number == order.shape[1])
-    enough = (number >= min(BLOCK, order.shape[1])) & (~design.pilot(rule.pilot) | (number == order.shape[1]))
-    return bool((in_order == first).all() and (whole & enough).all())
+    least = np.where(design.pilot(rule.pilot), order.shape[1], min(BLOCK, order.shape[1]))
+    return bool((in_order == first).all() and (number >= least).all())
 
 
 def _codes(questions: Questions, rows: Rows, replies: pd.DataFrame) -> npt.NDArray[np.intp]:

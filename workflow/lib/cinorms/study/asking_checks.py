@@ -39,7 +39,7 @@ def check_asking(study: Study, name: str, arm: Arm) -> None:
         mode = study.settings.mode or getattr(entry.settings, "mode", None)
         if mode == "batch" and hasattr(entry.settings, "mode"):
             raise ConfigError(
-                f"{place}: 'decided' does not fit mode 'batch' of {model}: each of up to {variants // BLOCK} rounds "
+                f"{place}: 'decided' does not fit mode 'batch' of {model}: each of up to {variants - BLOCK + 1} rounds "
                 "would wait for a batch, up to a day each; set `mode: live`, or 'all'"
             )
 

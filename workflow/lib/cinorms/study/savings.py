@@ -19,8 +19,8 @@ from cinorms.stats.deciding.verdicts import NOT_ASKED
 
 #: Lowest and highest share of the prompts that the eight published models needed, and the lowest agreement with the
 #: verdicts of the full design, replayed at this risk with a pilot of 400 of 6,912 flows (benchmarks/deciding.py).
-REPLAYED_RISK = 0.02
-LEAST, MOST, AGREED = 0.28, 0.72, 0.991
+REPLAYED_RISK = 0.015
+LEAST, MOST, AGREED = 0.27, 0.70, 0.991
 
 
 class Replayed(NamedTuple):

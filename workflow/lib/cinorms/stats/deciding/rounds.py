@@ -1,4 +1,4 @@
-"""The rounds: a first block of variants for every flow and all for the pilot, then blocks for what is undecided.
+"""The rounds: a first block of variants for every flow and all for the pilot, then one by one for what is undecided.
 
 They are a pure function of the answers: whoever has the answers to what was asked so far finds the same next round.
 """
@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Orders in which each flow of the pilot rehearses.
 REHEARSED = 4
+#: Variants between two fits of what predicts answers: a fit takes as long as three looks, and changes little.
+REFITTED = 3
 
 
 class Rule(NamedTuple):
@@ -112,7 +114,7 @@ class Rounds:
         self.todo: Flags = self.asked.copy()
         self._open = ~self.pilot & ~self.asked.all(axis=1)
         self._number = BLOCK
-        self._last: Predictor | None = None
+        self._fitted: tuple[Predictor, Calibration] | None = None
         self._rehearsals = _Rehearsals(self)
 
     def take(self, codes: Ints) -> None:
@@ -124,13 +126,15 @@ class Rounds:
         design, rule, number = self.design, self.rule, self._number
         seen = np.where(self.asked, codes, NOT_ASKED)
         rng = np.random.default_rng([design.seed % 2**63, number])
-        self._last = self.predictor(seen, self._last, rng)
-        calibration = self._rehearsals.look(seen, number, self._last, rng)
-        predicted = self._last.change(before, seen[before], rule.thresholds, design.rank, rng)
+        if self._fitted is None or (number - BLOCK) % REFITTED == 0:
+            predictor = self.predictor(seen, self._fitted and self._fitted[0], rng)
+            self._fitted = predictor, self._rehearsals.look(seen, number, predictor, rng)
+        predictor, calibration = self._fitted
+        predicted = predictor.change(before, seen[before], rule.thresholds, design.rank, rng)
         self._open[before[calibration.risk(predicted) <= rule.risk]] = False
         still = np.flatnonzero(self._open)
         self.looks.append(Round(number, len(before), len(still)))
-        self._number = min(number + BLOCK, self.asked.shape[1])
+        self._number = number + 1
         self.todo[still[:, None], self._order[still, number : self._number]] = True
         self.asked |= self.todo
         if self._number == self.asked.shape[1]:

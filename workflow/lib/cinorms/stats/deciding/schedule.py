@@ -10,7 +10,7 @@ from cinorms.core.draws import draw_bits
 Ints = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 
-#: Variants of a round; the first round is the block that every flow is asked.
+#: Variants of the first round, the block that every flow is asked. Each further round asks for one.
 BLOCK = 3
 #: Fewest flows of a pilot: from fewer, nobody learns what the predicted risks are worth.
 LEAST_PILOT = 100
