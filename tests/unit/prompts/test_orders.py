@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.prompts.orders import METHODS, as_categorical, options_shown, order_codes, orders_of
+from cinorms.prompts.orders import (
+    METHODS,
+    as_categorical,
+    codes_of,
+    options_shown,
+    order_codes,
+    orders_of,
+)
 
 from ...scales import ACCEPTABILITY, ORDERS, SHOWN
 
@@ -138,6 +146,14 @@ def test_codes_become_strings_stored_once() -> None:
     orders = as_categorical(np.array([119, 0, 0]), 5)
     assert list(orders) == ["43210", "01234", "01234"]
     assert len(orders.categories) == 120
+
+
+def test_strings_become_codes_again() -> None:
+    codes = np.array([0, 119, 0, 7])
+    orders = pd.Series(as_categorical(codes, 5))
+    assert codes_of(orders, 5).tolist() == codes.tolist()
+    assert codes_of(orders.astype(str), 5).tolist() == codes.tolist()
+    assert codes_of(pd.Series(["01234", None, "0123"]), 5).tolist() == [0, -1, -1]
 
 
 def test_options_are_shown_in_their_order_as_the_papers_wrote_them() -> None:

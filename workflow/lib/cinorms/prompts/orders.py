@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -119,6 +120,13 @@ def places_of(codes: npt.NDArray[np.int64], n_options: int) -> npt.NDArray[np.in
 def as_categorical(codes: npt.NDArray[np.int64], n_options: int) -> pd.Categorical:
     """Return order codes as order strings, each stored once."""
     return pd.Categorical.from_codes(codes, categories=pd.Index(orders_of(n_options).names, dtype="str"))
+
+
+def codes_of(orders: pd.Series[Any], n_options: int) -> npt.NDArray[np.int64]:
+    """Return the code of each order string, as `as_categorical` wrote it; -1 where it is missing or no such order."""
+    shown = pd.Categorical(orders)
+    found = pd.Index(orders_of(n_options).names).get_indexer(shown.categories.astype(str))
+    return np.asarray(np.append(found, -1)[shown.codes], dtype=np.int64)
 
 
 @cache

@@ -12,7 +12,7 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
-from cinorms.prompts.orders import orders_of
+from cinorms.prompts.orders import codes_of
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -69,8 +69,8 @@ def encode(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale) -> Answer
     found = np.full((len(flows), len(prompts)), NOTHING, dtype=np.uint8)
     shown = np.full(found.shape, NO_ORDER, dtype=np.uint16)
     found[row, column] = code.astype(np.uint8)
-    known = {order: i for i, order in enumerate(orders_of(scale.n_shown).names)}
-    shown[row, column] = _mapped(answers["order"], known, NO_ORDER)
+    order = codes_of(answers["order"], scale.n_shown)
+    shown[row, column] = np.where(order < 0, NO_ORDER, order)
     return AnswerCodes(flows, found, shown, scale.binned)
 
 

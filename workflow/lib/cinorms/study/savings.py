@@ -12,7 +12,7 @@ import pandas as pd
 from cinorms.core.scales import Scale
 from cinorms.inference.until_decided import make_design
 from cinorms.norms.assessment import level_matrix
-from cinorms.prompts.orders import orders_of
+from cinorms.prompts.orders import codes_of
 from cinorms.stats.deciding.rounds import Rule, replay
 from cinorms.stats.deciding.schedule import LEAST_PILOT
 from cinorms.stats.deciding.verdicts import NOT_ASKED
@@ -65,12 +65,12 @@ def _order_codes(
     answers: pd.DataFrame, flows: pd.Series[int], variants: pd.Series[str], n_options: int
 ) -> npt.NDArray[np.int64] | None:
     """Return the code of the order that each prompt showed (flow by variant); None where one is not known."""
-    shown = pd.Categorical(answers["order"].astype(str), categories=orders_of(n_options).names)
-    if (shown.codes < 0).any():
+    codes = codes_of(answers["order"], n_options)
+    if (codes < 0).any():
         return None
     at = [answers["flow"], answers["variant"].astype(str)]
-    codes = pd.Series(shown.codes.astype(np.int64), index=at).unstack()  # noqa: PD010 (nothing to aggregate)
-    return codes.reindex(index=flows, columns=variants).to_numpy()
+    whole = pd.Series(codes, index=at).unstack()  # noqa: PD010 (nothing to aggregate)
+    return whole.reindex(index=flows, columns=variants).to_numpy()
 
 
 def expected_savings(
