@@ -151,7 +151,10 @@ class Results:
             raise DataError(
                 f"there are no responses with traces of model {model!r} in arm {arm!r} of {self.folder}"
             )
-        found = pd.concat([self._traces(path, arm, flows) for path in known], ignore_index=True)
+        vignettes = self._file(f"vignettes/{self.study['arms'][arm]['dataset']}.parquet")
+        variants = self._file(f"prompts/{arm}.parquet")
+        asked = tables.read(vignettes, tables.VIGNETTES), tables.read(variants, tables.PROMPTS)
+        found = pd.concat([self._traces(path, *asked, flows) for path in known], ignore_index=True)
         return found.assign(arm=arm, model=model)[["arm", "model", *found.columns]]
 
     def flows(self, dataset: str) -> pd.DataFrame:
@@ -174,13 +177,11 @@ class Results:
         asked = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
         return whole[["arm", "model", *flows.columns, *asked]]
 
-    def _traces(self, path: Path, arm: str, flows: Sequence[int] | None) -> pd.DataFrame:
+    def _traces(
+        self, path: Path, vignettes: pd.DataFrame, variants: pd.DataFrame, flows: Sequence[int] | None
+    ) -> pd.DataFrame:
         spec = Spec.from_plain(json.loads(tables.facts(path)["spec"]))
-        vignettes = self._file(f"vignettes/{self.study['arms'][arm]['dataset']}.parquet")
-        variants = self._file(f"prompts/{arm}.parquet")
-        asked = Questions.of(
-            spec, tables.read(vignettes, tables.VIGNETTES), tables.read(variants, tables.PROMPTS)
-        )
+        asked = Questions.of(spec, vignettes, variants)
         columns = ["flow", "variant", "n_trace_tokens", "trace_status"]
         frame = tables.read(path, tables.RESPONSES, columns).astype({"variant": "str", "trace_status": "str"})
         at = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
