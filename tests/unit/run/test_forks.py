@@ -117,6 +117,7 @@ def test_a_script_that_ends_at_once_is_measured(loaded: Forks, tmp_path: Path) -
 def test_the_libraries_are_those_that_a_study_is_installed_with() -> None:
     for name in LIBRARIES:
         assert importlib.util.find_spec(name), name
+    assert not {"openai", "torch", "transformers", "vllm"} & LIBRARIES
 
 
 # --- Which scripts of Snakemake
