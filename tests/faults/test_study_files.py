@@ -22,6 +22,9 @@ GOOD = (
     .replace("smollm2-135m-instruct", "planted-tulu-2-7b")
 )
 
+#: Longer than the name of a file can be, and not periodic, which Snakemake refuses.
+LONG = "a" + "".join(map(str, range(150)))
+
 #: What YAML can do to a reader, by name; `bytes` are written as they are.
 NASTY: dict[str, str | bytes] = {
     "tab": "study:\n\t- a\n",
@@ -65,6 +68,19 @@ NASTY: dict[str, str | bytes] = {
     "infinite": "max_cost_usd: .inf\n",
     "line break in a name": 'study: "demo\\n"\n',
     "path in a name": "study: ../../elsewhere\n",
+    "text as a whole number": "seed: !!int '99x'\n",
+    "text as a number": "norms: {t_maj: !!float abc}\n",
+    "nothing as a whole number": "seed: !!int ''\n",
+    "text as a truth value": "norms: {t_maj: !!bool maybe}\n",
+    "list as a whole number": "seed: !!int [1]\n",
+    "list as a set": "models: !!set [a]\n",
+    "text as a mapping": "models: !!map a\n",
+    "long name": f"study: {LONG}\n",
+    "long name of an arm": f"arms: {{{LONG}: {{dataset: coppa, prompts: chatgpt}}}}\n",
+    "long name of a model": f"models: [{LONG}]\n",
+    "long path": f"resources: [{LONG}]\n",
+    "nul in a path": 'mirror: "a\\0b"\n',
+    "half a character": 'mirror: "a\\ud800"\n',
     "many draws": "analyses: {a: {kind: flow_dependence, arms: [main], draws: 1000000000000}}\n",
 }
 

@@ -96,7 +96,10 @@ def test_anchors_and_merge_keys_work(tmp_path: Path) -> None:
     assert load_yaml(path)["more"] == {"a": 1, "b": 3}
 
 
-@given(text=st.text(alphabet=st.sampled_from("ab1:-[]{},?&*!|>'\"%@#\n\t ~<="), max_size=40))
+TAGS = [f"!!{name} " for name in ("int", "float", "bool", "null", "binary", "timestamp", "set", "map", "omap", "str")]
+
+
+@given(text=st.lists(st.sampled_from([*"ab1:-[]{},?&*!|>'\"%@#\n\t ~<=", *TAGS]), max_size=40).map("".join))
 @settings(max_examples=80, deadline=None)
 def test_no_text_makes_reading_or_checking_fail_with_anything_but_a_message(
     tmp_path_factory: pytest.TempPathFactory, text: str
@@ -288,6 +291,13 @@ def test_every_default_has_a_comment() -> None:
         ("a: 010", "010 is not a plain number"),
         ("a: 1_000", "1_000 is not a plain number"),
         ("a: " + "9" * 5000, "is not a plain number"),
+        ("a: !!int '99x'", "line 1, column 4: '99x' is not what its tag '!!int' says; leave the tag out"),
+        ("a: !!float abc", "'abc' is not what its tag '!!float' says"),
+        ("a: !!int ''", "'' is not what its tag '!!int' says"),
+        ("a: !!bool maybe", "'maybe' is not what its tag '!!bool' says"),
+        ("a: !!int [1]", "expected a scalar node, but found sequence"),
+        ("a: !!set [b]", "expected a mapping node, but found sequence"),
+        ("a: !!map b", "expected a mapping node, but found scalar"),
         ("a: 2026-13-45", "YAML reads 2026-13-45 as a date; put it in quotes"),
         ("[" * 5000 + "]" * 5000, "nested too deeply"),
         ("a: &a [*a]", "an anchor .* holds itself"),

@@ -121,6 +121,14 @@ def responses_of(study: Study, folder: Path) -> None:
     tables.write(frame, path, tables.RESPONSES, {"spec": json.dumps(spec)})
 
 
+@pytest.mark.parametrize("value", ["[1", "!!int x", "2026-01-01"])
+def test_a_value_of_config_that_cannot_be_read_gets_a_message(
+    value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check.main(["--config", f"seed={value}"]) == 1
+    assert "--config seed: not valid YAML at line 1" in capsys.readouterr().err
+
+
 def test_what_has_been_asked_is_not_checked_until_a_setting_changes(elsewhere: Path) -> None:
     study = study_of(Root(PROJECT), ["gpt-4o-mini"])
     assert [finding.severity for finding in look_at_keys(case(study)) or []] == ["error"]

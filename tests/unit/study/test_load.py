@@ -111,7 +111,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an arm with a space in its name": (
         {"arms": {"the arm": ARM}},
-        "arms: 'the arm' is not allowed; an arm's name has lower-case letters, digits, '-' and '_'",
+        "arms: 'the arm' is not allowed; an arm's name has lower-case letters, digits, '-' and '_' (at most 100)",
     ),
     "an arm whose name is a number": (
         {"arms": {1: ARM}},
@@ -131,12 +131,12 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a study name that is no folder": (
         {"study": "My Study"},
-        "study: 'My Study' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_'; "
+        "study: 'My Study' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_' (at most 100); "
         "its results go to results/{{study}}.",
     ),
     "a study name with a line break": (
         {"study": "mine\n"},
-        "study: 'mine\\n' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_'; "
+        "study: 'mine\\n' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_' (at most 100); "
         "its results go to results/{{study}}.",
     ),
     "an unknown engine": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import os
 import sys
 import urllib.error
 import urllib.request
@@ -47,7 +48,7 @@ def local_copy(
     """
     if mirror is not None:
         for candidate in (Path(mirror) / path for path in mirror_paths):
-            if candidate.is_file():
+            if os.path.isfile(candidate):  # Path.is_file raises where a path is too long
                 return _checked(candidate, sha256, f"replace it in the mirror with the file from {url}")
     cached = _cached(url, sha256, cache_dir)
     return cached if cached.is_file() and digest(cached) == sha256 else None

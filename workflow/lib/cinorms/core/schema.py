@@ -52,13 +52,13 @@ class _NotNull:
 Number = int | float
 LeftOut = Annotated[T | None, _NotNull()]
 Distinct = Annotated[tuple[T, ...], Field(json_schema_extra={"uniqueItems": True})]
-#: A name as studies give them.
-NAME = r"^[a-z0-9][a-z0-9_-]*(?!\n)$"
+#: A name as studies give them; files are called after it, and file systems take 255 bytes.
+NAME = r"^[a-z0-9][a-z0-9_-]{0,99}(?!\n)$"
 Name = Annotated[
     str,
     Field(
         pattern=NAME,
-        description="names have lower-case letters, digits, '-' and '_'",
+        description="names have lower-case letters, digits, '-' and '_' (at most 100)",
     ),
 ]
 

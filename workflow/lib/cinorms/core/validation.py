@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cache
@@ -29,6 +30,7 @@ TYPES = {
 MOST_VALUES = 1_000_000
 #: Longest number, in characters.
 MOST_DIGITS = 30
+_UNWRITABLE = re.compile(r"[\0\ud800-\udfff]")
 
 
 def load_yaml(path: str | Path) -> Any:
@@ -39,22 +41,27 @@ def load_yaml(path: str | Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise ConfigError(f"{path}: cannot be read ({reason})") from None
+    return read_yaml(text, str(path))
+
+
+def read_yaml(text: str, place: str) -> Any:
+    """Return what ``text`` holds; ``place`` names its source in messages."""
     try:
         document = _parsed(text)
         _size(document, {})
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "an unknown line"
-        raise ConfigError(f"{path}: not valid YAML at {where}: {error.problem}") from None
+        raise ConfigError(f"{place}: not valid YAML at {where}: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+        raise ConfigError(f"{place}: not valid YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise ConfigError(
-            f"{path}: its lists and mappings are nested too deeply, or an anchor (&) holds itself; "
+            f"{place}: its lists and mappings are nested too deeply, or an anchor (&) holds itself; "
             "write the file without that"
         ) from None
     except OverflowError as error:
-        raise ConfigError(f"{path}: {error}") from None
+        raise ConfigError(f"{place}: {error}") from None
     return document
 
 
@@ -84,12 +91,23 @@ def _size(node: Any, known: dict[int, int]) -> int:
 
 
 class _PlainYaml(SafeConstructor):
-    """YAML without its surprises: repeated keys, numbers to base 60 or 8, dates."""
+    """YAML without its surprises: repeated keys, numbers to base 60 or 8, dates, tags that do not fit."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Return the value of ``node``; refuse one whose tag it does not fit, such as ``!!int abc``."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError):
+            raise yaml.MarkedYAMLError(
+                problem=f"{_shown(node.value)} is not what its tag '!!{node.tag.rpartition(':')[2]}' says; "
+                "leave the tag out",
+                problem_mark=node.start_mark,
+            ) from None
 
     def construct_plain_number(self, node: yaml.ScalarNode) -> Any:
         """Return a number that people read as YAML does; refuse ``1:30`` (90), ``010`` (8) and ``1_000``."""
         whole = node.tag.endswith(":int")
-        text = str(node.value)
+        text = self.construct_scalar(node)
         if (
             ":" in text
             or "_" in text
@@ -110,7 +128,7 @@ class _PlainYaml(SafeConstructor):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
-        for key_node, _ in node.value:
+        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             if key_node.tag == "tag:yaml.org,2002:merge":
                 continue  # `<<: *anchor`, whose keys may be given again
             key = self.construct_object(key_node, deep=True)
@@ -149,7 +167,7 @@ def check(document: Any, schema: Mapping[str, Any] | Path, file: str, prefix: st
 
     For the message, ``file`` names the document's source and ``prefix`` the key that holds it.
     """
-    _check_keys_are_text(document, file, prefix)
+    _check_text(document, file, prefix)
     stated = load_schema(schema) if isinstance(schema, Path) else schema
     errors = sorted(_validator()(stated).iter_errors(document), key=_order)
     if errors:
@@ -158,7 +176,7 @@ def check(document: Any, schema: Mapping[str, Any] | Path, file: str, prefix: st
 
 def check_file(given: str, file: str, key: str) -> None:
     """Raise ``ConfigError`` unless the file that a setting names is there."""
-    if not Path(given).is_file():
+    if not os.path.isfile(given):  # Path.is_file raises where a path is too long
         raise ConfigError(
             f"{file}: {key}: there is no file {given!r} in the folder that the study runs in ({Path.cwd()}); "
             "correct the path"
@@ -201,17 +219,22 @@ def _validator() -> Any:
     return extend(Draft202012Validator, {"pattern": check_pattern}, type_checker=types)  # type: ignore[no-untyped-call]
 
 
-def _check_keys_are_text(document: Any, file: str, key: str) -> None:
-    """Refuse keys that YAML reads as numbers or truth values (``1:``, ``on:``): names are text."""
+def _check_text(document: Any, file: str, key: str) -> None:
+    """Refuse keys that YAML reads as numbers or truth values (``1:``, ``on:``), and text that no file can hold."""
+    if isinstance(document, str) and (found := _UNWRITABLE.search(document)):
+        raise ConfigError(
+            f"{file}: {key or 'the whole file'}: {_shown(document)} has the character {found[0]!r}, which no path or "
+            "file of text can have; remove it"
+        )
     if isinstance(document, dict):
         for name, value in document.items():
             where = f"{key}.{name}" if key else str(name)
             if not isinstance(name, str):
                 raise ConfigError(f"{file}: {where}: YAML reads this key as {_shown(name)}; put it in quotes")
-            _check_keys_are_text(value, file, where)
+            _check_text(value, file, where)
     elif isinstance(document, list):
         for number, value in enumerate(document):
-            _check_keys_are_text(value, file, f"{key}[{number}]")
+            _check_text(value, file, f"{key}[{number}]")
 
 
 def _shown(value: object) -> str:

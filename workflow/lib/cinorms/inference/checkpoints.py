@@ -42,7 +42,7 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 def is_folder(source: str) -> bool:
     """Tell whether ``source`` names a folder: an existing one, or anything that is no hub id (``owner/name``)."""
-    return Path(source).is_dir() or not _HUB_ID.fullmatch(source)
+    return os.path.isdir(source) or not _HUB_ID.fullmatch(source)
 
 
 def tokens() -> list[str]:
@@ -135,7 +135,7 @@ def _client(model: str) -> Any:
 
 def has_weights(folder: Path) -> bool:
     """Tell whether ``folder`` has the configuration of a model and every file of its weights."""
-    if not (folder / "config.json").is_file():
+    if not os.path.isfile(folder / "config.json"):
         return False
     for index in folder.glob("*.index.json"):
         named = set(json.loads(index.read_bytes()).get("weight_map", {}).values())

@@ -84,8 +84,8 @@ def entries_schema() -> dict[str, Any]:
         "description": "Models under audit, by name.",
         "type": "object",
         "propertyNames": {
-            "description": "a model's name has letters, digits, '.', '-' and '_'",
-            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$",
+            "description": "a model's name has letters, digits, '.', '-' and '_' (at most 100)",
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
         },
         "additionalProperties": {
             "description": common["description"],

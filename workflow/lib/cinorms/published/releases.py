@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,7 +73,7 @@ def load_release(path: str | Path) -> Release:
             )
     numbers = tuple(path.parent / name for name in document.get("numbers", []))
     for file in numbers:
-        if not file.is_file():
+        if not os.path.isfile(file):
             raise ConfigError(f"{path}: numbers: there is no file {file}; correct the name")
     return Release(
         file=path,

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from cinorms.core.errors import ConfigError
+from cinorms.core.validation import read_yaml
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study, read_layers
 from cinorms.study.root import Root
@@ -42,5 +41,5 @@ def _settings(given: Sequence[str]) -> dict[str, Any]:
         key, equals, value = pair.partition("=")
         if not equals:
             raise ConfigError(f"--config: {pair!r} is not of the form KEY=VALUE")
-        found[key] = yaml.safe_load(value)
+        found[key] = read_yaml(value, f"--config {key}")
     return found

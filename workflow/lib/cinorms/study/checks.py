@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check_file, unknown
 from cinorms.published.releases import analyses_of
@@ -85,7 +87,7 @@ def _check_pilot(study: Study) -> None:
     if pilot == study.name:
         raise ConfigError(f"{place}: {pilot!r} is this study; name another one")
     answers = study.root.results / pilot / "answers" if pilot else None
-    if answers and not answers.is_dir():
+    if answers and not os.path.isdir(answers):
         raise ConfigError(
             f"{place}: there is no {answers} in the folder that the study runs in; run the study {pilot!r} first"
         )

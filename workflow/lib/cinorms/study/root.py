@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +35,7 @@ class Root:
     def registries(self) -> list[Path]:
         """The files with models: the user's own, which override entries of the same name, and the project's last."""
         own = [folder / MODELS for folder in self.own]
-        return [*filter(Path.is_file, own), self.folder / "config" / MODELS]
+        return [*filter(os.path.isfile, own), self.folder / "config" / MODELS]
 
     def with_own(self, folders: Sequence[str], place: object) -> Root:
         """Return this with a study's ``folders``, which ``place`` states; a path starts where the study runs.
@@ -43,12 +44,12 @@ class Root:
         """
         own = tuple(Path(folder).absolute() for folder in folders)
         for stated, folder in zip(folders, own, strict=True):
-            if not folder.is_dir():
+            if not os.path.isdir(folder):  # Path.is_dir raises where it may not look, or a path is too long
                 raise ConfigError(
                     f"{place}: there is no folder {stated!r} in {Path.cwd()}, where the study runs; "
                     "correct the path, or give a full one"
                 )
-            if not any((folder / name).exists() for name in (*KINDS, MODELS)):
+            if not any(os.path.exists(folder / name) for name in (*KINDS, MODELS)):
                 raise ConfigError(
                     f"{place}: the folder {stated!r} has none of {', '.join(f'{kind}/' for kind in KINDS)}, "
                     f"{MODELS}; lay it out like resources/ of this project"

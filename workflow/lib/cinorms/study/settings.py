@@ -18,7 +18,7 @@ from cinorms.stats.deciding.schedule import LEAST_PILOT
 from cinorms.study.attributes import ARM_ATTRIBUTES
 from cinorms.study.stated import Settings
 
-ArmName = Annotated[Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_'")]
+ArmName = Annotated[Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_' (at most 100)")]
 #: An entry as it is stated. The class of options of its kind checks the other keys (cinorms.entries).
 Entry = Annotated[
     Mapping[str, Any],
@@ -311,7 +311,7 @@ class StudySettings(Settings):
 
     study: str = Field(
         pattern=NAME,
-        description="Name of the study, in lower-case letters, digits, '-' and '_'; its results go to "
+        description="Name of the study, in lower-case letters, digits, '-' and '_' (at most 100); its results go to "
         "results/{study}.",
     )
     seed: int = Field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +38,7 @@ def read_source(path: Path, key: str, given: Mapping[str, Any]) -> SourceFile:
     scheme, colon, _ = url.partition("://")
     if not colon:
         url = str(path.parent / url)
-        if not Path(url).is_file():
+        if not os.path.isfile(url):
             raise ConfigError(
                 f"{path}: {key}.url: there is no file {given['url']!r} in {path.parent}; correct the path "
                 "(it starts from the folder of the file that names it)"

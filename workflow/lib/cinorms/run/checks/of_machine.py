@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -34,7 +35,7 @@ def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[Finding]:
         if wheels.is_in_wheels(source) or not checkpoints.is_folder(source):
             absent += [] if _is_here(case, entry) else [f"{entry.name} ({source})"]
         elif not checkpoints.has_weights(Path(source)):
-            what = "has no complete checkpoint" if Path(source).is_dir() else "does not exist"
+            what = "has no complete checkpoint" if os.path.isdir(source) else "does not exist"
             yield error(f"{entry.name}: the folder {source} {what}; correct `source` in {entry.file}")
     if absent and case.surroundings.environment.get("HF_HUB_OFFLINE") == "1":
         yield error(
