@@ -55,7 +55,9 @@ esac
 
 def make(*arguments: str, cwd: Path = ROOT, **variables: str) -> subprocess.Popen[str]:
     """Start make as from a terminal, whatever make these tests run in."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
+    }
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(["make", *arguments], cwd=cwd, env=environment | variables, **streams)
 
@@ -71,7 +73,9 @@ def made(*arguments: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]
 def test_a_target_hands_over_the_study_and_nothing_after_it(target: str) -> None:
     code, said = made("-n", target, "CONFIG=my.yaml", "ARGS=--dry-run")
     assert code == 0
-    found = re.findall(r"bin/(snakemake|python -m cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)", said.replace("\\\n", ""))
+    found = re.findall(
+        r"bin/(snakemake|python -m cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)", said.replace("\\\n", "")
+    )
     assert bool(found) >= ("my.yaml" in said or "CONFIG" in TARGETS[target])
     for program, line in found:
         parser = get_argument_parser() if program == "snakemake" else study_file.parser("", "")

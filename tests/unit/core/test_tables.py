@@ -45,8 +45,8 @@ FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
                 "variant": pd.array(["0_0", "0_1"], dtype="str"),
                 "template": pd.array(["{scenario} {options}"] * 2, dtype="str"),
                 "prompt_set": pd.array(["chatgpt"] * 2, dtype="str"),
-                "template_no": np.array([0, 0], dtype=np.int16),
-                "order_no": np.array([0, 1], dtype=np.int16),
+                "template_no": np.array([0, 0], dtype=np.int32),
+                "order_no": np.array([0, 1], dtype=np.int32),
             }
         ),
     ),
@@ -87,7 +87,7 @@ FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
             {
                 "flow": np.array([0, 1], dtype=np.int32),
                 **{
-                    name: np.array([1, 0], dtype=np.int16)
+                    name: np.array([1, 0], dtype=np.int32)
                     for name in ("n_asked", "n_valid", *tables.count_columns(LEVELS))
                 },
                 "value": pd.array([2, pd.NA], dtype="Int8"),

@@ -96,7 +96,10 @@ def test_anchors_and_merge_keys_work(tmp_path: Path) -> None:
     assert load_yaml(path)["more"] == {"a": 1, "b": 3}
 
 
-TAGS = [f"!!{name} " for name in ("int", "float", "bool", "null", "binary", "timestamp", "set", "map", "omap", "str")]
+TAGS = [
+    f"!!{name} "
+    for name in ("int", "float", "bool", "null", "binary", "timestamp", "set", "map", "omap", "str")
+]
 
 
 @given(text=st.lists(st.sampled_from([*"ab1:-[]{},?&*!|>'\"%@#\n\t ~<=", *TAGS]), max_size=40).map("".join))

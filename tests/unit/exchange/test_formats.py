@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from cinorms.core import csv_tables, tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.exchange.exporting import export_prompts
 from cinorms.exchange.formats import lm_eval, openai_batch, plain
@@ -232,6 +234,18 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
             {"text": "neutral", "flow": 1.5, "template": 0, "order": 0},
             "has 1.5 as 'flow', which is not a whole",
         ),
+        *(
+            (
+                "plain",
+                {"text": "neutral", "flow": flow, "template": 0, "order": 0},
+                "as 'flow', which is not a whole",
+            )
+            for flow in (10**30, 10**9, -1, 1e30, "9" * 5000, "nan", True)
+        ),
+        *(
+            ("plain", {"text": "neutral", "flow": flow, "template": 0, "order": 0}, "line 1 has no 'flow'")
+            for flow in (math.nan, math.inf, -math.inf)
+        ),
         ("plain", {"text": 3, "id": "x"}, "has 3 as 'text', which is not a text"),
         ("openai_batch", {"id": "x", "text": "neutral"}, "line 1 has no key 'custom_id'"),
         ("lm_eval", {"doc": {}, "text": "neutral"}, "line 1 has no key 'resps'"),
@@ -249,6 +263,56 @@ def test_a_line_of_another_format_is_refused(
 ) -> None:
     with pytest.raises(DataError, match=message):
         take(name, jsonl(tmp_path / "r.jsonl", [line]))
+
+
+#: JSON that no other reader takes: Python's own takes it all.
+ODD = [
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "1e400",
+    "-1e400",
+    "1" * 400,
+    '"\\ud800"',
+    '{"\\udfff": NaN}',
+    "[NaN]",
+    "true",
+    "-1",
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize(
+    "key", ["file", "line", "finish_reason", "n_output_tokens", "temperature", "model", "max_tokens"]
+)
+def test_an_odd_value_of_another_key_costs_no_response_and_its_facts_are_json(
+    tmp_path: Path, key: str, odd: str
+) -> None:
+    lines = [json.dumps(line)[:-1] + f', "{key}": {odd}}}' for line in planted_lines()]
+    (tmp_path / "r.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    found = take("plain", tmp_path / "r.jsonl")
+    assert len(found.matched.responses) == 24
+    tables.write(found.matched.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
+    csv_tables.write(found.matched.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
+    stated = json.loads(found.facts["elsewhere"], parse_constant=pytest.fail)["stated"]
+    json.dumps(stated, ensure_ascii=False).encode()  # no half characters
+
+
+@pytest.mark.parametrize("write", [jsonl, parquet])
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
+def test_a_number_that_is_none_is_missing_in_a_table_too(
+    tmp_path: Path, value: float, write: Callable[[Path, list[dict[str, Any]]], Path]
+) -> None:
+    lines = [line | {"temperature": value, "n_output_tokens": value} for line in planted_lines()]
+    found = take("plain", write(tmp_path / "r.jsonl", lines))
+    assert found.matched.responses["n_output_tokens"].isna().all()
+    stated = json.loads(found.facts["elsewhere"])["stated"]
+    assert stated.get("temperature") == ([1e300] if value == 1e300 else None)
+    with pytest.raises(DataError, match="flow"):
+        take(
+            "plain",
+            write(tmp_path / "s.jsonl", [lines[0] | {"id": None, "flow": value, "template": 0, "order": 0}]),
+        )
 
 
 def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:

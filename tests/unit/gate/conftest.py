@@ -80,7 +80,7 @@ def prompts(templates: tuple[str, ...], n_orders: int) -> pd.DataFrame:
     """Return the variants of these templates."""
     rows = [(f"{t}_{o}", text, "set", t, o) for t, text in enumerate(templates) for o in range(n_orders)]
     frame = pd.DataFrame(rows, columns=["variant", "template", "prompt_set", "template_no", "order_no"])
-    return frame.astype({"template_no": "int16", "order_no": "int16"})
+    return frame.astype({"template_no": "int32", "order_no": "int32"})
 
 
 def answers(levels: Floats) -> pd.DataFrame:

@@ -11,10 +11,11 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.scales import papers_scale
 from cinorms.core.validation import load_yaml
 from cinorms.human.read import Ratings, list_raters, read_ratings
 from cinorms.human.survey import load_survey, split_name
-from cinorms.norms.assessment import level_matrix
+from cinorms.norms.assessment import assess, level_matrix
 from cinorms.stats.reliability import intraclass
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.sources import read_vignettes
@@ -50,6 +51,21 @@ def test_raters_become_variants_and_ratings_levels(folder_of_survey: Path, tmp_p
     tables.write(prompts, tmp_path / "prompts.parquet", tables.PROMPTS)
     assert list(prompts["template_no"].unique()) == list(range(9))
     assert list(prompts.loc[prompts["order_no"] == 1, "variant"]) == ["3_1"]
+
+
+def test_more_raters_than_16_bits_can_count(folder_of_survey: Path, tmp_path: Path) -> None:
+    n = 2**15 + 1
+    first = rows()[0]
+    many = [first | {"WorkerId": f"w{number}"} for number in range(n)]
+    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(many), encoding="utf-8")
+    answers = read(folder_of_survey, raters=n, ratings=n).answers
+    prompts = list_raters(answers, "doors_survey", "Would people agree?")
+    norms = assess(answers, "strict", papers_scale())
+    assert norms.filter(regex="^n_").max(axis=None) == n
+    for name, frame, contract in (("prompts", prompts, tables.PROMPTS), ("norms", norms, tables.NORMS)):
+        tables.write(frame, tmp_path / name, contract)
+        pd.testing.assert_frame_equal(tables.read(tmp_path / name, contract)[[*frame]], frame, check_dtype=False)
+    assert prompts["template_no"].tolist() == list(range(n))
 
 
 def test_the_second_question_and_what_was_not_answered(folder_of_survey: Path) -> None:

@@ -43,7 +43,7 @@ def variants() -> pd.DataFrame:
     return pd.DataFrame(
         [(f"{t}_{o}", f"Rate {t}: {{scenario}} {{options}}", "set", t, o) for t, o in numbers],
         columns=["variant", "template", "prompt_set", "template_no", "order_no"],
-    ).astype({"template_no": np.int16, "order_no": np.int16})
+    ).astype({"template_no": np.int32, "order_no": np.int32})
 
 
 @pytest.mark.parametrize("name", SCALES)

@@ -122,7 +122,7 @@ def count_levels(names: Iterable[str]) -> list[int]:
 
 _SIGNS = {-1: "m", 0: "", 1: "p"}
 _COUNTED = re.compile(r"n_(m|p|)(\d+)")
-COUNT = pa.int16()
+COUNT = pa.int32()
 
 VIGNETTES = Contract(
     "vignettes",
@@ -147,8 +147,8 @@ PROMPTS = Contract(
         "variant": TEXT,
         "template": TEXT,
         "prompt_set": TEXT,
-        "template_no": pa.int16(),
-        "order_no": pa.int16(),
+        "template_no": pa.int32(),
+        "order_no": pa.int32(),
     },
     file="results/{study}/prompts/{arm}.parquet",
     holds="The variants of an arm: its templates, each in every order of the answer options.",
@@ -252,15 +252,15 @@ NORMS = Contract(
     ("flow",),
     {
         "flow": pa.int32(),
-        "n_asked": pa.int16(),
-        "n_valid": pa.int16(),
+        "n_asked": pa.int32(),
+        "n_valid": pa.int32(),
         "value": pa.int8(),
         "share": pa.float64(),
         "tie": pa.bool_(),
         "mean": pa.float64(),
         "variance": pa.float64(),
         "entropy": pa.float64(),
-        "n_variants": pa.int16(),
+        "n_variants": pa.int32(),
         "pilot": pa.bool_(),
     },
     optional=frozenset({"n_variants", "pilot"}),

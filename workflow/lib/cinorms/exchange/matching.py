@@ -125,7 +125,7 @@ def _responses(way: Way, taken: dict[int, Received]) -> pd.DataFrame:
             "flow": grid["flow"].to_numpy(),
             "variant": pd.Categorical.from_codes(grid["row"].to_numpy(), categories=pd.Index(variants)),
             "order": as_categorical(grid["order_code"].to_numpy(), way.questions.spec.answer_scale.n_shown),
-            "text": pd.Categorical([_storable(one.text) for one in rows]),
+            "text": pd.Categorical([one.text for one in rows]),
             "finish_reason": pd.Categorical(reasons),
             "n_prompt_tokens": pd.array([one.n_prompt_tokens for one in rows], dtype="Int32"),
             "n_output_tokens": pd.array([one.n_output_tokens for one in rows], dtype="Int32"),
@@ -134,16 +134,11 @@ def _responses(way: Way, taken: dict[int, Received]) -> pd.DataFrame:
     )
 
 
-def _storable(text: str | None) -> str | None:
-    """Return a text without what no file in UTF-8 can hold."""
-    return text if text is None else text.encode("utf-8", "replace").decode()
-
-
 def _unmatched(
     asked: Questionnaire, left: list[tuple[str, Received]], taken: dict[int, Received]
 ) -> pd.DataFrame:
     received = [
-        (reason, one.file, one.line, one.flow, one.template, one.order, one.sha256, _storable(one.text))
+        (reason, one.file, one.line, one.flow, one.template, one.order, one.sha256, one.text)
         for reason, one in sorted(left, key=lambda each: (each[1].file, each[1].line))
     ]
     missing = [

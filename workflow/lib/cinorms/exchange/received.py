@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from cinorms.exchange.identity import prompt_hash, prompt_text, read_id
 STATED = ("model", "temperature", "max_tokens")
 #: Largest number of tokens that the table of responses can hold.
 MOST_TOKENS = 2**31 - 1
+#: Digits of the largest flow, template or order: an id has no more.
+MOST_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,17 @@ def tokens(value: object) -> int | None:
     return int(value)
 
 
+def cleaned(value: Any) -> Any:
+    """Return what a file holds as every file can hold it: numbers that are none are missing, half characters are ``?``."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {cleaned(key): cleaned(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [cleaned(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the object of each line of a JSONL file that is not empty.
 
@@ -75,7 +89,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 if not line.strip():
                     continue
                 try:
-                    found = json.loads(line)
+                    found = cleaned(json.loads(line))
                 except (ValueError, RecursionError) as error:
                     raise broken(path, number, f"is not JSON ({error})") from None
                 if not isinstance(found, dict):

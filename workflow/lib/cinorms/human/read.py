@@ -84,8 +84,8 @@ def list_raters(answers: pd.DataFrame, survey: str, question: str) -> pd.DataFra
             "variant": [f"{rater}_{again}" for rater, again in pairs],
             "template": f"{{scenario}} {question}",
             "prompt_set": survey,
-            "template_no": np.array([rater for rater, _ in pairs], dtype=np.int16),
-            "order_no": np.array([again for _, again in pairs], dtype=np.int16),
+            "template_no": np.array([rater for rater, _ in pairs], dtype=np.int32),
+            "order_no": np.array([again for _, again in pairs], dtype=np.int32),
         }
     )
 

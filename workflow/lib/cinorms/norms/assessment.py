@@ -86,9 +86,9 @@ def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.Data
         mode = _first_mode(counts, top, cell, _string_ranks(answers["variant"])[ok])
         missing = n_valid == 0
     norms = pd.DataFrame({"flow": flows.astype(np.int32)})
-    norms["n_asked"] = np.bincount(row, minlength=len(flows)).astype(np.int16)
-    norms["n_valid"] = n_valid.astype(np.int16)
-    norms[tables.count_columns(levels)] = counts.astype(np.int16)
+    norms["n_asked"] = np.bincount(row, minlength=len(flows)).astype(np.int32)
+    norms["n_valid"] = n_valid.astype(np.int32)
+    norms[tables.count_columns(levels)] = counts.astype(np.int32)
     norms["value"] = pd.arrays.IntegerArray(np.array(levels, dtype=np.int8)[mode], missing)
     described = _described(counts, row[ok], level[ok], scale)
     norms = norms.assign(share=divide(top, n_valid), tie=tie, **described)
@@ -99,7 +99,7 @@ def _design(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the variants of each flow, asked or not, and whether it is of the pilot."""
     flow = answers["flow"]
     pilot = (answers["part"] == "pilot").groupby(flow).any()
-    found = pd.DataFrame({"n_variants": flow.groupby(flow).size().astype(np.int16), "pilot": pilot})
+    found = pd.DataFrame({"n_variants": flow.groupby(flow).size().astype(np.int32), "pilot": pilot})
     return found.rename_axis("flow").reset_index().astype({"flow": np.int32})
 
 

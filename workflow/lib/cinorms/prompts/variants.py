@@ -43,7 +43,7 @@ def list_variants(prompt_set: str, templates: Sequence[str], n_templates: int, n
         for order_no in range(n_orders)
     ]
     frame = pd.DataFrame(rows, columns=["variant", "template", "prompt_set", "template_no", "order_no"])
-    return frame.astype({"template_no": np.int16, "order_no": np.int16})
+    return frame.astype({"template_no": np.int32, "order_no": np.int32})
 
 
 def select_flows(vignettes: pd.DataFrame, select: Mapping[str, Sequence[str]]) -> pd.DataFrame:

@@ -261,8 +261,8 @@ def prompts(answers: pd.DataFrame, prompt_set: str) -> pd.DataFrame:
         {
             "variant": variants,
             "prompt_set": prompt_set,
-            "template_no": np.array([int(t) for t, _ in numbers], dtype=np.int16),
-            "order_no": np.array([int(o) for _, o in numbers], dtype=np.int16),
+            "template_no": np.array([int(t) for t, _ in numbers], dtype=np.int32),
+            "order_no": np.array([int(o) for _, o in numbers], dtype=np.int32),
         }
     )
 

@@ -88,7 +88,7 @@ def minority(norms: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "flow": norms["flow"].to_numpy(),
-            "n_minority": n.astype(np.int16),
+            "n_minority": n.astype(np.int32),
             "share": np.where(has_value, share, np.nan),
             "variance": np.where(some, variance, np.nan),
             "deviation": np.where(some, deviation, np.nan),

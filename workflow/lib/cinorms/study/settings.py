@@ -18,7 +18,9 @@ from cinorms.stats.deciding.schedule import LEAST_PILOT
 from cinorms.study.attributes import ARM_ATTRIBUTES
 from cinorms.study.stated import Settings
 
-ArmName = Annotated[Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_' (at most 100)")]
+ArmName = Annotated[
+    Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_' (at most 100)")
+]
 #: An entry as it is stated. The class of options of its kind checks the other keys (cinorms.entries).
 Entry = Annotated[
     Mapping[str, Any],

@@ -13,10 +13,12 @@ from cinorms.core.files import replacing
 from cinorms.exchange.format import Format
 from cinorms.exchange.identity import read_id
 from cinorms.exchange.received import (
+    MOST_DIGITS,
     STATED,
     Received,
     broken,
     chat_text,
+    cleaned,
     json_lines,
     lacking,
     named_by,
@@ -76,11 +78,16 @@ def _prompt_of(path: Path, line: int, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _whole(path: Path, line: int, name: str, value: Any) -> int:
-    if isinstance(value, str) and value.isdecimal():
+    if isinstance(value, str) and value.isdecimal() and len(value) <= MOST_DIGITS:
         return int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == int(value) >= 0:
-        return int(value)
-    raise broken(path, line, f"has {value!r:.40} as '{name}', which is not a whole number from 0")
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 10**MOST_DIGITS:
+        if value == int(value):
+            return int(value)
+    raise broken(
+        path,
+        line,
+        f"has {value!r:.40} as '{name}', which is not a whole number from 0 of at most {MOST_DIGITS} digits",
+    )
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -94,7 +101,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.suffix == ".parquet":
         try:
             with pq.ParquetFile(path) as file:
-                rows = (row for batch in file.iter_batches() for row in batch.to_pylist())
+                rows = (cleaned(row) for batch in file.iter_batches() for row in batch.to_pylist())
                 yield from enumerate(rows, 1)
         except (OSError, ValueError) as error:
             raise DataError(f"{path}: is not a readable Parquet file ({error})") from None
