@@ -92,4 +92,4 @@ def test_the_crate_has_every_file_of_the_folder(published: Path) -> None:
     crate = json.loads((published / "ro-crate-metadata.json").read_text(encoding="utf-8"))
     parts = next(one for one in crate["@graph"] if one["@id"] == "./")["hasPart"]
     files = {str(path.relative_to(published)) for path in published.rglob("*") if path.is_file()}
-    assert {part["@id"] for part in parts} == files - {"ro-crate-metadata.json", ".snakemake_timestamp"}
+    assert {part["@id"] for part in parts} == files - {"ro-crate-metadata.json"}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 
 from .conftest import SMALL, Project
 
@@ -101,3 +102,52 @@ def test_a_wrong_file_is_one_message(answered: Project) -> None:
     assert "Traceback" not in printed
     answered.write("absent.yaml", elsewhere("absent", response_files="received/absent-*.jsonl"))
     assert "received/absent-*.jsonl" in answered.run("--configfile", "absent.yaml", ok=False)
+
+
+def test_a_published_folder_has_no_key_no_folder_and_no_host_of_a_local_network(
+    answered: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-of-a-test-0123456789"
+    monkeypatch.setenv("KEY_OF_A_TEST", key)
+    registry = answered.folder / "config/models.yaml"
+    entry = {
+        "engine": "openai",
+        "family": "f",
+        "source": "m",
+        "key_variable": "KEY_OF_A_TEST",
+        "wrap": "none",
+    }
+    entry |= {
+        "base_url": "http://gpu17:8000/v1",
+        "capacity": None,
+        "alignment": "none",
+        "quantisation": "none",
+    }
+    registry.write_text(
+        registry.read_text(encoding="utf-8") + yaml.safe_dump({"remote": entry}), encoding="utf-8"
+    )
+    lines = [
+        json.loads(line) for line in (answered.folder / f"received/{MODEL}.jsonl").read_text().splitlines()
+    ]
+    for line in lines[:9]:
+        line |= {"text": f"{line['text']} (asked with {key})", "model": f"m of {key}"}
+    received = answered.folder / "received/remote.jsonl"
+    study = elsewhere("leaks", models=["remote"], response_files="received/{model}.jsonl")
+    answered.write("leaks.yaml", {**study, "models": ["remote"]})
+    results, published = answered.folder / "results/leaks", answered.folder / "results/leaks/published"
+
+    received.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    answered.run("--configfile", "leaks.yaml", "--", "publish")
+    texts = pd.read_parquet(published / "responses.parquet")["text"]
+    assert texts.str.contains("(asked with [key])", regex=False).sum() == 9
+    for path in (*published.rglob("*.json"), results / "provenance.json", *results.rglob("unmatched.*")):
+        assert key not in path.read_text(encoding="utf-8")
+    study_json = json.loads((published / "study.json").read_text(encoding="utf-8"))
+    assert study_json["models"]["remote"]["base_url"] == "http://internal.invalid/v1"
+    assert not list(published.rglob(".*"))
+
+    lines[0]["text"] += f" {answered.folder}/x"
+    received.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    printed = answered.run("--configfile", "leaks.yaml", "--", "publish", ok=False)
+    assert f"responses.parquet, column 'text': contains '{answered.folder}', which is only of" in printed
+    assert not list(results.glob("*published*"))

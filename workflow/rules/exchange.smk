@@ -30,6 +30,7 @@ rule import_responses:
     params:
         arm=get_arm,
         spec=get_whole_spec,
+        key_variables=get_key_variables,
         code=code_of("import_responses", *format_modules().values()),
     script:
         "../scripts/import_responses.py"

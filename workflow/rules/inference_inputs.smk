@@ -61,6 +61,13 @@ def get_tuning(wildcards, output):
     return json.dumps(make_tuning(STUDY, *asked, placed(RESPONSES)), sort_keys=True)
 
 
+def get_key_variables(wildcards, output):
+    """Return the names of the variables with keys: their values must appear in nothing that is kept or published."""
+    models = [*STUDY.all_models(), *filter(None, [STUDY.coder])]
+    entries = map(STUDY.registry_entry, models)
+    return sorted({entry.settings.needed_key_variable for entry in entries} - {None})
+
+
 def get_tuning_param(kind):
     """Return the parameter `tuning`, for an engine that takes one."""
     return {"tuning": get_tuning} if kind.journalled else {}

@@ -18,7 +18,7 @@ rule publish_study:
         prompts=[f"{RESULTS}/prompts/{arm}.parquet" for arm in STUDY.arms],
         workflow=get_workflow_file(),
     output:
-        folder=directory("results/{study}/published"),
+        crate="results/{study}/published/ro-crate-metadata.json",
     log:
         "logs/{study}/publish_study.log",
     localrule: True
@@ -33,7 +33,7 @@ rule publish_study:
         answers=get_placed_members("answers"),
         repeats=get_placed_members("repeats"),
         prompts={arm: placed(f"{RESULTS}/prompts/{arm}.parquet") for arm in STUDY.arms},
-        key_variables=get_key_variables(),
+        key_variables=get_key_variables,
         code=code_of("publish_study"),
     script:
         "../scripts/publish_study.py"

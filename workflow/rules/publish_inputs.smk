@@ -34,9 +34,3 @@ def get_workflow_file():
 def get_sources(wildcards):
     """Return what the study is made from, with licences."""
     return sources_of(STUDY)
-
-
-def get_key_variables():
-    """Return the names of the variables with keys: their values must appear in nothing that is published."""
-    entries = [STUDY.registry_entry(model) for model in STUDY.all_models()]
-    return sorted({entry.settings.needed_key_variable for entry in entries} - {None})

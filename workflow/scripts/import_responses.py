@@ -6,10 +6,12 @@ from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.exchange.importing import import_responses
 from cinorms.exchange.registry import format_named
+from cinorms.inference.checkpoints import secrets_in
 from cinorms.inference.spec import Spec
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
+    secrets = secrets_in(snakemake.params.key_variables)
+    start_logging(snakemake.log[0], secrets)
     arm = snakemake.params.arm
     imported = import_responses(
         format_named(arm["response_format"]),
@@ -19,6 +21,7 @@ if __name__ == "__main__":
         tables.read(snakemake.input.variants, tables.PROMPTS),
         arm["response_origin"],
         Path(snakemake.input.converted[0]) if snakemake.input.converted else None,
+        secrets,
     )
     csv_tables.write(imported.matched.unmatched, snakemake.output.unmatched, csv_tables.UNMATCHED)
     responses = imported.matched.responses

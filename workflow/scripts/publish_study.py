@@ -1,10 +1,10 @@
 """Write the folder of a published study: data, metadata for other projects' tools, and a datasheet."""
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 from cinorms.core.logs import start_logging
+from cinorms.inference.checkpoints import secrets_in
 from cinorms.publish.contents import Member
 from cinorms.publish.folder import Results, publish
 
@@ -16,8 +16,8 @@ LANGUAGE = {
 }
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
     given, params = snakemake.input, snakemake.params
+    start_logging(snakemake.log[0], secrets_in(params.key_variables))
     items = publish(
         Results(
             norms=given.norms,
@@ -34,7 +34,7 @@ if __name__ == "__main__":
         ),
         params.sources,
         datetime.now(UTC).date(),
-        Path(snakemake.output.folder),
-        [os.environ[name] for name in params.key_variables if os.environ.get(name)],
+        Path(snakemake.output.crate).parent,
+        secrets_in(params.key_variables),
     )
     print(f"{len(items)} files")

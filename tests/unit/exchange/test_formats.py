@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,7 @@ import yaml
 
 from cinorms.core import csv_tables, tables
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.exchange import inspect_log
 from cinorms.exchange.exporting import export_prompts
 from cinorms.exchange.formats import lm_eval, openai_batch, plain
 from cinorms.exchange.registry import format_modules, format_named, formats, written_formats
@@ -28,6 +30,8 @@ from ...exchange_runs import (
     planted_responses,
     take,
 )
+
+JOKE = "Tell me a joke."
 
 
 def jsonl(path: Path, lines: list[dict[str, Any]]) -> Path:
@@ -200,6 +204,90 @@ def test_a_task_of_inspect_is_python_that_names_its_dataset(tmp_path: Path) -> N
     assert 'json_dataset("prompts.jsonl"' in text
     assert "GenerateConfig(temperature=0, max_tokens=100)" in text
     assert [m["role"] for m in lines_of(folder / "prompts.jsonl")[0]["input"]] == ["system", "user"]
+
+
+# --- Recorded prompts
+
+
+def samples(recorded: Callable[[Any], Any]) -> list[dict[str, Any]]:
+    """Return a sample of lm-evaluation-harness for each prompt, with what ``recorded`` makes of it as the context."""
+    return [
+        {"doc": {"id": prompt.id}, "resps": [["neutral"]], "arguments": [[recorded(prompt), {}]]}
+        for prompt in planted_responses()[0].prompts()
+    ]
+
+
+def in_template(prompt: Any) -> str:
+    turns = "".join(f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in prompt.messages)
+    return f"{turns}<|im_start|>assistant\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded", "same"),
+    [
+        ("lm_eval", in_template, True),
+        ("lm_eval", lambda prompt: [json.dumps(prompt.messages)], True),
+        ("lm_eval", lambda prompt: f"Q: Is it cold?\nA: Yes\n\n{prompt.text}", False),
+        ("lm_eval", lambda prompt: JOKE, False),
+        ("lm_eval", lambda prompt: [json.dumps([{"role": "user", "content": JOKE}])], False),
+        ("every_eval_ever", in_template, True),
+        # Inspect's converter keeps the user's message only.
+        ("every_eval_ever", lambda prompt: prompt.messages[-1]["content"], True),
+        ("every_eval_ever", lambda prompt: prompt.messages[0]["content"], False),
+        ("every_eval_ever", lambda prompt: JOKE, False),
+        ("inspect", lambda prompt: prompt.messages, True),
+        ("inspect", lambda prompt: [{"role": "user", "content": JOKE}], False),
+        ("inspect", lambda prompt: [{"role": "system", "content": "Be brief."}, *prompt.messages], False),
+    ],
+)
+def test_a_recorded_prompt_is_compared_with_the_one_that_the_id_names(
+    tmp_path: Path, name: str, recorded: Callable[[Any], Any], same: bool
+) -> None:
+    if name == "lm_eval":
+        lines = samples(recorded)
+    else:
+        lines = [
+            {
+                "every_eval_ever": {
+                    "sample_id": prompt.id,
+                    "interaction_type": "single_turn",
+                    "input": {"raw": recorded(prompt), "formatted": None},
+                    "output": {"raw": ["neutral"]},
+                },
+                "inspect": {"id": prompt.id, "messages": recorded(prompt), "text": "neutral"},
+            }[name]
+            for prompt in planted_responses()[0].prompts()
+        ]
+    path = jsonl(tmp_path / "r.jsonl", lines)
+    if same:
+        assert take(name, path).matched.reasons == {}
+    else:
+        with pytest.raises(DataError, match=r"r\.jsonl: none of the 24 responses .*asked_otherwise 24"):
+            take(name, path)
+
+
+def test_every_text_that_every_eval_ever_states_is_compared(tmp_path: Path) -> None:
+    record = json.loads((RECORDED / "every_eval_ever.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    record["input"]["formatted"] = JOKE
+    with pytest.raises(DataError, match="asked_otherwise 1"):
+        take("every_eval_ever", jsonl(tmp_path / "r.jsonl", [record]))
+
+
+def test_a_log_of_inspect_states_what_the_model_received() -> None:
+    def said(role: str, text: str) -> SimpleNamespace:
+        return SimpleNamespace(role=role, text=text)
+
+    output = SimpleNamespace(error=None, choices=[1], stop_reason="stop", usage=None, completion="neutral")
+    common = {"id": 1, "error": None, "output": output, "input": "Rate."}
+    added = [said("system", "Be brief."), said("user", "Rate."), said("assistant", "neutral")]
+    for messages, system, expected in (
+        (added, None, ["Be brief.", "Rate."]),
+        (added[1:], "Be bold.", ["Be bold.", "Rate."]),
+        (added[1:2], None, ["Rate."]),
+        ([], None, ["Rate."]),
+    ):
+        line = inspect_log._line(SimpleNamespace(**common, messages=messages), system)
+        assert [message["content"] for message in line["messages"]] == expected
 
 
 # --- Wrong files

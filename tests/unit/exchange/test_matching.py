@@ -14,6 +14,10 @@ from cinorms.exchange.identity import prompt_hash
 
 from ...exchange_runs import planted_lines, planted_responses, take
 
+JOKE = "Tell me a joke."
+REPLY = {"role": "assistant", "content": "neutral"}
+_IN_PROMPT = {"prompt": "text", "messages": "messages"}
+
 
 def imported(tmp_path: Path, lines: list[dict[str, Any]], **changes: Any) -> Any:
     path = tmp_path / "r.jsonl"
@@ -70,6 +74,53 @@ def test_numbers_with_another_prompts_hash_are_refused(tmp_path: Path) -> None:
     flow, variant, _ = lines[0]["id"].split(".")
     wrong = {**lines[0], "id": f"{flow}.{variant}.{'0' * 16}"}
     assert imported(tmp_path, [wrong, *lines[1:]]).matched.reasons == {"not_received": 1, "other_prompt": 1}
+
+
+def test_one_text_with_two_finish_reasons_is_a_contradiction(tmp_path: Path) -> None:
+    lines = planted_lines()
+    found = imported(tmp_path, [*lines, {**lines[1], "finish_reason": "length"}])
+    assert found.matched.reasons == {"contradicting": 2, "not_received": 1}
+
+
+@pytest.mark.parametrize("naming", ["id", "numbers", "prompt_sha256"])
+@pytest.mark.parametrize("recorded", ["prompt", "messages"])
+def test_a_response_to_another_prompt_is_not_used_whatever_names_it(
+    tmp_path: Path, naming: str, recorded: str
+) -> None:
+    prompts = list(planted_responses()[0].prompts())
+    lines = []
+    for prompt in prompts:
+        numbers = {"flow": prompt.flow, "template": prompt.template, "order": prompt.order}
+        named = {
+            "id": {"id": prompt.id},
+            "numbers": numbers,
+            "prompt_sha256": {"prompt_sha256": prompt.sha256},
+        }
+        lines.append({**named[naming], "text": "neutral", recorded: getattr(prompt, _IN_PROMPT[recorded])})
+    assert imported(tmp_path, lines).matched.reasons == {}
+    # The prompt of the next question: only the scenario or the order of the options differs.
+    lines[2][recorded] = lines[3][recorded]
+    lines[5][recorded] = {"prompt": JOKE, "messages": [{"role": "user", "content": JOKE}]}[recorded]
+    found = imported(tmp_path, lines)
+    assert found.matched.reasons == {"asked_otherwise": 2, "not_received": 2}
+    assert "(asked_otherwise 2). They are listed in u.csv" in found.message("m", "u.csv")
+    listed = found.matched.unmatched.set_index("reason").loc["asked_otherwise"]
+    assert listed[["file", "line"]].to_numpy().tolist() == [["r.jsonl", 3], ["r.jsonl", 6]]
+    for line in lines:
+        line[recorded] = lines[5][recorded]
+    with pytest.raises(DataError, match=r"asked_otherwise 24; the first: r\.jsonl line 1, asked_otherwise"):
+        imported(tmp_path, lines)
+
+
+def test_a_recorded_chat_may_end_with_the_response_and_nothing_else(tmp_path: Path) -> None:
+    prompts = list(planted_responses()[0].prompts())
+    lines = [{"id": p.id, "text": "neutral", "messages": [*p.messages, REPLY]} for p in prompts]
+    assert imported(tmp_path, lines).matched.reasons == {}
+    lines[0]["messages"][-1] = {**REPLY, "content": "I rate this scenario as"}
+    lines[1]["messages"] = [*lines[1]["messages"], {"role": "user", "content": "Sure?"}]
+    assert imported(tmp_path, lines).matched.reasons == {"asked_otherwise": 2, "not_received": 2}
+    with pytest.raises(DataError, match=r"line 1 has 17 as 'messages', which is neither a text nor messages"):
+        imported(tmp_path, [{**lines[0], "messages": 17}])
 
 
 def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path: Path) -> None:

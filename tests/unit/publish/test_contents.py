@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
+import zipfile
 from datetime import date
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -50,25 +54,188 @@ ABOUT = {
         ("allenai/tulu-2-7b", "allenai/tulu-2-7b"),
         ("resources/x.yaml", "resources/x.yaml"),
         ({"/a/b": ["/c/d", 1, None]}, {"b": ["d", 1, None]}),
+        ("http://gpu17:8000/v1", "http://internal.invalid/v1"),
+        ("http://10.0.3.7/v1", "http://internal.invalid/v1"),
+        ("http://[fd00::1]:80/v1", "http://internal.invalid/v1"),
+        ("503 of https://me:pw@llm.lab.internal/v1, again", "503 of https://internal.invalid/v1, again"),
+        ("https://me:pw@api.example.org:8443/v1", "https://api.example.org:8443/v1"),
+        (
+            "http://localhost:8000/v1 or http://127.0.0.1:80",
+            "http://localhost:8000/v1 or http://127.0.0.1:80",
+        ),
+        ("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1"),
     ],
 )
 def test_a_path_of_a_machine_becomes_its_last_part(given: Any, expected: Any) -> None:
     assert without_places(given) == expected
 
 
+KEY = "sk-abcdef"
+#: What must not be published: where a made-up machine holds it.
+NODE, HOME, CWD = "gpu-node-17", "/home/janedoe", "/data/studies/one"
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Make this machine gpu-node-17, its user janedoe, and its working folder /data/studies/one."""
+    monkeypatch.setattr(contents.platform, "node", lambda: NODE)
+    monkeypatch.setattr(contents.getpass, "getuser", lambda: "janedoe")
+    monkeypatch.setattr(contents.Path, "home", lambda: Path(HOME))
+    monkeypatch.setattr(contents.os, "getcwd", lambda: CWD)
+    monkeypatch.setenv("PWD", CWD)
+    return monkeypatch
+
+
 def test_a_file_with_a_name_of_this_machine_or_a_key_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, machine: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contents.platform, "node", lambda: "gpu-node-17")
     (tmp_path / "a.json").write_text('{"x": "fine"}', encoding="utf-8")
-    insist_on_nothing_personal(tmp_path, ["sk-abcdef"])
+    insist_on_nothing_personal(tmp_path, [KEY])
     (tmp_path / "b.json").write_text('{"host": "gpu-node-17"}', encoding="utf-8")
     with pytest.raises(DataError, match=r"b\.json: contains 'gpu-node-17', which is only of this machine"):
         insist_on_nothing_personal(tmp_path)
-    (tmp_path / "b.json").write_text("sk-abcdef", encoding="utf-8")
+    (tmp_path / "b.json").write_text(f"before a {KEY}", encoding="utf-8")
     with pytest.raises(DataError, match=r"b\.json: contains a key") as caught:
-        insist_on_nothing_personal(tmp_path, ["sk-abcdef"])
-    assert "sk-abcdef" not in str(caught.value)
+        insist_on_nothing_personal(tmp_path, [KEY])
+    assert KEY not in str(caught.value)
+    assert str(caught.value).count("\n") <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"see {CWD}/received/a.jsonl", CWD),
+        (f"{HOME}/.cache", HOME),
+        (r'{"path": "\/data\/studies\/one\/x"}', CWD),
+        (r'"{\"path\": \"\\/data\\/studies\\/one\"}"', CWD),
+        (r"\u002fhome\u002fjanedoe", HOME),
+        (r"line\ngpu-node-17", NODE),
+        ("gpu-node-17.cluster.example.org", NODE),
+        ("/scratch/janedoe/models", "janedoe"),
+        ("on /nfs/users/janedoe.", "janedoe"),
+        (r"C:\Users\janedoe\models", "janedoe"),
+        ('{"at": "C:\\\\Users\\\\janedoe"}', "janedoe"),
+        ("janedoe@login", "janedoe"),
+        ("ssh x@janedoe", "janedoe"),
+        ("~janedoe/study", "janedoe"),
+        ("ask gpu.internal", "gpu.internal"),
+        (f"{KEY} again", None),
+    ],
+)
+def test_folders_names_and_keys_are_found_behind_escapes(
+    tmp_path: Path, machine: pytest.MonkeyPatch, text: str, shown: str | None
+) -> None:
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=re.escape(f"contains {shown!r}," if shown else "contains a key,")):
+        insist_on_nothing_personal(tmp_path, [KEY], ["gpu.internal"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my janedoe says so",
+        "results/janedoe/x, https://example.org/janedoe, org/janedoe",
+        "https://janedoe.example.org",
+        "/home/janedoes, /data/studies/oneself",
+        "a gpu-node-170 and another-gpu-node-17",
+        "C:\\Users\\root, /root/x, /work/x, http://localhost:8000, root@localhost",
+        "a last backslash \\",
+    ],
+)
+def test_ordinary_text_is_no_name_of_a_machine(
+    tmp_path: Path, machine: pytest.MonkeyPatch, text: str
+) -> None:
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    insist_on_nothing_personal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("user", "home", "folder"), [("root", "/root", "/work"), ("user", "/home/user", "/app")]
+)
+def test_names_that_every_machine_has_are_no_reason_to_refuse(
+    tmp_path: Path, machine: pytest.MonkeyPatch, user: str, home: str, folder: str
+) -> None:
+    machine.setattr(contents.platform, "node", lambda: "localhost")
+    machine.setattr(contents.getpass, "getuser", lambda: user)
+    machine.setattr(contents.Path, "home", lambda: Path(home))
+    machine.setattr(contents.os, "getcwd", lambda: folder)
+    machine.setenv("PWD", folder)
+    text = f"{home}/x {folder}/y {user}@localhost //localhost /scratch/{user}/x test-key"
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    insist_on_nothing_personal(tmp_path, ["test"])  # a key that is none: nothing shorter is redacted either
+    (tmp_path / "a.txt").write_text(f"{folder}/study/y", encoding="utf-8")
+    machine.setattr(contents.os, "getcwd", lambda: f"{folder}/study")
+    with pytest.raises(DataError, match=f"contains '{folder}/study'"):
+        insist_on_nothing_personal(tmp_path)
+
+
+def parquet(column: pa.Array, **metadata: str) -> bytes:
+    out = pa.BufferOutputStream()
+    table = pa.table({"n": pa.array(range(len(column))), "x": column}).replace_schema_metadata(metadata)
+    pq.write_table(table, out, compression="zstd", row_group_size=2)
+    return bytes(out.getvalue())
+
+
+def zipped(name: str, data: bytes) -> bytes:
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, data)
+    return out.getvalue()
+
+
+FINE = ["fine", None, "neutral " * 50]
+BAD = [*FINE, f"see {CWD}/a " * 3]
+FIELD = pa.field("x", pa.string(), metadata={"where": CWD})
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "where"),
+    [
+        ("r.parquet", parquet(pa.array(BAD)), "column 'x'"),
+        ("r.parquet", parquet(pa.array(BAD).dictionary_encode()), "column 'x'"),
+        ("r.parquet", parquet(pa.array(BAD, pa.large_string())), "column 'x'"),
+        ("r.parquet", parquet(pa.array([[x] for x in BAD])), "column 'x'"),
+        ("r.parquet", parquet(pa.array([{"y": x} for x in BAD])), "column 'x'"),
+        ("r.parquet", parquet(pa.array([(x or "").encode() for x in BAD])), "column 'x'"),
+        (
+            "r.parquet",
+            parquet(pa.array([json.dumps({"y": x}).replace("/", "\\/") for x in BAD])),
+            "column 'x'",
+        ),
+        ("r.parquet", parquet(pa.array(FINE), spec=json.dumps({"at": CWD})), "metadata"),
+        ("r.zip", zipped("a.txt", CWD.encode()), "a.txt"),
+        ("r.zip", zipped(f"{CWD}/a.txt", b""), "contains"),
+        ("r.gz", gzip.compress(CWD.encode(), mtime=0), "unpacked"),
+        (
+            "r.zip",
+            zipped("b.gz", gzip.compress(zipped("r.parquet", parquet(pa.array(BAD))), mtime=0)),
+            "column 'x'",
+        ),
+        (f"{NODE}.txt", b"", "contains"),
+    ],
+)
+def test_tables_and_archives_are_searched_unpacked(
+    tmp_path: Path, machine: pytest.MonkeyPatch, name: str, data: bytes, where: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(DataError, match=f"^{re.escape(name)}.*{where}") as caught:
+        insist_on_nothing_personal(tmp_path)
+    assert "which is only of this machine" in str(caught.value)
+
+
+def test_the_metadata_of_a_column_is_searched(tmp_path: Path, machine: pytest.MonkeyPatch) -> None:
+    pq.write_table(pa.table([pa.array(["a"])], pa.schema([FIELD])), tmp_path / "r.parquet")
+    with pytest.raises(DataError, match=r"r\.parquet, metadata: contains"):
+        insist_on_nothing_personal(tmp_path)
+
+
+def test_a_file_that_nobody_can_search_is_refused(tmp_path: Path, machine: pytest.MonkeyPatch) -> None:
+    for name, data in (("a.zip", zipped("a.txt", b"fine")), ("b.parquet", parquet(pa.array(FINE)))):
+        (tmp_path / name).write_bytes(data)
+    insist_on_nothing_personal(tmp_path)
+    (tmp_path / "c.png").write_bytes(b"\x89PNG\r\n")
+    with pytest.raises(DataError, match=r"c\.png: is neither text nor Parquet nor zip nor gzip"):
+        insist_on_nothing_personal(tmp_path)
 
 
 def joined(tmp_path: Path) -> Item:

@@ -91,7 +91,8 @@ UNMATCHED = CsvTable(
     ("reason", "file", "line", "flow", "template", "order", "sha256", "text"),
     {
         "reason": "Why: unknown_prompt, unknown_numbers (no such flow, template and order), other_prompt (the hash is "
-        "another's), shared_prompt (several questions have this prompt), repeated (the same again), contradicting "
+        "another's), asked_otherwise (the file records another prompt than the id or the numbers name), shared_prompt "
+        "(several questions have this prompt), repeated (the same again), contradicting "
         "(several texts, none is used); not_received for a prompt.",
         "file": "Name of the file; missing for a prompt.",
         "line": "Line of the file; missing for a prompt.",

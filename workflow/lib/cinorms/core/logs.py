@@ -17,6 +17,8 @@ from cinorms.core.errors import CinormsError
 FAILURES_AT_THE_END = "CINORMS_FAILURES_AT_THE_END"
 #: Line in a log above the reason of a failure.
 _MARK = "-- why this job failed --"
+# ASSUME: a key has at least 8 characters; a shorter one guards nothing and may be a part of any answer.
+SHORTEST_KEY = 8
 #: Number of last lines to show of a log that states no reason.
 _LAST_LINES = 5
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pandas as pd
 
 from cinorms import __version__
 from cinorms.core.errors import DataError
+from cinorms.core.logs import SHORTEST_KEY, redact
 from cinorms.exchange.format import Format
 from cinorms.exchange.matching import NOT_RECEIVED, Matched, match
 from cinorms.exchange.received import STATED, Received
@@ -75,16 +76,19 @@ def import_responses(
     variants: pd.DataFrame,
     origin: str | None,
     converted: Path | None = None,
+    secrets: Sequence[str] = (),
 ) -> Imported:
     """Read ``files`` and match their responses to what ``spec`` asks.
 
     ``converted`` is what the format's converter made of the files. ``origin`` is where the user states that the
-    responses are from. Raises ``DataError`` with file and line for what cannot be read.
+    responses are from. ``secrets`` are redacted as in replies to this project's own requests. Raises ``DataError``
+    with file and line for what cannot be read.
     """
     (way,) = ways_of([spec], vignettes, variants)
     stated = _Stated()
     paths = [converted] if converted else [Path(file) for file in files]
-    received = stated.noting(one for path in paths for one in _read(format_, path))
+    keys = [secret for secret in secrets if len(secret) >= SHORTEST_KEY]
+    received = stated.noting(_redacted(one, keys) for path in paths for one in _read(format_, path))
     matched = match(way, received, ", ".join(map(str, files)))
     facts = {
         "format": format_.name,
@@ -104,6 +108,19 @@ def _read(format_: Format, path: Path) -> Iterator[Received]:
     if not path.is_file():
         raise DataError(f"{path}: there is no such file; correct 'response_files' of the arm")
     yield from format_.read(path)
+
+
+def _redacted(one: Received, keys: Sequence[str]) -> Received:
+    """Return a response with a mark in place of every key, in every text of it that a file will hold."""
+    if not keys:
+        return one
+    texts: dict[str, Any] = {
+        name: redact(text, keys)
+        for name in ("file", "text", "finish_reason", "sha256")
+        if isinstance(text := getattr(one, name), str)
+    }
+    stated = {name: redact(x, keys) if isinstance(x, str) else x for name, x in one.stated.items()}
+    return replace(one, stated=stated, **texts)
 
 
 def _file(path: Path) -> dict[str, str]:

@@ -52,22 +52,35 @@ def lines_of(log: str) -> Iterator[dict[str, Any]]:
         name: settings[name] for name in ("temperature", "max_tokens") if settings.get(name) is not None
     }
     for number, sample in enumerate(found.samples or [], 1):
-        yield {"file": Path(log).name, "line": number, **_line(sample), **stated}
+        yield {
+            "file": Path(log).name,
+            "line": number,
+            **_line(sample, settings.get("system_message")),
+            **stated,
+        }
 
 
-def _line(sample: Any) -> dict[str, Any]:
+def _line(sample: Any, system: str | None = None) -> dict[str, Any]:
+    # Inspect puts the system message of its settings in front of every chat, and records it nowhere else.
+    before = [{"role": "system", "content": system}] if system else []
     output, failed = sample.output, sample.error is not None or bool(sample.output.error)
     answered = bool(output.choices)
     reason = str(output.stop_reason) if answered else "error"
     usage = output.usage
     return {
         "id": str(sample.id),
-        "messages": _messages(sample.input),
+        "messages": before + _messages(_asked(sample)),
         "text": output.completion if answered else None,
         "finish_reason": "error" if failed else REASONS.get(reason, reason),
         "n_prompt_tokens": usage.input_tokens if usage else None,
         "n_output_tokens": usage.output_tokens if usage else None,
     }
+
+
+def _asked(sample: Any) -> Any:
+    """Return what the model received: solvers may have added to what the dataset has. An empty chat is none."""
+    chat = list(sample.messages)
+    return (chat[:-1] if chat and str(chat[-1].role) == "assistant" else chat) or sample.input
 
 
 def _messages(asked: Any) -> list[dict[str, str]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from cinorms.core.csv_tables import UNMATCHED
 from cinorms.core.errors import DataError
-from cinorms.exchange.identity import DIGITS
+from cinorms.exchange.identity import DIGITS, prompt_hash, same_prompt
 from cinorms.exchange.received import Received
 from cinorms.exchange.way import Way
 from cinorms.prompts.orders import as_categorical
@@ -19,7 +19,7 @@ from cinorms.prompts.orders import as_categorical
 #: Why a response is not used, or a prompt has none.
 UNKNOWN_PROMPT, UNKNOWN_NUMBERS, OTHER_PROMPT = "unknown_prompt", "unknown_numbers", "other_prompt"
 SHARED_PROMPT, REPEATED, CONTRADICTING = "shared_prompt", "repeated", "contradicting"
-NOT_RECEIVED = "not_received"
+ASKED_OTHERWISE, NOT_RECEIVED = "asked_otherwise", "not_received"
 
 #: The beginning of a hash that may name a prompt.
 _SHORTEST = DIGITS
@@ -43,6 +43,7 @@ class Questionnaire:
     """The prompts of a way of asking, to be looked up by their numbers or by the hash of their text."""
 
     def __init__(self, way: Way) -> None:
+        self._way = way
         self.places: list[tuple[int, int, int]] = []
         self.hashes: list[str] = []
         self._by_place: dict[tuple[int, int, int], int] = {}
@@ -56,6 +57,12 @@ class Questionnaire:
 
     def find(self, one: Received) -> int | str:
         """Return the position of the question that ``one`` answers, or why there is none."""
+        at = self._named(one)
+        if isinstance(at, int) and not all(self._asks(at, text, one.in_part) for text in one.recorded):
+            return ASKED_OTHERWISE
+        return at
+
+    def _named(self, one: Received) -> int | str:
         named = one.sha256 if one.sha256 and len(one.sha256) >= _SHORTEST else None
         if one.flow is not None and one.template is not None and one.order is not None:
             at = self._by_place.get((one.flow, one.template, one.order))
@@ -68,6 +75,12 @@ class Questionnaire:
         if not found:
             return UNKNOWN_PROMPT
         return found[0] if len(found) == 1 else SHARED_PROMPT
+
+    def _asks(self, at: int, recorded: str, in_part: bool) -> bool:
+        if prompt_hash(recorded) == self.hashes[at]:
+            return True
+        contents = self._way.contents(at)
+        return same_prompt(recorded, contents) or (in_part and same_prompt(recorded, contents[-1:]))
 
     def _is(self, at: int, sha256: str) -> bool:
         return len(sha256) >= _SHORTEST and self.hashes[at].startswith(sha256)
@@ -89,7 +102,8 @@ def match(way: Way, received: Iterable[Received], whose: str) -> Matched:
         if isinstance(found, str):
             left.append((found, one))
         else:
-            answers.setdefault(found, []).append(one)
+            # Compared already: the prompts of a whole study need not be kept.
+            answers.setdefault(found, []).append(replace(one, recorded=()))
     taken: dict[int, Received] = {}
     for at, several in answers.items():
         same = len({(one.text, one.finish_reason) for one in several}) == 1
@@ -109,7 +123,7 @@ def _nothing(n_received: int, left: list[tuple[str, Received]], n_asked: int, wh
     return DataError(
         f"{whose}: none of the {n_received:,} responses answers one of the arm's {n_asked:,} prompts ({shown}; the "
         f"first: {first.file} line {first.line}, {reason}).\nUse the file of this arm and model; dataset, prompts, "
-        "orders and seed must be those of the export"
+        "orders and seed must be those of the export, and its prompts asked unchanged"
     )
 
 

@@ -25,7 +25,8 @@ class Received:
     """One response: where it is, which prompt it answers as far as the file states that, and its text.
 
     ``text`` is None where the model gave none. ``sha256`` is the hash of the prompt, or its beginning. ``stated``
-    has those of ``STATED`` that the file states.
+    has those of ``STATED`` that the file states. ``recorded`` are the texts that the file states as what was asked;
+    with ``in_part``, they may lack the system message.
     """
 
     file: str
@@ -39,25 +40,44 @@ class Received:
     n_prompt_tokens: int | None = None
     n_output_tokens: int | None = None
     stated: Mapping[str, Any] = field(default_factory=dict)
+    recorded: tuple[str, ...] = ()
+    in_part: bool = False
 
 
 def named_by(name: object, text: str | None = None) -> dict[str, Any]:
     """Return the fields of ``Received`` that tell which prompt is answered: by our id, else by the prompt's text."""
     key = read_id(str(name))
-    if key is not None:
-        return key._asdict()
-    return {"sha256": prompt_hash(text)} if text is not None else {}
+    recorded: dict[str, Any] = {} if text is None else {"sha256": prompt_hash(text), "recorded": (text,)}
+    return recorded if key is None else {**recorded, **key._asdict()}
 
 
 def chat_text(chat: Any) -> str | None:
-    """Return the text of a chat prompt as a tool recorded it: a text, or messages; None for anything else."""
+    """Return the text of a chat prompt as a tool recorded it: a text, or messages (also as JSON); None for others."""
     if isinstance(chat, str):
-        return chat
+        return chat_text(_messages_in(chat)) or chat
     if isinstance(chat, list) and chat and all(isinstance(m, dict) for m in chat):
-        contents = [m.get("content") for m in chat]
-        if all(isinstance(content, str) for content in contents):
+        contents = [_content(m.get("content")) for m in chat]
+        if None not in contents:
             return prompt_text([{"content": str(content)} for content in contents])
     return None
+
+
+def _content(content: Any) -> str | None:
+    """Return the text of a message: a text, or parts that are all texts."""
+    if isinstance(content, list):
+        texts = [
+            part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)
+        ]
+        return "".join(texts) if len(texts) == len(content) else None
+    return content if isinstance(content, str) else None
+
+
+def _messages_in(text: str) -> Any:
+    """Return the list that ``text`` is in JSON; None for any other text."""
+    try:
+        return json.loads(text) if text.startswith("[") else None
+    except (ValueError, RecursionError):  # a wrapper such as [INST]
+        return None
 
 
 def tokens(value: object) -> int | None:

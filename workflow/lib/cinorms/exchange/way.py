@@ -50,6 +50,11 @@ class Way:
     def __len__(self) -> int:
         return len(self.questions.grid)
 
+    def contents(self, at: int) -> list[str]:
+        """Return the contents of the messages of a prompt by its position; in a literal wrapper, its whole text."""
+        chat = self.questions.chat(at)
+        return [prompt_text(chat, self.wrapper)] if self.wrapper else [each["content"] for each in chat]
+
     def prompts(self) -> Iterator[Prompt]:
         """Yield every prompt, by flow, template and order."""
         questions, wrapper = self.questions, self.wrapper

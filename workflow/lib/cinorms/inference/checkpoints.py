@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,11 @@ def tokens() -> list[str]:
     path = Path(os.environ.get("HF_TOKEN_PATH") or home / "token")
     saved = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
     return [token for token in (*map(os.environ.get, TOKENS), saved) if token]
+
+
+def secrets_in(variables: Iterable[str]) -> list[str]:
+    """Return the keys that environment variables hold, as far as they are set, and every token of the hub."""
+    return [*filter(None, map(os.environ.get, variables)), *tokens()]
 
 
 def identify(source: str, revision: str | None, model: str) -> str:

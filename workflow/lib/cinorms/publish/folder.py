@@ -21,6 +21,7 @@ from cinorms.publish.contents import (
     copy_json,
     copy_table,
     insist_on_nothing_personal,
+    internal_hosts,
     join_tables,
     without_places,
     write_json,
@@ -71,8 +72,24 @@ def publish(
     folder: Path,
     secrets: Iterable[str] = (),
 ) -> list[Item]:
-    """Write the folder and return its items. Raises ``DataError`` where a file would hold something personal."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Write the folder and return its items. Raises ``DataError`` where a file would hold something personal.
+
+    The folder appears whole or not at all: nobody finds one that was refused.
+    """
+    part = folder.with_name(f".{folder.name}.part")
+    for each in (folder, part):
+        shutil.rmtree(each, ignore_errors=True)
+    try:
+        items = _write(results, without_places(sources), today, part)
+        raw = (Path(path).read_text(encoding="utf-8") for path in (results.study, results.provenance))
+        insist_on_nothing_personal(part, secrets, internal_hosts(" ".join(raw)))
+        part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return items
+
+
+def _write(results: Results, sources: Sequence[Mapping[str, str]], today: date, folder: Path) -> list[Item]:
     folder.mkdir(parents=True)
     study = copy_json(results.study, folder / "study.json")
     provenance = copy_json(results.provenance, folder / "provenance.json")
@@ -98,13 +115,12 @@ def publish(
         write_json(record, folder / path)
         items.append(Item(str(path), f"Aggregates of {record['model_info']['id']} for Every Eval Ever."))
     (folder / "DATASHEET.md").write_text(
-        datasheet(about, study, provenance, without_places(sources), items), encoding="utf-8"
+        datasheet(about, study, provenance, sources, items), encoding="utf-8"
     )
     items.append(Item("DATASHEET.md", "What the data are, how they were made, and what they are good for."))
     write_json(croissant(about, items, folder), folder / "croissant.json")
     items.append(Item("croissant.json", "Metadata of the tables, in Croissant 1.0."))
     write_json(crate(about, items, WORKFLOW, SETTINGS, folder), folder / "ro-crate-metadata.json")
-    insist_on_nothing_personal(folder, secrets)
     return items
 
 

@@ -19,7 +19,8 @@ def read(path: Path) -> Iterator[Received]:
         if record["interaction_type"] != "single_turn":
             raise broken(path, line, f"is a record of {record['interaction_type']!r}, not of a single turn")
         asked, output = _mapping(record["input"]), _mapping(record.get("output"))
-        prompt = asked.get("raw")
+        # What a tool was given, which for Inspect is the user's message; and what the model received, if stated.
+        recorded = [text for name in ("raw", "formatted") if isinstance(text := asked.get(name), str)]
         usage = _mapping(record.get("token_usage"))
         failed = record.get("error") is not None
         texts = output.get("raw")
@@ -34,7 +35,8 @@ def read(path: Path) -> Iterator[Received]:
                 n_prompt_tokens=tokens(usage.get("input_tokens")),
                 n_output_tokens=tokens(usage.get("output_tokens")),
                 stated={"model": record["model_id"]} if record.get("model_id") else {},
-                **named_by(record["sample_id"], prompt if isinstance(prompt, str) else None),
+                in_part=True,
+                **(named_by(record["sample_id"], *recorded[:1]) | {"recorded": tuple(recorded)}),
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cinorms.core.files import replacing
 from cinorms.exchange.format import Format
-from cinorms.exchange.received import Received, broken, json_lines, lacking, named_by
+from cinorms.exchange.received import Received, broken, chat_text, json_lines, lacking, named_by
 from cinorms.exchange.way import Way
 
 #: A task. ``system`` and ``user`` are fields of a document: named as such, they are used exactly as they are.
@@ -70,9 +70,11 @@ def _arguments(given: Any) -> tuple[str | None, Mapping[str, Any]]:
         first = first[0]
     values = list(first.values()) if isinstance(first, Mapping) else first
     values = values if isinstance(values, list) else []
-    context = values[0] if values and isinstance(values[0], str) else None
+    context = values[0] if values else None
+    if isinstance(context, list) and len(context) == 1:  # messages for an API, as JSON
+        (context,) = context
     settings = values[1] if len(values) > 1 and isinstance(values[1], Mapping) else {}
-    return context, settings
+    return chat_text(context), settings
 
 
 def _stated(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def read_row(path: Path, line: int, row: Mapping[str, Any]) -> Received:
 
 
 def _prompt_of(path: Path, line: int, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a row states of its prompt: numbers, a hash, or both."""
+    """Return what a row states of its prompt: numbers, a hash, or both; and the prompt as it was recorded."""
     given = {name: row[name] for name in (*NUMBERS, *NAMING) if row.get(name) is not None}
     found: dict[str, Any] = {}
     if any(name in given for name in NUMBERS):
@@ -69,12 +69,24 @@ def _prompt_of(path: Path, line: int, row: Mapping[str, Any]) -> dict[str, Any]:
         found = {**named_by(given["id"]), **found}
     if "prompt_sha256" in given:
         found["sha256"] = str(given["prompt_sha256"]).lower()
-    text = given["prompt"] if isinstance(given.get("prompt"), str) else chat_text(given.get("messages"))
-    if "sha256" not in found and text is not None:
-        found |= named_by(None, text)
+    recorded = tuple(_recorded(path, line, row, name) for name in ("prompt", "messages") if name in given)
+    if not found and recorded:
+        found = named_by(None, recorded[0])
     if not found:
         raise lacking(path, line, "id", "plain", row)
-    return found
+    return {**found, "recorded": recorded}
+
+
+def _recorded(path: Path, line: int, row: Mapping[str, Any], name: str) -> str:
+    """Return the text of a recorded prompt, of which a chat may go on with the response itself."""
+    chat, reply = row[name], {"role": "assistant", "content": row["text"]}
+    whole = (
+        isinstance(chat, list) and chat and isinstance(chat[-1], dict) and reply.items() <= chat[-1].items()
+    )
+    text = chat_text(chat[:-1] if whole else chat)
+    if text is None:
+        raise broken(path, line, f"has {chat!r:.40} as '{name}', which is neither a text nor messages")
+    return text
 
 
 def _whole(path: Path, line: int, name: str, value: Any) -> int:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from cinorms.core.logs import SHORTEST_KEY
 from cinorms.inference.engines.openai.failures import Failure, clean, judge_status, unreadable
 from cinorms.inference.engines.openai.traces import TraceReading
 
@@ -17,8 +18,6 @@ from cinorms.inference.engines.openai.traces import TraceReading
 LONGEST_REPLY = 4 * 2**20
 #: Characters that are kept of an id or a name.
 LONGEST_WORD = 200
-# ASSUME: a key has at least 8 characters; a shorter one guards nothing and may be a part of any answer.
-SHORTEST_KEY = 8
 
 #: Kinds of the parts of a message that hold its text, and where; others (such as thinking) do not count.
 _PARTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
