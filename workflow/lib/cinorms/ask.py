@@ -58,13 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint")
     given = parser.parse_args(arguments)
     spec, tuning = Spec.from_plain(json.loads(given.spec)), json.loads(given.tuning)
-    known = {}
-    if given.checkpoint:  # which weights these are is only known after the fetch
-        known = {"revision": json.loads(Path(given.checkpoint).read_bytes())["revision"]}
-    spec = spec.with_identity(**known)
     key = os.environ.get(tuning.get("key_variable") or "")
     secrets = [*([key] if key else []), *checkpoints.tokens()]
     start_logging(given.log, secrets)
+    known = {}
+    if given.checkpoint:  # which weights these are is only known after the fetch
+        known = {"revision": checkpoints.recorded(Path(given.checkpoint))["revision"]}
+    spec = spec.with_identity(**known)
     signal.signal(signal.SIGTERM, _stop)
     started = time.monotonic()
     refused: ConfigError | None = None

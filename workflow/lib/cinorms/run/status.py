@@ -5,7 +5,6 @@ Everything is read from files next to the responses: it works in any shell that 
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Container, Sequence
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 
 from cinorms.core import tables
 from cinorms.core.errors import CinormsError
+from cinorms.inference.checkpoints import recorded
 from cinorms.inference.job_state import State, read_state
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
@@ -172,7 +172,7 @@ def _spec(study: Study, arm: str, model: str) -> Spec:
     spec = make_spec(study, arm, model, "1-of-1")
     record = Path("results", study.name, "checkpoints", f"{model}.json")
     if study.registry_entry(model).kind.checkpoint and record.is_file():
-        spec = spec.with_identity(revision=json.loads(record.read_bytes())["revision"])
+        spec = spec.with_identity(revision=recorded(record)["revision"])
     return spec
 
 
