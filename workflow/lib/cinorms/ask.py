@@ -33,6 +33,7 @@ from cinorms.core.logs import start_logging
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.companions import Companion, is_ready, note_answered, read_companions
+from cinorms.inference.completeness import QUESTIONS
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import engine_kinds, make_engine
 from cinorms.inference.journal import Journal
@@ -201,14 +202,10 @@ def recall(questions: Questions, journal: Journal | None, replies: CollectedRepl
     if journal:
         for other in journal.others:
             print(f"Ignoring a journal made with other settings: {other}")
-        replies.take_old(journal.read())
-        if journal.earlier and replies.n_answered < len(questions.grid):
-            part = replies.take_earlier(journal.earlier.read())
-            if len(part):
-                journal.keep(part)
-                print(
-                    f"{len(part):,} responses of an earlier version's journal are copied into the shared one."
-                )
+        part = replies.recall(journal)
+        if len(part):
+            journal.keep(part)
+            print(f"{len(part):,} responses of an earlier version's journal are copied into the shared one.")
         print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
     job_state.current().begin(len(questions.grid), replies.n_answered)
 
@@ -257,13 +254,13 @@ def wait_for_others(questions: Questions, rows: npt.NDArray[np.int64], journal: 
 
 
 def response_facts(questions: Questions) -> dict[str, str]:
-    """Return what is kept in the file of responses: spec, version, and the first prompt with its hash.
+    """Return what is kept in the file of responses: spec, questions, version, and the first prompt with its hash.
 
     Nothing in it differs between two runs: the file is the same even if its job was killed in between.
     """
     spec = questions.spec
     facts = {"spec": json.dumps(spec.as_plain(), sort_keys=True)}
-    facts |= {"cinorms": __version__, "engine": spec.engine}
+    facts |= {QUESTIONS: questions.digest, "cinorms": __version__, "engine": spec.engine}
     if not len(questions.grid):
         return facts
     example = json.dumps(questions.chat(0), ensure_ascii=False)

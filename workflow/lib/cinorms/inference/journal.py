@@ -290,6 +290,11 @@ class Journal:
     def _mark(self) -> str:
         return f"{self.asker.mark}-{self.shard}"
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever kept in it."""
+        return not parts_in(self.folder / "parts") and not (self.earlier and self.earlier.parts())
+
     def _parts(self) -> list[Path]:
         """Return the parts of the asker's jobs."""
         own = f"{self.asker.mark}-"
