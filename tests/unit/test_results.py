@@ -65,6 +65,7 @@ def results(tmp_path: Path) -> Results:
 
 def test_each_trace_is_at_the_place_of_its_answer(tmp_path: Path, results: Results) -> None:
     ask(tmp_path, reasoning={"effort": "low", "extra_tokens": 9})
+    (tmp_path / "study/responses/main/m/._1-of-1.parquet").write_bytes(b"\0\5")
     found = results.traces("main", "m")
     assert found["flow"].tolist() == [0, 0, 1, 1, 2, 2]
     assert found["trace"].isna().tolist() == [True, *[False] * 5]

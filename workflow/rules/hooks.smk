@@ -44,7 +44,7 @@ def start_run():
     ]
     case = Case(
         STUDY,
-        tuple(dict.fromkeys(asked)) or left_to_ask(STUDY),
+        dict.fromkeys(asked) or left_to_ask(STUDY),
         get_surroundings(),
         get_partitions(jobs),
     )

@@ -178,6 +178,17 @@ def test_a_full_disk_ends_no_job_and_an_odd_file_is_no_state(
         state.begin(10, 0)
         state.write()
     path = out.parent / job_state.FOLDER / "1-of-2.json"
-    for content in ("", "[1]", '{"arm": 1, "unknown": 2}'):
+    fine = '{"arm": "main", "model": "m", "shard": "1-of-2"'
+    odd = [
+        '"rate": NaN',
+        '"answered": "9"',
+        '"answered": null',
+        '"usd": -1',
+        '"updated": Infinity',
+        '"host": 1',
+    ]
+    for content in ("", "[1]", '{"arm": 1, "unknown": 2}', *(f"{fine}, {each}}}" for each in odd)):
         path.write_text(content)
-        assert read_state(out.parents[2], "main", "m", "1-of-2") is None
+        assert read_state(out.parents[2], "main", "m", "1-of-2") is None, content
+    path.write_text(f'{fine}, "total": null, "rate": 0.5}}')
+    assert read_state(out.parents[2], "main", "m", "1-of-2") is not None

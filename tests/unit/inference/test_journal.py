@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import JournalError
-from cinorms.inference import journal
+from cinorms.inference import claims, journal
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.engine import Keep
 from cinorms.inference.journal import PART, Asker, Journal
@@ -276,6 +276,79 @@ def test_a_damaged_settings_file_and_run_record_do_no_harm(tmp_path: Path) -> No
     ask(tmp_path, engine)
     assert engine.asked == []
     assert json.loads((folder / "settings.json").read_bytes()) == sample_settings(spec())
+
+
+def test_foreign_files_are_named_once_and_cost_no_reply(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = ask(tmp_path, Recording())
+    (folder,) = (tmp_path / ".journal").iterdir()
+    real = parts(tmp_path)
+    foreign = [f"._{real[0].name}", "a.b.c.parquet", "x.parquet", f"{real[1].stem} (1).parquet", "note.txt"]
+    for name in foreign:
+        (folder / "parts" / name).write_bytes(b"\0\5\x16\7")
+    (folder / "parts" / real[0].name.replace(".64.", ".5.").replace(".7.", ".6.", 1)).mkdir()
+    mark = real[0].name.split(".")[1]
+    for name, content in (
+        (f"._r.{mark}.json", b"\0\xff"),
+        (f"l.{mark}.json", b"[1]"),
+        (f"d.{mark}.json", b"{}"),
+    ):
+        (folder / "runs" / name).write_bytes(content)
+    (folder / "claims/._x.keys").write_bytes(b"12345")
+    capsys.readouterr()
+    for attempt in (1, 2):
+        engine = Recording()
+        pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
+        assert engine.asked == []
+        printed = capsys.readouterr().out
+        for name in ("a.b.c.parquet", "._r."):
+            assert printed.count(name) == (attempt == 1), printed
+    assert set(real) < set(parts(tmp_path))
+    assert [run["status"] for run in Journal.open(tmp_path / ".journal", spec()).runs() if run] == [
+        "done"
+    ] * 3
+
+
+def test_a_damaged_part_that_cannot_be_moved_is_asked_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = ask(tmp_path, Recording(7))
+    (folder,) = (tmp_path / ".journal").iterdir()
+    (folder / "damaged").write_bytes(b"")
+    parts(tmp_path)[3].write_bytes(b"")
+    for asked in (7, 0):  # its replies are in another part then
+        engine = Recording()
+        pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
+        assert len(engine.asked) == asked
+        assert "it cannot be moved to" in capsys.readouterr().out
+
+
+def test_a_part_that_cannot_be_read_is_not_paid_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(tmp_path, Recording())
+    read_bytes = Path.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path.suffix == ".parquet":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    engine = Recording()
+    with pytest.raises(JournalError, match=r"cannot be read \(Permission denied\)"):
+        ask(tmp_path, engine)
+    assert engine.asked == []
+
+
+def test_a_claim_that_is_being_written_is_read_as_far_as_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = Questions.of(spec(), vignettes(), variants()).prompts
+    monkeypatch.setattr(claims, "_is_free", lambda handle: False)
+    (tmp_path / "a.keys").write_bytes(keys[:3].tobytes() + b"half")
+    assert claims.Claims(tmp_path, "b").taken(keys).tolist() == [True] * 3 + [False] * (len(keys) - 3)
 
 
 def test_left_overs_of_a_killed_writer_are_no_parts(tmp_path: Path) -> None:

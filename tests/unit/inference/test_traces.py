@@ -78,8 +78,31 @@ def test_a_part_without_traces_has_no_file(tmp_path: Path) -> None:
     asked = questions()
     journal = open_journal(tmp_path, asked)
     keep(journal, asked, [1], [None])
-    assert not (journal.folder / "traces").exists()
+    assert not any((journal.folder / "traces").iterdir())
     assert read(journal, asked) == {}
+
+
+def test_foreign_files_and_a_damaged_part_hide_no_trace(tmp_path: Path) -> None:
+    asked = questions()
+    journal = open_journal(tmp_path, asked)
+    keep(journal, asked, [0], ["one"])
+    keep(journal, asked, [1], ["two"])
+    first, second = sorted((journal.folder / "parts").iterdir())
+    for name in (f"._{first.name}", "a.b.c.parquet"):
+        (journal.folder / "parts" / name).write_bytes(b"\0\5")
+    second.write_bytes(b"")
+    assert read(journal, asked) == {0: "one"}
+    assert second.exists()
+
+
+def test_where_no_trace_can_be_kept_nothing_is_asked(tmp_path: Path) -> None:
+    """A reply whose trace cannot be written would be lost after it was paid."""
+    asked = questions()
+    folder = open_journal(tmp_path, asked).folder
+    (folder / "traces").rmdir()
+    (folder / "traces").write_bytes(b"")
+    with pytest.raises(JournalError, match="cannot write the journal"):
+        open_journal(tmp_path, asked)
 
 
 def test_a_full_disk_loses_the_traces_of_a_chunk_and_none_of_its_replies(

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from cinorms.core import tables
+from cinorms.core.errors import DataError
 from cinorms.inference.preflight import Surroundings
 from cinorms.prompts.prompt_sets import digest
 from cinorms.run import check
@@ -269,7 +270,21 @@ def test_a_local_folder_must_hold_a_checkpoint(elsewhere: Path) -> None:
     assert "has no complete checkpoint" in look(root)[0][1]
     (elsewhere / "weights/m").rmdir()
     checkpoint(elsewhere / "weights/m")
+    (elsewhere / "weights/m/._x.index.json").write_bytes(b"\0\xff")
     assert look(root) == []
+    for path in (elsewhere / "weights/m").glob("*.safetensors"):
+        path.rename(path.with_name(f"._{path.name}"))
+    assert "has no complete checkpoint" in look(root)[0][1]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"source": "org/m", "revision": null}'])
+def test_a_damaged_record_of_a_fetch_is_one_message(elsewhere: Path, content: str) -> None:
+    """Without its commit another checkpoint would be asked, and all again."""
+    lock = elsewhere / "results/s/.checkpoints/m.json"
+    lock.parent.mkdir(parents=True)
+    lock.write_text(content)
+    with pytest.raises(DataError, match=r"m\.json: does not state which checkpoint was fetched; delete it"):
+        look(project(elsewhere, served(source="org/m")))
 
 
 @pytest.mark.parametrize("revision", [None, "a" * 40, "v1"])

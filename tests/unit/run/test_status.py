@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +19,7 @@ from cinorms.core import tables
 from cinorms.inference import job_state
 from cinorms.inference.job_state import FOLDER, State
 from cinorms.prompts.variants import list_variants
-from cinorms.run import status
+from cinorms.run import check, status
 from cinorms.run.status import Row, as_text, rows_of
 from cinorms.study.root import Root
 from cinorms.study.spec import make_spec, make_tuning, shards_of
@@ -48,12 +49,14 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
     return study_of(root, ["m"], select=SELECT, templates=2, orders={"count": 2})
 
 
-def answer(study: Study, shard: str, most: int | None = None, **facts: Any) -> None:
-    """Ask a shard as its job does, of an engine that answers ``most`` questions and then stops."""
+def answer(study: Study, shard: str, most: int | None = None, asker: str = "s", **facts: Any) -> int:
+    """Ask a shard as its job does, of an engine that answers ``most`` questions and then stops; return how many."""
+    asked = []
 
     class Engine:
         def ask(self, questions: Any, todo: Any, keep: Any) -> None:
             some = todo[:most]
+            asked.extend(some)
             keep(pd.DataFrame({"at": some, "text": "neutral", "finish_reason": "stop", "usd": 0.001}))
             if most is not None:
                 raise KeyboardInterrupt
@@ -61,16 +64,22 @@ def answer(study: Study, shard: str, most: int | None = None, **facts: Any) -> N
         def facts(self) -> dict[str, Any]:
             return facts
 
-    responses = "results/s/responses"
+    responses = f"results/{asker}/responses"
     spec = make_spec(study, "main", "m", shard)
     tuning = make_tuning(study, "main", "m", shard, responses)
     dataset = study.dataset("iot").design
     assert dataset is not None
-    variants = list_variants("chatgpt", study.prompt_set("chatgpt").templates, 2, 2)
+    variants = list_variants(
+        "chatgpt",
+        study.prompt_set("chatgpt").templates,
+        study.templates("main"),
+        study.arms["main"].orders.count,
+    )
     out = Path(responses, "main/m", f"{shard}.parquet")
     journal = ask.Journal.of(tuning, spec).begin(spec)
     with job_state.followed(out):
         ask.write_shard(spec, expand(dataset), variants, out, Engine(), journal)
+    return len(asked)
 
 
 def row(study: Study, now: float | None = None) -> Row:
@@ -105,12 +114,101 @@ def test_all_is_done_and_paid_and_other_settings_make_it_outdated(study: Study, 
     page.parent.mkdir()
     page.touch()
     found = row(study)
-    assert (found.state, found.answered, found.questions, found.left) == ("done", N, N, "")
+    assert (found.state, found.answered, found.questions, found.left) == ("done", N, N, 0)
     text = as_text(study, [found])
     assert text.splitlines()[0] == f"Study s: 1 done; ${0.001 * N:.4f} spent"
     assert "Report  results/s/report/index.html" in text
     warm = study_of(study.root, ["m"], select=SELECT, templates=2, orders={"count": 2}, temperature=1)
-    assert row(warm).state == "outdated"
+    assert (row(warm).state, row(warm).answered, row(warm).left) == ("outdated", 0, N)
+
+
+def edited(folder: Path, file: str, old: str, new: str) -> Study:
+    """Return the study with ``old`` replaced in a file of the project's resources; its results stay where they are."""
+    folder.mkdir()
+    root = project(folder, {"m": {**ENTRY, "shards": 2}})
+    path = folder / "resources" / file
+    if path.parent.is_symlink():
+        path.parent.unlink()
+        shutil.copytree(PROJECT / "resources" / path.parent.name, path.parent)
+    text = path.read_text()
+    assert old in text
+    path.unlink()
+    path.write_text(text.replace(old, new, 1))
+    return study_of(root, ["m"], select=SELECT, templates=2, orders={"count": 2})
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "left"),
+    [
+        ("vignettes/iot.yaml", "- owner's eating habits", "- owner's diet", N // 9),
+        ("vignettes/iot.yaml", " records ", " stores ", N),
+        (
+            "vignettes/iot.yaml",
+            "- a door lock",
+            "- a lock",
+            0,
+        ),
+        # Two edits of what is not selected, but the second changes the flows' numbers.
+        # Flows with other numbers have other orders of the options, most of them.
+        ("vignettes/iot.yaml", "    - a door lock\n", "", 334),
+        ("prompts/chatgpt.yaml", "Please rate how acceptable", "Rate how acceptable", N // 2),
+        ("prompts/chatgpt.yaml", "To what degree", "How much", 0),  # not among the two templates
+        ("scales/acceptability.yaml", "somewhat acceptable", "rather acceptable", N),
+    ],
+)
+def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_asks(
+    study: Study, tmp_path: Path, file: str, old: str, new: str, left: int
+) -> None:
+    for shard in shards_of(study, "main", "m"):
+        answer(study, shard)
+    changed = edited(tmp_path / "edited", file, old, new)
+    found, summary = row(changed), check._summary(check.make_case(changed, None, False))
+    state = "outdated" if left else "done"
+    assert (found.state, found.answered, found.left) == (state, N - left, left)
+    assert summary == (f"1 model in 1 arm left to ask, {left} prompts" if left else "nothing is left to ask")
+    if left:
+        assert sum(answer(changed, shard) for shard in shards_of(changed, "main", "m")) == left
+    assert (row(changed).state, row(changed).left) == ("done", 0)
+    # As it was before: the journal still has every reply.
+    assert (row(study).state, row(study).left) == ("asked" if left else "done", 0)
+    taken = "nothing is left to ask; the next run takes the replies of 1 model in 1 arm from the journal"
+    assert not left or check._summary(check.make_case(study, None, False)) == taken
+
+
+def test_what_other_studies_have_asked_is_not_left_and_a_journal_is_only_read(study: Study) -> None:
+    answer(study, "1-of-2", asker="pilot")
+    found = row(study)
+    assert (found.state, found.answered, found.left) == ("missing", N // 2, N // 2)
+    part = next(Path("results/.journal").glob("*/parts/*"))
+    part.write_bytes(b"damaged")
+    assert (row(study).answered, row(study).left) == (0, N)
+    assert part.exists()
+
+
+def test_of_an_arm_that_is_asked_until_decided_the_most_is_shown(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    root, rule = project(tmp_path / "one", {"m": ENTRY}), {"until": "decided", "pilot": 100}
+    own = study_of(root, ["m"], select=SELECT, templates=11, orders={"count": 3}, asking=rule)
+    total = 9 * 12 * 33
+    assert f"up to {total:,}" in as_text(own, [row(own)])
+    assert check._summary(check.make_case(own, None, False)).endswith(f"left to ask, up to {total:,} prompts")
+    asked = answer(own, "1-of-1")
+    assert 0 < asked < total
+    assert (row(own).state, row(own).left, row(own).answered) == ("done", 0, asked)
+    Path("results/s/responses/main/m/1-of-1.parquet").unlink()
+    assert (row(own).state, row(own).left, row(own).answered) == ("asked", 0, asked)
+    lost = max(Path("results/.journal").glob("*/parts/*"))
+    lost.unlink()
+    last = row(own)
+    assert last.answered == asked - int(lost.name.split(".")[2])
+    assert (last.state, last.left) == ("missing", total - last.answered)
+
+
+def test_a_damaged_file_of_spending_is_in_the_status(study: Study, tmp_path: Path) -> None:
+    path = tmp_path / "results/s/responses/.spending/main.m.1-of-2.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"usd": NaN}')
+    assert "main.m.1-of-2.json: states no amount" in as_text(study, [row(study)])
 
 
 def test_a_running_job_says_how_long_it_will_take(study: Study) -> None:
@@ -121,7 +219,12 @@ def test_a_running_job_says_how_long_it_will_take(study: Study) -> None:
     path = Path("results/s/responses/main/m", FOLDER, "2-of-2.json")
     path.write_text(json.dumps(asdict(State("main", "m", "2-of-2", **stated, **here))))
     found = row(study, now)
-    assert (found.state, found.answered, found.left) == ("running", N // 2 + 16, "20 s")
+    assert (found.state, found.answered, found.left, found.time) == (
+        "running",
+        N // 2 + 16,
+        N // 2 - 16,
+        "20 s",
+    )
     assert found.usd == 9.0
     assert found.note == "busy, next attempt in 8 s"
     assert row(study, now + 1000).state == "stopped"
@@ -134,7 +237,9 @@ def test_gpu_minutes_where_nothing_is_priced() -> None:
         "state": "done",
         "answered": 1,
         "questions": 1,
-        "left": "",
+        "left": 0,
+        "up_to": False,
+        "time": "",
         "note": "",
     }
     assert status._cost(Row(**stated, usd=None, minutes=10.0, gpus=2)) == "20 GPU-min"
@@ -150,7 +255,7 @@ def test_the_command_needs_no_network_and_no_results(
     assert status.main([]) == 0
     out = capsys.readouterr().out
     assert out.startswith("Study demo: 8 missing\narm   model")
-    assert out.count("228,096") == 8
+    assert out.count("0    228,096  228,096") == 8
     assert status.main(["--configfile", str(PROJECT / "config/replication.yaml")]) == 0
     assert "no model is asked" in capsys.readouterr().out
     assert status.main(["--configfile", "nosuch.yaml"]) == 1
@@ -160,9 +265,10 @@ def test_a_dataset_that_is_a_file_tells_its_flows_after_it_was_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CINORMS_MIRROR", raising=False)
     study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"], **{**ARM, "dataset": "published_iot"})
     assert row(study).questions is None
-    assert "  ?  " in as_text(study, [row(study)])
+    assert "    0          ?     ?  " in as_text(study, [row(study)])
     frame = pd.DataFrame(
         {"flow": pd.array([0, 1], dtype="int32"), "vignette": ["a", "b"], "expected": [1.0, 2.0]}
     )

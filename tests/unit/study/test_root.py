@@ -36,7 +36,9 @@ def study(**changes: Any) -> dict[str, Any]:
 
 
 def test_ones_own_are_found_and_the_projects_still_are(copied: Root, own: Path) -> None:
+    (own / "vignettes/._doors.yaml").write_bytes(b"\0\5")  # macOS writes such files
     mine = load(copied, study())
+    assert "._doors" not in mine.root.names("vignettes")
     assert mine.dataset("doors").file == own / "vignettes/doors.yaml"
     assert mine.prompts_file("two") == str(own / "prompts/two.yaml")
     assert mine.registry_entry("my-model").file == "mine/models.yaml"

@@ -33,6 +33,7 @@ from cinorms.core.logs import start_logging
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.companions import Companion, is_ready, note_answered, read_companions
+from cinorms.inference.completeness import QUESTIONS
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import engine_kinds, make_engine
 from cinorms.inference.journal import Journal
@@ -58,13 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint")
     given = parser.parse_args(arguments)
     spec, tuning = Spec.from_plain(json.loads(given.spec)), json.loads(given.tuning)
-    known = {}
-    if given.checkpoint:  # which weights these are is only known after the fetch
-        known = {"revision": json.loads(Path(given.checkpoint).read_bytes())["revision"]}
-    spec = spec.with_identity(**known)
     key = os.environ.get(tuning.get("key_variable") or "")
     secrets = [*([key] if key else []), *checkpoints.tokens()]
     start_logging(given.log, secrets)
+    known = {}
+    if given.checkpoint:  # which weights these are is only known after the fetch
+        known = {"revision": checkpoints.recorded(Path(given.checkpoint))["revision"]}
+    spec = spec.with_identity(**known)
     signal.signal(signal.SIGTERM, _stop)
     started = time.monotonic()
     refused: ConfigError | None = None
@@ -201,14 +202,10 @@ def recall(questions: Questions, journal: Journal | None, replies: CollectedRepl
     if journal:
         for other in journal.others:
             print(f"Ignoring a journal made with other settings: {other}")
-        replies.take_old(journal.read())
-        if journal.earlier and replies.n_answered < len(questions.grid):
-            part = replies.take_earlier(journal.earlier.read())
-            if len(part):
-                journal.keep(part)
-                print(
-                    f"{len(part):,} responses of an earlier version's journal are copied into the shared one."
-                )
+        part = replies.recall(journal)
+        if len(part):
+            journal.keep(part)
+            print(f"{len(part):,} responses of an earlier version's journal are copied into the shared one.")
         print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
     job_state.current().begin(len(questions.grid), replies.n_answered)
 
@@ -257,13 +254,13 @@ def wait_for_others(questions: Questions, rows: npt.NDArray[np.int64], journal: 
 
 
 def response_facts(questions: Questions) -> dict[str, str]:
-    """Return what is kept in the file of responses: spec, version, and the first prompt with its hash.
+    """Return what is kept in the file of responses: spec, questions, version, and the first prompt with its hash.
 
     Nothing in it differs between two runs: the file is the same even if its job was killed in between.
     """
     spec = questions.spec
     facts = {"spec": json.dumps(spec.as_plain(), sort_keys=True)}
-    facts |= {"cinorms": __version__, "engine": spec.engine}
+    facts |= {QUESTIONS: questions.digest, "cinorms": __version__, "engine": spec.engine}
     if not len(questions.grid):
         return facts
     example = json.dumps(questions.chat(0), ensure_ascii=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from cinorms.core.errors import DataError, listing
 from cinorms.core.tidy import read_tidy
 from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
+from cinorms.inference.shards import PATTERN
 from cinorms.inference.spec import Spec
 from cinorms.inference.traces import read_traces
 
@@ -145,7 +147,8 @@ class Results:
         """
         self._named("arm", arm, self.study["arms"])
         self._named("model", model, self.study["models"])
-        paths = sorted((self.folder / f"responses/{arm}/{model}").glob("*.parquet"))
+        responses = (self.folder / f"responses/{arm}/{model}").glob("*.parquet")
+        paths = sorted(path for path in responses if re.fullmatch(PATTERN, path.stem))
         known = [path for path in paths if "trace_status" in pq.read_schema(path).names]
         if not known:
             raise DataError(

@@ -142,10 +142,16 @@ def has_weights(folder: Path) -> bool:
     """Tell whether ``folder`` has the configuration of a model and every file of its weights."""
     if not os.path.isfile(folder / "config.json"):
         return False
-    for index in folder.glob("*.index.json"):
-        named = set(json.loads(index.read_bytes()).get("weight_map", {}).values())
+    names = [
+        path.name for path in folder.iterdir() if not path.name.startswith(".")
+    ]  # macOS's ._x are no weights
+    for index in sorted(name for name in names if name.endswith(".index.json")):
+        try:
+            named = set(json.loads((folder / index).read_bytes()).get("weight_map", {}).values())
+        except (OSError, ValueError, AttributeError):
+            return False
         return all((folder / name).is_file() for name in named)
-    return any(folder.glob("*.safetensors")) or any(folder.glob("*.bin"))
+    return any(name.endswith((".safetensors", ".bin")) for name in names)
 
 
 def cached(source: str, revision: str | None, environment: Mapping[str, str]) -> Path | None:
@@ -191,8 +197,22 @@ def locked(lock: Path, source: str) -> str | None:
     """Return the commit of the repository ``source`` in the record ``lock``; None for anything else."""
     if wheels.is_in_wheels(source) or is_folder(source) or not lock.is_file():
         return None
-    record = json.loads(lock.read_bytes())
+    record = recorded(lock)
     return str(record["revision"]) if record["source"] == source else None
+
+
+def recorded(path: Path) -> dict[str, Any]:
+    """Return the record of a fetch; raise ``DataError`` for a damaged one, as other weights may have been asked."""
+    try:
+        record: dict[str, Any] = json.loads(path.read_bytes())
+        if all(isinstance(record[name], str) for name in ("source", "revision")):
+            return record
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    raise DataError(
+        f"{path}: does not state which checkpoint was fetched; delete it and run again. State `revision` in the "
+        "model's entry to keep the checkpoint that was asked: a newer one is asked everything again"
+    )
 
 
 def explain(error: Exception, source: str, model: str) -> DataError:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.journal import PART
+from cinorms.inference.journal import PART, Journal
 from cinorms.inference.journal_files import facts_of
 from cinorms.inference.prompt_keys import KEY_BYTES, as_column
 from cinorms.inference.questions import Questions
@@ -43,6 +43,16 @@ class CollectedReplies:
     def n_answered(self) -> int:
         """Number of questions that have a reply."""
         return int(self.answered.sum())
+
+    def recall(self, journal: Journal, mend: bool = True) -> pa.Table:
+        """Take every reply to the questions that ``journal`` has; return those of its earlier version, as a part.
+
+        Without ``mend`` the files of the journal stay as they are.
+        """
+        self.take_old(journal.read(mend))
+        if journal.earlier and not self.answered.all():
+            return self.take_earlier(journal.earlier.read(mend))
+        return PART.empty_table()
 
     def take_old(self, parts: pa.Table) -> None:
         """Take from the journal every reply to one of the questions."""

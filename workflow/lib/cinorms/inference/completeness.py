@@ -1,21 +1,31 @@
-"""Whether a file of responses has every question that its job asked, exactly once and in the order shown."""
+"""What is complete: whether a file of responses has every question of its job, and what a job would still ask."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow.parquet as pq
 
-from cinorms.core.errors import DataError
+from cinorms.core import tables
+from cinorms.core.errors import CinormsError, DataError
 from cinorms.core.tables import RESPONSES
+from cinorms.inference.collected_replies import CollectedReplies
+from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.inference.until_decided import is_possible, rule_of
+from cinorms.inference.until_decided import ask_in_rounds, is_possible, rule_of
 from cinorms.prompts.orders import orders_of
+
+#: The fact of a file of responses that names its questions (``Questions.digest``).
+QUESTIONS = "questions_sha256"
 
 
 def check_complete(
@@ -57,6 +67,46 @@ def check_complete(
     raise DataError(
         f"{path}: has {len(found):,} responses that are not those asked ({what}); {RESPONSES.remedy}"
     )
+
+
+def count_current(path: Path, questions: Questions) -> int | None:
+    """Return how many responses are in ``path``; None unless it is there and answers ``questions`` as they are now."""
+    try:
+        facts = tables.facts(path)
+        spec, n = Spec.from_plain(json.loads(facts["spec"])), pq.read_metadata(path).num_rows
+    except (CinormsError, OSError, KeyError, TypeError, ValueError):
+        return None
+    # The commit of a checkpoint is not known before it is fetched; a scale of one's own has tuples.
+    plain = [each.with_identity(revision=None).as_plain() for each in (spec, questions.spec)]
+    known, asked = (json.dumps(each, sort_keys=True) for each in plain)
+    return int(n) if known == asked and facts.get(QUESTIONS) == questions.digest else None
+
+
+def count_left(questions: Questions, journal: Journal) -> tuple[int, int]:
+    """Return how many ``questions`` have a reply in ``journal``, and how many a job would ask, without asking.
+
+    In an arm that is asked until decided the second number is the most that it can be, or 0.
+    """
+    total = len(questions.grid)
+    if journal.is_empty:
+        return 0, total
+    replies = CollectedReplies(questions)
+    replies.recall(journal, mend=False)
+    answered, rule = replies.n_answered, rule_of(questions.spec)
+    if rule is not None:
+
+        def look(rows: npt.NDArray[np.int64]) -> None:
+            if not replies.answered[rows].all():
+                raise _NotAnsweredError
+
+        with suppress(_NotAnsweredError), redirect_stdout(StringIO()):
+            ask_in_rounds(questions, rule, look, replies.frame)
+            return answered, 0
+    return answered, total - answered
+
+
+class _NotAnsweredError(Exception):
+    """A round would ask something."""
 
 
 def rows_of(questions: Questions, responses: pd.DataFrame) -> npt.NDArray[np.bool_]:

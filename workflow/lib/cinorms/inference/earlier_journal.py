@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cinorms.inference.journal_files import digest_of, n_rows_of, put_aside, read_part, records_in
+from cinorms.inference.journal_files import n_rows_of, parts_in, read_part, records_in, whole_parts
 from cinorms.inference.samples import settings_of
 from cinorms.inference.spec import Spec
 
@@ -57,18 +57,12 @@ class EarlierJournal:
 
     def parts(self) -> list[Path]:
         """Return the files with its replies, oldest first."""
-        return sorted((self.folder / "parts").glob("*.parquet"))
+        return parts_in(self.folder / "parts")
 
-    def read(self) -> pa.Table:
-        """Return every reply in it, oldest part first; a damaged part is put aside."""
-        tables = [PART.empty_table()]
-        for path in self.parts():
-            data = path.read_bytes()
-            if digest_of(data) == path.name.split(".")[3]:
-                tables.append(read_part(data, PART))
-            else:
-                put_aside(path, self.folder / "damaged")
-        return pa.concat_tables(tables).unify_dictionaries()
+    def read(self, mend: bool = True) -> pa.Table:
+        """Return every reply in it, oldest part first; a damaged part is put aside unless nothing is to ``mend``."""
+        parts = [read_part(data, PART) for _, data in whole_parts(self.folder, mend)]
+        return pa.concat_tables([PART.empty_table(), *parts]).unify_dictionaries()
 
     def n_kept(self) -> int:
         """Return how many replies are in it, without reading them."""

@@ -15,13 +15,14 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
 from cinorms.core.errors import CinormsError
 from cinorms.core.files import write_whole
 from cinorms.core.logs import redact
+from cinorms.inference.spending import as_amount
 
 #: Folder of these files, in that of a model's responses.
 FOLDER = ".progress"
@@ -201,9 +202,16 @@ def read_state(responses: Path, arm: str, model: str, shard: str) -> State | Non
     """Return the last state of the job of a shard; None where none was written, or not by this version."""
     path = responses / arm / model / FOLDER / f"{shard}.json"
     try:
-        return State(**json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError):
+        state = State(**json.loads(path.read_bytes()))
+        for field in fields(State):
+            value = getattr(state, field.name)
+            if isinstance(field.default, str) or field.default is MISSING:
+                value.encode("utf-8")
+            elif value is not None or field.default is not None:
+                as_amount(value)
+    except (OSError, ValueError, TypeError, AttributeError):
         return None
+    return state
 
 
 def _exists(process: int) -> bool:

@@ -49,12 +49,14 @@ from cinorms.inference.journal_files import (
     digest_of,
     explained,
     n_rows_of,
-    put_aside,
+    parts_in,
     read_part,
     records_in,
     usd_of,
+    whole_parts,
 )
 from cinorms.inference.prompt_keys import KEY_BYTES
+from cinorms.inference.reasoning import reasons
 from cinorms.inference.samples import sample_settings
 from cinorms.inference.shards import repeat_of
 from cinorms.inference.spec import Spec
@@ -160,10 +162,10 @@ class Journal:
         settings, root = sample_settings(spec), self.folder.parent
         text = json.dumps(settings, sort_keys=True, indent=1, ensure_ascii=False)
         with explained(self.folder):
-            for name in ("parts", "runs", "locks", "claims"):
+            for name in ("parts", "runs", "locks", "claims", *(["traces"] if reasons(spec) else [])):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "settings.json", text.encode(), self._mark)
-        if not any((self.folder / "parts").iterdir()):  # nothing is kept here yet: is a setting new?
+        if not parts_in(self.folder / "parts"):  # nothing is kept here yet: is a setting new?
             self.others = [
                 difference
                 for other in sorted(root.glob(f"{_name_of(spec)}.*"))
@@ -171,21 +173,14 @@ class Journal:
             ]
         return self
 
-    def read(self) -> pa.Table:
+    def read(self, mend: bool = True) -> pa.Table:
         """Return every reply in the journal, oldest part first.
 
-        A part that does not pass its checksum goes to ``damaged/``: what it held is asked again. What another asker
-        could not get an answer to is left out: its trouble may be over.
+        A part that does not pass its checksum goes to ``damaged/`` (unless nothing is to ``mend``): what it held is
+        asked again. What another asker could not get an answer to is left out: its trouble may be over.
         """
         tables = [PART.empty_table()]
-        for path in self._parts("*"):
-            try:
-                data = path.read_bytes()
-            except FileNotFoundError:  # another job put it aside
-                continue
-            if digest_of(data) != path.name.split(".")[3]:
-                put_aside(path, self.folder / "damaged")
-                continue
+        for path, data in whole_parts(self.folder, mend):
             table = read_part(data, PART)
             own = path.name.split(".")[1].startswith(self.asker.mark)
             tables.append(table if own else table.filter(pc.is_null(table["error"])))
@@ -295,17 +290,24 @@ class Journal:
     def _mark(self) -> str:
         return f"{self.asker.mark}-{self.shard}"
 
-    def _parts(self, mark: str) -> list[Path]:
-        return sorted((self.folder / "parts").glob(f"*.{mark}.*.parquet"))
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever kept in it."""
+        return not parts_in(self.folder / "parts") and not (self.earlier and self.earlier.parts())
+
+    def _parts(self) -> list[Path]:
+        """Return the parts of the asker's jobs."""
+        own = f"{self.asker.mark}-"
+        return [path for path in parts_in(self.folder / "parts") if path.name.split(".")[1].startswith(own)]
 
     def n_kept(self) -> int:
         """Return how many replies the asker's jobs have kept, without reading them."""
-        kept = sum(n_rows_of(path) for path in self._parts(f"{self.asker.mark}-*"))
+        kept = sum(n_rows_of(path) for path in self._parts())
         return max(kept, self.earlier.n_kept() if self.earlier else 0)
 
     def usd(self) -> float | None:
         """Return what the replies cost that the asker's jobs have kept; None where no price is known."""
-        paths = [*self._parts(f"{self.asker.mark}-*"), *(self.earlier.parts() if self.earlier else ())]
+        paths = [*self._parts(), *(self.earlier.parts() if self.earlier else ())]
         known = [usd for usd in map(usd_of, paths) if usd is not None]
         return sum(known) if known else None
 
@@ -318,7 +320,7 @@ class Journal:
             if (
                 record.get("shard") == self.shard
                 and record.get("ended") is None
-                and record["status"] == "running"
+                and record.get("status") == "running"
             ):
                 write_whole(path, _json({**record, "status": "killed"}))
         path = self.folder / "runs" / f"{now:%Y%m%dT%H%M%S.%fZ}.{self._mark}.json"
@@ -338,9 +340,9 @@ class Journal:
 
     def end_run(self, path: Path, status: str, facts: Mapping[str, Any]) -> None:
         """Complete the record of a job that ends."""
-        record = json.loads(path.read_bytes())
         ended = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-        with suppress(OSError):  # a full disk must not hide why the job ended
+        with suppress(OSError, ValueError):  # a full disk must not hide why the job ended
+            record = json.loads(path.read_bytes())
             write_whole(path, _json({**record, **facts, "status": status, "ended": ended}))
 
     def runs(self) -> list[dict[str, Any]]:
@@ -349,7 +351,7 @@ class Journal:
         return [*earlier, *(record for _, record in self._records())]
 
     def _records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
-        yield from records_in(self.folder / "runs", f"*.{self.asker.mark}-*.json")
+        yield from records_in(self.folder / "runs", f"{self.asker.mark}-")
 
 
 def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:
@@ -378,6 +380,8 @@ def _difference(path: Path, settings: Mapping[str, Any]) -> str:
     try:
         other = json.loads(path.read_bytes())
     except (OSError, ValueError):
+        return ""
+    if not isinstance(other, dict):
         return ""
     names = [n for n in sorted({*settings, *other}) if settings.get(n) != other.get(n)]
     shown = [f"{name} {_short(other.get(name))} instead of {_short(settings.get(name))}" for name in names]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,17 @@ from cinorms.core.errors import JournalError
 
 #: What the operating system says where a disk is full.
 FULL = (errno.ENOSPC, errno.EDQUOT)
+#: Names of parts: moment, job, number of replies, checksum. Of records of jobs, batches and spending: never hidden.
+_PART = re.compile(r"\d+\.[^.]+\.\d+\.[0-9a-f]{24}\.parquet")
+RECORD = re.compile(r"[^.].*\.json")
+_UNFINISHED = re.compile(r"\..*\.tmp")
+
+_named: set[Path] = set()
 
 
 @contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Turn what the file system refuses into one message."""
+def explained(folder: Path, what: str = "the journal") -> Iterator[None]:
+    """Turn what the file system refuses into one message: ``what`` cannot be written."""
     try:
         yield
     except OSError as error:
@@ -32,7 +39,7 @@ def explained(folder: Path) -> Iterator[None]:
         else:
             do = "make it writable, or give the study another folder with --directory"
         raise JournalError(
-            f"{folder}: cannot write the journal ({error.strerror}); {do}, then run again. "
+            f"{folder}: cannot write {what} ({error.strerror}); {do}, then run again. "
             "All earlier responses are kept and are not asked again"
         ) from error
 
@@ -40,6 +47,58 @@ def explained(folder: Path) -> Iterator[None]:
 def digest_of(data: bytes) -> str:
     """Return the checksum that the name of a part holds."""
     return hashlib.blake2b(data, digest_size=12).hexdigest()
+
+
+def own_files(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """Return the entries of ``folder`` whose whole name ``pattern`` matches, by name; say once which others are there.
+
+    Others are a desktop's, a person's, or of a program that synchronises folders: ``._x.parquet``, ``x (1).parquet``.
+    """
+    entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    found = [path for path in entries if pattern.fullmatch(path.name)]
+    own = set(found)
+    name_once(folder, [path for path in entries if path not in own and not _UNFINISHED.fullmatch(path.name)])
+    return found
+
+
+def name_once(folder: Path, foreign: Iterable[Path]) -> None:
+    """Print which files of ``folder`` are ignored, if this process has not done so."""
+    if new := set(foreign) - _named:
+        _named.update(new)
+        shown = ", ".join(sorted(path.name for path in new)[:3]) + (", ..." if len(new) > 3 else "")
+        print(
+            f"{folder}: ignoring {len(new)} that cinorms did not write: {shown}; remove what you do not need"
+        )
+
+
+def parts_in(folder: Path) -> list[Path]:
+    """Return the parts in ``folder``, oldest first."""
+    found = own_files(folder, _PART)
+    name_once(folder, foreign := [path for path in found if path.is_dir()])
+    return [path for path in found if path not in foreign]
+
+
+def whole_parts(folder: Path, mend: bool = True) -> Iterator[tuple[Path, bytes]]:
+    """Yield the parts in the folder of a journal that pass their checksum, oldest first, with their content.
+
+    The others go to ``damaged/``: what they held is asked again. Without ``mend`` they stay where they are, unnamed.
+
+    Raises ``JournalError`` where a part cannot be read: its replies are paid for.
+    """
+    for path in parts_in(folder / "parts"):
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:  # another job put it aside
+            continue
+        except OSError as error:
+            raise JournalError(
+                f"{path}: cannot be read ({error.strerror}); make it readable and run again. Without it, its "
+                f"{n_rows_of(path)} replies would be asked and paid again"
+            ) from error
+        if digest_of(data) == path.name.split(".")[3]:
+            yield path, data
+        elif mend:
+            put_aside(path, folder / "damaged")
 
 
 def n_rows_of(path: Path) -> int:
@@ -81,20 +140,28 @@ def _counts(words: pa.ChunkedArray) -> dict[str, int]:
 
 def put_aside(path: Path, damaged: Path) -> None:
     """Move a part that does not pass its checksum to the folder ``damaged``, and say so."""
-    damaged.mkdir(exist_ok=True)
-    print(
-        f"Journal: {path.name} is damaged; its {n_rows_of(path)} responses are asked again. "
-        f"The file is moved to {damaged}."
-    )
-    with suppress(FileNotFoundError):  # another shard was faster
+    try:
+        damaged.mkdir(exist_ok=True)
         shutil.move(path, damaged / path.name)
+        where = f"The file is moved to {damaged}."
+    except FileNotFoundError:  # another shard was faster
+        return
+    except OSError as error:
+        where = f"The file stays in {path.parent}: it cannot be moved to {damaged} ({error.strerror})."
+    print(f"Journal: {path.name} is damaged; its {n_rows_of(path)} responses are asked again. {where}")
 
 
-def records_in(folder: Path, pattern: str = "*.json") -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the records of jobs in ``folder``, oldest first, without those that cannot be read."""
-    for path in sorted(folder.glob(pattern)):
+def records_in(folder: Path, mark: str = "") -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the records of jobs in ``folder``, oldest first, without those that cannot be read.
+
+    With ``mark`` only those of the jobs whose names begin with it.
+    """
+    for path in own_files(folder, RECORD):
+        if mark and not path.name.split(".")[-2].startswith(mark):
+            continue
         with suppress(ValueError, OSError):
-            yield path, json.loads(path.read_bytes())
+            if isinstance(record := json.loads(path.read_bytes()), dict):
+                yield path, record
 
 
 def usd_of(path: Path) -> float | None:

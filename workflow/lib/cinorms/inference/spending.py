@@ -2,22 +2,31 @@
 
 Jobs of one study run at the same time. Each takes money from the cap in advance, through one small file per
 job in ``responses/.spending/``, and returns what it did not need when it ends. Money that a killed job had
-taken counts as spent: its requests may have been answered.
+taken counts as spent: its requests may have been answered. A file that cannot be read stops all spending under the cap:
+nobody knows how much of it is left.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from cinorms.core.errors import ConfigError, EngineError
 from cinorms.core.files import write_whole
+from cinorms.inference.journal_files import RECORD, explained, own_files
 
 #: Share of the cap that a job takes at a time.
 SHARE = 0.01
+#: More dollars than anybody spends: a larger amount is a damaged one.
+MOST = 1e12
+#: What is written here, in a message.
+_WHAT = "what is spent"
+_OWN = re.compile(rf"{RECORD.pattern}|lock")
 
 
 class CapReached(EngineError):
@@ -53,7 +62,9 @@ class Spending:
         self._path = folder / f"{job}.json"
         self._before = 0.0
         if cap is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+            with explained(folder, _WHAT):
+                folder.mkdir(parents=True, exist_ok=True)
+            spent_in(folder)  # refused at once where it cannot be read
             self._before = _usd(self._path)
 
     def price(self, input_tokens: float, output_tokens: float) -> float:
@@ -85,8 +96,8 @@ class Spending:
         """Return what can still be reserved, infinite without a cap."""
         if self.cap is None:
             return float("inf")
-        with self._ledger() as others:
-            return self.cap - others - self._before - self.spent - self._under_way
+        with self._ledger():
+            return self.cap - self._others() - self._before - self.spent - self._under_way
 
     def close(self) -> None:
         """Give back what was taken and not spent."""
@@ -97,8 +108,8 @@ class Spending:
 
     def _take(self, short: float) -> None:
         assert self.cap is not None
-        with self._ledger() as others:
-            left = self.cap - others - self._before - self._taken
+        with self._ledger():
+            left = self.cap - self._others() - self._before - self._taken
             if short > left + 1e-12:
                 spent = self.cap - left
                 raise CapReached(
@@ -112,34 +123,46 @@ class Spending:
     def _write(self) -> None:
         write_whole(self._path, json.dumps({"usd": self._before + self._taken}).encode())
 
-    def _ledger(self) -> _Ledger:
-        return _Ledger(self._folder, self._path)
+    @contextmanager
+    def _ledger(self) -> Iterator[None]:
+        """Hold the folder's lock."""
+        with explained(self._folder, _WHAT), (self._folder / "lock").open("ab") as handle:
+            fcntl.lockf(handle, fcntl.LOCK_EX)
+            yield
+
+    def _others(self) -> float:
+        """Return what the other jobs have taken."""
+        return sum(_usd(path) for path in _files(self._folder) if path != self._path)
 
 
-class _Ledger:
-    """Holds the folder's lock; entering returns what the other jobs have taken."""
+def as_amount(found: Any) -> float:
+    """Return ``found`` in a file as an amount; raise ``ValueError`` for what no amount can be: NaN, -1, true, "1"."""
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= MOST:
+        raise ValueError(f"{found!r} is no amount")
+    return float(found)
 
-    def __init__(self, folder: Path, own: Path) -> None:
-        self._folder, self._own = folder, own
 
-    def __enter__(self) -> float:
-        self._handle = (self._folder / "lock").open("ab")
-        fcntl.lockf(self._handle, fcntl.LOCK_EX)
-        return sum(_usd(path) for path in self._folder.glob("*.json") if path != self._own)
-
-    def __exit__(self, *error: object) -> None:
-        self._handle.close()
+def _files(folder: Path) -> list[Path]:
+    return [path for path in own_files(folder, _OWN) if path.name != "lock"]
 
 
 def _usd(path: Path) -> float:
     """Return what a job has taken; 0 where it has no file yet."""
-    if not path.exists():
+    try:
+        return as_amount(json.loads(path.read_bytes())["usd"])
+    except FileNotFoundError:
         return 0.0
-    found: Any = json.loads(path.read_bytes())
-    return float(found["usd"])
+    except (OSError, ValueError, TypeError, KeyError):
+        raise EngineError(
+            f"{path}: states no amount, so what is left of max_cost_usd is not known and nothing more is spent.\n"
+            f'Write {{"usd": 1.5}} into it (at least the cost that `make status` shows for this model) and run again'
+        ) from None
 
 
 def spent_in(folder: Path) -> float | None:
-    """Return what the jobs of a study have taken under a cap, or None where there was none."""
-    paths = sorted(folder.glob("*.json"))
-    return sum(_usd(path) for path in paths) if paths else None
+    """Return what the jobs of a study have taken under a cap, or None where there was none.
+
+    Raises ``EngineError`` where a file does not tell.
+    """
+    paths = _files(folder)
+    return sum(map(_usd, paths)) if paths else None

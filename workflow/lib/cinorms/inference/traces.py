@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinorms.core.files import write_whole
+from cinorms.inference.journal_files import whole_parts
 from cinorms.inference.prompt_keys import KEY_BYTES, Keys, as_column
 
 #: A file of traces: the prompt's key and the trace.
@@ -52,8 +53,12 @@ def read_traces(folder: Path, prompts: Keys) -> Iterator[pd.DataFrame]:
     """
     wanted = as_column(prompts)
     seen = np.zeros(len(prompts), dtype=bool)
-    for part in sorted((folder / "parts").glob("*.parquet")):
-        keys = pq.ParquetFile(part).read(["prompt"], use_threads=False)["prompt"].combine_chunks()
+    for part, data in whole_parts(folder, mend=False):
+        keys = (
+            pq.ParquetFile(pa.BufferReader(data))
+            .read(["prompt"], use_threads=False)["prompt"]
+            .combine_chunks()
+        )
         at = pc.index_in(wanted, keys).is_valid().to_numpy(zero_copy_only=False) & ~seen
         seen |= at
         path = folder / "traces" / part.name

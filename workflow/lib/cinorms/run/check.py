@@ -49,11 +49,18 @@ def _summary(case: Case) -> str:
     if not case.asked:
         return "nothing is left to ask"
     arms, models = ({pair[at] for pair in case.asked} for at in (0, 1))
-    return f"{_count(len(models), 'model')} in {_count(len(arms), 'arm')} left to ask"
+    who = f"{_count(len(models), 'model')} in {_count(len(arms), 'arm')}"
+    left = [number for number in case.asked.values() if number is not None]
+    if len(left) < len(case.asked):
+        return f"{who} left to ask"
+    if not sum(left):
+        return f"nothing is left to ask; the next run takes the replies of {who} from the journal"
+    most = "up to " if any(case.study.asking_rule(*pair) for pair in case.asked) else ""
+    return f"{who} left to ask, {most}{_count(sum(left), 'prompt')}"
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 if __name__ == "__main__":

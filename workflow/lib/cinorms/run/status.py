@@ -5,45 +5,43 @@ Everything is read from files next to the responses: it works in any shell that 
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pandas as pd
 
-from cinorms.core import tables
-from cinorms.core.errors import CinormsError
+from cinorms.core.errors import CinormsError, EngineError
 from cinorms.inference.job_state import State, read_state
 from cinorms.inference.journal import Journal
-from cinorms.inference.spec import Spec
 from cinorms.inference.spending import spent_in
-from cinorms.prompts.variants import select_flows
-from cinorms.run.checks.case import is_asked_as, response_file, responses_folder
+from cinorms.run.checks.case import Left, asked_spec, flows_of, left_of, response_file, responses_folder
 from cinorms.run.study_file import parser, read_study
 from cinorms.run.words import dollars, duration, progress, trouble
-from cinorms.study.spec import all_shards_of, journal_of, make_spec, spending_folder
+from cinorms.study.spec import all_shards_of, journal_of, spending_folder
 from cinorms.study.study import Study
-from cinorms.vignettes.designs import expand
 
 #: Columns of the table, as they are shown.
-COLUMNS = ("arm", "model", "state", "answered", "questions", "left", "cost")
+COLUMNS = ("arm", "model", "state", "answered", "questions", "left", "time", "cost")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One model in one arm. ``questions`` is None while the number depends on a file that has not been read."""
+    """One model in one arm. ``questions`` and ``left`` are None while they depend on a file that is not here yet."""
 
     arm: str
     model: str
     state: str
     answered: int
     questions: int | None
-    left: str
+    #: Prompts that a run would ask; ``up_to`` as many in an arm that is asked until decided.
+    left: int | None
+    up_to: bool
+    #: How long running jobs still take.
+    time: str
     usd: float | None
     minutes: float | None
     gpus: int
@@ -64,7 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def rows_of(study: Study, now: float) -> list[Row]:
     """Return one row per model and arm that is asked."""
-    return [_row(study, arm, model, now) for arm in study.arms_from("model") for model in study.models(arm)]
+    return [
+        _row(study, arm, model, flows, now)
+        for arm in study.arms_from("model")
+        for flows in [flows_of(study, study.arms[arm].dataset)]
+        for model in study.models(arm)
+    ]
 
 
 def as_text(study: Study, rows: Sequence[Row]) -> str:
@@ -76,9 +79,9 @@ def as_text(study: Study, rows: Sequence[Row]) -> str:
             row.arm,
             row.model,
             row.state,
-            f"{row.answered:,}",
-            "?" if row.questions is None else f"{row.questions:,}",
-            row.left,
+            *("?" if number is None else f"{number:,}" for number in (row.answered, row.questions)),
+            "?" if row.left is None else f"{'up to ' if row.up_to and row.left else ''}{row.left:,}",
+            row.time,
             _cost(row),
         ]
         for row in rows
@@ -90,9 +93,12 @@ def as_text(study: Study, rows: Sequence[Row]) -> str:
     }
     counts = ", ".join(f"{number} {state}" for state, number in states.items())
     usd = [row.usd for row in rows if row.usd]
-    cap = spent_in(Path(spending_folder(str(responses_folder(study)))))
     spent = f"; {dollars(sum(usd))} spent" if usd else ""
-    taken = f", {dollars(cap)} of max_cost_usd taken" if cap is not None else ""
+    try:
+        cap = spent_in(Path(spending_folder(str(responses_folder(study)))))
+        taken = f", {dollars(cap)} of max_cost_usd taken" if cap is not None else ""
+    except EngineError as damage:
+        taken, notes = "", [*notes, str(damage)]
     page = Path("results", study.name, "report", "index.html")
     last = f"Report  {page}" if page.is_file() else "There is no report yet."
     return "\n".join([f"Study {study.name}: {counts}{spent}{taken}", *shown, *notes, last])
@@ -110,29 +116,32 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _row(study: Study, arm: str, model: str, now: float) -> Row:
-    shards, responses = all_shards_of(study, arm, model), responses_folder(study)
-    spec = _spec(study, arm, model)
+def _row(study: Study, arm: str, model: str, flows: pd.DataFrame | None, now: float) -> Row:
+    shards = left_of(study, arm, model, flows)
+    responses = responses_folder(study)
+    states = {shard: read_state(responses, arm, model, shard) for shard in all_shards_of(study, arm, model)}
+    alive = {shard: state for shard, state in states.items() if state and state.is_alive(now)}
+    # A running job has received more than is in the journal.
+    told = {shard: state.answered for shard, state in alive.items() if state.total is not None}
+    answered = sum(max(told.get(shard, 0), shards[shard].answered if shards else 0) for shard in states)
+    questions = left = None
+    if shards is not None:
+        questions = sum(each.questions for each in shards.values())
+        left = sum(
+            each.left if shard not in told else min(each.left, each.questions - told[shard])
+            for shard, each in shards.items()
+        )
+    state, note = _state(study, arm, model, states, shards or {}, left, now)
+    rate = sum(each.rate or 0.0 for each in alive.values())
     kind = study.registry_entry(model).kind
+    spec = asked_spec(study, arm, model, "1-of-1")
     journal = Journal.of(journal_of(study, arm, model, str(responses)), spec) if kind.journalled else None
-    files = {shard: response_file(study, arm, model, shard) for shard in shards}
-    states = {shard: read_state(responses, arm, model, shard) for shard in shards}
-    alive = [state for state in states.values() if state and state.is_alive(now)]
-    done = {shard: _n_rows(path) for shard, path in files.items() if path.is_file()}
-    finished = sum(done.values())
-    questions = _n_questions(study, arm, model)
-    if questions is None and len(done) == len(shards):
-        questions = finished
-    # Of a job that ended early: what it found in the journal counts too, although other jobs have kept it.
-    begun = sum(state.answered for shard, state in states.items() if state and shard not in done)
-    answered = max(finished + begun, journal.n_kept() if journal else 0)
-    answered = answered if questions is None else min(answered, questions)
-    state, note = _state(states, alive, done, answered, now)
-    if state == "done" and not all(is_asked_as(path, spec) for path in files.values()):
-        state, note = "outdated", "asked with other settings; a new run asks what changed"
-    left = sum(each.rate or 0.0 for each in alive)
     # A job's spending is in its state at once, in its journal a little later.
-    known = [usd for usd in (journal.usd() if journal else None, *[s.usd for s in alive]) if usd is not None]
+    known = [
+        usd
+        for usd in (journal.usd() if journal else None, *[s.usd for s in alive.values()])
+        if usd is not None
+    ]
     minutes, gpus = _minutes(journal) if journal else (None, 0)
     return Row(
         arm,
@@ -140,7 +149,9 @@ def _row(study: Study, arm: str, model: str, now: float) -> Row:
         state,
         answered,
         questions,
-        duration((questions - answered) / left) if left and questions else "",
+        left,
+        study.asking_rule(arm, model) is not None,
+        duration(left / rate) if rate and left is not None else "",
         0.0 if kind.planted else max(known, default=None),
         minutes,
         gpus,
@@ -149,53 +160,33 @@ def _row(study: Study, arm: str, model: str, now: float) -> Row:
 
 
 def _state(
-    states: dict[str, State | None], alive: Sequence[State], made: Container[str], answered: int, now: float
+    study: Study,
+    arm: str,
+    model: str,
+    states: Mapping[str, State | None],
+    shards: Mapping[str, Left],
+    left: int | None,
+    now: float,
 ) -> tuple[str, str]:
-    """Return the state of a model in an arm in one word, and a note on it; ``made`` are the shards with a file."""
+    """Return the state of a model in an arm in one word, and a note on it."""
+    alive = [state for state in states.values() if state and state.is_alive(now)]
     if alive:
         return "running", trouble(alive, now) or (progress(alive, now) if any(s.doing for s in alive) else "")
-    if all(shard in made for shard in states):
+    done = {shard for shard, each in shards.items() if each.is_current}
+    if done and len(done) == len(shards):
         return "done", ""
-    failed = [state for state in states.values() if state and state.phase == "failed"]
+    others = [state for shard, state in states.items() if state and shard not in done]
+    failed = [state for state in others if state.phase == "failed"]
     if failed:
         return "failed", failed[-1].trouble
-    if all(state and (state.phase == "done" or shard in made) for shard, state in states.items()):
+    if left == 0:
         return "asked", "its replies are in the journal; this run or the next makes its file"
+    if left and any(response_file(study, arm, model, shard).exists() for shard in set(shards) - done):
+        return "outdated", "its prompts or settings have changed since; a new run asks what is left"
     # A killed job could not record that it stopped.
-    if any(state and state.phase != "done" for state in states.values()) or answered:
+    if done or any(state.phase != "done" for state in others):
         return "stopped", "run again to ask the rest"
     return "missing", ""
-
-
-def _spec(study: Study, arm: str, model: str) -> Spec:
-    """Return the settings with which a model is asked in an arm, with the fetched checkpoint, if any."""
-    spec = make_spec(study, arm, model, "1-of-1")
-    record = Path("results", study.name, "checkpoints", f"{model}.json")
-    if study.registry_entry(model).kind.checkpoint and record.is_file():
-        spec = spec.with_identity(revision=json.loads(record.read_bytes())["revision"])
-    return spec
-
-
-def _n_rows(path: Path) -> int:
-    try:
-        return int(pq.read_metadata(path).num_rows)
-    except (OSError, pa.ArrowException):
-        return 0
-
-
-def _n_questions(study: Study, arm: str, model: str) -> int | None:
-    """Return how many questions a model is asked in an arm; None if that depends on a file that is not here yet."""
-    settings = study.arms[arm]
-    path = Path("results", study.name, "vignettes", f"{settings.dataset}.parquet")
-    dataset = study.dataset(settings.dataset)
-    if path.is_file():
-        flows = tables.read(path, tables.VIGNETTES)
-    elif dataset.source == "design" and dataset.design is not None:
-        flows = expand(dataset.design, study.null_principle(settings.dataset))
-    else:
-        return None
-    selected = select_flows(flows, settings.plain()["select"])
-    return len(selected) * study.templates(arm, model) * settings.orders.count * settings.repeat
 
 
 def _minutes(journal: Journal) -> tuple[float | None, int]:

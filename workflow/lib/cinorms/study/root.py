@@ -64,7 +64,7 @@ class Root:
         """Return the files of a ``kind`` of resources by the name that a study gives them, a user's own first."""
         found: dict[str, Path] = {}
         for place in self.places(kind):
-            for path in sorted(place.glob("*.yaml")):
+            for path in sorted(place.glob("[!.]*.yaml")):  # ._NAME.yaml is macOS's
                 found.setdefault(path.stem, path)
         return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cinorms
-from cinorms.core.errors import ConfigError
+from cinorms.core.errors import ConfigError, EngineError, JournalError
+from cinorms.inference.engines.openai.batch_notes import BatchNotes
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.engines.openai.failures import Failure, judge_status, refusal
 from cinorms.inference.engines.openai.replies import LONGEST_WORD, read_reply
@@ -398,3 +400,78 @@ def test_a_cap_without_prices_and_prices_of_nothing(tmp_path: Path) -> None:
     free = Spending(tmp_path, "a", 1.0, {"usd_per_million_input": 0, "usd_per_million_output": 0}, "m")
     free.reserve(free.price(10**9, 10**9))
     assert spent_in(tmp_path) in (None, 0.0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(None, "", "{", "[]", "1", "null", "{}", '{"usd": "0.1"}'),
+        *(
+            f'{{"usd": {odd}}}'
+            for odd in ("NaN", "-1", "Infinity", "-Infinity", "1e999", "1" * 400, "true", "null")
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_damaged_file_never_raises_the_cap(name: str, content: str | None, tmp_path: Path) -> None:
+    """The job's own or another's; before the job begins or while it asks. None stands for a folder."""
+    path = tmp_path / f"{name}.json"
+    if name == "b":
+        running = spending(tmp_path)
+        running.reserve(0.005)
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_text(content)
+    message = re.escape(f"{path}: states no amount") + "(?s:.)*Write .*make status"
+    with pytest.raises(EngineError, match=message):
+        spending(tmp_path)
+    if name == "b":
+        running.reserve(0.004)  # it has taken this already
+        with pytest.raises(EngineError, match=message):
+            running.reserve(0.1)
+        running.close()
+        assert json.loads((tmp_path / "a.json").read_text()) == {"usd": pytest.approx(0.009)}
+    with pytest.raises(EngineError, match=message):
+        spent_in(tmp_path)
+    spending(tmp_path, cap=None).reserve(1e6)  # nothing is counted without a cap
+    path.rmdir() if content is None else path.write_text('{"usd": 0.5}')
+    if content is not None:
+        with pytest.raises(CapReached):
+            spending(tmp_path).reserve(0.6)
+
+
+def test_a_desktops_file_is_no_amount_and_a_folder_that_is_a_file_is_one_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "._b.json").write_bytes(b"\0\xff")
+    money = spending(tmp_path)
+    money.reserve(0.5)
+    assert spent_in(tmp_path) == 0.5
+    assert capsys.readouterr().out.count("._b.json") == 1
+    (tmp_path / "money").write_text("")
+    with pytest.raises(JournalError, match=r"money: cannot write what is spent"):
+        spending(tmp_path / "money")
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"usd": NaN}', '{"usd": -1}', '{"ids": 1}', None])
+def test_a_damaged_note_of_a_batch_stops_the_job_and_a_foreign_one_does_not(
+    damage: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without its note a batch would be paid again."""
+    notes = BatchNotes(tmp_path)
+    batch = notes.new(["a"], 1.0, 0.5)
+    for name in ("._x.json", "x.json", f"{batch.mark} (1).json"):
+        (tmp_path / name).write_bytes(b"\0\xff")
+    assert notes.all() == [batch]
+    assert notes.all() == [batch]
+    assert capsys.readouterr().out.count("._x.json") == 1
+    path = tmp_path / f"{batch.mark}.json"
+    whole = path.read_text()
+    path.unlink()
+    if damage is None:
+        path.mkdir()
+    else:
+        path.write_text(json.dumps(json.loads(whole) | json.loads(damage)) if '"' in damage else damage)
+    with pytest.raises(JournalError, match=f"{batch.mark}.json: the note of a batch is damaged"):
+        notes.all()

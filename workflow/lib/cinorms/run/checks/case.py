@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
+
+import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.errors import CinormsError
+from cinorms.inference.checkpoints import recorded
+from cinorms.inference.completeness import count_current, count_left
+from cinorms.inference.journal import Journal
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.preflight import Finding, Surroundings
-from cinorms.inference.samples import settings_of
+from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.study.spec import all_shards_of, make_spec
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.variants import list_variants
+from cinorms.study.data import CACHE
+from cinorms.study.spec import all_shards_of, journal_of, make_spec
 from cinorms.study.study import Study
+from cinorms.vignettes.source_files import local_copy
+from cinorms.vignettes.sources import read_vignettes
 
 #: An arm and a model.
 Pair = tuple[str, str]
@@ -26,8 +35,8 @@ class Case:
     """A study before it is run. ``partitions``: the SLURM partition of each rule that asks for one, by rule."""
 
     study: Study
-    #: The requests that are left.
-    asked: tuple[Pair, ...]
+    #: The requests that are left, and how many prompts each has, where that is known.
+    asked: Mapping[Pair, int | None]
     surroundings: Surroundings
     partitions: Mapping[str, str | None] = field(default_factory=dict)
 
@@ -56,39 +65,86 @@ class Check:
     look: Callable[[Case], Iterable[Finding] | None]
 
 
-def left_to_ask(study: Study) -> tuple[Pair, ...]:
-    """Return the arms and models of which a file of responses is missing or was asked with other settings."""
-    return tuple(
-        (arm, model)
+class Left(NamedTuple):
+    """How far one shard is."""
+
+    questions: int
+    #: Of them, how many have a reply in the file of responses, or in the journal.
+    answered: int
+    #: How many a run would ask; in an arm that is asked until decided, at most.
+    left: int
+    #: Whether the file of responses is what a run would make now.
+    is_current: bool
+
+
+def left_to_ask(study: Study) -> dict[Pair, int | None]:
+    """Return the arms and models with responses to make, and how many prompts a run would ask; None: not known yet."""
+    found = {
+        (arm, model): left_of(study, arm, model, flows)
         for arm in study.arms_from("model")
+        for flows in [flows_of(study, study.arms[arm].dataset)]
         for model in study.models(arm)
-        if not all(_is_asked(study, arm, model, shard) for shard in all_shards_of(study, arm, model))
-    )
+    }
+    return {
+        pair: None if shards is None else sum(shard.left for shard in shards.values())
+        for pair, shards in found.items()
+        if shards is None or not all(shard.is_current for shard in shards.values())
+    }
 
 
-def _is_asked(study: Study, arm: str, model: str, shard: str) -> bool:
-    path = response_file(study, arm, model, shard)
-    found = spec_in(path) if path.exists() else None
-    return found is not None and _known(found) == _known(make_spec(study, arm, model, shard).as_plain())
+def left_of(study: Study, arm: str, model: str, flows: pd.DataFrame | None) -> dict[str, Left] | None:
+    """Return how far each shard of ``model`` in ``arm`` is, with the study and its files as they are now.
 
-
-def _known(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a spec as it is known before a checkpoint is fetched: its commit is not."""
-    return {**plain, "revision": None}
-
-
-def is_asked_as(path: Path, spec: Spec) -> bool:
-    """Tell whether a response file was asked with the settings of ``spec`` that a reply depends on."""
-    found = spec_in(path)
-    return found is not None and _known(settings_of(Spec.from_plain(found))) == _known(settings_of(spec))
-
-
-def spec_in(path: Path) -> dict[str, Any] | None:
-    """Return the spec that a response file was asked with, as plain data; None if the file has none."""
-    try:
-        return Spec.from_plain(json.loads(tables.facts(path)["spec"])).as_plain()
-    except (CinormsError, KeyError, TypeError, ValueError):
+    ``flows`` are those of the arm's dataset (``flows_of``); None, if they are not known.
+    """
+    if flows is None:
         return None
+    kind = study.registry_entry(model).kind
+    variants, are_made = _variants(study, arm)
+    found = {}
+    for shard in all_shards_of(study, arm, model):
+        spec = asked_spec(study, arm, model, shard)
+        questions = Questions.of(spec, flows, variants)
+        path, total = response_file(study, arm, model, shard), len(questions.grid)
+        if are_made and (n := count_current(path, questions)) is not None:
+            found[shard] = Left(total, n, 0, True)
+            continue
+        answered, left = 0, total
+        if are_made and kind.journalled:
+            journal = Journal.of(journal_of(study, arm, model, str(responses_folder(study))), spec)
+            answered, left = count_left(questions, journal)
+        found[shard] = Left(total, answered, left, False)
+    return found
+
+
+def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
+    """Return the flows of a dataset as its files are now; None where one would have to be downloaded first."""
+    declared = study.dataset(dataset)
+    mirror = os.environ.get("CINORMS_MIRROR") or study.settings.mirror
+    if all(local_copy(file, CACHE, mirror) for file in (declared.files or {}).values()):
+        return read_vignettes(declared, CACHE, mirror, study.null_principle(dataset))
+    path = Path("results", study.name, "vignettes", f"{dataset}.parquet")
+    return tables.read(path, tables.VIGNETTES) if path.is_file() else None
+
+
+def _variants(study: Study, arm: str) -> tuple[pd.DataFrame, bool]:
+    """Return the variants of an arm, and whether its templates are made; until then the original replaces each."""
+    name = study.arms[arm].prompts
+    prompt_set = study.prompt_set(name)
+    if prompt_set.generate and (made := Path(study.prompts_file(name))).is_file():
+        prompt_set = load_prompt_set(made)
+    templates = [*prompt_set.templates, *prompt_set.templates[:1] * prompt_set.n_templates]
+    variants = list_variants(name, templates, study.templates(arm), study.arms[arm].orders.count)
+    return variants, not prompt_set.generate
+
+
+def asked_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
+    """Return the settings with which a shard is asked, with the fetched checkpoint, if any."""
+    spec = make_spec(study, arm, model, shard)
+    record = Path("results", study.name, "checkpoints", f"{model}.json")
+    if study.registry_entry(model).kind.checkpoint and record.is_file():
+        spec = spec.with_identity(revision=recorded(record)["revision"])
+    return spec
 
 
 def response_file(study: Study, arm: str, model: str, shard: str) -> Path:

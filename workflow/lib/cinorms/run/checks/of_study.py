@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
 
-from cinorms.core import tables
 from cinorms.core.errors import CinormsError
 from cinorms.inference.preflight import Finding, error, warning
 from cinorms.prompts.paraphrase.checks import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
-from cinorms.run.checks.case import Case, Check
+from cinorms.run.checks.case import Case, Check, flows_of
 from cinorms.study.entries import make_entry
 from cinorms.study.norm_room import norm_room
-from cinorms.study.study import Study
-from cinorms.vignettes.designs import expand
 from cinorms.vignettes.expectations import read_expected
 
 
@@ -48,7 +44,7 @@ def look_at_sentences(case: Case) -> Iterator[Finding]:
     study = case.study
     sets = {(study.arms[arm].prompts, study.arms[arm].dataset): arm for arm, _ in case.asked}
     for (prompts, dataset), arm in sets.items():
-        flows = _flows(study, dataset)
+        flows = flows_of(study, dataset)
         if flows is None or not _lacks_full_stop(flows["vignette"]):
             continue
         templates = study.prompt_set(prompts).templates[: study.templates(arm)]
@@ -71,7 +67,7 @@ def look_at_expectations(case: Case) -> list[Finding] | None:
             if not file:
                 continue
             for dataset, arm in {study.arms[arm].dataset: arm for arm in options.arms}.items():
-                flows = _flows(study, dataset)
+                flows = flows_of(study, dataset)
                 if flows is None:
                     continue
                 found += 1
@@ -97,15 +93,6 @@ def look_at_keys(case: Case) -> list[Finding] | None:
         for variable, models in needed.items()
         if not case.surroundings.environment.get(variable)
     ]
-
-
-def _flows(study: Study, dataset: str) -> pd.DataFrame | None:
-    """Return the flows of a dataset, those of a file only where a run has read it."""
-    declared = study.dataset(dataset)
-    if declared.design is not None and declared.source == "design":
-        return expand(declared.design, study.null_principle(dataset))
-    path = Path("results", study.name, "vignettes", f"{dataset}.parquet")
-    return tables.read(path, tables.VIGNETTES) if path.is_file() else None
 
 
 def _lacks_full_stop(vignettes: pd.Series) -> bool:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from cinorms.core.errors import JournalError
 from cinorms.core.files import write_whole
-from cinorms.inference.journal_files import explained
+from cinorms.inference.journal_files import explained, own_files
+from cinorms.inference.spending import as_amount
+
+#: Names of notes: the batch's mark.
+_NOTE = re.compile(r"[0-9a-f]{32}\.json")
 
 
 @dataclass
@@ -40,7 +46,7 @@ class BatchNotes:
 
     def __init__(self, folder: Path, earlier: Path | None = None) -> None:
         self._folder = folder
-        self._earlier = {path.stem: path for path in earlier.glob("*.json")} if earlier else {}
+        self._earlier = {path.stem: path for path in own_files(earlier, _NOTE)} if earlier else {}
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -63,6 +69,18 @@ class BatchNotes:
 
     def all(self) -> list[Batch]:
         """Return every batch that was ever written down, oldest first."""
-        paths = [*self._earlier.values(), *self._folder.glob("*.json")]
-        batches = [Batch(**json.loads(path.read_bytes())) for path in paths]
-        return sorted(batches, key=lambda batch: batch.written)
+        paths = [*self._earlier.values(), *own_files(self._folder, _NOTE)]
+        return sorted(map(_read, paths), key=lambda batch: batch.written)
+
+
+def _read(path: Path) -> Batch:
+    try:
+        batch = Batch(**json.loads(path.read_bytes()))
+        for amount in (batch.written, batch.tokens, batch.usd):
+            as_amount(amount)
+        return replace(batch, ids=list(batch.ids), harvested=list(batch.harvested))
+    except (OSError, ValueError, TypeError):
+        raise JournalError(
+            f"{path}: the note of a batch is damaged, and its prompts would be paid again. Restore the file from a "
+            "copy and run again; if there is none, delete it: they are then asked and paid again"
+        ) from None
