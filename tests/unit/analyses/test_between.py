@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 
 from cinorms.analyses.between import model_pairs
+from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
+from cinorms.entries.registry import kinds
 from cinorms.stats import hypotheses
 
 from ...scales import ACCEPTABILITY
@@ -49,6 +53,27 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
     table = model_pairs(both, entry, vignettes=dict.fromkeys(["main", "hot"], VIGNETTES), repeats={})
     assert table[["arm_a", "level_a", "arm_b", "level_b"]].to_numpy().tolist() == [["main", "0", "hot", "1"]]
     assert table["effect_size"].iloc[0] < 0  # the shifted answers are the higher ones
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("model_pairs", {"factor": "scale"}), ("ordinal_regression", {"factors": ["recipient", "arm"]})],
+)
+def test_levels_of_two_scales_are_neither_compared_nor_pooled(kind: str, options: dict[str, Any]) -> None:
+    entry = entry_for(kind, ["small"], **options)
+    arms = ("main", "other")
+    entry = replace(
+        entry,
+        options=entry.options.model_copy(update={"arms": arms}),
+        conditions=dict.fromkeys(arms, entry.conditions["main"]),
+        factors_of=dict.fromkeys(arms, entry.factors_of["main"]),
+        scales={"main": ACCEPTABILITY, "other": replace(ACCEPTABILITY, name="other")},
+    )
+    declared = kinds("analyses")[kind]
+    further = {"vignettes": dict.fromkeys(arms, VIGNETTES), "prompts": {}, "repeats": {}}
+    selected = [Selected(arm, "small", norms_of(ANSWERS["small"])) for arm in arms]
+    with pytest.raises(ConfigError, match=r"different scales \(acceptability and other\)"):
+        declared.function(selected, entry, **{name: further[name] for name in declared.also})
 
 
 def test_model_contrasts_find_the_planted_shift() -> None:

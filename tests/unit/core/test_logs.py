@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from cinorms.core.logs import FAILURES_AT_THE_END, WithoutSecrets, redact
+from cinorms.core.errors import ConfigError
+from cinorms.core.logs import FAILURES_AT_THE_END, WithoutSecrets, command, redact
 
 
 def run(folder: Path, body: str, **settings: str) -> tuple[int, str, str, str]:
@@ -112,3 +114,43 @@ def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
     _, _, err, _ = run(tmp_path, "raise KeyboardInterrupt")
     assert "Stopped by Ctrl+C; run again to do the rest." in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (ConfigError("name a model"), "\nIt cannot run.\nname a model\n\n"),
+        (PermissionError(13, "Permission denied", "out/a"), "out/a: cannot be used (Permission denied)"),
+        (KeyboardInterrupt(), "Stopped by Ctrl+C"),
+        (KeyError("x"), "KeyError: 'x' (test_logs.py, line "),
+    ],
+)
+def test_a_command_that_fails_ends_with_a_code_that_is_no_verdict(
+    error: BaseException, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @command("It cannot run.")
+    def main() -> int:
+        raise error
+
+    assert main() == 2
+    message = capsys.readouterr().err
+    assert says in message
+    assert ("fault of cinorms" in message) == isinstance(error, KeyError)
+    assert command()(lambda: 1)() == 1
+
+
+def test_every_command_has_a_handler_of_its_failures() -> None:
+    """A job's is set by ``start_logging``; Inspect's environment has none of this library's packages."""
+    library = Path(__file__).parents[3] / "workflow/lib/cinorms"
+    commands = {
+        path: text
+        for path in library.rglob("*.py")
+        if '__name__ == "__main__"' in (text := path.read_text(encoding="utf-8"))
+    }
+    assert len(commands) > 8
+    bare = [
+        path.name
+        for path, text in commands.items()
+        if not re.search(r"@command\(.*\)\ndef main|start_logging\(", text)
+    ]
+    assert bare == ["inspect_log.py"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -169,15 +170,86 @@ def test_the_command_writes_the_files_and_ends_with_the_exit_code(
     assert (places[1] / "own/gate.json").is_file()
 
 
-def test_a_mistake_ends_with_2_and_one_message(
-    places: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+def _damaged(**changes: object) -> Callable[[Path, Path], None]:
+    """Return what writes ``changes`` of the arm into the study's description."""
+
+    def damage(folder: Path, policy: Path) -> None:
+        study = json.loads((folder / "study.json").read_text())
+        study["arms"]["main"] |= changes
+        (folder / "study.json").write_text(json.dumps(study))
+
+    return damage
+
+
+def _study_of(text: str) -> Callable[[Path, Path], None]:
+    return lambda folder, policy: (folder / "study.json").write_text(text) and None
+
+
+def _policy_of(text: str) -> Callable[[Path, Path], None]:
+    return lambda folder, policy: policy.write_text(text) and None
+
+
+@pytest.mark.parametrize(
+    ("damage", "given", "says"),
+    [
+        (None, {"new": "nothing"}, "NEW: 'nothing': there are no results of a study here"),
+        (None, {"base": "x" * 5000}, "BASE: 'xxx"),
+        (None, {"policy": "none.yaml"}, "none.yaml: cannot be read"),
+        (None, {"out": "/dev/null/gate"}, "/dev/null"),
+        (_policy_of("claims: {a: {kind: [shift]}}"), {}, "claims.a.kind: ['shift'] is not a kind of claim"),
+        (_study_of("[1]"), {}, "study.json: is not a study's description"),
+        (_study_of("{}"), {}, "study.json: is not a study's description"),
+        (_study_of('{"arms": null, "t_val": {}, "t_maj": 0.5}'), {}, "study.json: is not"),
+        (_study_of('{"arms": {"main": null}, "t_val": {}, "t_maj": 0.5}'), {}, "study.json: is not"),
+        (_damaged(scale="none"), {}, "study.json: is not"),
+        (_damaged(scale={"name": 1}), {}, "study.json: is not"),
+        (_damaged(models=None), {}, "study.json: is not"),
+        (_damaged(dataset="none"), {}, "vignettes/none.parquet: there is no such file"),
+        (
+            lambda folder, policy: (folder / "answers/main/m.parquet").write_text("x") and None,
+            {},
+            "m.parquet",
+        ),
+    ],
+)
+def test_what_cannot_be_judged_ends_with_2_and_one_message(
+    places: tuple[Path, Path, Path],
+    capsys: pytest.CaptureFixture[str],
+    damage: Callable[[Path, Path], None] | None,
+    given: dict[str, str],
+    says: str,
 ) -> None:
-    base, _, policy = map(str, places)
-    assert main(["--base", base, "--new", "nothing", "--policy", policy]) == 2
+    base, _, policy = places
+    if damage:
+        damage(base, policy)
+    options = {"base": str(base), "new": str(base), "policy": str(policy)} | given
+    assert main([part for name, value in options.items() for part in (f"--{name}", value)]) == 2
     message = capsys.readouterr().err
-    assert "NEW: 'nothing': there are no results of a study here" in message
+    assert message.startswith("\nThe gate cannot judge.\n")
+    assert says in message
+    assert "fault of cinorms" not in message
     assert "Traceback" not in message
-    assert main(["--base", base, "--new", base, "--policy", "none.yaml"]) == 2
+    assert len(message) < 1500
+
+
+def test_a_fault_of_the_gate_itself_has_no_exit_code_of_a_verdict(
+    places: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdicts, "judge", lambda *_: {}["shift"])
+    base, new, policy = map(str, places)
+    assert main(["--base", base, "--new", new, "--policy", policy]) == 2
+    message = capsys.readouterr().err
+    assert "KeyError: 'shift' (test_files.py, line " in message
+    assert "please report it" in message
+
+
+def test_a_gate_without_its_packages_does_not_end_as_one_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "numpy.py").write_text("raise ModuleNotFoundError(\"No module named 'numpy'\")")
+    command = [sys.executable, "-m", "cinorms.gate", "--base", "a", "--new", "b", "--policy", "c"]
+    path = f"{tmp_path}:{Path(verdicts.__file__).parents[2]}"
+    done = subprocess.run(command, env={"PYTHONPATH": path}, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "No module named 'numpy'" in done.stderr
 
 
 def test_the_same_gate_gives_the_same_files(gate: Gate, places: tuple[Path, Path, Path]) -> None:

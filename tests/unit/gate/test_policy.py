@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from cinorms.core.errors import ConfigError
+from cinorms.gate.findings import MAKERS
 from cinorms.gate.policy import KINDS, Shift, claim_schema, load_policy
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples/gate").glob("*.yaml"))
@@ -77,6 +78,10 @@ def test_a_mistake_is_named(tmp_path: Path, document: Any, message: str) -> None
         load_policy(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert str(caught.value).count("\n") <= 1
+
+
+def test_every_kind_has_a_maker() -> None:
+    assert set(MAKERS) == set(KINDS)
 
 
 def test_every_kind_describes_every_key() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.gate.matched import match
+from cinorms.gate.matched import has_status, match
 from cinorms.gate.side import Address, as_arrays, find, read_side
 
 from .conftest import TEMPLATES, Write, answers, planted, prompts
@@ -89,6 +90,19 @@ def test_other_orders_leave_templates_paired_and_other_templates_nothing(write_s
     others = sides(write_study, {"levels": x}, {"levels": x, "templates": TEMPLATES[4:]})
     assert not others.same_units
     assert others.left_out == {}
+
+
+def test_what_one_side_was_not_asked_is_neither_a_status_nor_another_order(write_study: Write) -> None:
+    x = planted(n_templates=3)
+    x[:, 0] = np.nan  # refusals
+    base, new = (read_side(Address(write_study(name, {"main": {"m": x}}), "main", "m")) for name in "bn")
+    asked = answers(x)
+    asked = asked[(asked["flow"] < 30) | (asked["variant"] != "0_0")]
+    arrays = as_arrays(asked, new.vignettes["flow"], prompts(TEMPLATES[:3], 3))
+    found = match(base, replace(new, answers=arrays))
+    assert np.isnan(has_status(arrays, ["refusal"])).sum() == 30
+    assert found.same_orders
+    assert found.rise(found.select(None), ["refusal"], True).value == 0
 
 
 def test_people_are_never_paired_with_templates(write_study: Write) -> None:

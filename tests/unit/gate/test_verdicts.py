@@ -148,6 +148,12 @@ def test_a_rise_of_refusals_fails_and_a_fall_does_not(run) -> None:  # type: ign
     assert run(refusing, planted(1), claims).verdict == "pass"
 
 
+def test_few_templates_without_a_refusal_are_no_proof_that_there_are_none(run) -> None:  # type: ignore[no-untyped-def]
+    claims = {"refusals": {"kind": "status", "may_rise": 0.02}}
+    for n, verdict in ((3, "undecided"), (11, "pass")):
+        assert run(planted(1, n_templates=n), planted(2, n_templates=n), claims).verdict == verdict
+
+
 def test_a_model_that_answers_nothing_fails_the_refusals_and_decides_nothing_else(run) -> None:  # type: ignore[no-untyped-def]
     claims = {
         "overall": SHIFT,
@@ -176,6 +182,7 @@ def test_failures_are_corrected_over_all_claims_and_passes_are_not(run) -> None:
     one, all_of_them = run(base, new, {"claim-0": SHIFT}), run(base, new, many)
     p = one.claims[0].finding.p_fail
     assert p < 0.05
+    assert (one.verdict, all_of_them.verdict) == ("fail", "undecided")
     assert all_of_them.claims[0].p_fail_holm == pytest.approx(min(1, 40 * p))
     assert all_of_them.claims[0].finding.p_pass == one.claims[0].finding.p_pass
 

@@ -244,7 +244,8 @@ PAIRS = pd.DataFrame(
 
 
 def test_pairs_are_the_lower_half_of_a_square_for_each_arm() -> None:
-    table = pairs(one(PAIRS.assign(log10_p_holm=0.0)), entry("pairs"))
+    across = PAIRS.iloc[[2]].assign(arm_b="y", log10_p=-2.0)  # a pair of two arms has no place in a square
+    table = pairs(one(pd.concat([PAIRS, across]).assign(log10_p_holm=0.0)), entry("pairs"))
     rows = cells(table)
     assert rows[0] == ["arm", "", "a", "b"]
     assert rows[1:4] == [["x", "a", "—", ""], ["x", "b", "1.66e-305", "—"], ["x", "c", "1.00e-1", "--"]]

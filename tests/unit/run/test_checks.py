@@ -105,9 +105,9 @@ def test_the_command_exits_1_on_errors_alone(
     assert "error    keys         OPENAI_API_KEY is not set; gpt-4o-mini needs it" in capsys.readouterr().out
     assert check.main(["--configfile", "s.yaml", "--config", "engine=planted"]) == 0
     capsys.readouterr()
-    assert check.main(["--configfile", "nosuch.yaml"]) == 1
+    assert check.main(["--configfile", "nosuch.yaml"]) == 2
     assert "nosuch.yaml: cannot be read" in capsys.readouterr().err
-    assert check.main(["--profile", "nosuch"]) == 1
+    assert check.main(["--profile", "nosuch"]) == 2
     assert "profile 'nosuch'" in capsys.readouterr().err
 
 

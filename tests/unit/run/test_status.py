@@ -258,7 +258,7 @@ def test_the_command_needs_no_network_and_no_results(
     assert out.count("0    228,096  228,096") == 8
     assert status.main(["--configfile", str(PROJECT / "config/replication.yaml")]) == 0
     assert "no model is asked" in capsys.readouterr().out
-    assert status.main(["--configfile", "nosuch.yaml"]) == 1
+    assert status.main(["--configfile", "nosuch.yaml"]) == 2
 
 
 def test_a_dataset_that_is_a_file_tells_its_flows_after_it_was_read(

@@ -113,3 +113,6 @@ def test_one_more_template_that_dissents_speaks_against_a_pass_only() -> None:
     few, many = (equivalence.paired(np.zeros((9, n)), True) for n in (3, 11))
     assert equivalence.decide(few, Limits(-math.inf, 0.02, 0.04))[0] > 0.05
     assert equivalence.decide(many, Limits(-math.inf, 0.02, 0.04))[0] < 0.001
+    three = equivalence.paired(x[:, :3] - x[:, :3].mean(), True)
+    needed = [equivalence.more_needed(three, Limits(-math.inf, 0.02, d), 0.05, 0.05) for d in (None, 0.04)]
+    assert needed[1] > needed[0] == ("templates", 1)

@@ -61,6 +61,18 @@ def test_what_is_needed_makes_the_weakest_flow_clear() -> None:
     )
 
 
+def test_what_is_needed_counts_one_template_that_dissents() -> None:
+    x = np.full((1, 3), -0.5)
+    more = held_sides.more_needed(x, held_sides.sides(x, 0.0, 1), 0.0, 0, 0.05)
+
+    def enough(n: int) -> bool:
+        given = np.append(np.full(n, 0.5), -DISSENT)
+        reach = stats.t.ppf(0.95, n) + stats.t.ppf(0.8, n)
+        return bool(reach * stats.sem(given) <= given.mean())
+
+    assert more == next(n for n in range(3, 200) if enough(n)) - 3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("templates", [3, 5, 11])
 def test_a_flow_at_the_middle_is_called_neither_right_nor_wrong(templates: int) -> None:

@@ -92,19 +92,22 @@ def test_lost_norms_by_hand(table):
 
 def test_minority_by_hand():
     table = assessment.assess(
-        answers_of([[1, 1, 1, -2, 0], [1, 1, 1, 1, 0], [2, 2, 2, 2, 2], [1, 2, None, 1, 2]]),
+        answers_of(
+            [[1, 1, 1, -2, 0], [1, 1, 1, 1, 0], [2, 2, 2, 2, 2], [1, 2, None, 1, 2], [1, None, None, 1, 0]]
+        ),
         "strict",
         ACCEPTABILITY,
     )
     found = survivorship.minority(table)
-    assert found["n_minority"].tolist() == [2, 1, 0, 0]
+    assert found["n_minority"].tolist() == [2, 1, 0, 0, 1]
     assert found["share"].tolist()[:3] == [0.4, 0.2, 0]
+    assert found["share"].iloc[4] == 1 / 3  # of the valid answers, not of the five that were asked for
     assert found["variance"].tolist()[:2] == [1.0, 0.0]
     assert found["deviation"].tolist()[:2] == [2.0, 1.0]
     assert found["max_deviation"].tolist()[:2] == [3.0, 1.0]
-    assert found["single_dissent"].tolist() == [False, True, False, False]
-    assert found["status"].tolist() == ["ok", "ok", "unanimous", "no_value"]
-    assert found.loc[2:, ["variance", "deviation", "max_deviation"]].isna().all(axis=None)
+    assert found["single_dissent"].tolist() == [False, True, False, False, True]
+    assert found["status"].tolist() == ["ok", "ok", "unanimous", "no_value", "ok"]
+    assert found.loc[2:3, ["variance", "deviation", "max_deviation"]].isna().all(axis=None)
     assert np.isnan(found.loc[3, "share"])
 
 

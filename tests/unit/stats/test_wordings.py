@@ -157,6 +157,9 @@ def test_stability_grows_with_the_templates_that_agree_and_falls_with_those_that
     few, more, many = (stability(*[agree] * n) for n in (3, 6, 12))
     assert 0.5 < few < more < many < 1
     assert few < 0.95 < many
+    leads = np.array([3, 3, 3, -3 * wordings.DISSENT])  # of three templates, and of one more that dissents
+    chance = leads.mean() / (leads.std(ddof=1) * np.sqrt(2 / 4))
+    assert few == pytest.approx(stats.t.cdf(chance, 3))
     assert stability(*[agree] * 10, *[differ] * 2) < many
     assert stability(*[agree] * 7, *[differ] * 5) < stability(*[agree] * 10, *[differ] * 2)
 

@@ -94,9 +94,9 @@ def test_main_gives_one_message(
         raise DataError(f"{url}: cannot be fetched (no network); x")
 
     monkeypatch.setattr(fetch, "_download", refuse)
-    assert main([str(folder / "config/replication.yaml")]) == 1
+    assert main([str(folder / "config/replication.yaml")]) == 2
     printed = capsys.readouterr().err
     assert "6 published files are missing" in printed
     assert printed.count("sha256 ") == 6
-    assert main([str(tmp_path / "nosuch.yaml")]) == 1
+    assert main([str(tmp_path / "nosuch.yaml")]) == 2
     assert "nosuch.yaml: cannot be read (No such file or directory)" in capsys.readouterr().err

@@ -6,19 +6,26 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, ParamSpec, TextIO
 
 from cinorms.core.errors import CinormsError
 
+P = ParamSpec("P")
+
+#: What a command ends with that cannot do its work, whatever the reason. It is no command's verdict.
+CANNOT = 2
 #: Environment variable that is set by a run that lists all failures at its end.
 FAILURES_AT_THE_END = "CINORMS_FAILURES_AT_THE_END"
 #: Line in a log above the reason of a failure.
 _MARK = "-- why this job failed --"
 # ASSUME: a key has at least 8 characters; a shorter one guards nothing and may be a part of any answer.
 SHORTEST_KEY = 8
+#: Most characters of a file's name or of an unexpected error in a message.
+MOST_SHOWN = 300
 #: Number of last lines to show of a log that states no reason.
 _LAST_LINES = 5
 
@@ -70,6 +77,27 @@ def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:
     sys.excepthook = report
 
 
+def command(lead: str = "") -> Callable[[Callable[P, int]], Callable[P, int]]:
+    """Turn every failure of a command's ``main`` into one message below ``lead`` and the exit code `CANNOT`.
+
+    Python itself would end with 1, which is the verdict of a gate that fails or of a check that finds an error.
+    """
+
+    def decorate(main: Callable[P, int]) -> Callable[P, int]:
+        @wraps(main)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> int:
+            try:
+                return main(*args, **kwargs)
+            except (Exception, KeyboardInterrupt) as error:
+                lines = filter(None, (lead, _in_short(error)))
+                print("", *lines, "", sep="\n", file=sys.stderr)
+                return CANNOT
+
+        return guarded
+
+    return decorate
+
+
 def failure_in(path: str | Path) -> str:
     """Return why the job with this log failed, in a few lines; empty where there is no log.
 
@@ -100,3 +128,17 @@ def _without_traceback(error: BaseException) -> str | None:
             return f"The disk is full{where}: free some space and run again. Earlier results are kept."
         at = at.__cause__ or at.__context__
     return None
+
+
+def _in_short(error: BaseException) -> str:
+    """Return the message for a failure that no log explains."""
+    if message := _without_traceback(error):
+        return message
+    if isinstance(error, OSError) and error.strerror:
+        return f"{str(error.filename or 'the output')[:MOST_SHOWN]}: cannot be used ({error.strerror})"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    what = traceback.format_exception_only(error)[-1].strip()[:MOST_SHOWN]
+    return (
+        f"{what} ({Path(last.filename).name}, line {last.lineno})\n"
+        "This is a fault of cinorms: please report it with the command and these lines (CONTRIBUTING.md)."
+    )

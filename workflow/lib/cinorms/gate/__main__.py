@@ -10,16 +10,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cinorms.core.errors import CinormsError
-from cinorms.gate import verdicts
-from cinorms.gate.document import as_document
-from cinorms.gate.files import FILES, summary, write
-from cinorms.gate.policy import load_policy
-from cinorms.gate.side import find
+from cinorms.core.logs import command
 
 
+@command("The gate cannot judge.")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Judge the gate that the arguments describe, write its files and return its exit code."""
+    # Imported here: where a package is missing, the gate must not end with 1 either.
+    from cinorms.gate import verdicts
+    from cinorms.gate.document import as_document
+    from cinorms.gate.files import FILES, summary, write
+    from cinorms.gate.policy import load_policy
+    from cinorms.gate.side import find
+
     parser = argparse.ArgumentParser(prog="cinorms.gate", description="Did a model's norms change?")
     parser.add_argument("--base", required=True, help="STUDY/ARM/MODEL; what can only be one may be left out")
     parser.add_argument("--new", required=True, help="STUDY/ARM/MODEL of the model to judge")
@@ -28,15 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--out", help=f"folder for {', '.join(FILES)}; default: gate/POLICY below the new study's results"
     )
     given = parser.parse_args(arguments)
-    try:
-        policy = load_policy(given.policy)
-        new = find(given.new, "NEW")
-        gate = verdicts.run(find(given.base, "BASE"), new, policy)
-        folder = Path(given.out) if given.out else new.folder / "gate" / policy.name
-        write(gate, {name: folder / name for name in FILES})
-    except CinormsError as failure:
-        print(f"\nThe gate cannot judge.\n{failure}\n", file=sys.stderr)
-        return verdicts.ERROR
+    policy = load_policy(given.policy)
+    new = find(given.new, "NEW")
+    gate = verdicts.run(find(given.base, "BASE"), new, policy)
+    folder = Path(given.out) if given.out else new.folder / "gate" / policy.name
+    write(gate, {name: folder / name for name in FILES})
     print(summary(as_document(gate)))
     print(f"\n{folder / 'index.html'}")
     return gate.exit_code

@@ -62,16 +62,10 @@ def findings(matched: Matched, policy: Policy, seed: int) -> list[Finding]:
     counted = [
         (claim, part, rows) for claim in policy.claims for part, rows in _parts(matched, policy, claim)
     ]
-    make: dict[str, Callable[..., Finding]] = {
-        "shift": _shift,
-        "side": _side,
-        "flips": _flips,
-        "status": _status,
-    }
     n = len(counted)
     found = []
     for claim, part, rows in counted:
-        one = make[claim.kind](matched, policy, claim, rows, (part, n, seed))
+        one = MAKERS[claim.kind](matched, policy, claim, rows, (part, n, seed))
         about = str(claim.options.about or "")
         found.append(replace(one, name=f"{claim.name}: {part}" if part else claim.name, about=about))
     return found
@@ -274,3 +268,12 @@ def _of(matched: Matched, claim: Claim, part: str) -> str:
 
 def _listed(levels: Any) -> str:
     return " or ".join(f"“{level}”" for level in levels)
+
+
+#: What makes the finding of each kind of claim.
+MAKERS: dict[str, Callable[..., Finding]] = {
+    "shift": _shift,
+    "side": _side,
+    "flips": _flips,
+    "status": _status,
+}

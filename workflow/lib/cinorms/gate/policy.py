@@ -173,7 +173,7 @@ def _claim(file: str, name: str, stated: Any) -> Claim:
     kind = stated.get("kind")
     if kind is None:
         raise ConfigError(f"{file}: {key}: key 'kind' is missing; allowed: {', '.join(KINDS)}")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise unknown(file, f"{key}.kind", kind, KINDS, "kind of claim")
     check(stated, claim_schema(kind), file, key)
     options = KINDS[kind][0].model_validate({k: v for k, v in stated.items() if k != "kind"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +16,9 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError, listing
+from cinorms.core.logs import MOST_SHOWN
 from cinorms.core.scales import Scale
-from cinorms.norms.thresholds import Thresholds
+from cinorms.norms.thresholds import Majority, Thresholds
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -25,6 +27,17 @@ Ints = npt.NDArray[np.intp]
 RESULTS = Path("results")
 #: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
+
+
+class _Arm(NamedTuple):
+    """What ``study.json`` states of an arm, with the study's thresholds."""
+
+    dataset: str
+    people: bool
+    scale: Scale
+    models: list[str]
+    t_val: Mapping[str, int]
+    t_maj: Majority
 
 
 class Address(NamedTuple):
@@ -86,39 +99,37 @@ def find(given: str, key: str, results: Path = RESULTS) -> Address:
     ARM and MODEL can be left out where there is only one. ``key`` is what messages call the address.
     """
     parts = Path(given).parts
-    for n in range(len(parts), 0, -1):
-        for folder in (Path(*parts[:n]), results / Path(*parts[:n])):
-            if (folder / "study.json").is_file():
-                return _address(given, key, folder, parts[n:])
+    with suppress(OSError):  # a name that no folder can have
+        for n in range(len(parts), 0, -1):
+            for folder in (Path(*parts[:n]), results / Path(*parts[:n])):
+                if (folder / "study.json").is_file():
+                    return _address(given, key, folder, parts[n:])
+    shown = given if len(given) <= MOST_SHOWN else f"{given[:MOST_SHOWN]}..."
     raise ConfigError(
-        f"{key}: {given!r}: there are no results of a study here (no study.json, looked in {given} and "
-        f"{results / given}); run the study first, or give STUDY/ARM/MODEL"
+        f"{key}: {shown!r}: there are no results of a study here (no study.json, looked in {shown} and "
+        f"{results / shown}); run the study first, or give STUDY/ARM/MODEL"
     )
 
 
 def read_side(address: Address) -> Side:
     """Read the answers at ``address``, and what they need: vignettes, prompts, and the study's settings."""
     folder, arm, model = address
-    study = _study(folder)
-    stated = study["arms"][arm]
-    people = stated["source"] == "human"
-    flows = tables.read(_file(folder, f"vignettes/{stated['dataset']}.parquet"), tables.VIGNETTES)
+    stated = _study(folder)[arm]
+    people = stated.people
+    flows = tables.read(_file(folder, f"vignettes/{stated.dataset}.parquet"), tables.VIGNETTES)
     answers = tables.read(_file(folder, f"answers/{arm}/{model}.parquet"), tables.ANSWERS)
     flows = flows[flows["flow"].isin(answers["flow"])].sort_values("flow", ignore_index=True)
-    if "scale" not in stated:
-        raise DataError(f"{folder / 'study.json'}: was written by an earlier version; run the study again")
-    scale = Scale.of(stated["scale"])
-    thresholds = Thresholds(study["t_val"].get(model, 0), study["t_maj"], "strict")
+    scale = stated.scale
     prompts = folder / f"prompts/{arm}.parquet"
     return Side(
         address,
-        stated["dataset"],
+        stated.dataset,
         flows,
         as_arrays(answers, flows["flow"], None if people else tables.read(prompts, tables.PROMPTS)),
         scale.levels,
         scale.options,
         scale.middle,
-        thresholds,
+        Thresholds(stated.t_val.get(model, 0), stated.t_maj, "strict"),
         people,
     )
 
@@ -176,7 +187,7 @@ def only(names: Iterable[str], given: str, key: str, what: str) -> str:
 
 def dataset_of(address: Address) -> str:
     """Return the dataset that an arm asks about."""
-    return str(_study(address.folder)["arms"][address.arm]["dataset"])
+    return _study(address.folder)[address.arm].dataset
 
 
 def _order_numbers(orders: pd.Series[Any]) -> Ints:
@@ -187,8 +198,7 @@ def _order_numbers(orders: pd.Series[Any]) -> Ints:
 
 
 def _address(given: str, key: str, folder: Path, rest: tuple[str, ...]) -> Address:
-    study = _study(folder)
-    arms: Mapping[str, Any] = study["arms"]
+    arms = _study(folder)
     if len(rest) > 2:
         raise ConfigError(
             f"{key}: {given!r} names more than a study, an arm and a model; give STUDY/ARM/MODEL"
@@ -196,19 +206,36 @@ def _address(given: str, key: str, folder: Path, rest: tuple[str, ...]) -> Addre
     arm = rest[0] if rest else only(arms, given, key, "arm")
     if arm not in arms:
         raise ConfigError(f"{key}: {given!r}: the study has no arm {arm!r}; {listing(arm, arms)}")
-    models = list(arms[arm]["models"])
+    models = arms[arm].models
     model = rest[1] if len(rest) > 1 else only(models, f"{folder.name}/{arm}", key, "model")
     if model not in models:
         raise ConfigError(f"{key}: {given!r}: arm {arm!r} has no model {model!r}; {listing(model, models)}")
     return Address(folder, arm, model)
 
 
-def _study(folder: Path) -> dict[str, Any]:
+def _study(folder: Path) -> dict[str, _Arm]:
+    """Return the arms of the study whose results are in ``folder``."""
+    path = folder / "study.json"
     try:
-        found: dict[str, Any] = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{folder / 'study.json'}: cannot be read ({error}); run the study again") from None
-    return found
+        study = json.loads(path.read_text(encoding="utf-8"))
+        t_val = {str(model): int(n) for model, n in study["t_val"].items()}
+        t_maj = study["t_maj"] if study["t_maj"] == "plurality" else float(study["t_maj"])
+        return {
+            name: _Arm(
+                str(arm["dataset"]),
+                arm["source"] == "human",
+                Scale.of(arm["scale"]),
+                [str(model) for model in arm["models"]],
+                t_val,
+                t_maj,
+            )
+            for name, arm in study["arms"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}"[:MOST_SHOWN]
+        raise DataError(
+            f"{path}: is not a study's description as this version writes it ({reason}); run the study again"
+        ) from None
 
 
 def _file(folder: Path, name: str) -> Path:

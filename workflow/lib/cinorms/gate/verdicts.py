@@ -29,7 +29,6 @@ Verdict = Literal["pass", "fail", "undecided"]
 
 #: What a gate ends with. 2 is for what cannot be judged: a mistake in the policy, results that are not there.
 EXIT_CODES: dict[str, int] = {"pass": 0, "fail": 1, "undecided": 3}
-ERROR = 2
 
 
 @dataclass(frozen=True)

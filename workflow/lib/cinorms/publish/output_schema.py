@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.csv_tables import CSV_TABLES
+from cinorms.core.logs import command
 from cinorms.core.scales import PAPERS, papers_scale
 from cinorms.core.stage_tables import STAGES
 from cinorms.core.tables import COUNT
@@ -81,6 +82,7 @@ def in_new_words(promised: dict[str, Any], now: Files) -> dict[str, Any]:
     return {**promised, "files": files}
 
 
+@command()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the schema, or bring the sentences of one up to date."""
     parser = argparse.ArgumentParser(prog="cinorms.publish.output_schema")

@@ -6,17 +6,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cinorms.core.logs import command
 from cinorms.reference.pages import pages
 
 
-def main(arguments: Sequence[str]) -> None:
+@command()
+def main(arguments: Sequence[str]) -> int:
     """Write the reference into the folder that the arguments name."""
     docs = Path(arguments[0])
     folder = docs / "reference"
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages(docs.parent / "config" / "config.yaml").items():
         (folder / name).write_text(text, encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

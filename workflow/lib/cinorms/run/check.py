@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cinorms.core.errors import CinormsError
+from cinorms.core.logs import command
 from cinorms.inference.preflight import Surroundings
 from cinorms.run.checks.case import Case, left_to_ask
 from cinorms.run.checks.registry import make_checks
@@ -15,22 +15,19 @@ from cinorms.run.study_file import ROOT, parser, read_study
 from cinorms.study.study import Study
 
 
+@command("The study cannot run.")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run every check of the study that the arguments name; return 1 if one finds an error."""
     options = parser("check", "Check a study before anything is spent.")
     options.add_argument("--profile", help="the Snakemake profile that jobs will run with")
     options.add_argument("--sdm", nargs="*", default=[], help="as Snakemake's: conda")
     given, _ = options.parse_known_args(arguments)  # other options are for Snakemake
-    try:
-        case = make_case(read_study(given), given.profile, "conda" in given.sdm)
-        print(f"Study {case.study.name}: {_summary(case)}")
-        wrong = 0
-        for line in make_checks(case):
-            print(line, flush=True)
-            wrong += line.severity == "error"
-    except CinormsError as failure:
-        print(f"\nThe study cannot run.\n{failure}\n", file=sys.stderr)
-        return 1
+    case = make_case(read_study(given), given.profile, "conda" in given.sdm)
+    print(f"Study {case.study.name}: {_summary(case)}")
+    wrong = 0
+    for line in make_checks(case):
+        print(line, flush=True)
+        wrong += line.severity == "error"
     return 1 if wrong else 0
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cinorms.core.errors import CinormsError
+from cinorms.core.logs import command
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.paraphrase.checks import run_on_fault
 from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in
@@ -19,21 +19,18 @@ Check each one: does it ask the same as template 0, as strictly? Is every senten
 Correct a bad one in the file, then run this command again; the file records which templates you changed."""
 
 
+@command()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Show unconfirmed paraphrases and confirm them if the user agrees; return 1 if any are left."""
     options = parser("confirm", "Confirm paraphrases.")
     options.add_argument("--yes", action="store_true", help="do not ask")
     given, _ = options.parse_known_args(arguments)
-    try:
-        study = read_study(given)
-        waiting = list(_waiting(study))
-        if not waiting:
-            print(_nothing(study))
-        confirmed = [_confirm(prompt_set, given.yes) for prompt_set in waiting]
-        return 0 if all(confirmed) else 1
-    except CinormsError as failure:
-        print(f"\n{failure}\n", file=sys.stderr)
-        return 1
+    study = read_study(given)
+    waiting = list(_waiting(study))
+    if not waiting:
+        print(_nothing(study))
+    confirmed = [_confirm(prompt_set, given.yes) for prompt_set in waiting]
+    return 0 if all(confirmed) else 1
 
 
 def _waiting(study: Study) -> Iterator[PromptSet]:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from cinorms.core.errors import CinormsError, EngineError
+from cinorms.core.errors import EngineError
+from cinorms.core.logs import command
 from cinorms.inference.job_state import State, read_state
 from cinorms.inference.journal import Journal
 from cinorms.inference.spending import spent_in
@@ -48,15 +49,12 @@ class Row:
     note: str
 
 
+@command()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the state of the study that the arguments name."""
     given, _ = parser("status", "Show which parts of a study are done.").parse_known_args(arguments)
-    try:
-        study = read_study(given)
-        print(as_text(study, rows_of(study, time.time())))
-    except CinormsError as failure:
-        print(f"\n{failure}\n", file=sys.stderr)
-        return 1
+    study = read_study(given)
+    print(as_text(study, rows_of(study, time.time())))
     return 0
 
 

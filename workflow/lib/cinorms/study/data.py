@@ -11,7 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cinorms.core.errors import CinormsError, DataError
+from cinorms.core.errors import DataError
+from cinorms.core.logs import command
 from cinorms.study.load import load_study, read_layers
 from cinorms.study.root import Root
 from cinorms.study.study import Study
@@ -56,16 +57,13 @@ def _listed(missing: Sequence[SourceFile], reason: str, mirror: str | None) -> s
     return "\n".join(lines)
 
 
+@command("The study cannot run.")
 def main(arguments: Sequence[str]) -> int:
-    """Get the files of each study; print one message and return 1 where that is not possible."""
+    """Get the files of each study."""
     root = Root(Path(__file__).parents[4])
-    try:
-        for name in arguments:
-            study = load_study(read_layers([Path(name)], root), root)
-            obtain(sources(study), CACHE, os.environ.get("CINORMS_MIRROR") or study.settings.mirror)
-    except CinormsError as error:
-        print(f"\nThe study cannot run.\n{error}\n", file=sys.stderr)
-        return 1
+    for name in arguments:
+        study = load_study(read_layers([Path(name)], root), root)
+        obtain(sources(study), CACHE, os.environ.get("CINORMS_MIRROR") or study.settings.mirror)
     return 0
 
 

@@ -10,20 +10,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cinorms.core.errors import CinormsError
+from cinorms.core.logs import command
 from cinorms.core.schema import schema_of
 from cinorms.core.validation import check, load_yaml
 from cinorms.study.settings import StudySettings
 
 
+@command("The study cannot run.")
 def main(arguments: Sequence[str]) -> int:
-    """Read each file and check its keys; print the first message and return 1 where there is one."""
-    try:
-        for name in arguments:
-            check(load_yaml(Path(name)), schema_of(StudySettings), name)
-    except CinormsError as error:
-        print(f"\nThe study cannot run.\n{error}\n", file=sys.stderr)
-        return 1
+    """Read each file and check its keys."""
+    for name in arguments:
+        check(load_yaml(Path(name)), schema_of(StudySettings), name)
     return 0
 
 
