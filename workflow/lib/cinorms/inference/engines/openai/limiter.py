@@ -2,7 +2,7 @@
 
 Concurrency doubles with every round of replies (slow start) up to the ceiling, or to what an earlier cut left; from
 there it grows by an eighth a round. Single refusals change nothing, because endpoints also refuse at random. What
-counts is their share among the last round of requests: above a fifth, concurrency falls by that share; above a half,
+counts is their share among the last round of requests: above a quarter, concurrency falls by that share; above a half,
 or after a row of refusals, everybody pauses and begins slowly. A ``Retry-After`` is obeyed by everybody, and
 ``x-ratelimit-*`` headers slow requests down before the endpoint refuses any.
 """
@@ -21,7 +21,7 @@ START = 16
 #: Requests that a round has at least: fewer say little about the share of refusals.
 ROUND = 20
 #: Share of refusals in a round up to which concurrency stays, and above which everybody pauses.
-TOLERATED, TOO_MANY = 0.2, 0.5
+TOLERATED, TOO_MANY = 0.25, 0.5
 #: Refusals in a row, as a share of concurrency and at least, after which everybody pauses.
 ROW, SHORTEST_ROW = 0.25, 4
 #: What a pause leaves of the concurrency up to which the next slow start goes; growth per round above that.
@@ -58,7 +58,7 @@ class Closed(Exception):
 
 
 class Limiter:
-    """Lets requests pass: ``await enter(tokens)``, then ``succeeded``, ``overloaded`` or ``failed``.
+    """Lets requests pass: ``await enter(tokens)``, then ``succeeded``, ``failed``, or ``overloaded`` and ``failed``.
 
     ``tokens`` is what the request will cost at most; times are in seconds.
     """
@@ -86,6 +86,8 @@ class Limiter:
         self._threshold = float(ceiling)
         #: Only requests sent after the last cut count: it already answers those before.
         self._cut_at = -1.0
+        #: Most requests under way since then.
+        self._peak = 0
         #: Replies and refusals of this round; refusals, and pauses, since the last reply.
         self._n_replies = self._n_refusals = self._row = self._pauses = 0
         self._left = asyncio.Event()
@@ -111,6 +113,7 @@ class Limiter:
             await asyncio.sleep(min(wait, 1.0))
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
+        self._peak = max(self._peak, self.under_way)
         self._tokens_under_way += tokens
         self._requests.spend(1)
         self._tokens.spend(tokens)
@@ -122,10 +125,9 @@ class Limiter:
 
     def succeeded(self, tokens: float, sent_at: float, headers: Mapping[str, str] | None = None) -> None:
         """Note a reply, with the headers that came with it."""
-        # A limit that is not used says nothing about a higher one, nor does a reply from before a pause.
-        grows = self.under_way >= int(self.allowed) and self._paused_until <= self._clock()
         self._leave(tokens)
-        if grows:
+        # A limit that is not used says nothing about a higher one, nor does a reply while everybody waits.
+        if self.allowed < 2 * self._peak and self._paused_until <= self._clock():
             fast = self.allowed < self._threshold
             self.allowed += 1 if fast else max(GROWTH, 1 / self.allowed)
             self.allowed = min(self.ceiling, self.allowed)
@@ -136,12 +138,11 @@ class Limiter:
         self._heed(headers or {})
 
     def failed(self, tokens: float) -> None:
-        """Note a request that failed for another reason than load."""
+        """Note that a request has ended without a reply."""
         self._leave(tokens)
 
-    def overloaded(self, tokens: float, sent_at: float, retry_after: float | None) -> None:
-        """Note a request that the endpoint was too busy for."""
-        self._leave(tokens)
+    def overloaded(self, sent_at: float, retry_after: float | None) -> None:
+        """Note a request that the endpoint was too busy for; its place is free only after ``failed``."""
         self.n_overloads += 1
         if sent_at > self._cut_at:
             self._n_refusals += 1
@@ -164,7 +165,7 @@ class Limiter:
             self._pause(None)
         elif share > TOLERATED:
             self.allowed = self._threshold = max(1.0, self.allowed * (1 - share))
-            self._cut_at = self._clock()
+            self._cut_at, self._peak = self._clock(), 0
 
     def _pause(self, seconds: float | None) -> None:
         """Let nobody pass for so long, or for longer with every pause in a row; then begin slowly."""
@@ -175,7 +176,7 @@ class Limiter:
         self._pauses += 1
         self._n_replies = self._n_refusals = 0
         self.allowed = max(1.0, min(self.allowed, START / 2**self._pauses))
-        self._cut_at = now
+        self._cut_at, self._peak = now, 0
         if seconds is None:
             seconds = min(LONGEST_PAUSE, self._backoff * 2 ** (self._pauses - 1)) * random.uniform(0.75, 1.25)
         self._paused_until = max(self._paused_until, now + seconds)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 #: Most replies that are handed over, and so journalled, at once.
 CHUNK = 1_000
 #: Times that a failing request is sent; waiting because the endpoint is busy does not count.
-ATTEMPTS = 8
+ATTEMPTS = 10
 #: For tokens per minute; endpoints also count the longest output.
 # ASSUME: prompts in English; the authors' have 4.6 characters per token.
 BYTES_PER_TOKEN = 4
@@ -48,7 +48,7 @@ BYTES_PER_TOKEN = 4
 GRACE = 10.0
 #: Seconds between two looks at whether replies have waited long enough to be journalled.
 LOOK = 1.0
-#: Of ``backoff``: the wait of a question that failed; four times longer with each failure, up to a minute.
+#: Of ``backoff``: the wait of a question that failed; twice as long after each further failure, up to a minute.
 FIRST_WAIT, LONGEST_BETWEEN = 0.25, 60.0
 #: If this many prompts are refused and none is answered, the fault is in the request, not in the prompts.
 REFUSALS = 5
@@ -192,6 +192,10 @@ class _Run:
         self.engine.limiter.close()
         self.changed.set()
 
+    def _leave(self, tokens: float) -> None:
+        self.engine.limiter.failed(tokens)
+        self.changed.set()
+
     def _put_back(self, at: int) -> None:
         self.queue.append(at)
         self.changed.set()
@@ -272,7 +276,10 @@ class _Run:
         limiter, endpoint = engine.limiter, engine.endpoint
         engine.counts["failures"] += 1
         if failure.kind == "wait" or failure.overload:
-            limiter.overloaded(sent.tokens, sent.sent_at, failure.retry_after)
+            limiter.overloaded(sent.sent_at, failure.retry_after)
+            # Its place stays taken: an endpoint that refuses at once must not be asked in a loop.
+            hold = self.backoff * FIRST_WAIT
+            asyncio.get_running_loop().call_later(hold, self._leave, sent.tokens)
         else:
             limiter.failed(sent.tokens)
         if failure.kind == "stop":
@@ -304,7 +311,7 @@ class _Run:
 
     def _again_in(self, failure: Failure, times: int) -> float:
         """Return the wait of a question that has failed so many times, and show it to those who watch."""
-        wait: float = min(LONGEST_BETWEEN, self.backoff * FIRST_WAIT * 4 ** (times - 1)) * random.uniform(0.75, 1.25)
+        wait: float = min(LONGEST_BETWEEN, self.backoff * FIRST_WAIT * 2 ** (times - 1)) * random.uniform(0.75, 1.25)
         shown = max(wait, self.engine.limiter.wait())
         self.state.trouble(clean(failure.reason, self.engine.endpoint.secrets), shown)
         return wait
