@@ -55,7 +55,7 @@ class BatchApi:
 
     def __init__(self, endpoint: Endpoint, backoff: float) -> None:
         self._endpoint, self._backoff = endpoint, backoff
-        self._client = endpoint.client(asynchronous=False)
+        self._client = endpoint.batch_client()
 
     def close(self) -> None:
         """Close the connections."""

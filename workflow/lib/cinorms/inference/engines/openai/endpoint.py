@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
@@ -17,6 +17,9 @@ from cinorms.inference.engines.openai.traces import TraceReading
 from cinorms.inference.reasoning import OFF, reasons
 from cinorms.inference.spec import Spec
 from cinorms.inference.spending import Spending
+
+if TYPE_CHECKING:
+    from cinorms.inference.engines.openai.clients import LiveClient
 
 OPENAI = "https://api.openai.com/v1"
 #: Tokens that a chat format puts around one message, at most.
@@ -50,18 +53,25 @@ class Endpoint:
         """The endpoint's limits in the registry."""
         return dict(self.tuning["limits"])
 
-    def client(self, asynchronous: bool) -> Any:
-        """Return a client that never retries by itself: there is one retry layer, and it is the engine's."""
+    def live_client(self) -> LiveClient:
+        """Return a client for single requests, which never retries by itself: that is for the engine."""
+        from cinorms.inference.engines.openai.clients import LiveClient
+
+        return LiveClient(self._settings)
+
+    def batch_client(self) -> Any:
+        """Return the openai package's client, for files and batches; it does not retry either."""
         import openai
 
-        from cinorms.inference.engines.openai.clients import BatchClient, LiveClient
+        from cinorms.inference.engines.openai.clients import BatchClient
 
+        return openai.OpenAI(**self._settings, http_client=BatchClient())
+
+    @property
+    def _settings(self) -> dict[str, Any]:
         # A server of one's own may need no key, and must not receive OpenAI's.
-        settings: dict[str, Any] = {"api_key": self.key or "none", "base_url": self.url, "max_retries": 0}
-        settings["timeout"] = float(self.limits["timeout"])
-        if asynchronous:
-            return openai.AsyncOpenAI(**settings, http_client=LiveClient())
-        return openai.OpenAI(**settings, http_client=BatchClient())
+        own = {"api_key": self.key or "none", "base_url": self.url, "max_retries": 0}
+        return {**own, "timeout": float(self.limits["timeout"])}
 
     def body(self, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         """Return the request that asks ``chat``."""
@@ -78,14 +88,6 @@ class Endpoint:
                 body[reasoning["budget_field"]] = reasoning["extra_tokens"]
         # At temperature 0 nothing is drawn, and some endpoints refuse the parameter.
         return body | ({"seed": spec.seed + spec.repeat - 1} if spec.temperature else {})
-
-    def call(self, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-        """Return the same request as arguments of OpenAI's client, which takes other servers' fields apart."""
-        body = self.body(chat)
-        reasoning = self.spec.identity.get("reasoning") or {}
-        others = ("chat_template_kwargs", reasoning.get("budget_field"))
-        extra = {name: body.pop(name) for name in others if name in body}
-        return body | ({"extra_body": extra} if extra else {})
 
     @property
     def most_output(self) -> int:

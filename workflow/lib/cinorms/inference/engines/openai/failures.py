@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+import ssl
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -66,26 +68,37 @@ def clean(text: str, secrets: Iterable[str], longest: int | None = None) -> str:
 
 
 def judge(error: Exception) -> Failure:
-    """Return what an exception of the openai package, or of ``clients``, means."""
+    """Return what an exception of the openai package, of ``clients`` or of the HTTP client means."""
+    import anyio
+    import httpx2
     import openai
 
     if isinstance(error, TooLarge):
         return unreadable(str(error))
     if isinstance(error, openai.APIStatusError):
-        headers = {name.lower(): value for name, value in error.response.headers.items()}
-        if 300 <= error.status_code < 400:
-            target = _target(str(error.request.url), headers.get("location"))
-            return Failure("stop", f"it redirects to {target}", advice="redirect")
-        return judge_status(error.status_code, error.body, headers, str(error.message))
-    if isinstance(error, openai.APIConnectionError):
-        cause = error.__cause__ or error
+        response = error.response
+        return judge_answer(response.status_code, response.content, response.headers, str(error.request.url))
+    if isinstance(error, openai.APIConnectionError | httpx2.RequestError | ssl.SSLError | anyio.EndOfStream):
+        cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
         sent = type(cause).__name__ not in _NEVER_SENT
         if type(cause).__name__ == "DecodingError":
             return unreadable(f"a reply that cannot be unpacked ({cause})")
-        if sent and isinstance(error, openai.APITimeoutError):
+        if sent and isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
             return Failure("again", "no reply in time", paid=True, overload=True, advice="down")
         return Failure("again", f"no connection ({type(cause).__name__}: {cause})", paid=sent, advice="down")
     raise error
+
+
+def judge_answer(status: int, content: bytes, headers: Mapping[str, str], asked: str) -> Failure:
+    """Return what an answer with another status than 200 to a request to the address ``asked`` means."""
+    if 300 <= status < 400:
+        return Failure(
+            "stop", f"it redirects to {_target(asked, headers.get('location'))}", advice="redirect"
+        )
+    body, text = None, content.decode("utf-8", "replace").strip()
+    with suppress(ValueError, RecursionError):
+        body = json.loads(text)
+    return judge_status(status, body, headers, text)
 
 
 def judge_status(status: int, body: object, headers: Mapping[str, str], message: str = "") -> Failure:

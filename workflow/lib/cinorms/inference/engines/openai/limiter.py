@@ -1,8 +1,10 @@
 """How fast an endpoint is asked: concurrency that adapts to it, and requests and tokens per minute.
 
-Concurrency rises by one for every round of successes and is halved when the endpoint is overloaded, at most
-once for the requests that were under way together (additive increase, multiplicative decrease). Its
-``x-ratelimit-*`` headers and ``Retry-After`` slow down all requests before that happens.
+Concurrency doubles with every round of replies (slow start) up to the ceiling, or to what an earlier cut left; from
+there it grows by an eighth a round. Single refusals change nothing, because endpoints also refuse at random. What
+counts is their share among the last round of requests: above a quarter, concurrency falls by that share; above a half,
+or after a row of refusals, everybody pauses and begins slowly. A ``Retry-After`` is obeyed by everybody, and
+``x-ratelimit-*`` headers slow requests down before the endpoint refuses any.
 """
 
 from __future__ import annotations
@@ -14,8 +16,16 @@ import time
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 
-#: Requests under way at the beginning.
+#: Requests under way at the beginning; after a pause half of it, halved again for each pause without a reply.
 START = 16
+#: Requests that a round has at least: fewer say little about the share of refusals.
+ROUND = 20
+#: Share of refusals in a round up to which concurrency stays, and above which everybody pauses.
+TOLERATED, TOO_MANY = 0.25, 0.5
+#: Refusals in a row, as a share of concurrency and at least, after which everybody pauses.
+ROW, SHORTEST_ROW = 0.25, 4
+#: What a pause leaves of the concurrency up to which the next slow start goes; growth per round above that.
+LEFT, GROWTH = 0.75, 0.125
 #: Longest wait, in seconds, that follows an endpoint's "too many requests" without a Retry-After.
 LONGEST_PAUSE = 60.0
 #: Seconds of requests to wait, without a single reply, after which a job gives up.
@@ -48,7 +58,7 @@ class Closed(Exception):
 
 
 class Limiter:
-    """Lets requests pass: ``await enter(tokens)``, then ``succeeded``, ``overloaded`` or ``failed``.
+    """Lets requests pass: ``await enter(tokens)``, then ``succeeded``, ``failed``, or ``overloaded`` and ``failed``.
 
     ``tokens`` is what the request will cost at most; times are in seconds.
     """
@@ -72,8 +82,14 @@ class Limiter:
         self._backoff = backoff
         self._clock = clock
         self._paused_until = 0.0
-        self._in_a_row = 0
+        #: Concurrency up to which growth is fast.
+        self._threshold = float(ceiling)
+        #: Only requests sent after the last cut count: it already answers those before.
         self._cut_at = -1.0
+        #: Most requests under way since then.
+        self._peak = 0
+        #: Replies and refusals of this round; refusals, and pauses, since the last reply.
+        self._n_replies = self._n_refusals = self._row = self._pauses = 0
         self._left = asyncio.Event()
         self._closed = False
 
@@ -97,6 +113,7 @@ class Limiter:
             await asyncio.sleep(min(wait, 1.0))
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
+        self._peak = max(self._peak, self.under_way)
         self._tokens_under_way += tokens
         self._requests.spend(1)
         self._tokens.spend(tokens)
@@ -106,32 +123,63 @@ class Limiter:
         """Return the seconds until the endpoint may be asked again."""
         return max(self._paused_until - self._clock(), self._requests.wait(), self._tokens.wait(), 0.0)
 
-    def succeeded(self, tokens: float, headers: Mapping[str, str] | None = None) -> None:
+    def succeeded(self, tokens: float, sent_at: float, headers: Mapping[str, str] | None = None) -> None:
         """Note a reply, with the headers that came with it."""
-        was_full = self.under_way >= int(self.allowed)
         self._leave(tokens)
-        self._in_a_row = 0
-        if was_full:  # a limit that is not used says nothing about a higher one
-            self.allowed = min(self.ceiling, self.allowed + 1 / self.allowed)
+        # A limit that is not used says nothing about a higher one, nor does a reply while everybody waits.
+        if self.allowed < 2 * self._peak and self._paused_until <= self._clock():
+            fast = self.allowed < self._threshold
+            self.allowed += 1 if fast else max(GROWTH, 1 / self.allowed)
+            self.allowed = min(self.ceiling, self.allowed)
+        if sent_at > self._cut_at:
+            self._n_replies += 1
+            self._row = self._pauses = 0
+            self._judge()
         self._heed(headers or {})
 
     def failed(self, tokens: float) -> None:
-        """Note a request that failed for another reason than load."""
+        """Note that a request has ended without a reply."""
         self._leave(tokens)
 
-    def overloaded(self, tokens: float, sent_at: float, retry_after: float | None) -> None:
-        """Note a request that the endpoint was too busy for."""
-        self._leave(tokens)
+    def overloaded(self, sent_at: float, retry_after: float | None) -> None:
+        """Note a request that the endpoint was too busy for; its place is free only after ``failed``."""
         self.n_overloads += 1
-        now = self._clock()
         if sent_at > self._cut_at:
-            self._cut_at = now
-            self.allowed = max(1.0, self.allowed / 2)
-            self._in_a_row += 1
-        pause = retry_after
-        if pause is None:
-            pause = min(LONGEST_PAUSE, self._backoff * 2 ** (self._in_a_row - 1)) * random.uniform(0.75, 1.25)
-        self._paused_until = max(self._paused_until, now + pause)
+            self._n_refusals += 1
+            self._row += 1
+            if retry_after is not None or self._row >= max(SHORTEST_ROW, ROW * self.allowed):
+                self._pause(retry_after)
+            else:
+                self._judge()
+        if retry_after is not None:
+            self._paused_until = max(self._paused_until, self._clock() + retry_after)
+
+    def _judge(self) -> None:
+        """At the end of a round, react to its share of refusals."""
+        n = self._n_replies + self._n_refusals
+        if n < max(ROUND, self.allowed):
+            return
+        share = self._n_refusals / n
+        self._n_replies = self._n_refusals = 0
+        if share > TOO_MANY:
+            self._pause(None)
+        elif share > TOLERATED:
+            self.allowed = self._threshold = max(1.0, self.allowed * (1 - share))
+            self._cut_at, self._peak = self._clock(), 0
+
+    def _pause(self, seconds: float | None) -> None:
+        """Let nobody pass for so long, or for longer with every pause in a row; then begin slowly."""
+        now = self._clock()
+        if not self._pauses:
+            # One pause during a slow start must not end it for good.
+            self._threshold = max(1.0, self.allowed * LEFT, self._threshold / 2)
+        self._pauses += 1
+        self._n_replies = self._n_refusals = 0
+        self.allowed = max(1.0, min(self.allowed, START / 2**self._pauses))
+        self._cut_at, self._peak = now, 0
+        if seconds is None:
+            seconds = min(LONGEST_PAUSE, self._backoff * 2 ** (self._pauses - 1)) * random.uniform(0.75, 1.25)
+        self._paused_until = max(self._paused_until, now + seconds)
 
     def _leave(self, tokens: float) -> None:
         self.under_way -= 1

@@ -1,12 +1,14 @@
-"""An OpenAI-compatible endpoint asked live: a pool of workers, one retry layer, parts kept as they finish."""
+"""An OpenAI-compatible endpoint asked live: one task per request, one retry layer, parts kept as they finish."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import time
-from collections import Counter
-from typing import Any
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,14 @@ from cinorms.core.errors import EngineError
 from cinorms.inference import job_state
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint, progress
-from cinorms.inference.engines.openai.failures import UNREADABLE_ATTEMPTS, Failure, clean, judge, refusal
+from cinorms.inference.engines.openai.failures import (
+    UNREADABLE_ATTEMPTS,
+    Failure,
+    clean,
+    judge,
+    judge_answer,
+    refusal,
+)
 from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
 from cinorms.inference.engines.openai.replies import read_reply
 from cinorms.inference.handover import Handover
@@ -25,21 +34,28 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached
 from cinorms.inference.stopping import stop_in_loop
 
+if TYPE_CHECKING:
+    from cinorms.inference.engines.openai.clients import LiveClient
+
 #: Most replies that are handed over, and so journalled, at once.
 CHUNK = 1_000
 #: Times that a failing request is sent; waiting because the endpoint is busy does not count.
-ATTEMPTS = 8
+ATTEMPTS = 10
 #: For tokens per minute; endpoints also count the longest output.
 # ASSUME: prompts in English; the authors' have 4.6 characters per token.
 BYTES_PER_TOKEN = 4
 #: Seconds for replies to requests under way when the job must end; SLURM kills it after thirty.
 GRACE = 10.0
+#: Seconds between two looks at whether replies have waited long enough to be journalled.
+LOOK = 1.0
+#: Of ``backoff``: the wait of a question that failed; twice as long after each further failure, up to a minute.
+FIRST_WAIT, LONGEST_BETWEEN = 0.25, 60.0
 #: If this many prompts are refused and none is answered, the fault is in the request, not in the prompts.
 REFUSALS = 5
 
 
 class LiveEngine:
-    """Asks one request per question; ``backoff`` is the first wait after a failure, in seconds."""
+    """Asks one request per question; ``backoff`` is the first pause of all requests, in seconds."""
 
     def __init__(self, endpoint: Endpoint, backoff: float = 1.0, chunk: int = CHUNK) -> None:
         limits = endpoint.limits
@@ -74,6 +90,16 @@ class LiveEngine:
         return {**self.endpoint.facts(), **self.counts, **pace, "usd": usd}
 
 
+class Sent(NamedTuple):
+    """A request: its question, the most that it may take, and when it was sent."""
+
+    at: int
+    chat: list[dict[str, str]]
+    tokens: float
+    most_usd: float
+    sent_at: float
+
+
 class _Run:
     """One pass over the questions that are still to be asked."""
 
@@ -96,23 +122,22 @@ class _Run:
         self.failures: Counter[int] = Counter()
         self.unreadable: Counter[int] = Counter()
         self.stopped: BaseException | None = None
-        self.queue: asyncio.Queue[int] = asyncio.Queue()
+        #: Questions to be asked next, the number that are not settled, and the requests under way.
+        self.queue: deque[int] = deque()
+        self.n_open = 0
+        self.under_way: set[asyncio.Task[None]] = set()
+        self.changed = asyncio.Event()
         self.state = job_state.current()
 
     async def ask_all(self, todo: npt.NDArray[np.int64]) -> None:
         """Ask the rows ``todo``; raise what stopped it, after the requests under way have ended."""
-        for at in todo:
-            self.queue.put_nowait(int(at))
-        async with self.engine.endpoint.client(asynchronous=True) as client:
-            n_workers = min(self.engine.limiter.ceiling, len(todo))
-            workers = [asyncio.create_task(self._work(client)) for _ in range(n_workers)]
-            # After Ctrl+C nobody else looks at what they fail with, and Python would print it.
-            for worker in workers:
-                worker.add_done_callback(lambda task: task.cancelled() or task.exception())
-            done = asyncio.create_task(self.queue.join())
+        self.queue.extend(todo.tolist())
+        self.n_open = len(todo)
+        async with self.engine.endpoint.live_client() as client:
+            looking = asyncio.create_task(self._look())
 
             def cancel() -> None:
-                for task in (done, *workers):
+                for task in self.under_way:
                     task.cancel()
 
             def end(leaving: SystemExit) -> None:
@@ -121,12 +146,13 @@ class _Run:
 
             try:
                 with stop_in_loop(end):
-                    await asyncio.wait([done, *workers], return_when=asyncio.FIRST_COMPLETED)
-                    if done.done():
-                        cancel()
-                    await asyncio.gather(*workers, return_exceptions=True)
+                    await self._send_all(client)
+                    while self.under_way:
+                        await asyncio.wait(self.under_way)
             finally:
+                looking.cancel()
                 cancel()
+                await asyncio.gather(*self.under_way, return_exceptions=True)
         if self.stopped:
             raise self.stopped
         if not self.some_answered and (unread := [f for _, f in self.refused if f.unreadable]):
@@ -134,57 +160,99 @@ class _Run:
             raise self.engine.endpoint.explain(unread[0])
         self._release()
 
-    async def _work(self, client: Any) -> None:
-        """Take questions until all are answered or something stops everybody."""
-        while not self.stopped:
+    async def _send_all(self, client: LiveClient) -> None:
+        """Send questions as the limiter lets them pass, until all are settled or something stops everybody."""
+        try:
+            while self.n_open and not self.stopped:
+                if self.queue:
+                    await self._send(client, self.queue.popleft())
+                else:
+                    await self._change()
+        except (EngineError, Closed) as error:
+            self._stop(error)
+
+    async def _look(self) -> None:
+        """Have replies journalled in time also while no others come, as during a pause."""
+        while True:
+            await asyncio.sleep(LOOK)
             try:
-                # Not for ever: the worker must see that another one stopped everybody.
-                at = await asyncio.wait_for(self.queue.get(), 1.0)
-            except TimeoutError:
-                continue
-            try:
-                again_in = await self._ask(client, at)
-            except (EngineError, Closed) as error:
-                self._stop(error)
-                return
+                self.handover.look()
             except Exception as error:
                 self._stop(error)
-                raise
-            if again_in is None:
-                self.queue.task_done()
-            else:
-                asyncio.get_running_loop().call_later(again_in, self._put_back, at)
+                return
+
+    async def _change(self) -> None:
+        """Wait until a request has ended, or a question is to be asked again."""
+        self.changed.clear()
+        await self.changed.wait()
 
     def _stop(self, error: BaseException) -> None:
         """Send nothing more; what is under way comes to its end."""
         self.stopped = self.stopped or error
         self.engine.limiter.close()
+        self.changed.set()
+
+    def _leave(self, tokens: float) -> None:
+        self.engine.limiter.failed(tokens)
+        self.changed.set()
 
     def _put_back(self, at: int) -> None:
-        self.queue.put_nowait(at)
-        self.queue.task_done()
+        self.queue.append(at)
+        self.changed.set()
 
-    async def _ask(self, client: Any, at: int) -> float | None:
-        """Ask one question; return None where it is settled, else the seconds after which to ask it again."""
+    async def _send(self, client: LiveClient, at: int) -> None:
+        """Send a question when money and limiter allow it."""
         engine, chat = self.engine, self.questions.chat(at)
         endpoint, limiter, spending = engine.endpoint, engine.limiter, engine.spending
         most_input, most_output = endpoint.most_input(chat), endpoint.most_output
-        tokens = most_input / BYTES_PER_TOKEN + most_output
-        sent_at = await limiter.enter(tokens)
         most_usd = spending.price(most_input, most_output)
+        while not self.stopped:
+            try:
+                spending.reserve(most_usd)
+                break
+            except CapReached:
+                if not limiter.under_way:
+                    raise
+                await self._change()  # what the others cost less than they could may be enough
+        else:
+            return
+        tokens = most_input / BYTES_PER_TOKEN + most_output
         try:
-            spending.reserve(most_usd)
-        except CapReached:
-            limiter.failed(tokens)
-            if not limiter.under_way:
-                raise
-            return 0.1  # what the others cost less than they could may be enough
+            sent_at = await limiter.enter(tokens)
+        except BaseException:
+            spending.settle(most_usd, 0.0)
+            raise
         engine.counts["requests"] += 1
-        headers: dict[str, str] = {}
+        task = asyncio.create_task(self._follow(client, Sent(at, chat, tokens, most_usd, sent_at)))
+        self.under_way.add(task)
+        task.add_done_callback(self.under_way.discard)
+
+    async def _follow(self, client: LiveClient, sent: Sent) -> None:
+        """Make one request and note what became of it."""
         try:
-            raw = await client.chat.completions.with_raw_response.create(**endpoint.call(chat))
-            headers = dict(raw.headers)
-            reply = read_reply(raw.http_response.content, endpoint.secrets, endpoint.traces)
+            again_in = await self._ask(client, sent)
+        except Exception as error:
+            self._stop(error)
+        else:
+            if again_in is None:
+                self.n_open -= 1
+            else:
+                asyncio.get_running_loop().call_later(again_in, self._put_back, sent.at)
+        finally:
+            self.changed.set()
+
+    async def _ask(self, client: LiveClient, sent: Sent) -> float | None:
+        """Ask one question; return None where it is settled, else the seconds after which to ask it again."""
+        engine, most_usd = self.engine, sent.most_usd
+        endpoint, limiter, spending = engine.endpoint, engine.limiter, engine.spending
+        reply: dict[str, Any] | Failure
+        headers: Mapping[str, str] = {}
+        try:
+            status, headers, content = await client.post(json.dumps(endpoint.body(sent.chat)).encode())
+            if 200 <= status < 300:
+                reply = read_reply(content, endpoint.secrets, endpoint.traces)
+            else:
+                reply = judge_answer(status, content, headers, endpoint.url)
         except asyncio.CancelledError:
             spending.settle(most_usd, most_usd)
             raise
@@ -193,26 +261,27 @@ class _Run:
         if isinstance(reply, Failure):
             usd = most_usd if reply.paid else 0.0
             spending.settle(most_usd, usd)
-            return self._fail(at, reply, tokens, sent_at, usd if spending.priced else None)
-        limiter.succeeded(tokens, headers)
-        usd = endpoint.cost(spending, chat, reply)
+            return self._fail(sent, reply, usd if spending.priced else None)
+        limiter.succeeded(sent.tokens, sent.sent_at, headers)
+        usd = endpoint.cost(spending, sent.chat, reply)
         spending.settle(most_usd, usd)
         engine.counts["input_tokens"] += reply["n_prompt_tokens"] or 0
         engine.counts["output_tokens"] += reply["n_output_tokens"] or 0
-        self._succeed({"at": at, **reply, "usd": usd if spending.priced else None})
+        self._succeed({"at": sent.at, **reply, "usd": usd if spending.priced else None})
         return None
 
-    def _fail(
-        self, at: int, failure: Failure, tokens: float, sent_at: float, usd: float | None
-    ) -> float | None:
+    def _fail(self, sent: Sent, failure: Failure, usd: float | None) -> float | None:
         """Note a failure; return the seconds after which to ask again, None where that is of no use."""
-        engine = self.engine
+        engine, at = self.engine, sent.at
         limiter, endpoint = engine.limiter, engine.endpoint
         engine.counts["failures"] += 1
         if failure.kind == "wait" or failure.overload:
-            limiter.overloaded(tokens, sent_at, failure.retry_after)
+            limiter.overloaded(sent.sent_at, failure.retry_after)
+            # Its place stays taken: an endpoint that refuses at once must not be asked in a loop.
+            hold = self.backoff * FIRST_WAIT
+            asyncio.get_running_loop().call_later(hold, self._leave, sent.tokens)
         else:
-            limiter.failed(tokens)
+            limiter.failed(sent.tokens)
         if failure.kind == "stop":
             raise endpoint.explain(failure)
         if (failure.retry_after or 0) > LONGEST_WAIT:
@@ -220,17 +289,14 @@ class _Run:
         if failure.kind == "wait":
             if time.monotonic() - self.replied > LONGEST_WAIT:
                 raise endpoint.explain(failure)
-            self._show(failure, limiter.wait())
-            return 0.0
+            return self._again_in(failure, 1)
         if failure.kind == "again":
             counts, most = (
                 (self.unreadable, UNREADABLE_ATTEMPTS) if failure.unreadable else (self.failures, ATTEMPTS)
             )
             counts[at] += 1
             if counts[at] < most:
-                wait = float(min(60.0, self.backoff * 2 ** (counts[at] - 1)) * random.uniform(0.75, 1.25))
-                self._show(failure, max(wait, limiter.wait()))
-                return wait
+                return self._again_in(failure, counts[at])
             if not self.some_answered and not failure.unreadable:
                 raise endpoint.explain(failure)
             # The endpoint answers other prompts: it cannot answer this one.
@@ -243,9 +309,12 @@ class _Run:
                 raise endpoint.explain(failure)
         return None
 
-    def _show(self, failure: Failure, wait: float) -> None:
-        """Show those who watch why a request failed, and when the next is sent."""
-        self.state.trouble(clean(failure.reason, self.engine.endpoint.secrets), wait)
+    def _again_in(self, failure: Failure, times: int) -> float:
+        """Return the wait of a question that has failed so many times, and show it to those who watch."""
+        wait: float = min(LONGEST_BETWEEN, self.backoff * FIRST_WAIT * 2 ** (times - 1)) * random.uniform(0.75, 1.25)
+        shown = max(wait, self.engine.limiter.wait())
+        self.state.trouble(clean(failure.reason, self.engine.endpoint.secrets), shown)
+        return wait
 
     def _succeed(self, row: dict[str, Any]) -> None:
         self.replied = time.monotonic()

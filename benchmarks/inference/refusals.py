@@ -1,0 +1,200 @@
+"""How fast an OpenAI-compatible endpoint is asked when it refuses some requests, and what a request costs the client.
+
+    python benchmarks/inference/refusals.py [--prompts 4000] [--rounds 2] [--than FOLDER/workflow/lib]
+
+A loopback endpoint in a process of its own answers after 0.2 s and refuses at once: nothing, 1% or 5% of the
+requests with 503, or all of them with 429 for 2 s in every 10. Each job is a process that asks the same prompts
+through the whole path (journal, state file, responses), at most 256 at once. Prints requests per second relative
+to the same version without refusals, and CPU time per request; with ``--than``, both for another version of the
+library, in turn. Every process ends by itself, at the latest after ten minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import hashlib
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Seconds after which the endpoint answers, and after which any process of this benchmark ends itself.
+DELAY, LONGEST = 0.2, 600.0
+AT_ONCE = 256
+#: Each way to refuse: the share of 503, and whether there are storms of 429.
+WAYS = {
+    "nothing": (0.0, False),
+    "1% of 503": (0.01, False),
+    "5% of 503": (0.05, False),
+    "storms": (0.0, True),
+}
+#: A storm lasts so many seconds in every so many; the first begins when the endpoint is asked for so long.
+STORM, EVERY, CALM = 2.0, 10.0, 3.0
+
+
+class Endpoint(asyncio.Protocol):
+    """One connection to the endpoint; what all of them count is in the class."""
+
+    share, storms = 0.0, False
+    first = 0.0
+    answered: Counter[bytes] = Counter()
+    refused = 0
+    draws = random.Random(7)
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport, self.data = transport, b""
+
+    def data_received(self, data: bytes) -> None:
+        self.data += data
+        head, gap, body = self.data.partition(b"\r\n\r\n")
+        length = head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]
+        if not gap or len(body) < int(length or 0):
+            return
+        self.data = b""
+        now = time.monotonic()
+        Endpoint.first = Endpoint.first or now
+        stormy = self.storms and (now - self.first - CALM) % EVERY < STORM and now - self.first > CALM
+        if stormy or self.draws.random() < self.share:
+            Endpoint.refused += 1
+            self.send(429 if stormy else 503, b'{"error": {"code": "busy", "message": "later"}}')
+            return
+        key = hashlib.md5(body).digest()
+        self.answered[key] += 1
+        reply = {
+            "id": f"chatcmpl-{key.hex()}",
+            "object": "chat.completion",
+            "created": 1_800_000_000,
+            "model": "gpt-bench",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": "neutral"},
+                    "finish_reason": "stop",
+                }
+            ],
+            "usage": {"prompt_tokens": 80, "completion_tokens": 4, "total_tokens": 84},
+        }
+        asyncio.get_running_loop().call_later(DELAY, self.send, 200, json.dumps(reply).encode())
+
+    def send(self, status: int, content: bytes) -> None:
+        head = (
+            f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+        )
+        self.transport.write(head.encode() + content)
+
+
+async def serve() -> None:
+    """Answer until standard input closes, then print what was counted."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Endpoint, "127.0.0.1", 0, backlog=512)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(loop.run_in_executor(None, sys.stdin.read), LONGEST)
+    twice = sum(count - 1 for count in Endpoint.answered.values())
+    print(json.dumps({"answered": len(Endpoint.answered), "refused": Endpoint.refused, "twice": twice}))
+
+
+def ask(port: int, n: int) -> None:
+    """Ask ``n`` prompts with the library of this process; print the seconds, and those of the processor."""
+    sys.path.append(str(ROOT / "tests"))
+    import openai  # noqa: F401
+    from specs import endpoint_tuning, make_spec
+
+    from cinorms.ask import write_shard
+    from cinorms.inference import job_state
+    from cinorms.inference.engine_kind import make_engine
+    from cinorms.inference.journal import Journal
+    from cinorms.prompts.prompt_sets import load_prompt_set
+    from cinorms.prompts.variants import list_variants
+    from cinorms.vignettes.designs import expand, load_dataset
+
+    design = load_dataset(ROOT / "resources/vignettes/iot.yaml").design
+    assert design is not None
+    flows = expand(design).head(-(-n // 4))
+    templates = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml").templates
+    variants = list_variants("chatgpt", templates, 4, 1)
+    spec = make_spec(source="gpt-bench", base_url=f"http://127.0.0.1:{port}/v1", n_templates=4, wrap="none")
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "responses/main/m/1-of-1.parquet"
+        journal = Journal.open(Path(folder) / "journal", spec)
+        engine = make_engine(spec, endpoint_tuning(limits={"concurrency": AT_ONCE}), None, journal.folder)
+        started, cpu = time.perf_counter(), time.process_time()
+        with contextlib.redirect_stdout(io.StringIO()), job_state.followed(out):
+            n_asked = len(write_shard(spec, flows, variants, out, engine, journal))
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+    print(json.dumps({"asked": n_asked, "seconds": seconds, "cpu": cpu}))
+
+
+def run(library: Path, way: str, n: int) -> dict[str, float]:
+    """Ask an endpoint that refuses in this ``way`` with a version of the library; return what both counted."""
+    own = [sys.executable, __file__]
+    environment = {**os.environ, "PYTHONPATH": str(library)}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*own, "--serve", way], **pipes) as server:
+        assert server.stdin and server.stdout
+        port = server.stdout.readline().strip()
+        asked = subprocess.run(
+            [*own, "--ask", port, "--prompts", str(n)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=None if "VERBOSE" in os.environ else subprocess.DEVNULL,
+            check=True,
+            timeout=LONGEST,
+        )
+        server.stdin.close()
+        counted = json.loads(server.stdout.read())
+    return {**counted, **json.loads(asked.stdout)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--prompts", type=int, default=4_000)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--than", type=Path)
+    parser.add_argument("--ways", nargs="*", default=list(WAYS))
+    parser.add_argument("--serve")
+    parser.add_argument("--ask", type=int)
+    given = parser.parse_args()
+    ends = threading.Timer(LONGEST, os._exit, [1])
+    ends.daemon = True
+    if given.serve:
+        Endpoint.share, Endpoint.storms = WAYS[given.serve]
+        asyncio.run(serve())
+        return
+    if given.ask:
+        ends.start()
+        ask(given.ask, given.prompts)
+        return
+    libraries = {"this version": ROOT / "workflow" / "lib"} | (
+        {"the other": given.than} if given.than else {}
+    )
+    print(f"{given.prompts:,} prompts, at most {AT_ONCE} at once: {AT_ONCE / DELAY:,.0f}/s possible")
+    for number in range(given.rounds):
+        clean: dict[str, float] = {}
+        for way in given.ways:
+            for name, library in libraries.items():
+                found = run(library, way, given.prompts)
+                rate = found["asked"] / found["seconds"]
+                clean.setdefault(name, rate)
+                print(
+                    f"round {number + 1}, {name:12} refusing {way:10} {rate:5.0f}/s, {rate / clean[name]:4.2f} of its "
+                    f"rate without refusals; {1000 * found['cpu'] / found['asked']:.2f} ms of CPU a prompt, "
+                    f"{found['cpu'] / found['seconds']:.2f} of a core; {found['refused']:,.0f} refusals, "
+                    f"{found['twice']:.0f} prompts answered twice",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
