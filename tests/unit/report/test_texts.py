@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -72,11 +72,11 @@ def _models(results: Results) -> Results:
     )
 
 
-def _with_dependence(results: Results) -> Results:
+def _with_dependence(results: Results, verdicts: Sequence[str] = ("depends", "one_answer")) -> Results:
     """Return the study with a table of whose answers depend on the flow."""
     held = [len(results.held("main", model)) for model in ("model-a", "model-b")]
     rows = pd.DataFrame(
-        {"verdict": ["depends", "one_answer"], "p": [0.001, 0.4], "share": [0.5, 0.0], "flows": 120}
+        {"verdict": verdicts, "p": [0.001, 0.4], "share": [0.5, 0.0], "flows": 120}
         | {"norms": held, "norms_exchanged": [31.0, 90.96], "arm": "main", "model": ["model-a", "model-b"]}
     )
     return _with_table(
@@ -116,9 +116,9 @@ def _people(results: Results) -> Results:
 
 
 def _with_readers(results: Results) -> Results:
-    """Return the study with an arm in which six people each rated two of three flows."""
+    """Return the study with an arm in which six people each rated the first flow, and two of three others."""
     vignettes = results.vignettes["flows"]
-    flow, rater = np.nonzero(np.add.outer(np.arange(120), np.arange(6)) % 3)
+    flow, rater = np.nonzero(np.add.outer(np.arange(120), np.arange(6)) % 3 | (np.arange(120) == 0)[:, None])
     prompts = list_variants("survey", [f"Is it fine? {{scenario}} ({i})" for i in range(6)], 6, 1)
     level = np.clip(vignettes["principle"].cat.codes.to_numpy()[flow] // 2 - 1 + (rater > 3), -2, 2)
     answers = pd.DataFrame(
@@ -161,7 +161,7 @@ def _people_alone(results: Results) -> Results:
 #: What makes each kind of study of the small planted one.
 MADE: dict[str, Callable[[Results], Results]] = {
     "models": _models,
-    "planted": lambda results: results,
+    "planted": lambda results: _with_dependence(results, ["depends", "depends_few"]),
     "people": _people,
     "people-alone": _people_alone,
 }
