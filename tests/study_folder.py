@@ -105,7 +105,7 @@ def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
     table.to_csv(folder / "tables/counts.csv", index=False)
     numbers = {"mean_signed": [-40.0, 5.0, 8.0], "mean_absolute": [41.0, 9.0, 9.0]}
     delta = pd.DataFrame({name: of[: len(names)] for name, of in numbers.items()})
-    delta = delta.assign(arm="main", model=names, n=10, status="ok", **{f"x{mark}": mark})
+    delta = delta.assign(arm="main", model=names, n=10, status="ok", reason="", **{f"x{mark}": mark})
     delta.to_csv(folder / "tables/delta.csv", index=False)
     delta.to_parquet(folder / "tables/delta.parquet")
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30"><text x="1.23456" y="20">0.98765'
@@ -142,6 +142,8 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> dict[str, A
         "options": options,
         "prompts": f"Paraphrases{mark}",
         "prompts_citation": f"Somebody{mark}",
+        "people": "",
+        "reasoning": None,
         "orders": {"method": "balanced", "count": 2},
         "asking": {"until": "all", "risk": 0.01, "pilot": 400},
         "temperature": 0,
@@ -153,6 +155,7 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> dict[str, A
         "name": f"small{mark}",
         "seed": SEED,
         "planted": names,
+        "people": [],
         "mark": planted_mark(names, names),
         "compared": None,
         "coder": None,

@@ -190,3 +190,12 @@ def test_a_script_is_short_and_does_nothing_when_imported(path: Path) -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)  # there is no `snakemake` here: work outside the guard would fail
+
+
+# --- Templates
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "workflow").rglob("templates/*.*")), ids=short)
+def test_a_template_asks_for_the_value_of_a_key_and_not_whether_it_exists(path: Path) -> None:
+    asked = re.search(r"is (not )?defined|\|\s*default\b", path.read_text(encoding="utf-8"))
+    assert asked is None, "a key that always exists, empty, is taken for one that has a value"

@@ -17,7 +17,17 @@ from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import people_findings
 from cinorms.report.results import Results, dependence_table
-from cinorms.report.words import NORM_STATUSES, STATUSES, count, plain, share, signed, thresholds
+from cinorms.report.words import (
+    NORM_STATUSES,
+    STATUSES,
+    count,
+    counted,
+    mean_count,
+    plain,
+    share,
+    signed,
+    thresholds,
+)
 
 #: Flows that a card names as most accepted, and as least accepted.
 NAMED_FLOWS = 5
@@ -55,7 +65,7 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
         "study": study["name"],
         "model": model,
         "planted": study["models"][model]["planted"],
-        **({"people": True} if people else {}),
+        "people": people,
         "identity": {
             k: v for k, v in study["models"][model].items() if k not in ("arms", "asked", "planted")
         },
@@ -78,7 +88,7 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
         "dataset": results.study["datasets"][settings["dataset"]]["title"],
         "prompts": settings["prompts"],
         "variants": int((norms["n_asked"]).max()),
-        **({"people": settings["people"]} if results.is_people(arm) else {}),
+        "raters": settings["people"],
         "orders": settings["orders"]["method"],
         "temperature": settings["temperature"],
         "options": list(results.scale(arm).options),
@@ -95,7 +105,7 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
         "least_accepted": _extremes(results, arm, model, kept, best=False),
         "sensitivity": _sensitivity(results, norms, kept),
         "delta": _delta(results, arm, model),
-        "people": people_findings.on_card(results, arm, model),
+        "distances": people_findings.on_card(results, arm, model),
     }
 
 
@@ -164,8 +174,12 @@ def _delta(results: Results, arm: str, model: str) -> dict[str, Any] | None:
             row = table[(table["arm"] == arm) & (table["model"] == model)]
             if len(row):
                 first = row.iloc[0]
-                numbers = {k: float(first[k]) for k in ("mean_signed", "mean_absolute") if first[k]}
-                return numbers | {"flows": int(first["n"]), "status": str(first["status"])}
+                numbers = {k: float(first[k]) if first[k] else None for k in ("mean_signed", "mean_absolute")}
+                return numbers | {
+                    "flows": int(first["n"]),
+                    "status": str(first["status"]),
+                    "reason": str(first["reason"]),
+                }
     return None
 
 
@@ -174,7 +188,7 @@ def _delta(results: Results, arm: str, model: str) -> dict[str, Any] | None:
 
 def escape(text: object) -> str:
     """Return ``text`` so that Markdown shows it as it is, on one line and without HTML."""
-    flat = _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+    flat = _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", str(text)))
     return flat.replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -201,6 +215,8 @@ def card_markdown(card: dict[str, Any]) -> str:
         needs=thresholds(needs["t_val"], needs["t_maj"]),
         share=share,
         count=count,
+        counted=counted,
+        mean_count=mean_count,
         plain=plain,
         statuses=STATUSES,
         norm_statuses=NORM_STATUSES,

@@ -18,7 +18,7 @@ from cinorms.core.scales import Scale
 from cinorms.report import repeat_findings
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import Results, dependence_table
-from cinorms.report.words import STATUSES, count, link, plain, share
+from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share
 from cinorms.stats.flow_dependence import DEPENDS, SIGNIFICANT, VERDICTS
 from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
 
@@ -48,7 +48,9 @@ def findings(results: Results) -> list[Finding]:
     models = [model for _, model in results.pairs(arm) if model not in left_out]
     found = [_dependence(table, arm)]
     if models:
-        found += [make(results, arm, models) for make in (_acceptance, _disagreement, _certainty)]
+        # An arm of people has one group: there is no other to disagree with.
+        made = [_acceptance, *([] if results.is_people(arm) else [_disagreement]), _certainty]
+        found += [make(results, arm, models) for make in made]
     return [finding for finding in (*found, _engine(results), _delta(results)) if finding is not None]
 
 
@@ -60,21 +62,23 @@ def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
         return None
     total = len(table)
     depends = table[table["verdict"].isin(DEPENDS)]
-    who = "model" if total == 1 else "models"
-    text = f"The answers of {count(len(depends))} of {count(total)} {who} depend on the flow."
+    text = f"The answers of {count(len(depends))} of {counted(total, 'model')} depend on the flow."
     for verdict, rows in table[~table["verdict"].isin(DEPENDS)].groupby("verdict", sort=False):
         who = listed([str(model) for model in rows["model"]])
         text += f" {who}: {VERDICTS[str(verdict)]}."
         for row in rows[rows["norms"] > 0].to_dict("records"):
             text += (
-                f" {row['model']} holds a norm on {count(row['norms'])} of {count(row['flows'])} flows; with its "
-                f"answers shuffled between flows at random, it would hold {row['norms_exchanged']:.1f}."
+                f" {row['model']} holds a norm on {count(row['norms'])} of {count(row['flows'])} flows. With its "
+                "answers shuffled between flows at random, it would hold one on "
+                f"{mean_count(row['norms_exchanged'])}."
             )
     few = [str(model) for model in table.loc[table["verdict"] == "depends_few", "model"]]
     if few:
         text += f" Fewer than half of the answers of {listed(few)} could be read."
-    if len(depends) < total:
-        text += " The findings below leave out the models whose answers do not."
+    if 0 < len(depends) < total:
+        text += (
+            " The findings up to ‘How consistent the norms are’ leave out the models whose answers do not."
+        )
     models = [str(model) for model in table["model"]][:4]
     title, number = "Whose answers depend on the flow", f"{len(depends)} of {total}"
     return Finding("dependence", title, number, text, link(arm, models), "these models in the explorer")
@@ -106,13 +110,14 @@ def _acceptance(results: Results, arm: str, models: Sequence[str]) -> Finding:
             "acceptance", title, "none", f"No two levels of a factor have {ENOUGH} valid answers to compare."
         )
     most, least = max(levels, key=lambda one: one.share), min(levels, key=lambda one: one.share)
-    who = f" of {models[0]}" if len(models) == 1 else f" (mean of {len(models)} models)"
+    of = f" of {models[0]}" if len(models) == 1 else f" (mean of {len(models)} models)"
+    who = "People" if results.is_people(arm) else "Models"
     upper = [f"‘{option}’" for option, side in zip(scale.options, scale.sides, strict=True) if side > 0]
     text = (
-        f"Models {says.accept} flows with {most} most often: {_accepted(most, len(levels))} of the valid answers{who} "
+        f"{who} {says.accept} flows with {most} most often: {_accepted(most, len(levels))} of the valid answers{of} "
         f"are {' or '.join(upper)}. They {says.accept} flows with {least} least often: "
-        f"{_accepted(least, len(levels))}. These are the extremes of {len(levels)} levels of all factors. "
-        f"{_interval_text(most, results.is_people(arm))}"
+        f"{_accepted(least, len(levels))}. "
+        f"{_interval_text(most, len(levels), results.is_people(arm))}"
     )
     see = f"the norms by {plain(most.factor)}"
     return Finding(
@@ -163,11 +168,14 @@ def _accepted(level: Level, n_levels: int) -> str:
     )
 
 
-def _interval_text(level: Level, people: bool) -> str:
+def _interval_text(level: Level, n_levels: int, people: bool) -> str:
     if share_interval(level, 1) is None:
+        if people:
+            return "One person rated them, so the study cannot show how much people differ."
         return "They were asked in one template only, so the study cannot show how much the wording matters."
     over = variant_words(people).many + ("" if people else " (wordings)")
-    return f"Brackets: 95% intervals over {over} that hold for all these levels together."
+    extremes = f"these are the extremes of {n_levels} levels of all factors"
+    return f"Brackets: 95% intervals over {over}, widened because {extremes}."
 
 
 def share_interval(level: Level, n_levels: int) -> tuple[float, float] | None:
@@ -200,8 +208,9 @@ def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding:
     spread, scale = both.max(axis=1) - both.min(axis=1), results.scale(arm)
     middle, says = scale.middle, scale.spoken
     opposed = (both.max(axis=1) > middle) & (both.min(axis=1) < middle)
+    who = "Both models" if len(held) == 2 else f"At least two of the {len(held)} models"
     text = (
-        f"At least two of the {len(held)} models hold a norm on {count(len(both))} of "
+        f"{who} hold a norm on {count(len(both))} of "
         f"{count(len(results.norms[arm, models[0]]))} flows. The norms differ on {count(int((spread > 0).sum()))} "
         f"of these ({share(int((spread > 0).sum()), len(both))}). On {count(int(opposed.sum()))} "
         f"({share(int(opposed.sum()), len(both))}), what is {says.accepted} by one model is {says.rejected} by another."
@@ -242,20 +251,25 @@ def _certainty(results: Results, arm: str, models: Sequence[str]) -> Finding:
         if kept.any():
             sure[model] = float(results.norms[arm, model].loc[kept, "share"].mean())
     if not sure:
-        return Finding("certainty", title, "none", "No model holds a norm under this study's thresholds.")
+        return Finding("certainty", title, "none", "No norm is held under this study's thresholds.")
     first, last = max(sure, key=lambda m: sure[m]), min(sure, key=lambda m: sure[m])
     number = share(sure[last], 1)
-    n = len(results.prompts[arm])
+    n = int(max(results.norms[arm, model]["n_asked"].max() for model in sure))
+    people = results.is_people(arm)
     if len(sure) == 1:
-        text = f"Where {last} holds a norm, {number} of its valid answers agree with it on average."
+        holds, its = ("people hold", "their") if people else (f"{last} holds", "its")
+        text = f"Where {holds} a norm, {number} of {its} valid answers agree with it on average."
     else:
         text = (
             f"A norm is the level of most valid answers, not of all. {first} is the most consistent: on average "
             f"{share(sure[first], 1)} of its valid answers agree with its norm. {last} is the least: {number}."
         )
     text += (
-        f" Each flow was asked in up to {n} variants. A study with a single variant would record a different level for "
-        f"{last} in {share(1 - sure[last], 1)} of the cases."
+        f" Each flow was rated by up to {n} people. Had one person rated each flow, {share(1 - sure[last], 1)} of "
+        "these ratings would differ from the norm."
+        if people
+        else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, "
+        f"{share(1 - sure[last], 1)} of these answers would differ from its norm."
     )
     return Finding(
         "certainty",
@@ -294,20 +308,13 @@ def _delta(results: Results) -> Finding | None:
         dataset, levels = results.study["datasets"][arm["dataset"]], arm["levels"]
         low, high = dataset["expected_range"] or levels[:: len(levels) - 1]
         text = (
-            f"{dataset['title']} states expected values from {low:g} to {high:g}. The mean answers of {near['model']} "
-            f"are closest to them ({_signed(near)} on average over {count(int(near['n']))} flows)"
+            f"The dataset ‘{dataset['title']}’ states expected values from {low:g} to {high:g}. The mean answers of "
+            f"{near['model']} are closest to them ({_signed(near)} on average over {count(int(near['n']))} flows)"
         )
         text += f"; those of {far['model']} are furthest ({_signed(far)})." if len(table) > 1 else "."
         text += f" A positive number: {Scale.of(arm['scale']).spoken.more} than expected."
-        see = "the flows with an expected value"
-        return Finding(
-            "delta",
-            "Distance from expected values",
-            _signed(far),
-            text,
-            link(str(far["arm"]), [str(far["model"])]),
-            see,
-        )
+        title, shown = "Distance from expected values", link(str(far["arm"]), [str(far["model"])])
+        return Finding("delta", title, _signed(far), text, shown, "the flows with an expected value")
     return None
 
 
@@ -338,7 +345,7 @@ def discarded(results: Results) -> Finding:
         share(gone, total),
         text,
         shown,
-        f"the flows on which {worst} holds no norm",
+        f"the flows on which {'people hold' if results.is_people(arm) else f'{worst} holds'} no norm",
     )
 
 
@@ -358,10 +365,12 @@ def _discarded_sentences(
     if not gone:
         yield "Every flow has a norm: the consistency filter discarded nothing."
         return
+    of = "flows" if len(results.pairs(arm)) == 1 else "pairs of model and flow"
+    who = "people hold" if results.is_people(arm) else "the model holds"
     parts = [f"{count(n[s])} with {NORM_LABELS[s]}" for s in tables.NORM_STATUSES[1:] if n.get(s)]
     yield (
-        f"{count(gone)} of {count(total)} pairs of model and flow ({share(gone, total)}) have no norm: "
-        f"{', '.join(parts)}. No norm does not mean neutral: the study cannot tell what the model holds there."
+        f"{count(gone)} of {count(total)} {of} ({share(gone, total)}) have no norm: {', '.join(parts)}. "
+        f"No norm does not mean neutral: the study cannot tell what {who} there."
     )
 
 

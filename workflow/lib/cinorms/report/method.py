@@ -14,7 +14,7 @@ from typing import Any
 from cinorms import __version__
 from cinorms.core.labels import listed
 from cinorms.report.results import Results
-from cinorms.report.words import count, share, thresholds
+from cinorms.report.words import count, counted, share, thresholds
 
 #: Shown in place of an engine where no engine was used.
 ENGINES = {
@@ -80,15 +80,15 @@ def _arm(results: Results, arm: str) -> str:
     if results.is_people(arm):
         rated = next(iter(results.codes[pair] for pair in results.pairs(arm))).n_asked
         return (
-            f"{count(flows)} flows of {dataset['title']}, rated by people, not by models: {settings['people']} gave "
-            f"{count(rated)} ratings ({settings['prompts']})"
+            f"{counted(flows, 'flow')} of {dataset['title']}, rated by people, not by models: {settings['people']} "
+            f"gave {counted(rated, 'rating')} ({settings['prompts']})"
         )
     n_orders, asking = prompts["order_no"].nunique(), settings["asking"]
     decided = f", until the risk that its norm would change is at most {asking['risk']:g}"
     return (
-        f"{count(flows)} flows of {dataset['title']}, each in up to {len(prompts)} variants: "
-        f"{prompts['template_no'].nunique()} wordings ({settings['prompts']}) in {n_orders} "
-        f"{'order' if n_orders == 1 else 'orders'} of the options"
+        f"{counted(flows, 'flow')} of {dataset['title']}, each in up to {counted(len(prompts), 'variant')}: "
+        f"{counted(prompts['template_no'].nunique(), 'wording')} ({settings['prompts']}) in "
+        f"{counted(n_orders, 'order')} of the options"
         + (f", asked {settings['repeat']} times (the first asking counts)" if "repeat" in settings else "")
         + (decided if asking["until"] == "decided" else "")
     )

@@ -33,10 +33,10 @@ def on_card(results: Results, arm: str, model: str) -> list[dict[str, Any]]:
     for row in distances[(distances["metric"] == "rms") & (distances["status"] == "ok")].to_dict("records"):
         here = None if flows is None else flows.loc[flows["baseline"] == row["baseline"], "verdict"]
         numbers = {name: _number(row[name]) for name in ("estimate", "conf_low", "conf_high", "ceiling_all")}
-        counts = {} if here is None else {
-            "more": int((here == "model higher").sum()),
-            "less": int((here == "model lower").sum()),
-        }  # fmt: skip
+        verdicts = {"more": "model higher", "less": "model lower"}
+        counts = {
+            name: None if here is None else int((here == verdict).sum()) for name, verdict in verdicts.items()
+        }
         found.append(
             {"baseline": row["baseline"], "verdict": row["verdict"], "flows": int(row["n_flows"])}
             | numbers

@@ -35,6 +35,16 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a count and what is counted: ``1 flow``, ``2,000 flows``."""
+    return f"{count(n)} {noun}{'' if n == 1 else 's'}"
+
+
+def mean_count(mean: float) -> str:
+    """Return a mean of counts, named as one: no single count has a decimal."""
+    return f"{mean:,.1f} on average"
+
+
 def share(part: float, whole: float) -> str:
     """Return a share in per cent; only exactly none or all is shown as 0% or 100%."""
     if not whole:

@@ -1,0 +1,183 @@
+"""What a page and its cards say to readers, whole: one text for each kind of study, in ``expected/``.
+
+A number of these texts is wrong in the tests that compute it; a sentence that is wrong, or about the wrong respondent,
+shows only where somebody reads it. So read a text again, sentence by sentence, before you accept a change of it: delete
+the file, and the test writes it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.core.labels import origin_mark
+from cinorms.norms.assessment import assess
+from cinorms.prompts.variants import list_variants
+from cinorms.report.answer_codes import encode
+from cinorms.report.cards import card_markdown, make_card
+from cinorms.report.closing import closing_words
+from cinorms.report.description import describe
+from cinorms.report.page import render
+from cinorms.report.results import Results
+from cinorms.stats.flow_dependence import VERDICTS
+
+from ...scales import ACCEPTABILITY, ORDERS
+from ...study_folder import COMMAND, folder_of, make_results
+
+EXPECTED = Path(__file__).parent / "expected"
+#: Each kind of study, with the respondents whose cards its text has.
+KINDS = {"models": ["model-a"], "planted": [], "people": ["people", "model-b"], "people-alone": []}
+SURVEY = {"source": "human", "people": "6 readers of a newspaper", "prompts": "Survey of readers"} | {
+    "models": ["people"],
+    "layouts": {"people": "single"},
+}
+READERS = {"engine": "human", "family": "people", "planted": False, "arms": ["people"], "asked": False}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_study_of_each_kind_says_what_its_expected_text_says(kind: str, tmp_path: Path) -> None:
+    results = MADE[kind](make_results(tmp_path, models=["model-a", "model-b"]))
+    closing = closing_words({"Report": ["report/index.html"]}, ["report/index.html"], results.study["mark"])
+    cards = [card_markdown(make_card(results, model)) for model in KINDS[kind]]
+    said = (
+        "\n\n".join([_page_text(render(results, COMMAND)), closing.strip(), *map(_shortened, cards)]) + "\n"
+    )
+    file = EXPECTED / f"{kind}.txt"
+    if not file.exists():
+        file.write_text(said, encoding="utf-8")
+        pytest.fail(f"{file} is new: read it, sentence by sentence")
+    assert said == file.read_text(encoding="utf-8")
+
+
+def test_the_study_of_these_tests_has_the_keys_that_every_description_has(
+    build_study: Callable[..., Any], tmp_path: Path
+) -> None:
+    described, made = describe(build_study()), make_results(tmp_path).study
+    assert set(made) == set(described)
+    assert set(made["arms"]["main"]) == set(described["arms"]["main"])
+
+
+def _models(results: Results) -> Results:
+    models = {name: {**model, "planted": False} for name, model in results.study["models"].items()}
+    return _with_dependence(
+        replace(results, study={**results.study, "planted": [], "mark": "", "models": models})
+    )
+
+
+def _with_dependence(results: Results, verdicts: Sequence[str] = ("depends", "one_answer")) -> Results:
+    """Return the study with a table of whose answers depend on the flow."""
+    held = [len(results.held("main", model)) for model in ("model-a", "model-b")]
+    rows = pd.DataFrame(
+        {"verdict": verdicts, "p": [0.001, 0.4], "share": [0.5, 0.0], "flows": 120}
+        | {"norms": held, "norms_exchanged": [31.0, 90.96], "arm": "main", "model": ["model-a", "model-b"]}
+    )
+    return _with_table(
+        results, "dependence", "flow_dependence", rows.assign(verdict_text=rows["verdict"].map(VERDICTS))
+    )
+
+
+def _with_table(results: Results, name: str, kind: str, table: pd.DataFrame) -> Results:
+    path = folder_of(results) / f"tables/{name}.csv"
+    table.to_csv(path, index=False)
+    entry = {**results.study["analyses"]["counts"], "kind": kind, "arms": list(results.study["arms"])}
+    analyses = {**results.study["analyses"], name: entry}
+    return replace(
+        results, study={**results.study, "analyses": analyses}, tables={**results.tables, name: path}
+    )
+
+
+def _people(results: Results) -> Results:
+    """Return the study of models with an arm of people, and how far the models are from them."""
+    results = _with_readers(_models(results))
+    numbers = {"estimate": 1.334, "conf_low": 1.2, "conf_high": 1.466, "ceiling_all": 0.25, "n_flows": 1234}
+    distances = {"arm": "main", "model": ["model-a", "model-b"], "baseline": "people", "metric": "rms"}
+    results = _with_table(
+        results,
+        "distances",
+        "people_distances",
+        pd.DataFrame({**distances, "status": "ok", "verdict": "farther", **numbers}),
+    )
+    verdicts = ["model higher"] * 3 + ["model lower"] + ["no difference shown"] * 2
+    flows = pd.DataFrame(
+        {"flow": range(6), "verdict": verdicts, "n_raters": 4, "arm": "main", "model": "model-b"}
+    )
+    means = dict.fromkeys(("people_mean", "model_mean", "difference", "conf_low", "conf_high"), 0.5)
+    return _with_table(
+        results, "flows", "people_flows", flows.assign(baseline="people", status="ok", **means)
+    )
+
+
+def _with_readers(results: Results) -> Results:
+    """Return the study with an arm in which six people each rated the first flow, and two of three others."""
+    vignettes = results.vignettes["flows"]
+    flow, rater = np.nonzero(np.add.outer(np.arange(120), np.arange(6)) % 3 | (np.arange(120) == 0)[:, None])
+    prompts = list_variants("survey", [f"Is it fine? {{scenario}} ({i})" for i in range(6)], 6, 1)
+    level = np.clip(vignettes["principle"].cat.codes.to_numpy()[flow] // 2 - 1 + (rater > 3), -2, 2)
+    answers = pd.DataFrame(
+        {"flow": flow.astype(np.int32), "status": pd.Categorical(["ok"] * len(flow))}
+    ).assign(
+        variant=pd.Categorical.from_codes(rater, list(prompts["variant"])),
+        order=pd.Categorical([None] * len(flow), list(ORDERS)),
+        level=pd.array(level, "Int8"),
+    )
+    study, who = results.study, ("people", "people")
+    arms = {**study["arms"], "people": {**study["arms"]["main"], **SURVEY}}
+    models = {**study["models"], "people": READERS}
+    mark = origin_mark(study["planted"], models, ["people"])
+    told = {"arms": arms, "models": models, "people": ["people"], "mark": mark}
+    return replace(
+        results,
+        study={**study, **told, "t_val": {**study["t_val"], "people": 3}},
+        norms={**results.norms, who: assess(answers, "strict", ACCEPTABILITY)},
+        codes={**results.codes, who: encode(answers, prompts, ACCEPTABILITY)},
+        prompts={**results.prompts, "people": prompts},
+    )
+
+
+def _people_alone(results: Results) -> Results:
+    results = _with_readers(results)
+    arms, models = ({"people": results.study[part]["people"]} for part in ("arms", "models"))
+    told = {"planted": [], "mark": origin_mark([], ["people"], ["people"]), "t_val": {"people": 3}}
+    kept = {"arms": arms, "models": models, "analyses": {}, "figures": {}, **told}
+    who = ("people", "people")
+    return replace(
+        results,
+        study={**results.study, **kept},
+        norms={who: results.norms[who]},
+        codes={who: results.codes[who]},
+        reviews={},
+        cards={},
+    )
+
+
+#: What makes each kind of study of the small planted one.
+MADE: dict[str, Callable[[Results], Results]] = {
+    "models": _models,
+    "planted": lambda results: _with_dependence(results, ["depends", "depends_few"]),
+    "people": _people,
+    "people-alone": _people_alone,
+}
+
+
+def _page_text(page: str) -> str:
+    """Return what the page says before its explorer, a line for each paragraph."""
+    part = re.sub(
+        r"<nav.*?</nav>", "", page[page.index("<h1>") : page.index('id="explorer"')], flags=re.DOTALL
+    )
+    part = re.sub(r"\s+", " ", part.rpartition("</div>")[0])
+    part = re.sub(r"</dt>", ": ", re.sub(r"</(?:p|h\d|dd)>", "\n", part))
+    lines = html.unescape(re.sub(r"<[^>]*>", "", part)).splitlines()
+    return "\n".join(line.strip() for line in lines if line.strip())
+
+
+def _shortened(card: str) -> str:
+    """Return a card with at most the first two rows of each table."""
+    return re.sub(r"(?m)((?:^\|.*\n){4})(?:^\|.*\n)+", r"\1", card).strip()
