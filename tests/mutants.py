@@ -1,8 +1,8 @@
 """Small wrong edits of the library, and whether the tests of the package notice: ``make mutants``.
 
-Every edit changes one place: a comparison, a sign, a bound, a condition, a constant. Without PACKAGES the lines are those
-that differ from BASE. Each edit runs the tests of its package in a fork of one process that has loaded the libraries, in
-a copy of the project, and counts as noticed if a test fails, or if they take ten times as long as they should.
+Every edit changes one place: a comparison, a sign, a bound, a condition, a constant. Without packages the lines are
+those that differ from --base. Each edit runs the tests of its package in a fork of one process that has loaded the
+libraries, in a copy of the project. It counts as noticed if a test fails, or takes ten times as long as it should.
 """
 
 from __future__ import annotations
