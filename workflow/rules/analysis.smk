@@ -1,16 +1,66 @@
-"""Analysis: one tidy table for each entry of the study's `analyses`, and one laid out as in print for each of `printed`.
+"""Analysis: norms keep what a model says consistently about a flow; each entry of the study becomes a table or a figure.
 
-Inputs: answers or norms of the entry's arms and models; as its kind needs, vignettes, prompts, what was planted; for
-        `printed`, the tables that it names
-Outputs: results/{study}/tables/{analysis}.{parquet,csv,tex}, results/{study}/printed/{printed}.{csv,tex,html}
+Inputs: answers; of an entry, answers or norms of its arms and models, and as its kind needs vignettes, prompts, what was
+        planted; for `printed`, the tables that it names
+Outputs: results/{study}/norms/{arm}/{model}.parquet,
+         results/{study}/norms.{parquet,csv} (every flow of every arm and model, factors in words),
+         results/{study}/tables/{analysis}.{parquet,csv,tex}, results/{study}/printed/{printed}.{csv,tex,html},
+         results/{study}/figures/{figure}.{pdf,png,svg,txt,csv}
 """
+
+
+rule assess_norms:
+    input:
+        answers="results/{study}/answers/{arm}/{model}.parquet",
+    output:
+        norms="results/{study}/norms/{arm}/{model}.parquet",
+    log:
+        "logs/{study}/assess_norms/{arm}/{model}.log",
+    benchmark:
+        "logs/{study}/assess_norms/{arm}/{model}.benchmark.tsv"
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=1500,
+        runtime=10,
+    params:
+        consensus=STUDY.settings.norms.consensus,
+        scale=of(VALUES.scale),
+        code=code_of("assess_norms"),
+    script:
+        "../scripts/assess_norms.py"
+
+
+rule list_norms:
+    input:
+        unpack(of(VALUES.norms_inputs)),
+    output:
+        parquet="results/{study}/norms.parquet",
+        csv="results/{study}/norms.csv",
+    log:
+        "logs/{study}/list_norms.log",
+    benchmark:
+        "logs/{study}/list_norms.benchmark.tsv"
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        entry=of(VALUES.norms_value),
+        code=code_of("list_norms", "cinorms.analyses.flow_norms"),
+    script:
+        "../scripts/list_norms.py"
+
 
 PRINTED_TEMPLATES = LIBRARY / "cinorms" / "printed" / "templates"
 
 
 rule make_table:
     input:
-        unpack(get_entry_inputs),
+        unpack(of(VALUES.entry_inputs)),
         templates=str(PRINTED_TEMPLATES / "table.tex"),
     output:
         parquet="results/{study}/tables/{analysis}.parquet",
@@ -32,15 +82,15 @@ rule make_table:
         mem_mb=2000,
         runtime=30,
     params:
-        entry=get_entry,
-        code=get_entry_code,
+        entry=of(VALUES.entry_value),
+        code=code_of_entry("make_table"),
     script:
         "../scripts/make_table.py"
 
 
 rule print_table:
     input:
-        unpack(get_entry_inputs),
+        unpack(of(VALUES.entry_inputs)),
         templates=multiext(str(PRINTED_TEMPLATES / "table"), ".tex", ".html"),
     output:
         csv="results/{study}/printed/{printed}.csv",
@@ -60,7 +110,38 @@ rule print_table:
         mem_mb=1000,
         runtime=10,
     params:
-        entry=get_entry,
-        code=get_entry_code,
+        entry=of(VALUES.entry_value),
+        code=code_of_entry("print_table"),
     script:
         "../scripts/print_table.py"
+
+
+rule draw_figure:
+    input:
+        unpack(of(VALUES.entry_inputs)),
+    output:
+        pdf="results/{study}/figures/{figure}.pdf",
+        png=report(
+            "results/{study}/figures/{figure}.png",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
+        svg="results/{study}/figures/{figure}.svg",
+        caption="results/{study}/figures/{figure}.txt",
+        data="results/{study}/figures/{figure}.csv",
+    log:
+        "logs/{study}/draw_figure/{figure}.log",
+    benchmark:
+        "logs/{study}/draw_figure/{figure}.benchmark.tsv"
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        entry=of(VALUES.entry_value),
+        code=code_of_entry("draw_figure"),
+    script:
+        "../scripts/draw_figure.py"

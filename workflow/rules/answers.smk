@@ -1,18 +1,113 @@
-"""Answers: the level of the scale is read out of every response.
+"""Answers: the level of the scale is read out of every response; a model may code the replies that no rule can read.
 
-Inputs: responses (all shards of a model in an arm), vignettes, prompts, the study's overrides.csv where it names one, and the
-        codes of replies that no rule can read where it has a coder
-Outputs: results/{study}/answers/{arm}/{model}.parquet,
+Inputs: responses (all shards of a model in an arm), vignettes, prompts, the study's overrides.csv where it names one; the
+        sheet of codes that a person filled in, where the study names it
+Outputs: results/{study}/coding/{scale}/unread.parquet, prompts.parquet (what the coder is asked),
+         results/{study}/coding/{scale}/1-of-1.parquet (what it replied),
+         results/{study}/coding/agreement.csv, codes.parquet (how well it agrees with the person, and what counts),
+         results/{study}/answers/{arm}/{model}.parquet,
          results/{study}/repeats/{arm}/{model}.parquet (of arms that are asked again: what the further askings gave),
          results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first),
          results/{study}/answers/overrides.csv (how many responses each override settles; none is an error)
+
+to_code.csv, the sheet for the person, is declared by no rule: Snakemake would remove a person's work before it runs a
+job again. A person checks a sample of the coder's codes before they count. Only a study with `answers: {coder: ...}` has
+these files.
 """
+
+
+rule list_unread:
+    input:
+        of(VALUES.coded_inputs),
+        overrides=OVERRIDES,
+    output:
+        unread="results/{study}/coding/{scale}/unread.parquet",
+        prompts="results/{study}/coding/{scale}/prompts.parquet",
+    log:
+        "logs/{study}/list_unread/{scale}.log",
+    wildcard_constraints:
+        scale=pattern(VALUES.coded_scales),
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=3000,
+        runtime=20,
+    params:
+        files=of(VALUES.coded_places),
+        scale=of(VALUES.coded_scale),
+        levels=VALUES.levels,
+        code=code_of("list_unread"),
+    script:
+        "../scripts/list_unread.py"
+
+
+CODER_KIND = VALUES.coder_kind
+
+if CODER_KIND:
+
+    def get_coder_settings(wildcards):
+        """Return the settings of the coder's entry in the registry."""
+        return STUDY.registry_entry(STUDY.coder).settings
+
+    rule ask_coder:
+        input:
+            **VALUES.checkpoint(CODER_KIND, STUDY.coder),
+            vignettes="results/{study}/coding/{scale}/unread.parquet",
+            variants="results/{study}/coding/{scale}/prompts.parquet",
+        output:
+            responses="results/{study}/coding/{scale}/1-of-1.parquet",
+        log:
+            "logs/{study}/ask_coder/{scale}.log",
+        wildcard_constraints:
+            scale=pattern(VALUES.coded_scales),
+        conda:
+            get_env(CODER_KIND.environment)
+        threads: CODER_KIND.needs.threads
+        resources:
+            **get_needs(CODER_KIND, get_coder_settings),
+        params:
+            tuning=unrecorded(VALUES.coder_tuning),
+            python=get_python_in(CODER_KIND.virtual_environment),
+            spec=of(VALUES.coder_spec),
+        shell:
+            get_ask_command(CODER_KIND)
+
+
+rule judge_coder:
+    input:
+        unread=collect(
+            f"{VALUES.coding}/{{scale}}/unread.parquet", scale=VALUES.coded_scales
+        ),
+        prompts=collect(
+            f"{VALUES.coding}/{{scale}}/prompts.parquet", scale=VALUES.coded_scales
+        ),
+        replies=VALUES.coder_replies(),
+        coded=CODED,
+    output:
+        codes="results/{study}/coding/codes.parquet",
+        agreement="results/{study}/coding/agreement.csv",
+    log:
+        "logs/{study}/judge_coder.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        specs=of(VALUES.coder_specs),
+        coder=STUDY.coder,
+        sample=STUDY.settings.answers.sample,
+        needed=STUDY.settings.answers.agreement,
+        seed=STUDY.seed,
+        sheet=INSIDE.placed(f"{VALUES.coding}/to_code.csv"),
+        code=code_of("judge_coder"),
+    script:
+        "../scripts/judge_coder.py"
 
 
 rule read_answers:
     input:
-        responses=get_responses,
-        vignettes=get_vignettes,
+        responses=of(VALUES.shards),
+        vignettes=of(VALUES.vignettes),
         variants="results/{study}/prompts/{arm}.parquet",
         overrides=OVERRIDES,
         codes=CODES,
@@ -24,7 +119,7 @@ rule read_answers:
     benchmark:
         "logs/{study}/read_answers/{arm}/{model}.benchmark.tsv"
     wildcard_constraints:
-        arm="|".join(STUDY.arms_from(*READ_HERE)) or "(?!)",
+        arm=pattern(STUDY.arms_from(*READ_HERE)),
     localrule: True
     conda:
         "../../envs/core.yaml"
@@ -32,9 +127,9 @@ rule read_answers:
         mem_mb=1500,
         runtime=10,
     params:
-        scale=get_scale,
-        levels=LEVELS_OF_STUDY,
-        asked=get_asked_spec,
+        scale=of(VALUES.scale),
+        levels=VALUES.levels,
+        asked=of(VALUES.asked_spec),
         code=code_of("read_answers"),
     script:
         "../scripts/read_answers.py"
@@ -42,9 +137,9 @@ rule read_answers:
 
 rule read_repeats:
     input:
-        first=get_responses,
-        repeats=get_repeated_responses,
-        vignettes=get_vignettes,
+        first=of(VALUES.shards),
+        repeats=of(VALUES.repeats),
+        vignettes=of(VALUES.vignettes),
         variants="results/{study}/prompts/{arm}.parquet",
         overrides=OVERRIDES,
         codes=CODES,
@@ -55,7 +150,7 @@ rule read_repeats:
     benchmark:
         "logs/{study}/read_repeats/{arm}/{model}.benchmark.tsv"
     wildcard_constraints:
-        arm="|".join(STUDY.repeated_arms()) or "(?!)",
+        arm=pattern(STUDY.repeated_arms()),
     localrule: True
     conda:
         "../../envs/core.yaml"
@@ -63,9 +158,9 @@ rule read_repeats:
         mem_mb=3000,
         runtime=20,
     params:
-        scale=get_scale,
-        levels=LEVELS_OF_STUDY,
-        asked=get_whole_spec,
+        scale=of(VALUES.scale),
+        levels=VALUES.levels,
+        asked=of(VALUES.whole_spec),
         code=code_of("read_repeats"),
     script:
         "../scripts/read_repeats.py"
@@ -73,7 +168,7 @@ rule read_repeats:
 
 rule check_overrides:
     input:
-        responses=get_all_responses(),
+        responses=VALUES.read_here(),
         overrides=OVERRIDES,
     output:
         settled="results/{study}/answers/overrides.csv",
@@ -86,7 +181,7 @@ rule check_overrides:
         mem_mb=2000,
         runtime=10,
     params:
-        levels=LEVELS_OF_STUDY,
+        levels=VALUES.levels,
         code=code_of("check_overrides"),
     script:
         "../scripts/check_overrides.py"

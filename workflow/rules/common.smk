@@ -1,41 +1,52 @@
-# What every stage shares: what the study makes, and wildcard constraints.
+# What every stage shares: the study's files and values, how rules call them, and wildcard constraints.
 import json
-import re
 import shlex
-
-from snakemake.settings.types import DeploymentMethod
+from functools import partial
+from inspect import signature
 
 from cinorms.core.digest import code_digest
-from cinorms.entries.files import inputs_of
-from cinorms.human.survey import split_name
+from cinorms.exchange.registry import format_modules, formats, written_formats
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.shards import PATTERN as SHARD_PATTERN
-from cinorms.inference.wheels import is_in_wheels, name_of
-from cinorms.planted.norms import load_planted
-from cinorms.published.releases import SEPARATOR
 from cinorms.report.closing import closing_words
-from cinorms.study.entries import make_entry, norms_entry
-from cinorms.study.norm_room import norm_room
-from cinorms.study.spec import (
-    all_shards_of,
-    journal_of,
-    make_spec,
-    make_tuning,
-    paraphraser_environment,
-    repeated_shards_of,
-    shards_of,
-    spending_folder,
-)
-
+from cinorms.rules.values import CONTROL_SEED, StudyValues, pattern
+from cinorms.study.spec import all_shards_of, paraphraser_environment
 from cinorms.study.study import READ_HERE
 
 SCRIPTS = LIBRARY.parent / "scripts"
-# The entries of a study: each section with the wildcard that names one of them and the rule that makes it.
-MADE = (
-    ("analyses", "analysis", "make_table"),
-    ("figures", "figure", "draw_figure"),
-    ("printed", "printed", "print_table"),
-)
+# Every path, input and parameter that is looked up in the study.
+VALUES = StudyValues(STUDY, local, INSIDE.placed)
+RESULTS = VALUES.results
+
+
+def of(method):
+    """Return `method` as Snakemake calls an input or parameter function: its arguments are wildcards, by their names."""
+    names = signature(method).parameters
+
+    def get(wildcards):
+        return method(
+            **{
+                name: getattr(wildcards, name)
+                for name in names
+                if hasattr(wildcards, name)
+            }
+        )
+
+    return get
+
+
+def from_study(function):
+    """Return `function` of the study as Snakemake calls an input or parameter function."""
+    return of(partial(function, STUDY))
+
+
+def unrecorded(method):
+    """Return `of(method)`, for a parameter whose change must not run a job again: it takes `output`."""
+
+    def get(wildcards, output):
+        return of(method)(wildcards)
+
+    return get
 
 
 def code_of(rule, *modules):
@@ -43,34 +54,56 @@ def code_of(rule, *modules):
     return code_digest(SCRIPTS / f"{rule}.py", *modules)
 
 
+def code_of_entry(rule):
+    """Return the digest of the code that makes an analysis, figure or printed table: of its rule and of its kind."""
+
+    def get_code(wildcards):
+        return code_of(rule, of(VALUES.entry)(wildcards).declared.module)
+
+    return get_code
+
+
 def get_env(name):
     """Return the file of an environment, for the directive `conda`."""
     return str(PROJECT / "envs" / f"{name}.yaml")
 
 
-RESULTS = f"results/{STUDY.name}"
-RESPONSES = f"{RESULTS}/responses"
+def get_python_in(virtual_environment):
+    """Return a function that gives a job's Python: conda's, else that of a virtual environment, else this one."""
+    # Where the study runs, for a project that was fetched: in a cache nobody makes one.
+    places = [Path.cwd(), PROJECT] if virtual_environment else []
+    own = [place / virtual_environment / "bin" / "python" for place in places]
+
+    def get_python():
+        if INSIDE.uses_conda:
+            # Snakemake takes PYTHONPATH from jobs in conda.
+            return f"PYTHONPATH={shlex.quote(str(LIBRARY))} python"
+        return shlex.quote(
+            str(next((python for python in own if python.exists()), sys.executable))
+        )
+
+    return unrecorded(get_python)
+
+
 # Read before any job runs: a prompt set that has been frozen is a file like any other, and no rule makes it.
 AWAITED = STUDY.awaited()
 NORMS = f"{RESULTS}/norms.csv"
 DICTIONARY = f"{RESULTS}/dictionary.csv"
 REPORT = f"{RESULTS}/report/index.html"
 PROVENANCE = f"{RESULTS}/provenance.json"
-TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings.analyses]
-PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings.printed]
-PLANTED = [
-    f"{RESULTS}/planted/{ask['arm']}/{ask['model']}.json"
-    for ask in STUDY.asked()
-    if ask["model"] in STUDY.planted()
-]
-# The file of manually coded answers, where the study names one.
+TABLES = VALUES.made_of("analyses", "csv")
+PRINTED = VALUES.made_of("printed", "csv")
+FIGURES = VALUES.made_of("figures", "png")
+# The file of manually coded answers, and the sheet that a person filled in for the coder, where the study names them.
 OVERRIDES = [local(STUDY.settings.overrides)] if STUDY.settings.overrides else []
-# The sheet that a person filled in for the coder, where the study names one.
 CODED = [local(STUDY.settings.answers.coded)] if STUDY.settings.answers.coded else []
-FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.figures]
-ASKED_ARMS = "|".join(STUDY.arms_from("model")) or "(?!)"
+CODES = [f"{VALUES.coding}/codes.parquet"] if VALUES.coded_scales else []
+AGREEMENT = [f"{VALUES.coding}/agreement.csv"] if VALUES.coded_scales else []
+ASKED_ARMS = pattern(STUDY.arms_from("model"))
 # Arms whose variants are templates; those of the others are people.
-WORDED_ARMS = "|".join(STUDY.worded_arms()) or "(?!)"
+WORDED_ARMS = pattern(STUDY.worded_arms())
+# What is asked here or elsewhere can be exported: answers of other sources exist already.
+EXPORTED_ARMS = STUDY.arms_from("model", "responses")
 if STUDY.settings.mirror:
     # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
     os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute()))
@@ -80,16 +113,34 @@ wildcard_constraints:
     study=STUDY.name,
     dataset="|".join(STUDY.datasets()),
     arm="|".join(STUDY.arms),
-    model="|".join(map(re.escape, STUDY.all_models())),
+    model=pattern(STUDY.all_models()),
     shard=SHARD_PATTERN,
-    analysis="|".join(STUDY.settings.analyses) or "(?!)",
-    figure="|".join(STUDY.settings.figures) or "(?!)",
-    printed="|".join(STUDY.settings.printed) or "(?!)",
+    analysis=pattern(STUDY.settings.analyses),
+    figure=pattern(STUDY.settings.figures),
+    printed=pattern(STUDY.settings.printed),
+
+
+def get_command(wildcards, output):
+    """Return the command that rebuilds a file of this study. Taking `output` keeps another path from
+    running the job again."""
+    default = PROJECT / "config" / "config.yaml"
+    files = [
+        os.path.relpath(file)
+        for file in INSIDE.given_files
+        if Path(file).resolve() != default.resolve()
+    ]
+    snakefile = os.path.relpath(INSIDE.snakefile)
+    parts = ["snakemake --cores all"]
+    if snakefile not in ("Snakefile", "workflow/Snakefile"):
+        parts.append(f"--snakefile {shlex.quote(snakefile)}")
+    parts += [f"--configfile {shlex.join(files)}"] if files else []
+    config = [f"{name}={value}" for name, value in INSIDE.given_config.items()]
+    parts += [f"--config {shlex.join(config)}"] if config else []
+    return " ".join([*parts, "--force --"])
 
 
 def get_closing_words():
     """Return where the results are that this run made or found up to date."""
-    made = {str(file) for job in workflow.dag.jobs for file in job.output}
     places = {
         "Comparison": [f"{RESULTS}/index.html"],
         "Report": [REPORT],
@@ -97,6 +148,6 @@ def get_closing_words():
         "Tables": TABLES,
         "As printed": PRINTED,
         "Figures": FIGURES,
-        "Not matched": get_unmatched(),
+        "Not matched": VALUES.unmatched(),
     }
-    return closing_words(places, made, STUDY.mark(STUDY.all_models()))
+    return closing_words(places, INSIDE.files, STUDY.mark(STUDY.all_models()))

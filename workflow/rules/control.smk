@@ -16,7 +16,7 @@ rule train_control:
         norms=ROOT.names("planted")["control"],
     output:
         # The model's place in the registry: no prefix of a module moves it.
-        weights=local("results/control/model/model.safetensors"),
+        weights=VALUES.control_weights,
         facts=local("results/control/training.json"),
     log:
         "logs/control/train_control.log",
@@ -37,8 +37,10 @@ rule train_control:
 rule compare_control:
     input:
         vignettes=f"{RESULTS}/vignettes/iot.parquet",
-        norms=[f"{RESULTS}/norms/{arm}/control.parquet" for arm in get_control_arms()],
-        responses=[path for paths in get_control_arms().values() for path in paths],
+        norms=[
+            f"{RESULTS}/norms/{arm}/control.parquet" for arm in VALUES.control_arms()
+        ],
+        responses=[path for paths in VALUES.control_arms().values() for path in paths],
         training=rules.train_control.output.facts,
     output:
         table="results/control/control.csv",
@@ -48,7 +50,7 @@ rule compare_control:
     conda:
         "../../envs/core.yaml"
     params:
-        planted=get_control_norms,
+        planted=of(VALUES.control_norms),
         code=code_of("compare_control"),
     script:
         "../scripts/compare_control.py"

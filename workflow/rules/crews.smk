@@ -1,4 +1,5 @@
-# Crews: jobs of a run that load the same engine. One of them asks for all, so that the engine is loaded once.
+# Crews: jobs of a run that load the same engine. One of them asks for all, so that the engine is loaded once. And what
+# the jobs of an engine request from a machine or a cluster, which depends on that.
 from cinorms.inference.companions import (
     Companion,
     forget,
@@ -8,79 +9,57 @@ from cinorms.inference.companions import (
 )
 from cinorms.inference.job_state import read_state
 from cinorms.run.crews import Asking, make_crews
+from cinorms.study.asking_time import asking_minutes
 
 # Jobs that share one start of an engine, by arm, model and shard. Known when a run starts, in its process only.
 CREWS = {}
+RESPONSES = VALUES.placed_responses
+# What a job requests that finds every reply in the journal.
+COLLECT_MB = 4000
+COLLECT_MINUTES = 10
 
 
 def join_crews(jobs):
-    """Have jobs that load the same engine load it once: the first of them asks for the others, which wait for it.
-
-    The order is not in their inputs: those are recorded, and another first job in another run would run them again.
-    """
-    responses = Path(placed(RESPONSES))
+    """Have jobs that load the same engine load it once: the first of them asks for the others, which wait for it."""
+    responses = Path(RESPONSES)
     forget(responses)
     known = {get_job_key(j.wildcards): j for j in jobs}
-    crews = make_crews([get_asking(key) for key in known], get_lanes())
+    crews = make_crews([get_asking(*key) for key in known], INSIDE.lanes)
     for crew in crews:
         leader, *others = (known[get_key_of(job)] for job in crew.jobs)
-        made_first = {job for other in others for job in get_made_first(other)}
-        if not all(put_after(job, leader) for job in made_first):
+        # A model asked before takes long: nobody waits for that.
+        made_first = {
+            job
+            for other in others
+            for job in INSIDE.makers(other, without=(*ASKING, *OTHERS_ASKING))
+        }
+        if not all(INSIDE.put_after(job, leader) for job in made_first):
             continue
-        if not all(put_after(leader, other) for other in others):
+        if not all(INSIDE.put_after(leader, other) for other in others):
             continue
         CREWS.update({get_key_of(job): crew for job in crew.jobs})
-        place = Path(place_of(str(responses), *get_job_key(leader.wildcards)))
+        place = Path(place_of(RESPONSES, *get_job_key(leader.wildcards)))
         write_companions(place, list(map(get_companion, others)))
 
 
-def get_asking(key):
+def get_asking(arm, model, shard):
     """Return what decides with whom a job shares an engine."""
-    arm, model, shard = key
-    entry = STUDY.registry_entry(model)
-    loads = None
-    if entry.kind.loads:
-        spec = make_spec(STUDY, *key)
-        tuning = make_tuning(STUDY, *key, placed(RESPONSES))
-        loads = json.dumps(entry.kind.loads(spec, tuning), sort_keys=True)
-    last = read_state(Path(placed(RESPONSES)), *key)
+    kind = STUDY.registry_entry(model).kind
+    last = read_state(Path(RESPONSES), arm, model, shard)
     return Asking(
-        *key,
-        loads,
+        arm,
+        model,
+        shard,
+        VALUES.loads(arm, model, shard),
         asking_minutes(STUDY, arm, model, attempt=1),
-        entry.kind.needs.start_minutes,
+        kind.needs.start_minutes,
         bool(last and last.phase == "failed"),
     )
 
 
-def get_lanes():
-    """Return how many jobs with a GPU can run at once on this machine; None on a cluster."""
-    if is_on_cluster():
-        return None
-    stated = workflow.global_resources.get("gpu")
-    return getattr(stated, "value", stated) or 1
-
-
-def get_made_first(job):
-    """Return the jobs of this run that make a job's inputs; none if a model must be asked before, which takes long."""
-    dag = workflow.dag
-    makers = [maker for maker in dag.dependencies[job] if dag.needrun(maker)]
-    before = list(dag.bfs(dag.dependencies, *makers)) if makers else []
-    asked_before = {j.rule.name for j in before if dag.needrun(j)} & {
-        *ASKING,
-        *OTHERS_ASKING,
-    }
-    return [] if asked_before else makers
-
-
 def get_companion(job):
     """Return what the leader of a crew must know to ask for a job."""
-    made = {
-        str(file)
-        for other, files in workflow.dag.dependencies[job].items()
-        if workflow.dag.needrun(other)
-        for file in files
-    }
+    made = INSIDE.remade_inputs(job)
     inputs = [str(job.input.vignettes), str(job.input.variants)]
     return Companion(
         json.loads(job.params.spec),
@@ -89,22 +68,6 @@ def get_companion(job):
         str(job.output.responses),
         [path for path in inputs if path in made],
     )
-
-
-def put_after(earlier, later):
-    """Have Snakemake run a job after another, as if it had its output as input; tell whether this version can."""
-    dag, file = workflow.dag, earlier.output[0]
-    try:
-        depending, dependencies = dag.depending, dag._dependencies
-        until_ready, ready = dag._n_until_ready, dag._ready_jobs
-    except AttributeError:
-        return False
-    if earlier not in dependencies[later]:
-        depending[earlier][later].add(file)
-        dependencies[later][earlier].add(file)
-        until_ready[later] += 1
-        ready.discard(later)
-    return True
 
 
 def get_job_key(wildcards):
@@ -117,12 +80,36 @@ def get_key_of(job):
     return job.arm, job.model, job.shard
 
 
-def get_crew(wildcards):
-    """Return the jobs that share an engine with this one, if any."""
-    return CREWS.get(get_job_key(wildcards))
+def get_needs(kind, get_settings, has_crew=False):
+    """Return the resources that a job of an engine requests; `get_settings` returns the settings of its model.
 
+    A job whose questions another job of its crew has asked only collects their replies.
+    """
 
-def is_answered_by_crew(wildcards):
-    """Tell whether the leader of a job's crew has asked its questions in this run."""
-    key = get_job_key(wildcards)
-    return key in CREWS and is_answered(Path(placed(RESPONSES)), *key)
+    def collects(wildcards, attempt):
+        if not has_crew or attempt > 1 or get_job_key(wildcards) not in CREWS:
+            return False
+        return is_answered(Path(RESPONSES), *get_job_key(wildcards))
+
+    def get_memory(wildcards, attempt):
+        if collects(wildcards, attempt):
+            return COLLECT_MB
+        return kind.needs.memory_mb(get_settings(wildcards), attempt)
+
+    def get_minutes(wildcards, attempt):
+        if collects(wildcards, attempt):
+            return COLLECT_MINUTES
+        crew = CREWS.get(get_job_key(wildcards)) if has_crew else None
+        if crew and get_job_key(wildcards) == get_key_of(crew.leader):
+            return crew.minutes * attempt
+        if has_crew:
+            return asking_minutes(STUDY, wildcards.arm, wildcards.model, attempt)
+        return kind.needs.minutes(get_settings(wildcards), attempt)
+
+    def get_gpus(wildcards, attempt):
+        if collects(wildcards, attempt) or INSIDE.is_in_job_without_gpu:
+            return 0
+        return kind.needs.gpus(get_settings(wildcards))
+
+    gpus = {"gpu": get_gpus} if kind.needs.gpus else {}
+    return {**gpus, "mem_mb": get_memory, "runtime": get_minutes, **kind.needs.more}

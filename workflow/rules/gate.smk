@@ -7,11 +7,16 @@ Outputs: results/{study}/gate/{gate}/{gate.json,junit.xml,index.html},
 A gate that does not pass fails only the last step, so that everything else can be looked at.
 """
 
+try:
+    GATES = VALUES.gates
+except CinormsError as error:
+    refuse(error)
+
 
 rule judge_gate:
     input:
-        made=get_gate_made,
-        found=get_gate_found,
+        made=of(VALUES.gate_made),
+        found=of(VALUES.gate_found),
         template=str(LIBRARY / "cinorms" / "gate" / "templates" / "gate.html"),
     output:
         json="results/{study}/gate/{gate}/gate.json",
@@ -26,7 +31,7 @@ rule judge_gate:
         mem_mb=2000,
         runtime=10,
     params:
-        sides=get_gate_sides,
+        sides=of(VALUES.gate_sides),
         code=code_of("judge_gate"),
     script:
         "../scripts/judge_gate.py"

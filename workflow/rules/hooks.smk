@@ -1,13 +1,19 @@
 # Before the first job, and at the end: checks, progress in the terminal, and the stop for reading paraphrases. Snakemake
 # calls these hooks in the process that was started by hand and in no job, for `make` and for plain snakemake alike;
 # --no-hooks leaves them out.
+from snakemake.benchmark import benchmarked
+from snakemake.script import PythonScript
+
+from cinorms.core.digest import modules_of
 from cinorms.inference.preflight import Surroundings
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
+from cinorms.rules.files import SECTIONS
+from cinorms.rules.inside import fork_scripts, is_main_program
 from cinorms.run.checks.case import Case, left_to_ask
 from cinorms.run.checks.registry import make_checks
 from cinorms.run.follow import Follower
-from cinorms.run.one_timer import wait_with_one_timer
+from cinorms.run.forks import LEAST_SCRIPTS, LIBRARIES
 
 # Frozen files that this run makes and that somebody must read before models are asked in their words. A fixed list of
 # planted rewordings needs no reading.
@@ -28,25 +34,30 @@ def unless_to_read(*files):
 
 def start_run():
     """Check what is about to be asked, or end with the messages; then follow the jobs that ask."""
-    wait_with_one_timer(workflow.scheduler)
-    start_forks(workflow.dag.needrun_jobs())
-    jobs = [
-        j
-        for j in workflow.dag.needrun_jobs()
-        if j.rule.name in (*ASKING, *OTHERS_ASKING)
-    ]
+    INSIDE.wait_with_one_timer()
+    start_forks(INSIDE.jobs)
+    asking = [j for j in INSIDE.jobs if j.rule.name in ASKING]
+    jobs = asking + [j for j in INSIDE.jobs if j.rule.name in OTHERS_ASKING]
     if not jobs:
         return
     if accepted_unread():
         confirm_unread()
-    asked = [
-        (j.wildcards.arm, j.wildcards.model) for j in jobs if j.rule.name in ASKING
-    ]
+    asked = dict.fromkeys((j.wildcards.arm, j.wildcards.model) for j in asking)
     case = Case(
         STUDY,
-        dict.fromkeys(asked) or left_to_ask(STUDY),
-        get_surroundings(),
-        get_partitions(jobs),
+        asked or left_to_ask(STUDY),
+        Surroundings(
+            ROOT.folder,
+            os.environ,
+            INSIDE.is_on_cluster,
+            INSIDE.uses_conda,
+            STUDY.settings.max_cost_usd,
+        ),
+        (
+            {j.rule.name: j.resources.get("slurm_partition") for j in jobs}
+            if INSIDE.is_on_slurm
+            else {}
+        ),
     )
     wrong = [line for line in make_checks(case) if line.severity != "ok"]
     for line in wrong:
@@ -57,13 +68,32 @@ def start_run():
             file=sys.stderr,
         )
         raise SystemExit(1)
-    join_crews([j for j in jobs if j.rule.name in ASKING])
-    FOLLOWERS.append(
-        Follower(
-            Path(RESPONSES), {pair: all_shards_of(STUDY, *pair) for pair in case.asked}
-        )
-    )
+    join_crews(asking)
+    shards = {pair: all_shards_of(STUDY, *pair) for pair in case.asked}
+    FOLLOWERS.append(Follower(Path(VALUES.responses), shards))
     FOLLOWERS[-1].start()
+
+
+def start_forks(jobs):
+    """Load the libraries of scripts once, where many of these jobs run one of this project.
+
+    The scripts are then forks of one process (docs/decisions/0010-scripts-are-forks.md). A workflow that uses this one
+    has scripts of its own too.
+    """
+    files = [
+        SCRIPTS / Path(j.rule.script).name if j.rule.script else None for j in jobs
+    ]
+    jobs = [(j, file) for j, file in zip(jobs, files) if file and file.is_file()]
+    if len(jobs) < LEAST_SCRIPTS or not is_main_program():
+        return
+    entries = [
+        j.wildcards for j, _ in jobs if any(hasattr(j.wildcards, w) for w in SECTIONS)
+    ]
+    kinds = {of(VALUES.entry)(wildcards).declared.module for wildcards in entries}
+    named = modules_of(*{file for _, file in jobs}, *kinds)
+    needed = [name for name in named if name.split(".")[0] in LIBRARIES]
+    # What a script is given is made of Snakemake's own classes.
+    fork_scripts(PythonScript, SCRIPTS, [*needed, "snakemake.cli"], benchmarked)
 
 
 def confirm_unread():
@@ -71,30 +101,6 @@ def confirm_unread():
     for name in STUDY.worded():
         if STUDY.prompt_set(name).waits:
             confirm(Path(STUDY.prompt_set(name).file), read=False)
-
-
-def get_surroundings():
-    """Return where the jobs of this run will run."""
-    ways = workflow.deployment_settings.deployment_method
-    return Surroundings(
-        ROOT.folder,
-        os.environ,
-        is_on_cluster(),
-        DeploymentMethod.CONDA in ways,
-        STUDY.settings.max_cost_usd,
-    )
-
-
-def is_on_cluster():
-    """Tell whether jobs run on other machines than this one."""
-    return not workflow.local_exec
-
-
-def get_partitions(jobs):
-    """Return the SLURM partition that the jobs of each rule name, where they go to SLURM."""
-    if not is_on_cluster() or workflow.executor_plugin.name != "slurm":
-        return {}
-    return {j.rule.name: j.resources.get("slurm_partition") for j in jobs}
 
 
 def end_run():

@@ -4,6 +4,8 @@ Inputs: norms, dictionary, study.json, provenance, tables, answers and responses
 Outputs: results/{study}/published/ (data, croissant.json, ro-crate-metadata.json, every_eval_ever/, DATASHEET.md, sources.csv)
 """
 
+from cinorms.publish.sources import sources_of
+
 
 rule publish_study:
     input:
@@ -12,11 +14,11 @@ rule publish_study:
         study=f"{RESULTS}/study.json",
         provenance=PROVENANCE,
         tables=TABLES,
-        responses=[path for *_, path in get_members("responses")],
-        answers=[path for *_, path in get_members("answers")],
-        repeats=[path for *_, path in get_members("repeats")],
+        responses=[path for *_, path in VALUES.published("responses")],
+        answers=[path for *_, path in VALUES.published("answers")],
+        repeats=[path for *_, path in VALUES.published("repeats")],
         prompts=[f"{RESULTS}/prompts/{arm}.parquet" for arm in STUDY.arms],
-        workflow=get_workflow_file(),
+        workflow=str(PROJECT / "workflow" / "Snakefile"),
     output:
         crate="results/{study}/published/ro-crate-metadata.json",
     log:
@@ -28,12 +30,15 @@ rule publish_study:
         mem_mb=4000,
         runtime=30,
     params:
-        sources=get_sources,
-        responses=get_placed_members("responses"),
-        answers=get_placed_members("answers"),
-        repeats=get_placed_members("repeats"),
-        prompts={arm: placed(f"{RESULTS}/prompts/{arm}.parquet") for arm in STUDY.arms},
-        key_variables=get_key_variables,
+        sources=from_study(sources_of),
+        responses=VALUES.placed_published("responses"),
+        answers=VALUES.placed_published("answers"),
+        repeats=VALUES.placed_published("repeats"),
+        prompts={
+            arm: INSIDE.placed(f"{RESULTS}/prompts/{arm}.parquet")
+            for arm in STUDY.arms
+        },
+        key_variables=unrecorded(VALUES.key_variables),
         code=code_of("publish_study"),
     script:
         "../scripts/publish_study.py"

@@ -1,14 +1,21 @@
-"""Report: one page for people who do not use Python, a card per model; and the plan, before anything is spent.
+"""Report: one page for people who do not use Python, one on people and models, a card per model; and the plan.
 
 Inputs: norms, answers, vignettes and prompts of the whole study, its figures, tables and cards; for the plan: vignettes and prompts
-Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,json}, results/{study}/plan.csv,
-         results/{study}/study.json (what the study is, for programs), results/{study}/dictionary.csv (every column)
+Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,json},
+         results/{study}/people/index.html (of a study with analyses of kind people_distances or people_flows),
+         results/{study}/study.json (what the study is, for programs), results/{study}/dictionary.csv (every column),
+         results/{study}/plan.csv
 """
+
+from cinorms.report.description import describe, describe_for_card
+from cinorms.report.people_facts import people_page_facts
+
+REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"
 
 
 rule write_card:
     input:
-        unpack(get_card_inputs),
+        unpack(of(VALUES.card_inputs)),
         template=str(REPORT_TEMPLATES / "card.md"),
     output:
         text=report(
@@ -27,7 +34,7 @@ rule write_card:
         mem_mb=1500,
         runtime=10,
     params:
-        study=get_described_for_card,
+        study=from_study(describe_for_card),
         code=code_of("write_card"),
     script:
         "../scripts/write_card.py"
@@ -35,12 +42,12 @@ rule write_card:
 
 rule write_report:
     input:
-        unpack(get_page_inputs),
+        unpack(of(VALUES.page_inputs)),
         previews=collect(
             f"{RESULTS}/prompts/{{arm}}.preview.csv",
             arm=STUDY.arms_from("model", "responses"),
         ),
-        planted=PLANTED,
+        planted=VALUES.planted_facts(),
         templates=sorted(map(str, REPORT_TEMPLATES.glob("report*"))),
     output:
         page=report(
@@ -58,7 +65,7 @@ rule write_report:
         mem_mb=2000,
         runtime=30,
     params:
-        study=get_described,
+        study=from_study(describe),
         command=get_command,
         code=code_of("write_report"),
     script:
@@ -77,7 +84,7 @@ rule describe_study:
         mem_mb=1000,
         runtime=10,
     params:
-        study=get_described,
+        study=from_study(describe),
         code=code_of("describe_study"),
     script:
         "../scripts/describe_study.py"
@@ -85,7 +92,7 @@ rule describe_study:
 
 rule describe_tables:
     input:
-        files=get_described_files,
+        files=of(VALUES.described_files),
     output:
         dictionary="results/{study}/dictionary.csv",
     log:
@@ -97,7 +104,7 @@ rule describe_tables:
         mem_mb=1000,
         runtime=10,
     params:
-        study=get_described,
+        study=from_study(describe),
         code=code_of("describe_tables"),
     script:
         "../scripts/describe_tables.py"
@@ -108,8 +115,8 @@ rule plan:
         vignettes=collect(
             f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
         ),
-        variants=list(map(get_planned_variants, STUDY.worded_arms())),
-        pilot=[path for _, paths in get_pilot() or [] for path in paths],
+        variants=list(map(VALUES.planned_prompts, STUDY.worded_arms())),
+        pilot=[path for _, paths in VALUES.pilot() or [] for path in paths],
     output:
         plan=f"{RESULTS}/plan.csv",
     log:
@@ -120,12 +127,43 @@ rule plan:
     params:
         asked=STUDY.asked(),
         vignettes={
-            d: placed(f"{RESULTS}/vignettes/{d}.parquet") for d in STUDY.datasets()
+            d: INSIDE.placed(f"{RESULTS}/vignettes/{d}.parquet")
+            for d in STUDY.datasets()
         },
-        variants={arm: placed(get_planned_variants(arm)) for arm in STUDY.worded_arms()},
-        pilot=get_placed_pilot(),
+        variants={
+            arm: INSIDE.placed(VALUES.planned_prompts(arm))
+            for arm in STUDY.worded_arms()
+        },
+        pilot=VALUES.placed_pilot(),
         target_se=STUDY.settings.plan.target_se,
-        norms=get_norm_warnings(),
+        norms=VALUES.norm_warnings(),
         code=code_of("plan", *engine_modules().values()),
     script:
         "../scripts/plan.py"
+
+
+rule write_people_page:
+    input:
+        tables=VALUES.people_tables(),
+        vignettes=VALUES.people_vignettes(),
+        template=str(REPORT_TEMPLATES / "people.html"),
+    output:
+        page=report(
+            "results/{study}/people/index.html",
+            caption="../report/people.rst",
+            category="Report",
+            labels={"page": "people and models"},
+        ),
+    log:
+        "logs/{study}/write_people_page.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        asked=from_study(people_page_facts),
+        code=code_of("write_people_page"),
+    script:
+        "../scripts/write_people_page.py"

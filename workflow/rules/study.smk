@@ -3,45 +3,29 @@ from collections.abc import Mapping
 
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.core.validation import unknown
+from cinorms.rules.inside import Inside
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study, read_layers
 from cinorms.study.root import Root
 from cinorms.study.settings import StudySettings
 
-# As a module, the caller's `prefix` or `replace_prefix`.
-PLACES = workflow.modifier.path_modifier
-IS_MODULE = not workflow.modifier.is_main_snakefile()
-
-
-def placed(path):
-    """Return `path` below a module's `prefix`, for a parameter: Snakemake itself moves files only."""
-    return PLACES.replace_prefix(path)
+INSIDE = Inside(workflow)
 
 
 def get_layers(project):
     """Return the given settings on top of the defaults: the later ones win."""
-    if IS_MODULE:
+    if INSIDE.is_module:
         files, given = [], Layer(get_module_place(), get_module_config())
     else:
-        files = map(Path, get_config_files())
-        given = Layer("--config", dict(workflow.config_settings.config))
+        files = map(Path, INSIDE.config_files)
+        given = Layer("--config", INSIDE.given_config)
     return [*read_layers(files, project), given]
-
-
-def get_config_files():
-    """Return the files of `configfile:` in a Snakefile that includes this one, then those of --configfile."""
-    settings = workflow.config_settings
-    given = list(settings.configfiles)
-    own = workflow.configfiles[len(given) :]
-    return given if settings.replace_workflow_config else [*own, *given]
 
 
 def get_module_place():
     """Return how messages name the `config:` of a module, with the files that it may be from."""
-    files = ", ".join(map(os.path.relpath, workflow.configfiles))
-    return f"config of module {workflow.modifier.namespace!r}" + (
-        f" ({files})" if files else ""
-    )
+    files = ", ".join(map(os.path.relpath, INSIDE.all_config_files))
+    return f"config of module {INSIDE.module!r}" + (f" ({files})" if files else "")
 
 
 def get_module_config():
@@ -64,7 +48,7 @@ def get_module_config():
 def get_study():
     """Return the study, or end with one message."""
     try:
-        results = Path(placed("results/study")).parent
+        results = Path(INSIDE.placed("results/study")).parent
         project = Root(PROJECT, results=results, is_fetched=IS_FETCHED)
         return load_study(get_layers(project), project)
     except CinormsError as error:

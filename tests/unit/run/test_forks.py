@@ -17,8 +17,10 @@ import pytest
 from snakemake.benchmark import BenchmarkRecord, benchmarked
 from snakemake.script import PythonScript
 
+from cinorms.rules import inside
+from cinorms.rules.inside import fork_scripts
 from cinorms.run import forks
-from cinorms.run.forks import LIBRARIES, Forks, fork_scripts
+from cinorms.run.forks import LIBRARIES, Forks
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +149,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
                 raise EOFError
             ways.append(f"fork {script} {variables.get('TMPDIR', '-')}")
 
-    monkeypatch.setattr(forks, "Forks", Noted)
+    monkeypatch.setattr(inside, "Forks", Noted)
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr(
         PythonScript, "execute_script", lambda script, path, edit=False: ways.append(f"new {path}")
@@ -181,7 +183,7 @@ def test_scripts_of_the_project_are_forks_and_all_others_start_as_ever(
 
 def test_only_snakemake_itself_has_forks(tmp_path: Path) -> None:
     # A fork loads the file of the main program: a script without a guard would run its workflow once more.
-    shown = "from cinorms.run.forks import is_program; print(is_program('snakemake'))"
+    shown = "from cinorms.rules.inside import is_main_program; print(is_main_program())"
     for name in ("snakemake", "mine.py"):
         write(tmp_path, shown, name)
     (tmp_path / "inside/snakemake").mkdir(parents=True)
@@ -203,7 +205,7 @@ def test_without_a_place_for_the_socket_scripts_start_as_ever(monkeypatch: pytes
     def refuse(modules: Any) -> None:
         raise OSError("AF_UNIX path too long")
 
-    monkeypatch.setattr(forks, "Forks", refuse)
+    monkeypatch.setattr(inside, "Forks", refuse)
     before = PythonScript.execute_script
     assert not fork_scripts(PythonScript, Path("scripts"), [], benchmarked)
     assert PythonScript.execute_script is before

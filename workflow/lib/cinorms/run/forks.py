@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.forkserver import ensure_running
@@ -44,7 +43,8 @@ LIBRARIES = frozenset(
         "yaml",
     }
 )
-_ONE_THREAD = dict.fromkeys(
+#: Libraries of a script start no threads, as in the jobs of Snakemake with one core.
+ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
         "GOTO_NUM_THREADS",
@@ -56,7 +56,7 @@ _ONE_THREAD = dict.fromkeys(
     "1",
 )
 #: No library may start a thread: a fork has only the one that forks.
-_NO_OTHER_THREAD = {**_ONE_THREAD, "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+_NO_OTHER_THREAD = {**ONE_THREAD, "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
 
 class Forks:
@@ -91,51 +91,6 @@ class Forks:
             process.join()
         if process.exitcode:
             raise CalledProcessError(process.exitcode, [sys.executable, script])
-
-
-def fork_scripts(scripts: Any, folder: Path, modules: Iterable[str], benchmarked: Callable[..., Any]) -> bool:
-    """Have ``scripts``, the class that runs them, run those in ``folder`` as forks of a process with ``modules``.
-
-    Tell whether it can. Scripts with an environment of their own or several threads start as ever. ``modules`` may name
-    some that are not installed; ``benchmarked`` measures the process with a number while it runs.
-    """
-    if sys.platform != "linux" or not hasattr(scripts, "execute_script"):
-        return False
-    # The kinds of a study's entries are found by searching packages, so no script names their modules.
-    found = {name for name in sys.modules if name.startswith("cinorms.")}
-    try:
-        forks = Forks(found | set(modules))
-    except OSError:
-        # A folder for temporary files whose name is too long for a socket, or a machine without room for a process.
-        return False
-    start, folder = scripts.execute_script, folder.resolve()
-
-    def execute(script: Any, path: str, edit: bool = False) -> None:
-        own = script.conda_env or script.container_img or script.env_modules or script.shadow_dir
-        place = Path(script.path.get_path_or_uri(secret_free=True)).resolve()
-        if own or script.threads != 1 or place.parent != folder:
-            start(script, path, edit=edit)
-            return
-        variables = {**os.environ, **_ONE_THREAD}
-        if tmpdir := script.resources.get("tmpdir"):
-            variables |= dict.fromkeys(("TMPDIR", "TMP", "TEMPDIR", "TEMP"), tmpdir)
-        record = script.bench_record
-        measure = None if record is None else partial(benchmarked, benchmark_record=record)
-        try:
-            forks.run(path, variables, measure)
-        except (OSError, EOFError):
-            start(script, path, edit=edit)
-
-    scripts.execute_script = execute
-    return True
-
-
-def is_program(name: str) -> bool:
-    """Tell whether ``name`` is what runs. A fork loads the file of the main program, which must then run nothing."""
-    main = sys.modules["__main__"]
-    if main.__spec__:
-        return main.__spec__.name == f"{name}.__main__"
-    return Path(getattr(main, "__file__", None) or "").name == name
 
 
 def _run_script(script: str, variables: dict[str, str], waiting: Connection) -> None:

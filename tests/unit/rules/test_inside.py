@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Semaphore
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
 from snakemake.scheduling.job_scheduler import JobScheduler
 
-from cinorms.run import one_timer
-from cinorms.run.one_timer import wait_with_one_timer
+from cinorms.rules import inside
+from cinorms.rules.inside import Inside
 
 
 class Planner:
@@ -44,10 +45,10 @@ class HeldTimer:
 def test_a_timer_wakes_the_scheduler_once_and_only_then_comes_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(one_timer, "Timer", HeldTimer)
+    monkeypatch.setattr(inside, "Timer", HeldTimer)
     monkeypatch.setattr(HeldTimer, "started", [])
     planner = Planner()
-    assert wait_with_one_timer(planner)
+    assert Inside(SimpleNamespace(scheduler=planner)).wait_with_one_timer()
     for number in (1, 2, 3):
         planner.plan(rounds=70)
         assert [timer.delay for timer in HeldTimer.started] == [60] * number
@@ -62,4 +63,4 @@ def test_this_version_of_snakemake_has_what_is_replaced() -> None:
 
 
 def test_another_scheduler_is_left_as_it_is() -> None:
-    assert not wait_with_one_timer(object())
+    assert not Inside(SimpleNamespace(scheduler=object())).wait_with_one_timer()

@@ -1,0 +1,221 @@
+"""Everything that this project asks of Snakemake beyond what Snakemake documents, in one place.
+
+Another version may rename any of it: `tests/workflow/test_inside.py` has a test for what each part is for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+from cinorms.run.forks import ONE_THREAD, Forks
+
+#: Where SLURM tells a job which GPUs it has.
+_GPUS = ("SLURM_JOB_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS")
+
+
+class Inside:
+    """What a run knows of itself: ``workflow``, as rule files see it."""
+
+    def __init__(self, workflow: Any) -> None:
+        self._workflow = workflow
+
+    # --- How the study is given
+
+    @property
+    def is_module(self) -> bool:
+        """Whether another workflow uses this one as a module."""
+        return not self._workflow.modifier.is_main_snakefile()
+
+    @property
+    def module(self) -> str:
+        """The name under which another workflow uses this one."""
+        return str(self._workflow.modifier.namespace)
+
+    def placed(self, path: str) -> str:
+        """Return ``path`` below a module's `prefix`, for a parameter: Snakemake itself moves files only."""
+        return str(self._workflow.modifier.path_modifier.replace_prefix(path))
+
+    @property
+    def given_config(self) -> dict[str, Any]:
+        """What `--config` states."""
+        return dict(self._workflow.config_settings.config)
+
+    @property
+    def given_files(self) -> list[Path]:
+        """The files of `--configfile`."""
+        return list(self._workflow.config_settings.configfiles)
+
+    @property
+    def config_files(self) -> list[str]:
+        """The files of `configfile:` in a Snakefile that includes this one, then those of `--configfile`."""
+        if self._workflow.config_settings.replace_workflow_config:
+            return list(map(str, self.given_files))
+        own = self._workflow.configfiles[len(self.given_files) :]
+        return list(map(str, [*own, *self.given_files]))
+
+    @property
+    def all_config_files(self) -> list[str]:
+        """Every file that the configuration of a module may be from."""
+        return list(map(str, self._workflow.configfiles))
+
+    @property
+    def snakefile(self) -> str:
+        """The file that was started."""
+        return str(self._workflow.main_snakefile)
+
+    # --- Where jobs run
+
+    @property
+    def is_on_cluster(self) -> bool:
+        """Whether jobs run on other machines than this one."""
+        return not self._workflow.local_exec
+
+    @property
+    def is_on_slurm(self) -> bool:
+        """Whether jobs run on SLURM."""
+        return self.is_on_cluster and self._workflow.executor_plugin.name == "slurm"
+
+    @property
+    def is_in_job_without_gpu(self) -> bool:
+        """Whether this is the Snakemake inside a job of SLURM that has no GPU.
+
+        There, resources are computed again, without the crews, and SLURM refuses a step that requests more than its
+        job has.
+        """
+        in_job = self._workflow.remote_exec and "SLURM_JOB_ID" in os.environ
+        return in_job and not any(map(os.environ.get, _GPUS))
+
+    @property
+    def uses_conda(self) -> bool:
+        """Whether jobs run in environments of conda."""
+        ways = self._workflow.deployment_settings.deployment_method
+        return any(way.name == "CONDA" for way in ways)
+
+    @property
+    def lanes(self) -> int | None:
+        """How many jobs with a GPU can run at once on this machine; None on a cluster."""
+        if self.is_on_cluster:
+            return None
+        stated = self._workflow.global_resources.get("gpu")
+        return getattr(stated, "value", stated) or 1
+
+    # --- Which jobs run
+
+    @property
+    def jobs(self) -> list[Any]:
+        """The jobs of this run."""
+        return list(self._workflow.dag.needrun_jobs())
+
+    @property
+    def files(self) -> set[str]:
+        """What this run made or found up to date."""
+        return {str(file) for job in self._workflow.dag.jobs for file in job.output}
+
+    def remade_inputs(self, job: Any) -> set[str]:
+        """Return the inputs of a job that other jobs of this run make."""
+        dag = self._workflow.dag
+        return {str(f) for maker, files in dag.dependencies[job].items() if dag.needrun(maker) for f in files}
+
+    def makers(self, job: Any, without: Iterable[str]) -> list[Any]:
+        """Return the jobs of this run that make a job's inputs; none if one of the rules ``without`` comes before."""
+        dag = self._workflow.dag
+        makers = [maker for maker in dag.dependencies[job] if dag.needrun(maker)]
+        before = list(dag.bfs(dag.dependencies, *makers)) if makers else []
+        return [] if {j.rule.name for j in before if dag.needrun(j)} & set(without) else makers
+
+    def put_after(self, earlier: Any, later: Any) -> bool:
+        """Run a job after another, as if it had its output as input; tell whether this version can.
+
+        The order is not in the job's inputs: those are recorded, and another order would run it again.
+        """
+        dag, file = self._workflow.dag, earlier.output[0]
+        try:
+            depending, dependencies = dag.depending, dag._dependencies
+            until_ready, ready = dag._n_until_ready, dag._ready_jobs
+        except AttributeError:
+            return False
+        if earlier not in dependencies[later]:
+            depending[earlier][later].add(file)
+            dependencies[later][earlier].add(file)
+            until_ready[later] += 1
+            ready.discard(later)
+        return True
+
+    # --- How it runs
+
+    def wait_with_one_timer(self) -> bool:
+        """Have the scheduler wait for one timer at a time; tell whether this version lets it.
+
+        Where jobs per timespan are limited, and by default they are, Snakemake 9 starts a timer in every round of
+        planning, and every timer starts another round. So each job that ends adds a round to every timespan: 6,400
+        rounds for 78 jobs were counted, and 137 with one timer. A timer that is a daemon also lets the process end.
+        """
+        scheduler = self._workflow.scheduler
+        if not hasattr(scheduler, "_schedule_reevalutation") or not hasattr(scheduler, "_open_jobs"):
+            return False
+        waiting: list[Timer] = []
+
+        def start_one(delay: float) -> None:
+            if not waiting:
+                timer = Timer(delay, wake_up)
+                timer.daemon = True
+                waiting.append(timer)
+                timer.start()
+
+        def wake_up() -> None:
+            waiting.clear()
+            scheduler._open_jobs.release()
+
+        scheduler._schedule_reevalutation = start_one
+        return True
+
+
+def fork_scripts(scripts: Any, folder: Path, modules: Iterable[str], benchmarked: Callable[..., Any]) -> bool:
+    """Have ``scripts``, the class that runs them, run those in ``folder`` as forks of a process with ``modules``.
+
+    Tell whether it can. Scripts with an environment of their own or several threads start as ever. ``modules`` may name
+    some that are not installed; ``benchmarked`` measures the process with a number while it runs.
+    """
+    if sys.platform != "linux" or not hasattr(scripts, "execute_script"):
+        return False
+    # The kinds of a study's entries are found by searching packages, so no script names their modules.
+    kinds = {name for name in sys.modules if name.startswith("cinorms.")}
+    try:
+        forks = Forks(kinds | set(modules))
+    except OSError:
+        # A folder for temporary files whose name is too long for a socket, or a machine without room for a process.
+        return False
+    start, folder = scripts.execute_script, folder.resolve()
+
+    def execute(script: Any, path: str, edit: bool = False) -> None:
+        own = script.conda_env or script.container_img or script.env_modules or script.shadow_dir
+        place = Path(script.path.get_path_or_uri(secret_free=True)).resolve()
+        if own or script.threads != 1 or place.parent != folder:
+            start(script, path, edit=edit)
+            return
+        variables = {**os.environ, **ONE_THREAD}
+        if tmpdir := script.resources.get("tmpdir"):
+            variables |= dict.fromkeys(("TMPDIR", "TMP", "TEMPDIR", "TEMP"), tmpdir)
+        record = script.bench_record
+        measure = None if record is None else partial(benchmarked, benchmark_record=record)
+        try:
+            forks.run(path, variables, measure)
+        except (OSError, EOFError):
+            start(script, path, edit=edit)
+
+    scripts.execute_script = execute
+    return True
+
+
+def is_main_program() -> bool:
+    """Tell whether Snakemake is what runs. A fork loads the file of the main program, which must then run nothing."""
+    main = sys.modules["__main__"]
+    if main.__spec__:
+        return main.__spec__.name == "snakemake.__main__"
+    return Path(getattr(main, "__file__", None) or "").name == "snakemake"

@@ -1,0 +1,202 @@
+"""Imports: an arm with existing answers or responses takes them from their files instead of asking models.
+
+Inputs: vignettes, prompts; the files that a release (resources/published) names, fetched once; the authors' raw CSV files of
+        responses; a survey (resources/ratings) with its file; files of another tool
+Outputs: results/{study}/answers/{arm}/{model}.parquet of arms with `source: published` and `human`,
+         results/{study}/prompts/{arm}.parquet of arms with `source: human` (a variant for each rater),
+         results/{study}/responses/{arm}/{model}/1-of-1.parquet of arms with `source: raw_csv` and `responses`, and of the
+         latter unmatched.1-of-1.csv,
+         results/{study}/exported/{format}/{arm}/ (prompts in a tool's format; only `make export-prompts` asks for them)
+
+Running numbers replace what tells people apart, before anything is written.
+"""
+
+
+rule import_published:
+    input:
+        unpack(of(VALUES.release_files)),
+        vignettes=of(VALUES.vignettes),
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        # One job for all models of an arm: they are in one file, which takes longer to read than to convert.
+        answers=[
+            f"results/{{study}}/answers/{{arm}}/{model}.parquet"
+            for model in STUDY.published_models()
+        ],
+    log:
+        "logs/{study}/import_published/{arm}.log",
+    benchmark:
+        "logs/{study}/import_published/{arm}.benchmark.tsv"
+    wildcard_constraints:
+        arm=pattern(STUDY.arms_from("published")),
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        arm=of(VALUES.arm),
+        models=STUDY.published_models(),
+        code=code_of("import_published"),
+    script:
+        "../scripts/import_published.py"
+
+
+rule import_raw_csv:
+    input:
+        raw=of(VALUES.raw_file),
+        vignettes=of(VALUES.vignettes),
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+    log:
+        "logs/{study}/import_raw_csv/{arm}/{model}/{shard}.log",
+    benchmark:
+        "logs/{study}/import_raw_csv/{arm}/{model}/{shard}.benchmark.tsv"
+    wildcard_constraints:
+        arm=pattern(STUDY.arms_from("raw_csv")),
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=code_of("import_raw_csv"),
+    script:
+        "../scripts/import_raw_csv.py"
+
+
+RATED_ARMS = pattern(STUDY.arms_from("human"))
+
+
+rule import_ratings:
+    input:
+        unpack(of(VALUES.survey_files)),
+        vignettes=of(VALUES.vignettes),
+    output:
+        answers="results/{study}/answers/{arm}/{model}.parquet",
+    log:
+        "logs/{study}/import_ratings/{arm}/{model}.log",
+    benchmark:
+        "logs/{study}/import_ratings/{arm}/{model}.benchmark.tsv"
+    wildcard_constraints:
+        arm=RATED_ARMS,
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=1500,
+        runtime=10,
+    params:
+        asked=of(VALUES.rated),
+        code=code_of("import_ratings"),
+    script:
+        "../scripts/import_ratings.py"
+
+
+rule list_raters:
+    input:
+        answers=of(VALUES.answers),
+    output:
+        variants="results/{study}/prompts/{arm}.parquet",
+    log:
+        "logs/{study}/list_raters/{arm}.log",
+    wildcard_constraints:
+        arm=RATED_ARMS,
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        asked=of(VALUES.rated),
+        code=code_of("list_raters"),
+    script:
+        "../scripts/list_raters.py"
+
+
+def define_conversion(kind):
+    """Define `convert_responses_{format}`, which runs in the environment of the tool."""
+
+    rule:
+        name:
+            f"convert_responses_{kind.name}"
+        input:
+            files=of(VALUES.response_files),
+        output:
+            converted=temp("results/{study}/responses/{arm}/{model}/received.jsonl"),
+        log:
+            f"logs/{{study}}/convert_responses_{kind.name}/{{arm}}/{{model}}.log",
+        wildcard_constraints:
+            arm=pattern(VALUES.arms_in(kind.name)),
+        localrule: True
+        conda:
+            get_env(kind.environment)
+        resources:
+            mem_mb=4000,
+            runtime=30,
+        params:
+            python=get_python_in(kind.virtual_environment),
+            converter=kind.converter,
+            code=code_digest(kind.converter),
+        shell:
+            "{params.python} -m {params.converter} --out {output.converted:q} {input.files:q} >{log:q} 2>&1"
+
+
+for each in formats():
+    if each.converter:
+        define_conversion(each)
+
+
+rule import_responses:
+    input:
+        files=of(VALUES.response_files),
+        converted=of(VALUES.converted),
+        vignettes=of(VALUES.vignettes),
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+        unmatched="results/{study}/responses/{arm}/{model}/unmatched.{shard}.csv",
+    log:
+        "logs/{study}/import_responses/{arm}/{model}/{shard}.log",
+    benchmark:
+        "logs/{study}/import_responses/{arm}/{model}/{shard}.benchmark.tsv"
+    wildcard_constraints:
+        arm=pattern(STUDY.arms_from("responses")),
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=20,
+    params:
+        arm=of(VALUES.arm),
+        spec=of(VALUES.whole_spec),
+        key_variables=unrecorded(VALUES.key_variables),
+        code=code_of("import_responses", *format_modules().values()),
+    script:
+        "../scripts/import_responses.py"
+
+
+rule export_prompts:
+    input:
+        vignettes=of(VALUES.vignettes),
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        folder=directory("results/{study}/exported/{format}/{arm}"),
+    log:
+        "logs/{study}/export_prompts/{format}/{arm}.log",
+    wildcard_constraints:
+        arm=pattern(EXPORTED_ARMS),
+        format=pattern(each.name for each in written_formats()),
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=3000,
+        runtime=20,
+    params:
+        specs=of(VALUES.specs),
+        code=code_of("export_prompts", *format_modules().values()),
+    script:
+        "../scripts/export_prompts.py"
