@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -199,6 +201,70 @@ def test_the_page_on_architecture_has_the_layers_that_are_checked() -> None:
     )
     rows = re.findall(r"^\| (`[^|]*) \|", text.partition("\n\n")[0], flags=re.MULTILINE)
     assert [re.findall(r"`(\w+)`", row) for row in rows] == [layer.split(" | ") for layer in layers]
+
+
+# --- Pictures
+
+
+FACTS = json.loads((ROOT / "docs/images/facts.json").read_text(encoding="utf-8"))
+SHOWN = [
+    (page, name)
+    for page in ("README.md", "docs/index.md")
+    for name in re.findall(
+        r"!\[[^\]]*\]\((?:docs/)?images/([^)]+)\)", (ROOT / page).read_text(encoding="utf-8")
+    )
+]
+
+
+def plain_text(page: str) -> str:
+    return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
+def around(page: str, name: str) -> str:
+    """Return what a page says about a picture: its alternative text and what follows it, to the next one."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.search(
+        rf"!\[([^\]]*)\]\([^)]*{re.escape(name)}\)(.*?)(?=^!\[|^#|\Z)", text, re.DOTALL | re.MULTILINE
+    )
+    assert found is not None
+    return " ".join((found[1] + found[2]).split())
+
+
+def test_every_picture_is_the_one_whose_facts_are_recorded() -> None:
+    drawn = {path.name for path in (ROOT / "docs/images").iterdir()} - {"facts.json", "data-flow.svg"}
+    assert drawn == set(FACTS)
+    assert set(SHOWN) <= {(page, name) for name, facts in FACTS.items() for page in facts["says"]}
+    for name, facts in FACTS.items():
+        digest = hashlib.sha256((ROOT / "docs/images" / name).read_bytes()).hexdigest()
+        assert digest == facts["sha256"], (
+            f"{name} is not from the run of its facts: run docs/tools/pictures.py"
+        )
+
+
+@pytest.mark.parametrize(("name", "page"), [(name, page) for name in FACTS for page in FACTS[name]["says"]])
+def test_what_a_page_says_of_a_picture_and_its_run_are_the_numbers_of_that_run(name: str, page: str) -> None:
+    text = around(page, name) if (page, name) in SHOWN else plain_text(page)
+    left = text
+    for phrase in FACTS[name]["says"][page]:
+        assert phrase in text, f"{page} does not say of {name}: {phrase}"
+        left = left.replace(phrase, "")
+    if (page, name) in SHOWN:
+        assert f"`{FACTS[name]['command']}`" in text
+        others = re.findall(r"\d[\d.,%]*", re.sub(r"`[^`]*`", "", left))
+        assert not others, f"{page}: {others}, next to {name}, are not among its facts"
+
+
+def test_the_commands_of_pictures_are_those_of_the_readme_and_name_their_studies() -> None:
+    for name, facts in FACTS.items():
+        target, _, config = facts["command"].partition(" CONFIG=")
+        rule = (
+            (ROOT / "Makefile")
+            .read_text(encoding="utf-8")
+            .partition(f"\n{target[5:]}:")[2]
+            .partition("\n\n")[0]
+        )
+        study = yaml.safe_load((ROOT / (config or "config/config.yaml")).read_text(encoding="utf-8"))["study"]
+        assert facts["study"] == study or f"/{facts['study']}.yaml" in rule, f"{name}: {facts['command']}"
 
 
 def is_there(name: str) -> bool:

@@ -1,0 +1,186 @@
+"""Take the pictures of README and documents from the results of studies, with the numbers that the pages state.
+
+``PYTHONPATH=workflow/lib .venv/bin/python docs/tools/pictures.py``, after the commands below, writes ``docs/images``:
+each picture, and ``facts.json`` with its study, its command, the phrases with numbers that pages must contain, and the
+picture's SHA-256.
+A test fails where a picture, its caption and the numbers next to it are not from one run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from cinorms.stats.flow_dependence import VERDICTS
+
+ROOT = Path(__file__).parents[2]
+IMAGES = ROOT / "docs/images"
+#: Numbers up to ten are words in the pages.
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+#: The figure's name for how much answers depend on the flow.
+SHARE = "variance of answers that goes with the flow"
+#: Pixels that a picture is wide at most.
+WIDEST = 1900
+
+
+class Taken(NamedTuple):
+    """A picture, who answered in it, and what the pages that show it say, by page."""
+
+    picture: bytes
+    respondents: list[str]
+    says: dict[str, list[str]]
+
+
+# --- Two real models
+
+
+def real(study: Path) -> Taken:
+    """Return the profile of two real models and planted respondents, and the numbers of the run that it shows."""
+    data = pd.read_csv(study / "figures/profile.csv").set_index(["model", "measure"])
+    caption = " ".join((study / "figures/profile.txt").read_text(encoding="utf-8").split())
+    shown = list(dict.fromkeys(data.index.get_level_values("model")))
+    planted = [model for model in shown if model.startswith("planted-")]
+    models = [model for model in shown if model not in planted]
+    answers = {model: pd.read_parquet(study / f"answers/text/{model}.parquet") for model in shown}
+    flows, variants = answers[models[0]]["flow"].nunique(), answers[models[0]]["variant"].nunique()
+    of_planted = data.loc[(planted[0], "flows with a norm")]
+    says = [
+        f"{WORDS[len(models)].capitalize()} small real models next to {WORDS[len(planted)]} planted",
+        f"on {flows} flows in {variants} variants",
+        f"`{planted[0]}`, which has norms, holds one on {of_planted['value']:.0%} of the flows",
+        f"on {of_planted['reference']:.0%} with its answers shuffled",
+    ]
+    for model in models:
+        norms, valid = data.loc[(model, "flows with a norm")], data.loc[(model, "valid answers"), "value"]
+        says.append(f"`{model}` holds a norm on {norms['value'] * flows:.0f} of {flows} flows")
+        says.append(f"on {norms['reference'] * flows:.1f} on average with its answers shuffled")
+        if valid < 0.5:
+            says.append(f"only {valid:.0%} of its answers can be read")
+        else:
+            accepts = (answers[model]["level"].dropna() > 0).mean()
+            says.append(f"calls the flow acceptable in {accepts:.0%} of its answers")
+    depends = sum(f"{model}: {VERDICTS['depends']}" in caption for model in models)
+    says.append(f"{WORDS[depends].capitalize() if depends else 'Neither'} has norms about flows")
+    rows = [_row(data.loc[model], flows) for model in shown]
+    picture = (study / "figures/profile.png").read_bytes()
+    return Taken(picture, shown, {"README.md": says, "docs/method/stats/trust.md": rows})
+
+
+def _row(of_model: pd.DataFrame, flows: int) -> str:
+    """Return a model's cells in the table of trust.md."""
+    valid, norms, share = (of_model.loc[name] for name in ("valid answers", "flows with a norm", SHARE))
+    of_flow = f"{share['value']:.0%}".replace("-0%", "0%")
+    return f"| {valid['value']:.0%} | {norms['value'] * flows:.0f} | {norms['reference'] * flows:.1f} | {of_flow} |"
+
+
+# --- People and models
+
+
+def people(study: Path) -> Taken:
+    """Return the page's two drawings of models next to the people of one survey, one above the other."""
+    survey = "people-2b"
+    page = (study / "people/index.html").read_text(encoding="utf-8")
+    distances, flows = (_drawing(page, f"{part}-{survey}") for part in ("distance", "flows"))
+    table = pd.read_csv(study / "tables/distances.csv").query(f"baseline == '{survey}' and metric == 'rms'")
+    compared = pd.read_csv(study / "tables/flows.csv").query(f"baseline == '{survey}'")["flow"]
+    ratings = pd.read_parquet(study / f"answers/{survey}/people.parquet")
+    verdicts = table["verdict"].value_counts()
+    n_flows, models = int(table["n_flows"].max()), WORDS[len(table)]
+    says = [
+        f"{ratings['flow'].isin(compared).sum()} ratings by people of {n_flows} flows of ConfAIde",
+        f"answers of {models} models",
+        f"{WORDS[verdicts['farther']].capitalize()} of the {models} models are farther from people",
+        f"for {WORDS[verdicts['undecided']]} this cannot be told",
+    ]
+    picture = _stacked(
+        [
+            (f"Distance of {models} models from people, in points of a scale from -100 to 100", distances),
+            ("What people (blue squares) and models say of each flow", flows),
+        ]
+    )
+    return Taken(picture.encode(), table["model"].tolist(), {"README.md": says})
+
+
+def _drawing(page: str, figure: str) -> tuple[float, str]:
+    """Return the height of a figure's drawing on a page, and what is inside it."""
+    found = re.search(
+        rf'<figure id="{figure}">\s*<svg viewBox="0 0 960 (\d+)"[^>]*>(.*?)</svg>', page, re.DOTALL
+    )
+    if found is None:
+        raise SystemExit(f"{figure}: the page on people has no such drawing; has its template changed?")
+    return float(found[1]), re.sub(r"<title>.*?</title>", "", found[2], flags=re.DOTALL)
+
+
+def _stacked(parts: list[tuple[str, tuple[float, str]]]) -> str:
+    """Return drawings below their titles as one SVG file."""
+    made, y = [], 10.0
+    for title, (height, inside) in parts:
+        made.append(f'<text x="8" y="{y + 16:g}" font-size="15" font-weight="600">{title}</text>')
+        made.append(f'<g transform="translate(0 {y + 30:g})">{inside}</g>')
+        y += 30 + height
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 {y:g}" font-family="sans-serif">\n'
+        f'<rect width="960" height="{y:g}" fill="#fff"/>\n' + "\n".join(made) + "\n</svg>\n"
+    )
+
+
+# --- Planted norms
+
+
+def norms(study: Path) -> Taken:
+    """Return the norms of two planted respondents for two senders."""
+    shown = pd.read_csv(study / "figures/norms.csv")
+    models = list(dict.fromkeys(shown["model"]))
+    says = [f"{WORDS[len(models)]} planted respondents", f"for {WORDS[shown['sender'].nunique()]} senders"]
+    pages = {page: [f"Norms of {says[0]} {says[1]}"] for page in ("README.md", "docs/index.md")}
+    return Taken(_small(study / "figures/norms.png"), models, pages)
+
+
+def _small(path: Path) -> bytes:
+    """Return a picture in the size and with the colours that a page needs."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        size = (WIDEST, round(image.height * WIDEST / image.width))
+        small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS).quantize(256)
+    out = io.BytesIO()
+    small.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+#: Each picture: the command that makes its results, its study, and what takes the picture from them.
+PICTURES: dict[str, tuple[str, str, Callable[[Path], Taken]]] = {
+    "real.png": ("make real CONFIG=config/real-pair.yaml", "real-pair", real),
+    "people.svg": ("make people", "people-confaide", people),
+    "norms.png": ("make demo", "demo", norms),
+}
+
+
+def main() -> None:
+    """Write the pictures whose studies have results, and their facts; keep the others as they are."""
+    file = IMAGES / "facts.json"
+    facts = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    for name, (command, study, take) in PICTURES.items():
+        try:
+            taken = take(ROOT / "results" / study)
+        except FileNotFoundError as missing:
+            print(f"{name}: kept as it is; `{command}` makes what is missing: {missing}")
+            continue
+        (IMAGES / name).write_bytes(taken.picture)
+        digest = hashlib.sha256(taken.picture).hexdigest()
+        facts[name] = {"command": command, "study": study, **taken._asdict(), "sha256": digest}
+        del facts[name]["picture"]
+    facts = {name: facts[name] for name in PICTURES if name in facts}
+    file.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
