@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cinorms.analyses.between import model_pairs
@@ -15,7 +16,7 @@ from cinorms.entries.registry import kinds
 from cinorms.stats import hypotheses
 
 from ...scales import ACCEPTABILITY
-from .made import ANSWERS, USUAL, VIGNETTES, entry_for, norms_of, run
+from .made import ANSWERS, PROMPTS, USUAL, VIGNETTES, entry_for, norms_of, run
 
 
 def test_model_tests_are_friedmans_test_of_the_norms_side_by_side() -> None:
@@ -48,11 +49,41 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
         options=options,
         conditions={**entry.conditions, "hot": hot},
         scales={**entry.scales, "hot": ACCEPTABILITY},
+        factors_of=dict.fromkeys(["main", "hot"], entry.factors_of["main"]),
     )
     both = [Selected("main", "small", frames[0]), Selected("hot", "small", frames[1])]
     table = model_pairs(both, entry, vignettes=dict.fromkeys(["main", "hot"], VIGNETTES), repeats={})
     assert table[["arm_a", "level_a", "arm_b", "level_b"]].to_numpy().tolist() == [["main", "0", "hot", "1"]]
     assert table["effect_size"].iloc[0] < 0  # the shifted answers are the higher ones
+
+
+@pytest.mark.parametrize(
+    "kind", ["model_pairs", "model_tests", "normality", "model_contrasts", "agreement_pairs"]
+)
+def test_flows_of_two_datasets_are_not_matched_by_their_number(kind: str) -> None:
+    """The study's check cannot know the levels of a dataset whose file is not here yet."""
+    entry = entry_for(kind, ["small"], factor="dataset")
+    factors, arms = entry.factors_of["main"], ("main", "other")
+    entry = replace(
+        entry,
+        options=entry.options.model_copy(update={"arms": arms}),
+        conditions={"main": entry.conditions["main"], "other": {**entry.conditions["main"], "dataset": "e"}},
+        scales=dict.fromkeys(arms, ACCEPTABILITY),
+        factors_of={"main": factors, "other": replace(factors, dataset="e")},
+    )
+    declared = kinds("analyses")[kind]
+    frame = ANSWERS["small"] if declared.reads == "answers" else norms_of(ANSWERS["small"])
+    selected = [Selected(arm, "small", frame) for arm in arms]
+
+    def made(other: pd.DataFrame) -> pd.DataFrame:
+        further = {"vignettes": {"main": VIGNETTES, "other": other}, "repeats": {}}
+        further["prompts"] = dict.fromkeys(arms, PROMPTS)
+        return declared.function(selected, entry, **{name: further[name] for name in declared.also})
+
+    assert made(VIGNETTES)["status"].iloc[0] != "one_model"
+    message = r"analyses.it: arms 'main' and 'other': dataset 'd' does not tell the flows of 'e': recipient of its flow"
+    with pytest.raises(ConfigError, match=message):
+        made(VIGNETTES.assign(recipient=VIGNETTES["recipient"].to_numpy()[::-1]))
 
 
 @pytest.mark.parametrize(

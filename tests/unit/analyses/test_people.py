@@ -1,9 +1,12 @@
 """Kinds that compare models with people: baselines, units, estimates and plans."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
 from cinorms.entries.registry import kinds
 from cinorms.vignettes.factors import DatasetFactors
@@ -24,18 +27,17 @@ def ratings(seed, shift=0.0):
     return rows.assign(variant=pd.Categorical(names)).sort_values(["flow", "variant"], ignore_index=True)
 
 
-def compare(kind, between=(-100.0, 100.0), **options):
+def compare(kind, between=(-100.0, 100.0), rated=VIGNETTES, **options):
     """Return the table of a kind for two models and the people of an arm."""
     arms = ["main", "people-arm"]
     pairs = [("main", "small"), ("main", "large"), ("people-arm", "people")]
     dataset = DatasetFactors("d", ("sender", "place", "inference", "recipient"), expected_range=between)
-    entry = make_entry(
-        "analyses", kind, {"arms": arms, **options}, pairs, factors_of=dict.fromkeys(arms, dataset)
-    )
+    factors_of = {"main": dataset, "people-arm": replace(dataset, dataset="d" if rated is VIGNETTES else "e")}
+    entry = make_entry("analyses", kind, {"arms": arms, **options}, pairs, factors_of=factors_of)
     frames = (make_answers(2), make_answers(3, 1.2), ratings(7))
     selected = [Selected(*pair, frame) for pair, frame in zip(pairs, frames, strict=True)]
     further = {
-        "vignettes": dict.fromkeys(arms, VIGNETTES),
+        "vignettes": {"main": VIGNETTES, "people-arm": rated},
         "prompts": {"main": PROMPTS, "people-arm": RATERS},
     }
     declared = kinds("analyses")[kind]
@@ -54,6 +56,14 @@ def test_every_model_is_compared_with_every_baseline():
     assert set(compare("people_distances", people=["people-arm"], with_expected=False)["baseline"]) == {
         "people-arm"
     }
+
+
+@pytest.mark.parametrize("kind", ["people_distances", "people_flows", "people_estimates", "people_slices"])
+def test_ratings_of_other_flows_are_refused(kind):
+    same, other = VIGNETTES.assign(vignette="a story"), VIGNETTES.assign(sender="toy")
+    assert len(compare(kind, people=["people-arm"], rated=same)) == len(compare(kind, people=["people-arm"]))
+    with pytest.raises(ConfigError, match="dataset 'd' does not tell the flows of 'e': sender of its flow 0"):
+        compare(kind, people=["people-arm"], rated=other)
 
 
 def test_distances_are_in_the_units_of_the_dataset():

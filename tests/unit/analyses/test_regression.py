@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from cinorms.analyses.regression import ordinal_regression
+from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
 from cinorms.stats.clm import fit_clm
 
-from .made import ANSWERS, USUAL, VIGNETTES, norms_of, run
+from .made import ANSWERS, USUAL, VIGNETTES, entry_for, norms_of, run
 
 
 def test_ordinal_regression_is_the_fit_of_the_norms_held() -> None:
@@ -114,3 +118,23 @@ def test_norms_of_several_models_on_one_flow_are_no_independent_norms() -> None:
     assert (table["std_err"] < independent["std_err"])[of_model].all()  # the same flows: a paired comparison
     assert run("ordinal_regression", {"small": ANSWERS["small"]})["n_flows"].isna().all()
     assert run("ordinal_regression", estimator="statsmodels", **pooled)["n_flows"].isna().all()
+
+
+@pytest.mark.parametrize(("dataset", "flipped", "times"), [("d", False, 1), ("e", False, 1), ("e", True, 2)])
+def test_other_flows_with_the_same_numbers_are_no_cluster_together(
+    dataset: str, flipped: bool, times: int
+) -> None:
+    entry = entry_for("ordinal_regression", ["small"], factors=["recipient", "arm"])
+    factors, arms = entry.factors_of["main"], ("main", "other")
+    entry = replace(
+        entry,
+        options=entry.options.model_copy(update={"arms": arms}),
+        conditions=dict.fromkeys(arms, entry.conditions["main"]),
+        factors_of={"main": factors, "other": replace(factors, dataset=dataset)},
+        scales=dict.fromkeys(arms, entry.scales["main"]),
+    )
+    other = VIGNETTES.assign(sender=VIGNETTES["sender"].to_numpy()[:: -1 if flipped else 1])
+    selected = [Selected(arm, "small", norms_of(ANSWERS["small"])) for arm in arms]
+    table = ordinal_regression(selected, entry, {"main": VIGNETTES, "other": other})
+    alone = int(assessment.status(selected[0].frame, USUAL).eq("kept").sum())
+    assert table["n_flows"].iloc[0] == times * alone

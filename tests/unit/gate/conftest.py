@@ -49,6 +49,7 @@ def write_study(tmp_path: Path) -> Write:
             "name": name,
             "t_val": {model: 0 for models in arms.values() for model in models},
             "t_maj": "plurality",
+            "datasets": {"iot": {"flows_of": None}},
             "arms": {
                 arm: {
                     "dataset": "iot",

@@ -11,8 +11,10 @@ import pytest
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.gate.matched import has_status, match
+from cinorms.gate.of_study import gates_of
 from cinorms.gate.side import Address, as_arrays, find, read_side
 
+from ...studies import Build
 from .conftest import TEMPLATES, Write, answers, planted, prompts
 
 
@@ -121,6 +123,36 @@ def test_only_flows_that_both_were_asked_are_compared(write_study: Write) -> Non
     assert found.left_out == {"flows only in base": 20}
 
 
+def test_a_studys_gate_compares_the_same_flows(
+    build_study: Build, write_study: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(write_study("other", {"main": {"m": planted()}}).parents[1])
+    Path("p.yaml").write_text("claims: {a: {kind: shift, margin: 1}}")
+    arms = {
+        "toys": {"dataset": "coppa", "prompts": "chatgpt"},
+        "told": {"dataset": "confaide_2a", "prompts": "confaide"},
+    }
+    arms |= {"stories": {"dataset": "confaide_2b", "source": "human", "ratings": "confaide_2b"}}
+    stated = {
+        "study": "s",
+        "models": ["planted-uniform"],
+        "arms": arms,
+        "analyses": {},
+        "figures": {},
+        "printed": {},
+    }
+    for base, fits in (("s/stories", True), ("s/told", True), ("s/toys", False), ("other", False)):
+        gate = {"base": base, "new": "s/told", "policy": "p.yaml"}
+        study = build_study({**stated, "gates": {"g": gate}})
+        if fits:
+            assert gates_of(study)["g"].new.arm == "told"
+        else:
+            with pytest.raises(
+                ConfigError, match=r"study.yaml: gates.g.new: dataset '.*' does not tell the flows of"
+            ):
+                gates_of(study)
+
+
 def test_other_flows_and_other_scales_are_refused(write_study: Write, tmp_path: Path) -> None:
     base = read_side(Address(write_study("b", {"main": {"m": planted()}}), "main", "m"))
     other = base.vignettes.assign(vignette=base.vignettes["vignette"].str.replace("thing 7", "thing seven"))
@@ -129,8 +161,12 @@ def test_other_flows_and_other_scales_are_refused(write_study: Write, tmp_path: 
         match(base, changed)
     with pytest.raises(DataError, match="answer on different scales"):
         match(base, type(base)(**{**vars(base), "levels": (1, 2, 3, 4, 5)}))
-    with pytest.raises(DataError, match="asks about the flows of dataset 'iot'"):
-        match(base, type(base)(**{**vars(base), "dataset": "coppa"}))
+    toys = replace(base.told, dataset="coppa", factors=("sender",))
+    with pytest.raises(DataError, match="dataset 'iot' does not tell the flows of 'coppa': its factors are"):
+        match(base, replace(base, told=toys))
+    stories = replace(base, vignettes=other)
+    assert match(base, replace(stories, told=replace(base.told, dataset="stories"))).same_orders
+    assert match(base, replace(stories, told=replace(toys, flows_of="iot"))).same_orders
     base.address.folder.joinpath("answers/main/m.parquet").unlink()
     with pytest.raises(DataError, match=r"answers/main/m.parquet: there is no such file; run the study"):
         read_side(base.address)

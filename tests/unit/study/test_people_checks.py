@@ -52,6 +52,39 @@ def test_marks_say_who_are_people(study: Study) -> None:
     assert "are planted" in study.mark(["people", "tulu-2-7b"])
 
 
+TOYS = {"dataset": "coppa", "prompts": "chatgpt"}
+RATED = {"dataset": "iot", "source": "human", "ratings": "planted_people"}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"kind": kind, "people": ["people"]}
+        for kind in ("people_distances", "people_flows", "people_estimates", "people_slices")
+    ]
+    + [
+        {"kind": "model_pairs", "factor": "dataset"},
+        {"kind": "agreement_pairs", "factor": "temperature+dataset"},
+    ],
+)
+def test_flows_of_two_datasets_are_not_matched_by_their_number(
+    build_study: Build, entry: dict[str, Any]
+) -> None:
+    def study(**arms: Any) -> dict[str, Any]:
+        analyses = {"a": {"arms": list(arms), **entry}}
+        return {"models": ["planted-uniform"], "arms": arms, **NOTHING, "analyses": analyses}
+
+    message = message_of(build_study, study(main=TOYS, people=RATED))
+    assert message.startswith(
+        "study.yaml: analyses.a.arms: arms 'main' and 'people': dataset 'coppa' does not tell"
+    )
+    assert "flows of 'iot'" in message
+    # ConfAIde's stories tell the flows of its sentences.
+    told = {"dataset": "confaide_2a", "prompts": "confaide"}
+    stories = {"dataset": "confaide_2b", "source": "human", "ratings": "confaide_2b"}
+    build_study(study(main=told, people=stories))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

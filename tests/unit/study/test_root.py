@@ -58,6 +58,27 @@ def test_a_name_that_both_have_is_ones_own(copied: Root, own: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ("copa", "'copa' is not a dataset; allowed: "),
+        ("doors", "a dataset does not tell its own flows; leave it out"),
+        ("confaide_2b", "'confaide_2b' tells the flows of 'confaide_2a'; state 'confaide_2a' here too"),
+        (
+            "iot",
+            "'iot' has 6,912 flows, this dataset has 1,800; both need the same flows under the same numbers",
+        ),
+    ],
+)
+def test_a_dataset_that_tells_the_flows_of_another_has_as_many(
+    copied: Root, own: Path, told: str, message: str
+) -> None:
+    change(own / "vignettes/doors.yaml", lambda doors: doors.update(flows_of=told))
+    with pytest.raises(ConfigError) as caught:
+        load(copied, study())
+    assert str(caught.value).startswith(f"mine/vignettes/doors.yaml: flows_of: {message}")
+
+
+@pytest.mark.parametrize(
     ("changes", "key", "near", "searched"),
     [
         ({"dataset": "dors"}, "arms.main.dataset", "doors", "mine/vignettes, resources/vignettes"),

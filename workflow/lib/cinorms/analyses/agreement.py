@@ -52,7 +52,7 @@ def agreement_pairs(
     """Return how often each pair holds the same norm."""
     selected = chosen_each(selected, entry, vignettes)
     parts = []
-    for pair in pairs_of(selected, entry):
+    for pair in pairs_of(selected, entry, vignettes):
         values = side_by_side(selected, entry, [pair.a, pair.b]).astype("Float64").astype("float64")
         table = agreement.pairs(values).drop(columns=["model_a", "model_b"])
         sides = (of_norms(selected[i], repeats, entry) for i in (pair.a, pair.b))

@@ -100,7 +100,7 @@ def model_tests(
     """Return one test over all models of each group: Friedman, or the analysis of variance."""
     selected = chosen_each(selected, entry, vignettes)
     parts = []
-    for group in groups_of(selected, entry):
+    for group in groups_of(selected, entry, vignettes):
         paired = side_by_side(selected, entry, group)
         test, why = _chosen_test(paired, entry, 0)
         table = _with_effect(getattr(hypotheses, test)(paired), test)
@@ -122,7 +122,7 @@ def model_pairs(
     """
     selected = chosen_each(selected, entry, vignettes)
     parts = []
-    for pair in pairs_of(selected, entry):
+    for pair in pairs_of(selected, entry, vignettes):
         paired = side_by_side(selected, entry, [pair.a, pair.b])
         test, why = _chosen_test(paired, entry, 1)
         found = (
@@ -145,7 +145,7 @@ def normality(
     """Return, for each group, the normality check of every pair and the tests that it leads to."""
     selected = chosen_each(selected, entry, vignettes)
     parts = []
-    for group in groups_of(selected, entry):
+    for group in groups_of(selected, entry, vignettes):
         choice = hypotheses.choose_tests(side_by_side(selected, entry, group))
         arms = ", ".join(dict.fromkeys(selected[i].arm for i in group))
         checks = choice.checks.assign(overall=choice.overall, pairwise=choice.pairwise)
@@ -168,7 +168,7 @@ def model_contrasts(
     from cinorms.stats import permutation
 
     selected = chosen_each(selected, entry, vignettes)
-    pairs = pairs_of(selected, entry)
+    pairs = pairs_of(selected, entry, vignettes)
     levels = {i: level_matrix(selected[i].frame) for pair in pairs for i in (pair.a, pair.b)}
     engine = {
         i: of_answers(

@@ -137,7 +137,10 @@ class Compares(OfFlows):
         """Look up the attribute, or attributes joined by "+"."""
         super().check(place)
         known = [*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES]
-        place.check_names("factor", self.factor.split("+") if self.factor else (), known, "attribute")
+        varied = self.factor.split("+") if self.factor else []
+        place.check_names("factor", varied, known, "attribute")
+        if "dataset" in varied:
+            place.check_same_flows("arms", self.arms, self.arms)
 
 
 class Generalises(Options):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from cinorms.analyses.options import Compares
-from cinorms.analyses.shared import check_same_scale
+from cinorms.analyses.shared import check_same_flows, check_same_scale
 from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.stats import hypotheses
@@ -35,7 +35,9 @@ class Pair:
         return {"factor": factor} | names | {"level_a": self.level_a, "level_b": self.level_b}
 
 
-def pairs_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[Pair]:
+def pairs_of(
+    selected: Sequence[Selected], entry: Entry[Compares], vignettes: Mapping[str, pd.DataFrame]
+) -> list[Pair]:
     """Return the pairs that an entry compares: all of each arm, or those that differ in its ``factor``."""
     if entry.options.factor is None:
         every = itertools.combinations(range(len(selected)), 2)
@@ -47,11 +49,15 @@ def pairs_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[Pair]
         for a, level_a, b, level_b in found[["model_a", "level_a", "model_b", "level_b"]].to_numpy()
     ]
     for pair in pairs:
-        check_same_scale(entry, (selected[pair.a].arm, selected[pair.b].arm))
+        arms = selected[pair.a].arm, selected[pair.b].arm
+        check_same_scale(entry, arms)
+        check_same_flows(entry, vignettes, *arms)
     return pairs
 
 
-def groups_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[list[int]]:
+def groups_of(
+    selected: Sequence[Selected], entry: Entry[Compares], vignettes: Mapping[str, pd.DataFrame]
+) -> list[list[int]]:
     """Return the groups that a test over several models is made for.
 
     Without a ``factor`` the models of each arm; with one, what its pairs link: under ``temperature`` a model
@@ -62,7 +68,7 @@ def groups_of(selected: Sequence[Selected], entry: Entry[Compares]) -> list[list
         return [[i for i, one in enumerate(selected) if one.arm == arm] for arm in arms]
     group = {i: i for i in range(len(selected))}
     linked: set[int] = set()
-    for pair in pairs_of(selected, entry):
+    for pair in pairs_of(selected, entry, vignettes):
         old, new = sorted((group[pair.a], group[pair.b]), reverse=True)
         group = {i: new if found == old else found for i, found in group.items()}
         linked |= {pair.a, pair.b}

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, FACTOR, LEVEL, STATUS, STD_ERR, WHO
 from cinorms.analyses.people_norms import Group, PeopleOptions, Prompts, group_of, in_units, or_no_flows
-from cinorms.analyses.shared import chosen_each, for_each, named, stack
+from cinorms.analyses.shared import check_same_flows, chosen_each, for_each, named, stack
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -79,6 +79,7 @@ def _with_people(
     for people in groups if rated else groups[:1]:
         for model in groups:
             if not rated or (people.arm in rated and model.arm not in rated):
+                check_same_flows(entry, vignettes, model.arm, people.arm)
                 yield model, people
 
 

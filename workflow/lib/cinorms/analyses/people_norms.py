@@ -23,7 +23,7 @@ from cinorms.analyses.columns import (
     P,
     names,
 )
-from cinorms.analyses.shared import chosen_each, corrected, named, stack
+from cinorms.analyses.shared import check_same_flows, chosen_each, corrected, named, stack
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -52,7 +52,8 @@ class PeopleOptions(OfFlows):
     people: LeftOut[Names] = Field(
         None,
         description="The arms of people (source: human) among the entry's arms; the other arms are compared with each "
-        "of them. Flows are matched by their number. Default: none.",
+        "of them. Flows are matched by their number, so a dataset other than the models' must tell the same flows. "
+        "Default: none.",
     )
     with_expected: bool = Field(
         True,
@@ -63,7 +64,9 @@ class PeopleOptions(OfFlows):
         """Look up the arms of people."""
         super().check(place)
         rated = [arm for arm in self.arms if place.study.arms[arm].source == "human"]
-        place.check_names("people", self.people or (), rated, "arm of people among the entry's arms")
+        people = self.people or ()
+        place.check_names("people", people, rated, "arm of people among the entry's arms")
+        place.check_same_flows("arms", [arm for arm in self.arms if arm not in people], people)
 
 
 class Group(NamedTuple):
@@ -123,6 +126,7 @@ def _pairs(
             yield group, EXPECTED, given
         for people in groups:
             if people.arm in rated:
+                check_same_flows(entry, vignettes, group.arm, people.arm)
                 yield group, people.arm, people
 
 

@@ -24,10 +24,13 @@ from cinorms.core.labels import POOLED
 from cinorms.entries.entry import Entry, Selected
 from cinorms.norms.assessment import valid_levels
 from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
+from cinorms.vignettes.factors import other_flows
 
 #: These make one regression of several models, or of several arms.
 _POOLS_MODELS = frozenset({"model", *MODEL_ATTRIBUTES})
 _POOLS_ARMS = frozenset({"arm", *ARM_ATTRIBUTES})
+#: More flows than a dataset has.
+_MOST_FLOWS = 10**9
 _NOT_OF_DATASET = frozenset({*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES, *OTHER_FACTORS, *RESPONSE_FACTORS})
 
 
@@ -93,6 +96,7 @@ def _tasks(
     """Return the regressions of an entry, in the order of its arms and models."""
     groups: dict[tuple[str, str], list[pd.DataFrame]] = {}
     factors_of: dict[tuple[str, str], list[str]] = {}
+    first = _first_flows(entry, vignettes)
     for one in chosen_each(selected, entry, vignettes):
         usual = usual_factors(vignettes[one.arm], entry.factors_of[one.arm])
         factors = list(entry.options.factors or [*usual, *further])
@@ -103,11 +107,23 @@ def _tasks(
         )
         if arm == POOLED:
             check_same_scale(entry, entry.arms)
+            frame["flow"] = frame["flow"].astype("int64") + first[one.arm]
         groups.setdefault((arm, model), []).append(add_attributes(frame, factors, one.arm, one.model, entry))
         factors_of[arm, model] = factors
     return [
         Task(arm, model, _joined(frames), factors_of[arm, model]) for (arm, model), frames in groups.items()
     ]
+
+
+def _first_flows(entry: Entry[RegressionOptions], vignettes: Mapping[str, pd.DataFrame]) -> dict[str, int]:
+    """Return what to add to an arm's numbers of flows, so that those of other flows are no cluster together."""
+    first: dict[str, int] = {}
+    for arm in entry.arms:
+        told = entry.factors_of[arm]
+        same = (b for b in first if not other_flows(told, entry.factors_of[b], vignettes[arm], vignettes[b]))
+        known = next(same, None)
+        first[arm] = len(first) * _MOST_FLOWS if known is None else first[known]
+    return first
 
 
 def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
 from cinorms.stats import pvalues
-from cinorms.vignettes.factors import has_levels
+from cinorms.vignettes.factors import has_levels, other_flows
 
 
 def for_each(selected: Iterable[Selected], make: Callable[[Selected], pd.DataFrame]) -> pd.DataFrame:
@@ -74,6 +74,16 @@ def check_same_scale(entry: Entry[Any], arms: Iterable[str]) -> None:
             f"{entry.section}.{entry.name}: its arms are answered on different scales ({listed(sorted(scales))}), "
             "whose levels cannot be compared; use arms with one scale, or the kind scale_effects"
         )
+
+
+def check_same_flows(entry: Entry[Any], vignettes: Mapping[str, pd.DataFrame], a: str, b: str) -> None:
+    """Refuse to match the flows of two arms by their number where these are not the same flows.
+
+    The check of the study did so already, except where only a file tells the levels.
+    """
+    told = entry.factors_of[a], entry.factors_of[b]
+    if why := other_flows(*told, vignettes[a], vignettes[b]):
+        raise ConfigError(f"{entry.section}.{entry.name}: arms '{a}' and '{b}': {why}")
 
 
 def corrected(table: pd.DataFrame) -> pd.DataFrame:

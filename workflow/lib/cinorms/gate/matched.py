@@ -16,7 +16,7 @@ from cinorms.gate.side import Answers, Side
 from cinorms.norms.assessment import divide
 from cinorms.stats import equivalence
 from cinorms.stats.equivalence import Estimate
-from cinorms.vignettes.factors import has_levels
+from cinorms.vignettes.factors import has_levels, other_flows
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -74,12 +74,14 @@ def match(base: Side, new: Side) -> Matched:
             f"gate: {base.address.name} and {new.address.name} answer on different scales ({', '.join(base.options)}; "
             f"{', '.join(new.options)});\na gate compares levels of one scale"
         )
+    if why := other_flows(base.told, new.told, base.vignettes, new.vignettes):
+        raise DataError(f"gate: {base.address.name} and {new.address.name}: {why}")
     both = base.vignettes[["flow", "vignette"]].merge(
         new.vignettes[["flow", "vignette"]], on="flow", suffixes=("_base", "_new")
     )
     differ = both[both["vignette_base"] != both["vignette_new"]]
-    if base.dataset != new.dataset or len(differ):
-        raise DataError(_other_flows(base, new, differ))
+    if base.dataset == new.dataset and len(differ):
+        raise DataError(_other_texts(base, new, differ))
     if both.empty:
         raise DataError(f"gate: {base.address.name} and {new.address.name} have no flow in common")
     rows = [side.vignettes["flow"].isin(both["flow"]).to_numpy() for side in (base, new)]
@@ -122,12 +124,7 @@ def mean_over(x: Floats, axis: int | tuple[int, ...]) -> Floats:
     return divide(np.nansum(x, axis=axis), (~np.isnan(x)).sum(axis=axis))
 
 
-def _other_flows(base: Side, new: Side, differ: pd.DataFrame) -> str:
-    if base.dataset != new.dataset:
-        return (
-            f"gate: {base.address.name} asks about the flows of dataset {base.dataset!r},\n"
-            f"{new.address.name} about those of {new.dataset!r}; name arms of one dataset"
-        )
+def _other_texts(base: Side, new: Side, differ: pd.DataFrame) -> str:
     first = differ.iloc[0]
     return (
         f"gate: flow {first['flow']} is {first['vignette_base']!r} in {base.address.name}\n"

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from cinorms.core.errors import ConfigError, listing
 from cinorms.gate.policy import load_policy
-from cinorms.gate.side import Address, dataset_of, find, only
+from cinorms.gate.side import Address, find, only, told_in
 from cinorms.study.settings import GateSettings
 from cinorms.study.study import Study
+from cinorms.vignettes.factors import DatasetFactors, other_flows
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ def _gate(study: Study, stated: GateSettings) -> StatedGate:
     made: list[str] = []
     found: list[str] = [stated.policy]
     sides = []
+    asked: list[tuple[DatasetFactors, pd.DataFrame | None]] = []
     for key, given in (("base", stated.base), ("new", stated.new)):
         place = str(stated.stated_in(key))
         own = _in_study(study, given, place)
@@ -40,16 +44,19 @@ def _gate(study: Study, stated: GateSettings) -> StatedGate:
         sides.append(address)
         # Snakemake adds a module's prefix to what this study makes.
         folder = Path("results", study.name) if own else address.folder
-        dataset = study.arms[address.arm].dataset if own else dataset_of(address)
+        told = (study.factors_of(address.arm), study.levels_of(address.arm)) if own else told_in(address)
+        asked.append(told)
         names = [
             "study.json",
-            f"vignettes/{dataset}.parquet",
+            f"vignettes/{told[0].dataset}.parquet",
             f"answers/{address.arm}/{address.model}.parquet",
         ]
         if own or (folder / f"prompts/{address.arm}.parquet").is_file():
             names.append(f"prompts/{address.arm}.parquet")
         (made if own else found).extend(str(folder / name) for name in names)
     base, new = sides
+    if why := other_flows(asked[0][0], asked[1][0], asked[0][1], asked[1][1]):
+        raise ConfigError(f"{stated.stated_in('new')}: {why}")
     return StatedGate(base, new, stated.policy, tuple(dict.fromkeys(made)), tuple(dict.fromkeys(found)))
 
 

@@ -19,6 +19,7 @@ from cinorms.core.errors import ConfigError, DataError, listing
 from cinorms.core.logs import MOST_SHOWN
 from cinorms.core.scales import Scale
 from cinorms.norms.thresholds import Majority, Thresholds
+from cinorms.vignettes.factors import DatasetFactors
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -33,6 +34,7 @@ class _Arm(NamedTuple):
     """What ``study.json`` states of an arm, with the study's thresholds."""
 
     dataset: str
+    flows_of: str | None
     people: bool
     scale: Scale
     models: list[str]
@@ -73,7 +75,7 @@ class Side:
     """What a gate reads of one side."""
 
     address: Address
-    dataset: str
+    told: DatasetFactors
     vignettes: pd.DataFrame
     answers: Answers
     levels: tuple[int, ...]
@@ -83,6 +85,11 @@ class Side:
     are_people: bool
 
     @property
+    def dataset(self) -> str:
+        """The dataset of its flows."""
+        return self.told.dataset
+
+    @property
     def unit(self) -> str:
         """What the units are called."""
         return "raters" if self.are_people else "templates"
@@ -90,7 +97,7 @@ class Side:
     @property
     def factors(self) -> list[str]:
         """The factors of the flows."""
-        return [str(name) for name in self.vignettes if name not in _NO_FACTORS]
+        return list(self.told.factors)
 
 
 def find(given: str, key: str, results: Path = RESULTS) -> Address:
@@ -116,14 +123,14 @@ def read_side(address: Address) -> Side:
     folder, arm, model = address
     stated = _study(folder)[arm]
     people = stated.people
-    flows = tables.read(_file(folder, f"vignettes/{stated.dataset}.parquet"), tables.VIGNETTES)
+    told, flows = told_in(address)
     answers = tables.read(_file(folder, f"answers/{arm}/{model}.parquet"), tables.ANSWERS)
     flows = flows[flows["flow"].isin(answers["flow"])].sort_values("flow", ignore_index=True)
     scale = stated.scale
     prompts = folder / f"prompts/{arm}.parquet"
     return Side(
         address,
-        stated.dataset,
+        told,
         flows,
         as_arrays(answers, flows["flow"], None if people else tables.read(prompts, tables.PROMPTS)),
         scale.levels,
@@ -185,9 +192,16 @@ def only(names: Iterable[str], given: str, key: str, what: str) -> str:
     return found[0]
 
 
-def dataset_of(address: Address) -> str:
-    """Return the dataset that an arm asks about."""
-    return _study(address.folder)[address.arm].dataset
+def told_in(address: Address) -> tuple[DatasetFactors, pd.DataFrame]:
+    """Return the dataset that an arm asks about, and its flows."""
+    stated = _study(address.folder)[address.arm]
+    flows = tables.read(_file(address.folder, f"vignettes/{stated.dataset}.parquet"), tables.VIGNETTES)
+    return DatasetFactors(stated.dataset, factors_in(flows), flows_of=stated.flows_of), flows
+
+
+def factors_in(vignettes: pd.DataFrame) -> tuple[str, ...]:
+    """Return the factors of the flows."""
+    return tuple(str(name) for name in vignettes if name not in _NO_FACTORS)
 
 
 def _order_numbers(orders: pd.Series[Any]) -> Ints:
@@ -223,6 +237,7 @@ def _study(folder: Path) -> dict[str, _Arm]:
         return {
             name: _Arm(
                 str(arm["dataset"]),
+                study["datasets"][arm["dataset"]]["flows_of"],
                 arm["source"] == "human",
                 Scale.of(arm["scale"]),
                 [str(model) for model in arm["models"]],

@@ -124,6 +124,7 @@ def _dataset(study: Study, name: str) -> dict[str, Any]:
         "factors": list(dataset.factors),
         "linked": [list(group) for group in dataset.design.linked] if dataset.design else [],
         "expected_range": list(dataset.expected_range) if dataset.expected_range else None,
+        "flows_of": dataset.flows_of,
         "citation": dataset.origin.get("citation", ""),
     }
 

@@ -9,6 +9,7 @@ from cinorms.core.validation import check_file, unknown
 from cinorms.published.releases import analyses_of
 from cinorms.study.arm_checks import check_arm
 from cinorms.study.study import Study
+from cinorms.vignettes.designs import Dataset
 
 
 def check_names(study: Study) -> None:
@@ -21,6 +22,8 @@ def check_names(study: Study) -> None:
     _check_datasets(study)
     for name in study.arms:
         check_arm(study, name)
+    for name in study.datasets():
+        _check_flows_of(study, study.dataset(name))
     _check_compared(study)
     if settings.overrides:
         check_file(settings.overrides, *settings.stated_in("overrides").named)
@@ -48,6 +51,29 @@ def _check_datasets(study: Study) -> None:
                 f"{options.stated_in('null_principle')}: true needs a 'null_level', which the dataset lacks; "
                 "set it to false"
             )
+
+
+def _check_flows_of(study: Study, dataset: Dataset) -> None:
+    """Look up the dataset whose flows ``dataset`` tells, if it is another's, and check that it has as many."""
+    told = dataset.flows_of
+    if told is None:
+        return
+    file, known = study.root.shown(dataset.file), study.root.names("vignettes")
+    if told not in known:
+        raise unknown(file, "flows_of", told, known, "dataset", study.root.searched("vignettes"))
+    if told == dataset.name:
+        raise ConfigError(f"{file}: flows_of: a dataset does not tell its own flows; leave it out")
+    other = study.dataset(told)
+    if other.flows_of is not None:
+        raise ConfigError(
+            f"{file}: flows_of: {told!r} tells the flows of {other.flows_of!r}; state {other.flows_of!r} here too"
+        )
+    sizes = dataset.n_flows(), other.n_flows()
+    if None not in sizes and sizes[0] != sizes[1]:
+        raise ConfigError(
+            f"{file}: flows_of: {told!r} has {sizes[1]:,} flows, this dataset has {sizes[0]:,}; both need the same "
+            "flows under the same numbers"
+        )
 
 
 def _check_compared(study: Study) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from cinorms.core.validation import check_file, unknown
 from cinorms.entries.entry import Entry, Pair
 from cinorms.study.entries import make_entry, select_pairs
 from cinorms.study.study import Study
+from cinorms.vignettes.factors import other_flows
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,16 @@ class EntryPlace:
         for name in given:
             if name not in known:
                 raise self.unknown(part, name, known, what)
+
+    def check_same_flows(self, part: str, arms: Sequence[str], others: Sequence[str]) -> None:
+        """Raise an error unless each of ``arms`` asks about the same flows as each of ``others``."""
+        study = self.study
+        for a, b in itertools.product(arms, others):
+            if study.arms[a].dataset == study.arms[b].dataset:
+                continue
+            told = study.factors_of(a), study.factors_of(b)
+            if why := other_flows(*told, study.levels_of(a), study.levels_of(b)):
+                raise self.error(part, f"arms '{a}' and '{b}': {why}")
 
     def check_file(self, part: str, given: str | None) -> None:
         """Raise an error unless the file that ``part`` names, if it names one, is there."""

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from cinorms.core.labels import origin_mark
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import Scale
@@ -22,7 +24,7 @@ from cinorms.stats.deciding.rounds import Rule
 from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.study.root import Root
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
-from cinorms.vignettes.designs import Dataset, load_dataset
+from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
 from cinorms.vignettes.source_files import SourceFile
 
@@ -233,8 +235,17 @@ class Study:
         dataset = self.dataset(self.arms[arm].dataset)
         linked = dataset.design.linked if dataset.design is not None else ()
         return DatasetFactors(
-            dataset.name, tuple(dataset.factors), tuple(map(tuple, linked)), dataset.expected_range
+            dataset.name,
+            tuple(dataset.factors),
+            tuple(map(tuple, linked)),
+            dataset.expected_range,
+            dataset.flows_of,
         )
+
+    def levels_of(self, arm: str) -> pd.DataFrame | None:
+        """Return the levels of the flows of an arm's dataset; None where only a file can tell them."""
+        design = self.dataset(self.arms[arm].dataset).design
+        return None if design is None else factor_columns(design).rename_axis("flow").reset_index()
 
     def attributes(self, model: str) -> dict[str, Any]:
         """Return the attributes of ``model`` that an analysis can name."""

@@ -85,7 +85,10 @@ class Columns:
 
 @dataclass(frozen=True)
 class Dataset:
-    """The content of a dataset's YAML ``file``. ``expected_range`` holds the values of the scale's two ends."""
+    """The content of a dataset's YAML ``file``. ``expected_range`` holds the values of the scale's two ends.
+
+    ``flows_of`` is the dataset whose flows it tells in another form.
+    """
 
     file: Path
     name: str
@@ -99,6 +102,7 @@ class Dataset:
     columns: Columns | None = None
     rows: int | None = None
     expected_range: tuple[float, float] | None = None
+    flows_of: str | None = None
 
     @property
     def factors(self) -> dict[str, tuple[str, ...]]:
@@ -166,6 +170,7 @@ def load_dataset(path: str | Path) -> Dataset:
         columns=columns,
         rows=document.get("rows"),
         expected_range=tuple(expected_range) if expected_range is not None else None,
+        flows_of=document.get("flows_of"),
     )
 
 

@@ -16,12 +16,16 @@ JOINT = " + "
 
 @dataclass(frozen=True)
 class DatasetFactors:
-    """What an analysis needs to know about a dataset: name, factors, linked factors, range of expected values."""
+    """What an analysis needs to know about a dataset: name, factors, linked factors, range of expected values.
+
+    ``flows_of`` is the dataset whose flows it tells in another form, if it declares one.
+    """
 
     dataset: str
     factors: tuple[str, ...]
     linked: tuple[tuple[str, ...], ...] = ()
     expected_range: tuple[float, float] | None = None
+    flows_of: str | None = None
 
 
 def default_factors(dataset: DatasetFactors) -> list[str]:
@@ -33,6 +37,36 @@ def default_factors(dataset: DatasetFactors) -> list[str]:
 def nameable_factors(dataset: DatasetFactors) -> list[str]:
     """Return the factors of a dataset as a study can name them: each alone, those of a linked group also as one."""
     return list(dict.fromkeys([*dataset.factors, *default_factors(dataset)]))
+
+
+def other_flows(
+    a: DatasetFactors, b: DatasetFactors, flows_a: pd.DataFrame | None, flows_b: pd.DataFrame | None
+) -> str:
+    """Return why two datasets do not tell the same flows, so that their numbers cannot be matched; empty where they do.
+
+    They do where flows of the same number have equal factor levels, or where one declares the flows of the other.
+    ``flows_a`` and ``flows_b`` have a column per factor and the number ``flow``; None where only a file can tell.
+    """
+    if (a.flows_of or a.dataset) == (b.flows_of or b.dataset):
+        return ""
+    why = f"its factors are {', '.join(a.factors)}, not {', '.join(b.factors)}"
+    if set(a.factors) == set(b.factors):
+        if flows_a is None or flows_b is None:
+            return ""
+        names = list(a.factors)
+        both = [flows.set_index("flow")[names].astype(str) for flows in (flows_a, flows_b)]
+        shared = both[0].index.intersection(both[1].index)
+        one, other = (levels.loc[shared] for levels in both)
+        differ = (one != other).to_numpy()
+        if not differ.any():
+            return ""
+        row, column = np.argwhere(differ)[0]
+        why = f"{names[column]} of its flow {shared[row]} is {one.iloc[row, column]!r}, not {other.iloc[row, column]!r}"
+    return (
+        f"dataset {a.dataset!r} does not tell the flows of {b.dataset!r}: {why}; "
+        "flows are matched by their number: name arms of one dataset, or state flows_of in the file of one that tells "
+        "the same flows in another form"
+    )
 
 
 def text(level: Any) -> str:
