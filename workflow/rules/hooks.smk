@@ -4,7 +4,7 @@
 from cinorms.inference.preflight import Surroundings
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
-from cinorms.run.checks.case import Case, left_to_ask
+from cinorms.run.checks.case import Case, left_to_ask, summary
 from cinorms.run.checks.registry import make_checks
 from cinorms.run.follow import Follower
 from cinorms.run.one_timer import wait_with_one_timer

@@ -83,6 +83,12 @@ def get_norm_warnings():
     return ["No norm can be held.", *room.texts] if room.none_at_all else room.texts
 
 
+def get_left(wildcards):
+    """Return in words what a run would still ask; None where a module's `prefix` moves the results."""
+    here = placed(RESULTS) == RESULTS
+    return summary(STUDY, left_to_ask(STUDY)) if here else None
+
+
 def get_variant_counts(wildcards):
     """Return the numbers of templates and orders of an arm."""
     return {

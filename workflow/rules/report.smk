@@ -126,6 +126,7 @@ rule plan:
         pilot=get_placed_pilot(),
         target_se=STUDY.settings.plan.target_se,
         norms=get_norm_warnings(),
+        left=get_left,
         code=code_of("plan", *engine_modules().values()),
     script:
         "../scripts/plan.py"
