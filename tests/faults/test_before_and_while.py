@@ -118,7 +118,7 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
     study: Study, endpoint: Endpoint
 ) -> None:
     before = call(study, "status")
-    assert ["main", "behind-an-api", "missing", "0", "216", "-"] in [
+    assert ["main", "behind-an-api", "missing", "0", "216", "216", "-"] in [
         row.split() for row in before.splitlines()
     ]
     endpoint.delay = 0.3
@@ -159,6 +159,34 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
     study.study["arms"]["main"]["temperature"] = 0.7
     study.write()
     assert "outdated" in call(study, "status")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "left"),
+    [
+        ("vignettes/iot.yaml", "- owner's eating habits", "- owner's diet", N // 9),
+        ("prompts/chatgpt.yaml", "Please rate how acceptable", "Rate how acceptable", N // 2),
+    ],
+)
+def test_status_check_and_plan_say_what_a_run_asks_after_an_edit(
+    study: Study, endpoint: Endpoint, file: str, old: str, new: str, left: int
+) -> None:
+    snakemake(study, "results/api/provenance.json")
+    assert "Study api: nothing is left to ask" in call(study, "check")
+    path = study.folder / "resources" / file
+    path.write_text(path.read_text().replace(old, new, 1))
+    words = f"1 model in 1 arm left to ask, {left} prompts"
+    rows = [row.split() for row in call(study, "status").splitlines()]
+    assert ["main", "behind-an-api", "outdated", str(N - left), str(N), str(left)] in [
+        row[:6] for row in rows
+    ]
+    assert f"Study api: {words}" in call(study, "check")
+    assert f"the journal: {words}." in snakemake(study, "plan")
+    assert len(endpoint.bodies) == N
+    snakemake(study, "results/api/provenance.json")
+    assert len(endpoint.bodies) == N + left
+    assert "Study api: 1 done" in call(study, "status")
+    assert "the journal: nothing is left to ask." in snakemake(study, "plan")
 
 
 def test_no_connection_shows_when_the_next_attempt_is_made(study: Study, endpoint: Endpoint) -> None:

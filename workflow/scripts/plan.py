@@ -31,6 +31,8 @@ if __name__ == "__main__":
         }
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
     print(as_text(plan), file=terminal)
+    if snakemake.params.left:
+        print(f"Now, with the replies in the journal: {snakemake.params.left}.", file=terminal)
     for line in expected_savings(snakemake.params.asked, plan, replayed):
         print(line, file=terminal)
     for warning in snakemake.params.norms:

@@ -90,6 +90,7 @@ def test_the_file_says_what_was_asked_and_shows_its_first_prompt(
     facts = tables.facts(asked)
     assert json.loads(facts["spec"]) == spec.as_plain()
     assert facts["engine"] == "planted"
+    assert facts["questions_sha256"] == Questions.of(spec, iot_flows, iot_variants).digest
     first = tables.read(asked, tables.RESPONSES).iloc[0]
     chat = messages(
         iot_variants["template"][3],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,14 @@ import pandas as pd
 import pytest
 import yaml
 
+from cinorms.ask import response_facts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.inference.preflight import Surroundings
+from cinorms.inference.questions import Questions
 from cinorms.prompts.prompt_sets import digest
 from cinorms.run import check
-from cinorms.run.checks.case import Case, left_to_ask
+from cinorms.run.checks.case import Case, flows_of, left_to_ask, variants_of
 from cinorms.run.checks.of_machine import look_at_checkpoints, look_at_partitions
 from cinorms.run.checks.of_study import (
     look_at_expectations,
@@ -98,7 +99,7 @@ def test_the_command_exits_1_on_errors_alone(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert check.main([]) == 0
-    assert "8 models in 1 arm left to ask" in capsys.readouterr().out
+    assert "8 models in 1 arm left to ask, 1,824,768 prompts\n" in capsys.readouterr().out
     study = {"models": ["gpt-4o-mini"], "study": "s"}
     (elsewhere / "s.yaml").write_text(yaml.safe_dump(study))
     assert check.main(["--configfile", "s.yaml"]) == 1
@@ -113,13 +114,15 @@ def test_the_command_exits_1_on_errors_alone(
 
 def responses_of(study: Study, folder: Path) -> None:
     """Write a file of responses that states the spec of ``gpt-4o-mini``, and no response."""
-    spec = make_spec(study, "main", "gpt-4o-mini", "1-of-1").as_plain()
+    spec, flows = make_spec(study, "main", "gpt-4o-mini", "1-of-1"), flows_of(study, "iot")
+    assert flows is not None
+    facts = response_facts(Questions.of(spec, flows, variants_of(study, "main")[0]))
     words = {name: pd.Categorical([]) for name in ("variant", "order", "text", "finish_reason")}
     counts = {name: pd.array([], dtype="Int32") for name in ("n_prompt_tokens", "n_output_tokens")}
     frame = pd.DataFrame({"flow": pd.array([], dtype="int32"), **words, **counts, "p_options": None})
     path = folder / "results/s/responses/main/gpt-4o-mini/1-of-1.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
-    tables.write(frame, path, tables.RESPONSES, {"spec": json.dumps(spec)})
+    tables.write(frame, path, tables.RESPONSES, facts)
 
 
 @pytest.mark.parametrize("value", ["[1", "!!int x", "2026-01-01"])

@@ -18,8 +18,8 @@ from cinorms import ask
 from cinorms.core import tables
 from cinorms.inference import job_state
 from cinorms.inference.job_state import FOLDER, State
-from cinorms.prompts.variants import list_variants
-from cinorms.run import check, status
+from cinorms.run import status
+from cinorms.run.checks.case import left_to_ask, summary, variants_of
 from cinorms.run.status import Row, as_text, rows_of
 from cinorms.study.root import Root
 from cinorms.study.spec import make_spec, make_tuning, shards_of
@@ -69,12 +69,7 @@ def answer(study: Study, shard: str, most: int | None = None, asker: str = "s", 
     tuning = make_tuning(study, "main", "m", shard, responses)
     dataset = study.dataset("iot").design
     assert dataset is not None
-    variants = list_variants(
-        "chatgpt",
-        study.prompt_set("chatgpt").templates,
-        study.templates("main"),
-        study.arms["main"].orders.count,
-    )
+    variants, _ = variants_of(study, "main")
     out = Path(responses, "main/m", f"{shard}.parquet")
     journal = ask.Journal.of(tuning, spec).begin(spec)
     with job_state.followed(out):
@@ -142,13 +137,7 @@ def edited(folder: Path, file: str, old: str, new: str) -> Study:
     [
         ("vignettes/iot.yaml", "- owner's eating habits", "- owner's diet", N // 9),
         ("vignettes/iot.yaml", " records ", " stores ", N),
-        (
-            "vignettes/iot.yaml",
-            "- a door lock",
-            "- a lock",
-            0,
-        ),
-        # Two edits of what is not selected, but the second changes the flows' numbers.
+        ("vignettes/iot.yaml", "- a door lock", "- a lock", 0),  # not selected
         # Flows with other numbers have other orders of the options, most of them.
         ("vignettes/iot.yaml", "    - a door lock\n", "", 334),
         ("prompts/chatgpt.yaml", "Please rate how acceptable", "Rate how acceptable", N // 2),
@@ -162,17 +151,17 @@ def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_a
     for shard in shards_of(study, "main", "m"):
         answer(study, shard)
     changed = edited(tmp_path / "edited", file, old, new)
-    found, summary = row(changed), check._summary(check.make_case(changed, None, False))
+    found, words = row(changed), summary(changed, left_to_ask(changed))
     state = "outdated" if left else "done"
     assert (found.state, found.answered, found.left) == (state, N - left, left)
-    assert summary == (f"1 model in 1 arm left to ask, {left} prompts" if left else "nothing is left to ask")
+    assert words == (f"1 model in 1 arm left to ask, {left} prompts" if left else "nothing is left to ask")
     if left:
         assert sum(answer(changed, shard) for shard in shards_of(changed, "main", "m")) == left
     assert (row(changed).state, row(changed).left) == ("done", 0)
     # As it was before: the journal still has every reply.
     assert (row(study).state, row(study).left) == ("asked" if left else "done", 0)
     taken = "nothing is left to ask; the next run takes the replies of 1 model in 1 arm from the journal"
-    assert not left or check._summary(check.make_case(study, None, False)) == taken
+    assert not left or summary(study, left_to_ask(study)) == taken
 
 
 def test_what_other_studies_have_asked_is_not_left_and_a_journal_is_only_read(study: Study) -> None:
@@ -191,7 +180,7 @@ def test_of_an_arm_that_is_asked_until_decided_the_most_is_shown(study: Study, t
     own = study_of(root, ["m"], select=SELECT, templates=11, orders={"count": 3}, asking=rule)
     total = 9 * 12 * 33
     assert f"up to {total:,}" in as_text(own, [row(own)])
-    assert check._summary(check.make_case(own, None, False)).endswith(f"left to ask, up to {total:,} prompts")
+    assert summary(own, left_to_ask(own)).endswith(f"left to ask, up to {total:,} prompts")
     asked = answer(own, "1-of-1")
     assert 0 < asked < total
     assert (row(own).state, row(own).left, row(own).answered) == ("done", 0, asked)

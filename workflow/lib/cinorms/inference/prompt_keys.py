@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cinorms.core.scales import Scale
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import messages
 
@@ -33,18 +35,33 @@ def prompt_keys(
 
     ``order_codes`` has a row per vignette and a column per template. The digest is of the messages as JSON.
     """
+    codes = np.ascontiguousarray(order_codes, dtype=np.int64)
+    texts = tuple(vignettes), tuple(templates)
+    found = _keys(*texts, codes.tobytes(), spec.answer_scale, spec.layout, spec.system)
+    return np.frombuffer(found, dtype=f"V{KEY_BYTES}").reshape(order_codes.shape)
+
+
+@lru_cache(maxsize=1)  # the next shard or model of an arm has the same prompts
+def _keys(
+    vignettes: tuple[str, ...],
+    templates: tuple[str, ...],
+    order_codes: bytes,
+    scale: Scale,
+    layout: str,
+    system: str | None,
+) -> bytes:
     frames: dict[tuple[int, int], list[str]] = {}
-    scale = spec.answer_scale
-    texts = [_json(vignette)[1:-1] for vignette in vignettes]
     found = bytearray()
-    for text, codes in zip(texts, order_codes.tolist(), strict=True):
+    codes_of = np.frombuffer(order_codes, dtype=np.int64).reshape(len(vignettes), len(templates)).tolist()
+    for vignette, codes in zip(vignettes, codes_of, strict=True):
+        text = _json(vignette)[1:-1]
         for column, code in enumerate(codes):
             frame = frames.get((column, code))
             if frame is None:
-                chat = messages(templates[column], _MARK, code, scale, spec.layout, spec.system)
+                chat = messages(templates[column], _MARK, code, scale, layout, system)
                 frame = frames[column, code] = _json(chat).split(_MARK)
             found += _digest(text.join(frame))
-    return np.frombuffer(bytes(found), dtype=f"V{KEY_BYTES}").reshape(order_codes.shape)
+    return bytes(found)
 
 
 def number_samples(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:

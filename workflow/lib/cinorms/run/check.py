@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from cinorms.core.logs import command
 from cinorms.inference.preflight import Surroundings
-from cinorms.run.checks.case import Case, left_to_ask
+from cinorms.run.checks.case import Case, left_to_ask, summary
 from cinorms.run.checks.registry import make_checks
 from cinorms.run.profile import load_profile, partitions_of
 from cinorms.run.study_file import ROOT, parser, read_study
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--sdm", nargs="*", default=[], help="as Snakemake's: conda")
     given, _ = options.parse_known_args(arguments)  # other options are for Snakemake
     case = make_case(read_study(given), given.profile, "conda" in given.sdm)
-    print(f"Study {case.study.name}: {_summary(case)}")
+    print(f"Study {case.study.name}: {summary(case.study, case.asked)}")
     wrong = 0
     for line in make_checks(case):
         print(line, flush=True)
@@ -40,24 +40,6 @@ def make_case(study: Study, profile: str | None, conda: bool) -> Case:
     partitions = partitions_of(stated, rules) if stated.get("executor") == "slurm" else {}
     surroundings = Surroundings(ROOT.folder, os.environ, cluster, conda, study.settings.max_cost_usd)
     return Case(study, asked, surroundings, partitions)
-
-
-def _summary(case: Case) -> str:
-    if not case.asked:
-        return "nothing is left to ask"
-    arms, models = ({pair[at] for pair in case.asked} for at in (0, 1))
-    who = f"{_count(len(models), 'model')} in {_count(len(arms), 'arm')}"
-    left = [number for number in case.asked.values() if number is not None]
-    if len(left) < len(case.asked):
-        return f"{who} left to ask"
-    if not sum(left):
-        return f"nothing is left to ask; the next run takes the replies of {who} from the journal"
-    most = "up to " if any(case.study.asking_rule(*pair) for pair in case.asked) else ""
-    return f"{who} left to ask, {most}{_count(sum(left), 'prompt')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 if __name__ == "__main__":

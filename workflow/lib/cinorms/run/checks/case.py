@@ -92,6 +92,25 @@ def left_to_ask(study: Study) -> dict[Pair, int | None]:
     }
 
 
+def summary(study: Study, asked: Mapping[Pair, int | None]) -> str:
+    """Return in words how much of a study is left to ask, by ``left_to_ask``."""
+    if not asked:
+        return "nothing is left to ask"
+    arms, models = ({pair[at] for pair in asked} for at in (0, 1))
+    who = f"{_count(len(models), 'model')} in {_count(len(arms), 'arm')}"
+    left = [number for number in asked.values() if number is not None]
+    if len(left) < len(asked):
+        return f"{who} left to ask"
+    if not sum(left):
+        return f"nothing is left to ask; the next run takes the replies of {who} from the journal"
+    most = "up to " if any(study.asking_rule(*pair) for pair in asked) else ""
+    return f"{who} left to ask, {most}{_count(sum(left), 'prompt')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def left_of(study: Study, arm: str, model: str, flows: pd.DataFrame | None) -> dict[str, Left] | None:
     """Return how far each shard of ``model`` in ``arm`` is, with the study and its files as they are now.
 
@@ -100,7 +119,7 @@ def left_of(study: Study, arm: str, model: str, flows: pd.DataFrame | None) -> d
     if flows is None:
         return None
     kind = study.registry_entry(model).kind
-    variants, are_made = _variants(study, arm)
+    variants, are_made = variants_of(study, arm)
     found = {}
     for shard in all_shards_of(study, arm, model):
         spec = asked_spec(study, arm, model, shard)
@@ -127,7 +146,7 @@ def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
     return tables.read(path, tables.VIGNETTES) if path.is_file() else None
 
 
-def _variants(study: Study, arm: str) -> tuple[pd.DataFrame, bool]:
+def variants_of(study: Study, arm: str) -> tuple[pd.DataFrame, bool]:
     """Return the variants of an arm, and whether its templates are made; until then the original replaces each."""
     name = study.arms[arm].prompts
     prompt_set = study.prompt_set(name)
