@@ -56,46 +56,121 @@ def test_no_more_than_allowed_are_under_way(clock: Clock) -> None:
     assert limiter.under_way == limiter.most_under_way == 3
 
 
-def test_successes_at_the_limit_raise_it_by_one_a_round_up_to_the_ceiling(clock: Clock) -> None:
-    limiter = Limiter(18, clock=clock)
-    assert limiter.allowed == 16
-    for _ in range(16):
-        fill(limiter, int(limiter.allowed) - limiter.under_way)
-        limiter.succeeded(1)
-    assert 16.9 < limiter.allowed < 17.1
-    for _ in range(200):
-        fill(limiter, int(limiter.allowed) - limiter.under_way)
-        limiter.succeeded(1)
-    assert limiter.allowed == 18
+def succeed(limiter: Limiter, clock: Clock, n: int) -> None:
+    """Let ``n`` rounds be sent and answered."""
+    for _ in range(n):
+        sent = fill(limiter, int(limiter.allowed) - limiter.under_way)
+        clock.now += 1
+        for at in sent:
+            limiter.succeeded(1, at)
+
+
+def grown(clock: Clock) -> Limiter:
+    """Return a limiter at its ceiling of 64, at the beginning of a round."""
+    limiter = Limiter(64, clock=clock)
+    succeed(limiter, clock, 3)
+    assert limiter.allowed == 64
+    refuse(limiter, clock, 0, 16)  # the second round of 64 replies ends
+    return limiter
+
+
+def refuse(limiter: Limiter, clock: Clock, n: int, of: int, retry_after: float | None = None) -> None:
+    """Let ``of`` requests be sent, of which ``n``, spread evenly, are refused."""
+    sent = fill(limiter, of)
+    clock.now += 1
+    for place, at in enumerate(sent):
+        if place * n % of < n:
+            limiter.overloaded(at, retry_after)
+            limiter.failed(1)
+        else:
+            limiter.succeeded(1, at)
+
+
+def test_every_round_of_replies_doubles_concurrency_up_to_the_ceiling(clock: Clock) -> None:
+    limiter = Limiter(100, clock=clock)
+    found = []
+    for _ in range(4):
+        found.append(limiter.allowed)
+        succeed(limiter, clock, 1)
+    assert found == [16, 32, 64, 100]
+    assert limiter.allowed == 100
 
 
 def test_a_limit_that_is_not_used_does_not_rise(clock: Clock) -> None:
     limiter = Limiter(64, clock=clock)
     for _ in range(100):
-        fill(limiter, 1)
-        limiter.succeeded(1)
+        (at,) = fill(limiter, 1)
+        limiter.succeeded(1, at)
     assert limiter.allowed == 16
 
 
-def test_an_overload_halves_once_for_all_that_were_under_way(clock: Clock) -> None:
-    limiter = Limiter(16, clock=clock)
-    sent = fill(limiter, 16)
-    clock.now += 1
-    for at in sent:
-        limiter.overloaded(1, at, 0.0)
+@pytest.mark.parametrize(("n", "left"), [(1, 64), (3, 64), (16, 64), (17, 64 * 47 / 64), (32, 32)])
+def test_concurrency_falls_by_the_share_of_refusals_in_a_round_above_a_quarter(
+    clock: Clock, n: int, left: float
+) -> None:
+    limiter = grown(clock)
+    refuse(limiter, clock, n, 64)
+    assert limiter.allowed == pytest.approx(left)
+    assert limiter.wait() == 0
+
+
+def test_after_a_cut_concurrency_grows_by_an_eighth_a_round(clock: Clock) -> None:
+    limiter = grown(clock)
+    refuse(limiter, clock, 32, 64)
+    succeed(limiter, clock, 1)
+    assert limiter.allowed == 36
+
+
+def test_what_was_under_way_at_a_pause_prolongs_nothing(clock: Clock) -> None:
+    limiter = grown(clock)
+    late = fill(limiter, 30)
+    refuse(limiter, clock, 32, 32)
+    paused, allowed = limiter.wait(), limiter.allowed
+    assert paused > 0
+    for at in late:
+        limiter.overloaded(at, None)
+        limiter.failed(1)
+    assert (limiter.wait(), limiter.allowed) == (paused, allowed)
+
+
+def test_an_endpoint_that_refuses_most_is_left_alone_and_then_asked_slowly(clock: Clock) -> None:
+    limiter = grown(clock)
+    refuse(limiter, clock, 40, 64)
+    assert limiter.wait() > 0
     assert limiter.allowed == 8
-    clock.now += 1
-    for _ in range(10):
-        (at,) = fill(limiter, 1)
-        clock.now += 1
-        limiter.overloaded(1, at, 0.0)
-    assert limiter.allowed == 1
+    late = limiter.allowed
+    clock.now += 10
+    succeed(limiter, clock, 1)
+    assert limiter.allowed == 2 * late
+    succeed(limiter, clock, 2)
+    assert 48 <= limiter.allowed <= 54  # fast up to three quarters of what it was, then by an eighth
+
+
+def test_refusals_before_the_first_reply_after_a_cut_are_no_share(clock: Clock) -> None:
+    """They come at once, replies only when they are ready."""
+    limiter = grown(clock)
+    refuse(limiter, clock, 32, 64)
+    assert limiter.allowed == 32
+    refuse(limiter, clock, 8, 8)
+    succeed(limiter, clock, 1)
+    assert limiter.allowed == 36
+
+
+def test_replies_during_a_pause_do_not_make_the_start_after_it_less_slow(clock: Clock) -> None:
+    limiter = grown(clock)
+    late = fill(limiter, 40)
+    refuse(limiter, clock, 1, 1, retry_after=30.0)
+    for at in late:
+        limiter.succeeded(1, at)
+    assert limiter.allowed == 8
+    assert limiter.wait() == 30
 
 
 def test_retry_after_holds_everybody_back(clock: Clock) -> None:
     limiter = Limiter(16, clock=clock)
     (at,) = fill(limiter, 1)
-    limiter.overloaded(1, at, 30.0)
+    limiter.overloaded(at, 30.0)
+    limiter.failed(1)
     assert limiter.wait() == 30
     clock.now += 29.5
     assert limiter.wait() == pytest.approx(0.5)
@@ -105,22 +180,21 @@ def test_retry_after_holds_everybody_back(clock: Clock) -> None:
 
 def test_without_retry_after_the_pause_doubles_up_to_a_minute(clock: Clock) -> None:
     limiter = Limiter(16, clock=clock, backoff=1.0)
-    pauses = []
+    refuse(limiter, clock, 7, 7)  # a row is half of what may be under way
+    assert limiter.wait() == 0
+    pauses, sizes = [], []
     for _ in range(9):
-        clock.now += 1000
-        (at,) = fill(limiter, 1)
-        clock.now += 1
-        limiter.overloaded(1, at, None)
+        refuse(limiter, clock, 1, 1)
         pauses.append(limiter.wait())
+        sizes.append(limiter.allowed)
+        clock.now += 1000
     for pause, expected in zip(pauses, (1, 2, 4, 8, 16, 32, 60, 60, 60), strict=True):
         assert 0.75 * expected <= pause <= 1.25 * expected
-    clock.now += 1000
-    (at,) = fill(limiter, 1)
-    limiter.succeeded(1)
-    (at,) = fill(limiter, 1)
-    clock.now += 1
-    limiter.overloaded(1, at, None)
-    assert limiter.wait() <= 1.25
+    assert sizes == [8, 4, 2, 1, 1, 1, 1, 1, 1]
+    succeed(limiter, clock, 3)
+    assert limiter.allowed == 8
+    refuse(limiter, clock, 4, 4)
+    assert 0 < limiter.wait() <= 1.25
 
 
 def test_requests_per_minute(clock: Clock) -> None:
@@ -179,17 +253,18 @@ def test_a_closed_limiter_lets_nobody_pass(clock: Clock) -> None:
 )
 def test_rate_limit_headers(clock: Clock, headers: dict[str, str], wait: float) -> None:
     limiter = Limiter(16, clock=clock)
-    enter(limiter)
-    limiter.succeeded(1, {f"x-ratelimit-{name}-requests": value for name, value in headers.items()})
+    limiter.succeeded(
+        1, enter(limiter), {f"x-ratelimit-{name}-requests": value for name, value in headers.items()}
+    )
     assert limiter.wait() == pytest.approx(wait)
 
 
 def test_token_headers_count_what_is_under_way(clock: Clock) -> None:
     limiter = Limiter(16, clock=clock)
     fill(limiter, 1)
-    enter(limiter, 3000)
     limiter.succeeded(
         1,
+        enter(limiter, 3000),
         {
             "x-ratelimit-limit-tokens": "60000",
             "x-ratelimit-remaining-tokens": "1000",
@@ -239,9 +314,9 @@ def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
 
 def test_no_header_stops_a_job_for_good(clock: Clock) -> None:
     limiter = Limiter(4, clock=clock)
-    enter(limiter)
+    at = enter(limiter)
     kinds = {"limit": "10", "remaining": "0", "reset": "9" * 400 + "s"}
-    limiter.succeeded(1, {f"x-ratelimit-{kind}-requests": value for kind, value in kinds.items()})
+    limiter.succeeded(1, at, {f"x-ratelimit-{kind}-requests": value for kind, value in kinds.items()})
     assert 0 < limiter.wait() <= LONGEST_WAIT
 
 

@@ -6,7 +6,8 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -48,9 +49,8 @@ class Server:
 
     def __init__(self, loop: Loop, refuse: Callable[[float, int], tuple[int, dict[str, str]] | None]) -> None:
         self.loop, self.refuse = loop, refuse
-        self.under_way = self.most_under_way = 0
+        self.under_way = 0
         self.answered: Counter[bytes] = Counter()
-        self.refused_at: list[float] = []
         self.times: list[float] = []
 
     async def __aenter__(self) -> Self:
@@ -62,11 +62,9 @@ class Server:
     async def post(self, body: bytes) -> Answer:
         self.times.append(self.loop.now)
         if refusal := self.refuse(self.loop.now, self.under_way):
-            self.refused_at.append(self.loop.now)
             await asyncio.sleep(0.001)
             return Answer(*refusal, b'{"error": {"message": "busy"}}')
         self.under_way += 1
-        self.most_under_way = max(self.most_under_way, self.under_way)
         await asyncio.sleep(DELAY)
         self.under_way -= 1
         self.answered[body] += 1
@@ -98,7 +96,9 @@ def ask(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> Ask:
         tuning = endpoint_tuning(limits={"concurrency": AT_ONCE})
         engine = live.LiveEngine(Endpoint(make_spec(source="gpt-x"), tuning, None))
         engine.limiter = limiter.Limiter(AT_ONCE, clock=loop.time)
-        questions: Any = SimpleNamespace(grid=range(n), chat=lambda at: [{"role": "user", "content": str(at)}])
+        questions: Any = SimpleNamespace(
+            grid=range(n), chat=lambda at: [{"role": "user", "content": str(at)}]
+        )
 
         def count(rows: pd.DataFrame) -> None:
             kept.extend(rows["at"])
@@ -114,6 +114,81 @@ def ask(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return ask
 
 
-def at_random(share: float, status: int = 503, **headers: str) -> Refuse:
+def at_random(share: float) -> Refuse:
     draws = random.Random(1)
-    return lambda now, under_way: (status, headers) if draws.random() < share else None
+    return lambda now, under_way: (503, {}) if draws.random() < share else None
+
+
+def storms(retry_after: Callable[[float], str] | None) -> Refuse:
+    """Refuse everything for two seconds in every ten; ``retry_after`` of the seconds that are left."""
+
+    def refuse(now: float, under_way: int) -> tuple[int, dict[str, str]] | None:
+        left = 10 - now % 10
+        return (429, {"retry-after": retry_after(left)} if retry_after else {}) if left <= 2 else None
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    ("refuse", "least"),
+    [(at_random(0.001), 0.95), (at_random(0.01), 0.9), (at_random(0.05), 0.75), (at_random(0.1), 0.5)],
+)
+def test_single_refusals_cost_little(ask: Ask, refuse: Refuse, least: float) -> None:
+    clean, _ = ask(8000)
+    assert clean < 1.2 * 8000 * DELAY / AT_ONCE
+    seconds, _ = ask(8000, refuse)
+    assert clean / seconds > least
+
+
+@pytest.mark.parametrize("retry_after", [None, lambda left: f"{left:.3f}", lambda left: "1"])
+def test_what_a_storm_of_refusals_leaves_is_used(
+    ask: Ask, retry_after: Callable[[float], str] | None
+) -> None:
+    n = 12_000
+    seconds, server = ask(n, storms(retry_after))
+    left = seconds - 2 * (seconds // 10)
+    assert n * DELAY / AT_ONCE / left > 0.7
+    assert len(server.times) < 1.1 * n
+
+
+def test_a_retry_after_is_obeyed_exactly_and_followed_by_no_herd(ask: Ask) -> None:
+    seen: list[float] = []
+
+    def refuse_once(now: float, under_way: int) -> tuple[int, dict[str, str]] | None:
+        if now < 2 or seen:
+            return None
+        seen.append(now)
+        return 503, {"retry-after": "7.5"}
+
+    _, server = ask(4000, refuse_once)
+    told = seen[0] + 0.001
+    after = [at for at in server.times if at > told]
+    assert min(after) == pytest.approx(told + 7.5, abs=1e-6)
+    assert min(after) >= told + 7.5
+    assert sum(at < told + 7.5 + DELAY for at in after) == limiter.START / 2
+
+
+@pytest.mark.parametrize(("share", "most"), [(1.0, 60), (0.75, 600)])
+def test_an_endpoint_that_refuses_most_is_left_alone(ask: Ask, share: float, most: int) -> None:
+    """For two minutes; free, it would be asked 150,000 times."""
+    draws = random.Random(1)
+    down = lambda now, under_way: (429, {}) if now < 120 and draws.random() < share else None  # noqa: E731
+    _, server = ask(20_000, down)
+    assert sum(at < 120 for at in server.times) < most
+
+
+def test_an_endpoint_that_takes_64_at_once_is_not_asked_in_a_loop(ask: Ask) -> None:
+    seconds, server = ask(4000, lambda now, under_way: (503, {}) if under_way >= 64 else None)
+    assert 4000 * DELAY / 64 / seconds > 0.7
+    assert len(server.times) < 1.4 * 4000
+
+
+def test_replies_are_journalled_in_time_also_during_a_pause(ask: Ask, loop: Loop, monkeypatch: Any) -> None:
+    monkeypatch.setattr(live, "Handover", partial(handover.Handover, clock=loop.time))
+    kept: list[float] = []
+    numbers = iter(range(1000))
+    refuse = lambda now, under_way: (503, {"retry-after": "600"}) if next(numbers) == 50 else None  # noqa: E731
+    _, server = ask(80, refuse, lambda rows: kept.extend([loop.now] * len(rows)))
+    asked = [at for at in server.times if at < 600]
+    assert len(asked) < 80
+    assert len([at for at in kept if at <= handover.SECONDS + 2]) == len(asked) - 1

@@ -23,7 +23,7 @@ ROUND = 20
 #: Share of refusals in a round up to which concurrency stays, and above which everybody pauses.
 TOLERATED, TOO_MANY = 0.25, 0.5
 #: Refusals in a row, as a share of concurrency and at least, after which everybody pauses.
-ROW, SHORTEST_ROW = 0.25, 4
+ROW, SHORTEST_ROW = 0.5, 4
 #: What a pause leaves of the concurrency up to which the next slow start goes; growth per round above that.
 LEFT, GROWTH = 0.75, 0.125
 #: Longest wait, in seconds, that follows an endpoint's "too many requests" without a Retry-After.
@@ -86,8 +86,9 @@ class Limiter:
         self._threshold = float(ceiling)
         #: Only requests sent after the last cut count: it already answers those before.
         self._cut_at = -1.0
-        #: Most requests under way since then.
-        self._peak = 0
+        #: Most requests under way since then, and whether a reply has come: refusals come sooner than replies do, so
+        #: their share says nothing before.
+        self._peak, self._replied = 0, False
         #: Replies and refusals of this round; refusals, and pauses, since the last reply.
         self._n_replies = self._n_refusals = self._row = self._pauses = 0
         self._left = asyncio.Event()
@@ -133,6 +134,7 @@ class Limiter:
             self.allowed = min(self.ceiling, self.allowed)
         if sent_at > self._cut_at:
             self._n_replies += 1
+            self._replied = True
             self._row = self._pauses = 0
             self._judge()
         self._heed(headers or {})
@@ -145,7 +147,7 @@ class Limiter:
         """Note a request that the endpoint was too busy for; its place is free only after ``failed``."""
         self.n_overloads += 1
         if sent_at > self._cut_at:
-            self._n_refusals += 1
+            self._n_refusals += self._replied
             self._row += 1
             if retry_after is not None or self._row >= max(SHORTEST_ROW, ROW * self.allowed):
                 self._pause(retry_after)
@@ -165,21 +167,23 @@ class Limiter:
             self._pause(None)
         elif share > TOLERATED:
             self.allowed = self._threshold = max(1.0, self.allowed * (1 - share))
-            self._cut_at, self._peak = self._clock(), 0
+            self._cut()
 
     def _pause(self, seconds: float | None) -> None:
         """Let nobody pass for so long, or for longer with every pause in a row; then begin slowly."""
-        now = self._clock()
         if not self._pauses:
             # One pause during a slow start must not end it for good.
             self._threshold = max(1.0, self.allowed * LEFT, self._threshold / 2)
         self._pauses += 1
-        self._n_replies = self._n_refusals = 0
         self.allowed = max(1.0, min(self.allowed, START / 2**self._pauses))
-        self._cut_at, self._peak = now, 0
+        self._cut()
         if seconds is None:
             seconds = min(LONGEST_PAUSE, self._backoff * 2 ** (self._pauses - 1)) * random.uniform(0.75, 1.25)
-        self._paused_until = max(self._paused_until, now + seconds)
+        self._paused_until = max(self._paused_until, self._cut_at + seconds)
+
+    def _cut(self) -> None:
+        self._cut_at, self._peak, self._replied = self._clock(), 0, False
+        self._n_replies = self._n_refusals = 0
 
     def _leave(self, tokens: float) -> None:
         self.under_way -= 1

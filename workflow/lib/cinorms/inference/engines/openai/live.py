@@ -311,7 +311,9 @@ class _Run:
 
     def _again_in(self, failure: Failure, times: int) -> float:
         """Return the wait of a question that has failed so many times, and show it to those who watch."""
-        wait: float = min(LONGEST_BETWEEN, self.backoff * FIRST_WAIT * 2 ** (times - 1)) * random.uniform(0.75, 1.25)
+        wait: float = min(LONGEST_BETWEEN, self.backoff * FIRST_WAIT * 2 ** (times - 1)) * random.uniform(
+            0.75, 1.25
+        )
         shown = max(wait, self.engine.limiter.wait())
         self.state.trouble(clean(failure.reason, self.engine.endpoint.secrets), shown)
         return wait
