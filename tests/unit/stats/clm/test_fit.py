@@ -91,18 +91,6 @@ def test_equals_r_ordinal(
     assert fit.status == "ok"
 
 
-def test_predictions_equal_r(data: pd.DataFrame, reference: pd.DataFrame) -> None:
-    fit = fit_clm(data, "level", FACTORS, BASELINES)
-    rows = reference[reference["model"].str.startswith("predict")]
-    assert len(rows) == 15
-    for model, group in rows.groupby("model"):
-        new = pd.DataFrame([dict(zip(FACTORS, str(model).split()[1:], strict=True))])
-        expected = group.set_index(group["parameter"].astype(int))["estimate"]
-        pd.testing.assert_series_equal(
-            fit.predict(new).iloc[0].sort_index(), expected.sort_index(), check_names=False, atol=1e-7
-        )
-
-
 def test_derived_columns_follow_from_estimate_and_error(data: pd.DataFrame) -> None:
     fit = fit_clm(data, "level", FACTORS, BASELINES)
     table = fit.coefficients
@@ -199,14 +187,6 @@ def test_a_separated_level_has_no_number_and_the_others_are_those_without_its_ro
     assert fit.log_likelihood == pytest.approx(without.log_likelihood, abs=1e-7)
 
 
-def test_predictions_under_separation_are_the_limit(data: pd.DataFrame) -> None:
-    fit, without = separate(data, "logit")
-    new = pd.DataFrame({"sender": ["meter", "watch"], "recipient": "doctor", "order": "first"})
-    probabilities = fit.predict(new)
-    assert probabilities.iloc[0].tolist() == [1, 0, 0, 0, 0]
-    np.testing.assert_allclose(probabilities.iloc[1], without.predict(new.iloc[[1]]).iloc[0], atol=1e-7)
-
-
 def test_a_separated_baseline_takes_its_whole_factor_and_the_thresholds(data: pd.DataFrame) -> None:
     frame = data.assign(level=data["level"].where(data["sender"] != "lock", 2))
     fit = fit_clm(frame, "level", FACTORS, BASELINES)
@@ -232,7 +212,6 @@ def test_complete_separation_leaves_no_number_at_all() -> None:
     assert fit.coefficients["estimate"].isna().all()
     assert fit.thresholds["estimate"].isna().all()
     assert fit.log_likelihood == pytest.approx(0.0, abs=1e-9)
-    np.testing.assert_allclose(fit.predict(frame.iloc[[0, 2, 4]]), np.eye(3), atol=1e-12)
 
 
 def test_nearly_separated_is_not_separated(data: pd.DataFrame) -> None:
@@ -320,7 +299,7 @@ def test_no_data_and_one_level_are_statuses(data: pd.DataFrame) -> None:
     assert same.log_likelihood is None
     assert same.n == 600
     with pytest.raises(DataError, match="one_level"):
-        same.predict(data)
+        same.proportional_odds_test()
 
 
 def test_constant_and_linked_factors_are_statuses(data: pd.DataFrame) -> None:
@@ -376,8 +355,6 @@ def test_wrong_values_say_what_is_wrong(data: pd.DataFrame) -> None:
         fit_clm(data.assign(weight=-1.0), "level", FACTORS, weights="weight")
     with pytest.raises(DataError, match="at least two"):
         fit_clm(data.assign(flow=1), "level", FACTORS, cluster="flow")
-    with pytest.raises(DataError, match="not in the fitted data"):
-        fit_clm(data, "level", FACTORS).predict(data.assign(sender="toaster"))
 
 
 # --- clustered errors ------------------------------------------------------------

@@ -13,7 +13,7 @@ from cinorms.norms.assessment import level_matrix
 from cinorms.norms.thresholds import Thresholds
 from cinorms.published import frames
 from cinorms.stats.deciding.rounds import Rule, replay
-from cinorms.stats.deciding.verdicts import NOT_ASKED
+from cinorms.stats.deciding.schedule import NOT_ASKED
 
 from ....scales import ACCEPTABILITY
 

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from cinorms.norms.thresholds import Majority
 from cinorms.stats.equivalence import Estimate, Term
+from cinorms.stats.wordings import pooled
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -103,10 +104,8 @@ def flips(
     between, within = sums[:, 0].sum() / sums[:, 1].sum(), sums[:, 2].sum() / sums[:, 3].sum()
     if math.isnan(between - within):
         return Flips(nothing, between, within)
-    parts = [_jackknife(values) for values in out]
-    variance = sum(part for part, _ in parts)
-    squares = sum(part**2 / freedom for part, freedom in parts)
-    freedom = variance**2 / squares if squares > 0 else min(sizes) - 1.0
+    jackknifed = [(float((len(x) - 1) / len(x) * ((x - x.mean()) ** 2).sum()), len(x) - 1.0) for x in out]
+    variance, freedom = pooled(jackknifed, otherwise=min(sizes) - 1.0)
     terms = (Term(variance, ("templates",)),)
     excess = Estimate(float(between - within), float(variance), float(freedom), n_flows, min(sizes), terms)
     return Flips(excess, float(between), float(within))
@@ -175,12 +174,6 @@ def _left_out(sums: Floats, halves: Bools) -> Floats:
     """Return the excess without each unit: over the draws in neither half of which it is."""
     out = (~halves.any(axis=1)).astype(np.float64).T @ sums  # units x 4
     return np.asarray(out[:, 0] / out[:, 1] - out[:, 2] / out[:, 3])
-
-
-def _jackknife(values: Floats) -> tuple[float, float]:
-    """Return the jackknife's variance and its degrees of freedom."""
-    n = len(values)
-    return float((n - 1) / n * ((values - values.mean()) ** 2).sum()), n - 1.0
 
 
 def _grouped(counts: Floats, rng: np.random.Generator) -> Floats:

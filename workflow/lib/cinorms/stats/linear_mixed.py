@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import DataError
+from cinorms.stats.wordings import sums_by
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,7 +49,7 @@ class LinearFit:
 
     def by_cluster(self, name: str) -> Floats:
         """Return what each cluster of a kind adds to each coefficient."""
-        return sums(self.influence, self.clusters[name])
+        return sums_by(self.clusters[name], self.influence)
 
     def variances(self) -> Floats:
         """Return the cluster-robust variance of each coefficient."""
@@ -60,7 +61,7 @@ class LinearFit:
             return np.zeros(self.influence.shape[1])
         one, two = self.clusters.values()
         cell = np.unique(one * (two.max() + 1) + two, return_inverse=True)[1]
-        return squares(sums(self.influence, cell))
+        return squares(sums_by(cell, self.influence))
 
 
 def fit_linear_mixed(
@@ -104,13 +105,6 @@ def fit_linear_mixed(
     )
 
 
-def sums(values: Floats, codes: npt.NDArray[np.intp]) -> Floats:
-    """Return the sums of the rows of ``values`` that have the same code."""
-    found = np.zeros((int(codes.max()) + 1, values.shape[1]))
-    np.add.at(found, codes, values)
-    return found
-
-
 def squares(of_clusters: Floats) -> Floats:
     """Return the sum of squares over clusters, times m / (m - 1) for m of them (CR1)."""
     m = len(of_clusters)
@@ -124,7 +118,7 @@ def combined(of_kinds: Sequence[Floats], of_cells: Floats) -> Floats:
 
 def _shrunk(values: Floats, member: npt.NDArray[np.intp], weight: Floats) -> Floats:
     """Return the inverse of the rows' covariance (in units of the residual variance) times ``values``."""
-    return np.asarray(values - (weight[:, None] * sums(values, member))[member])
+    return np.asarray(values - (weight[:, None] * sums_by(member, values))[member])
 
 
 def _solve(

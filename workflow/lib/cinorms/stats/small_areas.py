@@ -19,15 +19,12 @@ import pandas as pd
 
 from cinorms.norms.assessment import divide
 from cinorms.stats.samples import Sample, moderated
-from cinorms.stats.wordings import CONFIDENCE
+from cinorms.stats.wordings import quantile
 
 Floats = npt.NDArray[np.float64]
 
 #: Rated flows that are needed beyond the number of coefficients.
 FEWEST_FLOWS = 4
-
-#: Why a flow has no estimate.
-STATUSES = ("ok", "no_predictor", "few_flows", "one_rater")
 
 
 class Fit(NamedTuple):
@@ -38,12 +35,13 @@ class Fit(NamedTuple):
     explained: float
 
 
-def estimate_flows(people: Sample, predictors: Floats, confidence: float = CONFIDENCE) -> Fit:
+def estimate_flows(people: Sample, predictors: Floats) -> Fit:
     """Return an estimate of people's mean for every flow (row of both).
 
     ``predictors``: flows x predictors, without a column of ones; a flow that lacks one gets no estimate.
     Columns: direct (mean of the ratings), n_raters, predicted, estimate, std_err, conf_low, conf_high, weight (of the
-    flow's own ratings), n_effective (raters that would give the direct mean the same standard error), status.
+    flow's own ratings), n_effective (raters that would give the direct mean the same standard error), status (``ok``,
+    ``no_predictor``, ``few_flows``, ``one_rater``).
     """
     x = np.column_stack([np.ones(len(predictors)), predictors])
     known = ~np.isnan(x).any(axis=1)
@@ -66,8 +64,7 @@ def estimate_flows(people: Sample, predictors: Floats, confidence: float = CONFI
     raters = people.freedom(np.where(people.sizes > 0, 1.0, 0.0))
     parts = estimate[2] ** 2 - of_shared
     total = divide(estimate[2] ** 4, parts**2 / freedom + of_shared**2 / raters)
-    reach = _quantile(total, confidence)
-    table = _table(people, x, (*estimate, reach, within), status)
+    table = _table(people, x, (*estimate, quantile(total), within), status)
     return Fit(table, own, 1 - own / plain if plain > 0 else np.nan)
 
 
@@ -156,9 +153,3 @@ def _table(
             "status": status,
         }
     )
-
-
-def _quantile(freedom: Floats, confidence: float) -> Floats:
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(freedom, (1 + confidence) / 2))

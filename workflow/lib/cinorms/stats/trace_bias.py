@@ -17,14 +17,13 @@ import pandas as pd
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.prompts.orders import orders_of
+from cinorms.stats.wordings import FEWEST, interval, sums_by
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
 #: The unit of a slope: tokens of a trace.
 PER = 1000
-#: Least number of units of an interval.
-LEAST_UNITS = 2
 
 
 def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, parts: int) -> pd.DataFrame:
@@ -39,21 +38,31 @@ def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, par
     level, order = assessment.valid_levels(answers), pd.Categorical(answers["order"])
     ordered = np.append([len(name) > 1 for name in order.categories], False)
     usable = ~np.isnan(level) & ordered[order.codes]
-    lengths = _lengths(answers)
-    unknown = int((usable & np.isnan(lengths)).sum())
-    status = _why_not(level, usable, lengths)
-    if status is None:
+    lengths = np.full(len(answers), np.nan)
+    if "n_trace_tokens" in answers:
+        lengths = answers["n_trace_tokens"].to_numpy(dtype=np.float64, na_value=np.nan)
+    at, x, status = np.empty(0, dtype=np.intp), np.empty(0), "one_answer_per_flow"
+    if np.isnan(level).all():
+        status = "no_answers"
+    elif not usable.any():
+        status = "no_order"
+    elif np.isnan(lengths[usable]).all():
+        status = "no_trace_lengths"
+    else:
         at, scores = _scores(answers, level, order, usable, scale)
         known = ~np.isnan(lengths[at])
         at, scores = at[known], scores[known]
-        status = None if len(at) else "one_answer_per_flow"
-    if status is not None:
-        return _nothing(k, parts, unknown, status)
-    x, codes = lengths[at], pd.factorize(units[at])[0].astype(np.intp)
-    rows = [_slope(x, scores, codes)]
-    edges = np.unique(np.quantile(x, np.linspace(0, 1, parts + 1)[1:-1]))
-    which = np.searchsorted(edges, x, side="left")
-    rows += [_part(x, scores, codes, which == number, number + 1) for number in range(parts)]
+        x = lengths[at]
+    if len(at):
+        codes = pd.factorize(units[at])[0]
+        rows = [_slope(x, scores, codes)]
+        edges = np.unique(np.quantile(x, np.linspace(0, 1, parts + 1)[1:-1]))
+        which = np.searchsorted(edges, x, side="left")
+        rows += [_part(x, scores, codes, which == number, number + 1) for number in range(parts)]
+    else:
+        rows = [_about("slope", 0, x, k), *(_about("excess", part + 1, x, k) for part in range(parts))]
+        rows = [row.assign(status=status) for row in rows]
+    unknown = int((usable & np.isnan(lengths)).sum())
     return pd.concat(rows, ignore_index=True).assign(n_unknown=unknown)[list(COLUMNS)]
 
 
@@ -61,20 +70,6 @@ COLUMNS = (
     *("measure", "part", "position", "tokens_low", "tokens_high", "tokens_mean"),
     *("estimate", "std_err", "conf_low", "conf_high", "n", "n_unknown", "n_units", "status"),
 )
-
-
-def _lengths(answers: pd.DataFrame) -> Floats:
-    if "n_trace_tokens" not in answers:
-        return np.full(len(answers), np.nan)
-    return answers["n_trace_tokens"].to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def _why_not(level: Floats, usable: npt.NDArray[np.bool_], lengths: Floats) -> str | None:
-    if np.isnan(level).all():
-        return "no_answers"
-    if not usable.any():
-        return "no_order"
-    return "no_trace_lengths" if np.isnan(lengths[usable]).all() else None
 
 
 def _scores(
@@ -135,21 +130,11 @@ def _interval(
     about: pd.DataFrame, estimate: Floats, influence: Floats, codes: npt.NDArray[Any], n_fitted: int
 ) -> pd.DataFrame:
     """Return the row with its cluster-robust 95% interval (CR1, t with one fewer degrees of freedom than units)."""
-    from scipy.special import stdtrit
-
     n, units = len(influence), int(codes.max()) + 1
     found = about.assign(estimate=estimate, n_units=units)
-    if units < LEAST_UNITS or n <= n_fitted:
+    if units < FEWEST or n <= n_fitted:
         return found.assign(status="one_unit")
-    sums = np.zeros((units, influence.shape[1]))
-    np.add.at(sums, codes, influence)
     correction = units / (units - 1) * (n - 1) / (n - n_fitted)
-    std_err = np.sqrt(correction * (sums**2).sum(axis=0))
-    half = stdtrit(units - 1, 0.975) * std_err
-    return found.assign(std_err=std_err, conf_low=estimate - half, conf_high=estimate + half)
-
-
-def _nothing(k: int, parts: int, unknown: int, status: str) -> pd.DataFrame:
-    empty = np.empty(0)
-    rows = [_about("slope", 0, empty, k), *(_about("excess", n + 1, empty, k) for n in range(parts))]
-    return pd.concat(rows, ignore_index=True).assign(n_unknown=unknown, status=status)[list(COLUMNS)]
+    variance = correction * (sums_by(codes, influence) ** 2).sum(axis=0)
+    std_err, low, high = interval(estimate, variance, units - 1)
+    return found.assign(std_err=std_err, conf_low=low, conf_high=high)
