@@ -15,14 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.norms.assessment import divide
+from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.wordings import FEWEST, Units, interval, spread, sums_by
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 ALL_FLOWS = "all flows"
 

@@ -13,15 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import ConfigError
 from cinorms.norms.assessment import divide
 from cinorms.stats import reliability
+from cinorms.stats.arrays import Floats
 from cinorms.stats.wordings import template_means, template_sums
-
-Floats = npt.NDArray[np.float64]
 
 #: The flows in `needed`: the typical one, and those at percentiles of the spread.
 _FLOWS = ("typical (rms)", "50%", "90%", "95%")

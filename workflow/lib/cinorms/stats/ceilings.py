@@ -13,15 +13,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tails
 from cinorms.norms.assessment import divide
+from cinorms.stats.arrays import Floats
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import interval, pooled, quantile
-
-Floats = npt.NDArray[np.float64]
 
 #: Measures of the distance, with what each is.
 METRICS = {

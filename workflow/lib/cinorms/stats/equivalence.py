@@ -21,12 +21,10 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cinorms.norms.assessment import divide
+from cinorms.stats.arrays import Floats
 from cinorms.stats.wordings import Units, interval, of_mean, pooled, rest_variance, spread
-
-Floats = npt.NDArray[np.float64]
 
 #: A decision needs at least this many templates (raters) on each side, however well they agree.
 FEWEST = 3

@@ -23,14 +23,11 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cinorms.norms.thresholds import Majority
+from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.equivalence import Estimate, Term
 from cinorms.stats.wordings import pooled
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 Change = Literal["side", "level"]
 
@@ -111,7 +108,7 @@ def flips(
     return Flips(excess, float(between), float(within))
 
 
-def norms(counts: Floats, rule: Rule, n_units: float) -> tuple[npt.NDArray[np.intp], Bools]:
+def norms(counts: Floats, rule: Rule, n_units: float) -> tuple[Ints, Bools]:
     """Return the most frequent level (its position) and whether it is a norm; ``counts`` has levels in front."""
     top, size = counts.max(axis=0), counts.sum(axis=0)
     held = (counts == top).sum(axis=0) == 1
@@ -121,7 +118,7 @@ def norms(counts: Floats, rule: Rule, n_units: float) -> tuple[npt.NDArray[np.in
     return counts.argmax(axis=0), held
 
 
-def differ(a: npt.NDArray[np.intp], b: npt.NDArray[np.intp], rule: Rule) -> Bools:
+def differ(a: Ints, b: Ints, rule: Rule) -> Bools:
     """Tell where two norms are different: on opposite sides of the scale, or other levels."""
     if rule.change == "level":
         return np.asarray(a != b)

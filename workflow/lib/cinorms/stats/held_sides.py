@@ -18,13 +18,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cinorms.norms.assessment import divide
+from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.equivalence import FEWEST, POWER, fewest_enough
 from cinorms.stats.wordings import DISSENT
-
-Floats = npt.NDArray[np.float64]
 
 
 class Sides(NamedTuple):
@@ -33,7 +31,7 @@ class Sides(NamedTuple):
     mean: Floats
     p_right: Floats
     p_wrong: Floats
-    n_units: npt.NDArray[np.intp]
+    n_units: Ints
 
 
 def sides(cells: Floats, middle: float, wrong: int) -> Sides:

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tails
@@ -21,9 +20,8 @@ from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import pvalues
+from cinorms.stats.arrays import Ints
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 
 #: Normality is judged from at least this many flows; with fewer, the check would almost never find a departure.

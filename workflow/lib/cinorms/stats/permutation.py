@@ -16,12 +16,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from cinorms.stats.arrays import Floats
 from cinorms.stats.wordings import FEWEST, mean_interval, template_means
-
-Floats = npt.NDArray[np.float64]
 
 _CHUNK = 512
 #: Sums of the same numbers in another order may differ in the last digits, and are still equal.

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import DataError
@@ -18,9 +17,8 @@ from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
 from cinorms.prompts.orders import DIGITS
+from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.wordings import template_codes, template_numbers, template_sums
-
-Floats = npt.NDArray[np.float64]
 
 #: Sources of variance, in the order in which `variance_shares` reports them.
 SOURCES = ("flow", "template", "flow x template", "order")
@@ -276,7 +274,7 @@ def _by_template(levels: pd.DataFrame, templates: pd.Series[Any]) -> list[Floats
     return [x[:, codes == code] for code in range(codes.max(initial=-1) + 1)]
 
 
-def _cells(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, npt.NDArray[np.int64], float]:
+def _cells(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, Ints, float]:
     """Return cell means and sizes (flows x templates, empty ones dropped), and squared deviations within."""
     means, sizes, within = [], [], 0.0
     for x in _by_template(levels, templates):
@@ -310,7 +308,7 @@ def _residual_sums(cells: Floats) -> tuple[float, float, float]:
     )
 
 
-def _shown(orders: pd.Index, n_levels: int) -> npt.NDArray[np.intp]:
+def _shown(orders: pd.Index, n_levels: int) -> Ints:
     wrong = [o for o in orders if sorted(o) != list(DIGITS[:n_levels])]
     if wrong:
         raise DataError(

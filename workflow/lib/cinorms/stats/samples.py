@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cinorms.norms.assessment import divide
+from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.wordings import Units, spread
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Sample:
         return Sample(cells[:, some], counts, self.exact)
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Return the units with a value, per flow."""
         return np.asarray((~np.isnan(self.cells)).sum(axis=1), dtype=np.int64)
 

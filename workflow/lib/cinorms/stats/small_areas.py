@@ -18,10 +18,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.norms.assessment import divide
+from cinorms.stats.arrays import Bools, Floats
 from cinorms.stats.samples import Sample, moderated
 from cinorms.stats.wordings import quantile
-
-Floats = npt.NDArray[np.float64]
 
 #: Rated flows that are needed beyond the number of coefficients.
 FEWEST_FLOWS = 4
@@ -98,7 +97,7 @@ def _own_variance(h: Floats, x: Floats, v: Floats) -> float:
 
 
 def _combine(
-    h: Floats, x: Floats, rated: npt.NDArray[np.bool_], v: Floats, own: float, shared: float
+    h: Floats, x: Floats, rated: Bools, v: Floats, own: float, shared: float
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Return predicted, estimate, standard error and weight of every flow, and the part of its variance that all share.
 

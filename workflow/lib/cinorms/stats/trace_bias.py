@@ -17,10 +17,8 @@ import pandas as pd
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.prompts.orders import orders_of
+from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.wordings import FEWEST, interval, sums_by
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
 
 #: The unit of a slope: tokens of a trace.
 PER = 1000
@@ -76,7 +74,7 @@ def _scores(
     answers: pd.DataFrame,
     level: Floats,
     order: pd.Categorical,
-    usable: npt.NDArray[np.bool_],
+    usable: Bools,
     scale: Scale,
 ) -> tuple[Ints, Floats]:
     """Return the rows of answers to flows with at least two usable answers, and their scores at each position."""
@@ -108,7 +106,7 @@ def _slope(x: Floats, scores: Floats, codes: Ints) -> pd.DataFrame:
     return _interval(about, estimate, centred[:, None] * residual / spread, codes, 2)
 
 
-def _part(x: Floats, scores: Floats, codes: Ints, chosen: npt.NDArray[np.bool_], number: int) -> pd.DataFrame:
+def _part(x: Floats, scores: Floats, codes: Ints, chosen: Bools, number: int) -> pd.DataFrame:
     """Return the mean score of each position in one part of the answers."""
     about = _about("excess", number, x[chosen], scores.shape[1])
     if not chosen.any():

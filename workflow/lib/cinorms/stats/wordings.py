@@ -21,9 +21,7 @@ import pandas as pd
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cinorms.norms.assessment import divide
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
+from cinorms.stats.arrays import Floats, Ints
 
 #: An interval needs at least this many templates (and, if flows are a sample, flows).
 FEWEST = 2

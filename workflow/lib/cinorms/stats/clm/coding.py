@@ -10,13 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from cinorms.core.errors import ConfigError, DataError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from cinorms.stats.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)

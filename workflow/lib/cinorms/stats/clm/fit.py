@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats.clm.coding import Bools, Coding, Crossproducts, Floats, Ints, aliased_terms, code_factors
+from cinorms.stats.arrays import Bools, Floats, Ints, group_rows
+from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
 from cinorms.stats.clm.information import maximise_penalised
 from cinorms.stats.clm.likelihood import LINKS, Problem, evaluate, make_problem, null_log_likelihood
 from cinorms.stats.clm.newton import Maximum, clustered, solve, start
 from cinorms.stats.clm.results import COEFFICIENT_COLUMNS, ClmFit, Solved, inference
-from cinorms.stats.grouping import group_rows
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
 

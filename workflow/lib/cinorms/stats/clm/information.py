@@ -10,7 +10,8 @@ import pandas as pd
 from scipy import linalg
 
 from cinorms.core import tails
-from cinorms.stats.clm.coding import Coding, Floats, Ints
+from cinorms.stats.arrays import Floats, Ints
+from cinorms.stats.clm.coding import Coding
 from cinorms.stats.clm.likelihood import Point, Problem, ends, evaluate, row_derivatives
 from cinorms.stats.clm.newton import CONVERGED, Maximum
 

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import linalg, special
 
 from cinorms.core.errors import DataError
-from cinorms.stats.clm.coding import Floats, Ints
+from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.clm.fit import fit_clm
 from cinorms.stats.clm.likelihood import Problem, carried_over, ends, row_derivatives, third_derivatives
 

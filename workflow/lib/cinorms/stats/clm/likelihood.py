@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from cinorms.stats.clm.coding import Bools, Crossproducts, Floats, Ints
+from cinorms.stats.arrays import Bools, Floats, Ints
+from cinorms.stats.clm.coding import Crossproducts
 
 
 @dataclass(frozen=True)

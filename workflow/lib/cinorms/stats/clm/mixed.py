@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import linalg, optimize
 
 from cinorms.core.errors import ConfigError
-from cinorms.stats.clm.coding import Floats
+from cinorms.stats.arrays import Floats
 from cinorms.stats.clm.fit import fit_clm
 from cinorms.stats.clm.intercepts import CrossedIntercepts, OneIntercept, crossed_intercepts
 from cinorms.stats.clm.likelihood import evaluate

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, sparse, special
 from scipy.optimize import linprog
 
-from cinorms.stats.clm.coding import Bools, Floats, Ints
+from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.clm.likelihood import Point, Problem, evaluate, scores
 
 #: Newton's decrement g'H^-1 g (squared distance to the maximum in standard errors) at which it has converged.

@@ -10,7 +10,8 @@ from scipy import special
 
 from cinorms.core import tails
 from cinorms.core.errors import DataError
-from cinorms.stats.clm.coding import Coding, Floats, Ints
+from cinorms.stats.arrays import Floats, Ints
+from cinorms.stats.clm.coding import Coding
 from cinorms.stats.clm.information import score_test
 from cinorms.stats.clm.likelihood import Problem
 

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from cinorms.stats.grouping import group_rows
+from cinorms.stats.arrays import group_rows
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.intp]
