@@ -14,7 +14,6 @@ from cinorms.core import tails
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
-from cinorms.published import frames
 from cinorms.stats import hypotheses, pvalues
 
 from ...scales import ACCEPTABILITY
@@ -371,15 +370,9 @@ PRINTED = Thresholds(11, "plurality", "papers")
 
 
 @pytest.fixture(scope="module")
-def published_norms(mirror):
-    responses = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
+def published_norms(published):
     names = ["tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b", "tulu-2-7B-AWQ", "tulu-2-13B-AWQ"]
-    responses = responses[responses["dataset"] == "iot"]
-    return {
-        name: assessment.assess(frames.to_answers(responses, name, vignettes), "papers", ACCEPTABILITY)
-        for name in names
-    }
+    return {name: assessment.assess(published(name), "papers", ACCEPTABILITY) for name in names}
 
 
 @pytest.mark.parametrize(

@@ -68,21 +68,12 @@ def flips(
 ) -> Flips:
     """Return the shares of flows with different norms between the models and within them.
 
-    Parameters
-    ----------
-    base, new
-        How often each level was answered: levels x flows x units.
-    rules
-        When each of them holds a norm.
-    same_units
-        Whether unit i of both is the same template.
-    seed, draws
-        Of the halves.
-
+    ``base``, ``new``: how often each level was answered (levels x flows x units). ``rules``: when each of them holds a
+    norm. ``same_units``: whether unit i of both is the same template. ``seed``, ``draws``: of the halves.
     """
     rng = np.random.default_rng(seed)
     if not same_units:
-        base, new = _grouped(base, rng), _grouped(new, rng)
+        base, new = (_grouped(counts, rng) for counts in (base, new))
     sizes = base.shape[2], new.shape[2]
     n_flows = int(((base.sum(axis=(0, 2)) > 0) & (new.sum(axis=(0, 2)) > 0)).sum())
     nothing = Estimate(np.nan, np.nan, np.nan, n_flows, min(sizes))
@@ -97,12 +88,11 @@ def flips(
     for start in range(0, n, draws):
         part = slice(start, start + draws)
         sums[part] = _counts(base, new, rules, halves[part], others[part])
-    out = [_left_out(sums, given) for given in ((halves,) if same_units else (halves, others))]
     between, within = sums[:, 0].sum() / sums[:, 1].sum(), sums[:, 2].sum() / sums[:, 3].sum()
     if math.isnan(between - within):
         return Flips(nothing, between, within)
-    jackknifed = [(float((len(x) - 1) / len(x) * ((x - x.mean()) ** 2).sum()), len(x) - 1.0) for x in out]
-    variance, freedom = pooled(jackknifed, otherwise=min(sizes) - 1.0)
+    parts = [_jackknife(sums, given) for given in ((halves,) if same_units else (halves, others))]
+    variance, freedom = pooled(parts, otherwise=min(sizes) - 1.0)
     terms = (Term(variance, ("templates",)),)
     excess = Estimate(float(between - within), float(variance), float(freedom), n_flows, min(sizes), terms)
     return Flips(excess, float(between), float(within))
@@ -167,10 +157,13 @@ def _halves(n: int, rng: np.random.Generator, draws: int) -> Bools:
     return np.array(found)
 
 
-def _left_out(sums: Floats, halves: Bools) -> Floats:
-    """Return the excess without each unit: over the draws in neither half of which it is."""
-    out = (~halves.any(axis=1)).astype(np.float64).T @ sums  # units x 4
-    return np.asarray(out[:, 0] / out[:, 1] - out[:, 2] / out[:, 3])
+def _jackknife(sums: Floats, halves: Bools) -> tuple[float, float]:
+    """Return the variance of the excess and its degrees of freedom, from the excess without each unit."""
+    out = (~halves.any(axis=1)).astype(
+        np.float64
+    ).T @ sums  # units x 4: the draws in neither half of which it is
+    excess, n = out[:, 0] / out[:, 1] - out[:, 2] / out[:, 3], len(out)
+    return float((n - 1) / n * ((excess - excess.mean()) ** 2).sum()), n - 1.0
 
 
 def _grouped(counts: Floats, rng: np.random.Generator) -> Floats:

@@ -49,21 +49,19 @@ def estimate_flows(people: Sample, predictors: Floats) -> Fit:
     freedom = int(rated.sum()) - x.shape[1]
     if freedom < FEWEST_FLOWS or not (people.sizes > 1).any():
         reason = "few_flows" if (people.sizes > 1).any() else "one_rater"
-        return Fit(_table(people, x, None, np.where(known, reason, status)), np.nan, np.nan)
+        nothing = np.full((6, len(x)), np.nan)
+        return Fit(_table(people, *nothing, np.where(known, reason, status)), np.nan, np.nan)
     within = moderated(people.variances, np.maximum(people.sizes - 1, 0).astype(np.float64))[0]
-    typical = float(np.mean(within[people.sizes > 0]))
-    within = np.where(people.sizes > 0, within, typical)
-    noise = people.noise_of(within)
+    within = np.where(people.sizes > 0, within, float(np.mean(within[people.sizes > 0])))
+    h, v = people.means[rated], people.noise_of(within)[rated]
     shared = _shared(people)
-    h, v = people.means[rated], noise[rated]
     own = _own_variance(h, x[rated], np.maximum(v - shared, 0.0))
     plain = _own_variance(h, np.ones((len(h), 1)), np.maximum(v - shared, 0.0))
-    *estimate, of_shared = _combine(h, x, rated, v, own, shared)
+    predicted, estimate, std_err, weight, of_shared = _combine(h, x, rated, v, own, shared)
     # Few raters who shift all flows alike are few units for that part of the error (Satterthwaite).
     raters = people.freedom(np.where(people.sizes > 0, 1.0, 0.0))
-    parts = estimate[2] ** 2 - of_shared
-    total = divide(estimate[2] ** 4, parts**2 / freedom + of_shared**2 / raters)
-    table = _table(people, x, (*estimate, quantile(total), within), status)
+    total = divide(std_err**4, (std_err**2 - of_shared) ** 2 / freedom + of_shared**2 / raters)
+    table = _table(people, predicted, estimate, std_err, weight, quantile(total), within, status)
     return Fit(table, own, 1 - own / plain if plain > 0 else np.nan)
 
 
@@ -130,14 +128,8 @@ def _combine(
     return predicted, np.where(known, mixed @ h, np.nan), std_err, gamma, of_shared
 
 
-def _table(
-    people: Sample,
-    x: Floats,
-    found: tuple[Any, ...] | None,
-    status: npt.NDArray[np.str_],
-) -> pd.DataFrame:
-    nothing = np.full(len(x), np.nan)
-    predicted, estimate, std_err, weight, reach, within = found or [nothing] * 6
+def _table(people: Sample, *columns: npt.NDArray[Any]) -> pd.DataFrame:
+    predicted, estimate, std_err, weight, reach, within, status = columns
     return pd.DataFrame(
         {
             "direct": people.means,

@@ -15,9 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.scales import Scale
-from cinorms.norms import assessment
-from cinorms.prompts.orders import orders_of
 from cinorms.stats.arrays import Bools, Floats, Ints
+from cinorms.stats.reliability import Choices, choices
 from cinorms.stats.wordings import FEWEST, interval, sums_by
 
 #: The unit of a slope: tokens of a trace.
@@ -32,25 +31,19 @@ def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, par
     traces). Columns: measure, part, position, tokens_low, tokens_high, tokens_mean, estimate, std_err, conf_low,
     conf_high, n, n_unknown (answers whose trace has no known length; they are in no row), n_units, status.
     """
-    k = len(scale.binned.levels)
-    level, order = assessment.valid_levels(answers), pd.Categorical(answers["order"])
-    ordered = np.append([len(name) > 1 for name in order.categories], False)
-    usable = ~np.isnan(level) & ordered[order.codes]
+    k, found = len(scale.binned.levels), choices(answers, scale)
     lengths = np.full(len(answers), np.nan)
     if "n_trace_tokens" in answers:
         lengths = answers["n_trace_tokens"].to_numpy(dtype=np.float64, na_value=np.nan)
-    at, x, status = np.empty(0, dtype=np.intp), np.empty(0), "one_answer_per_flow"
-    if np.isnan(level).all():
-        status = "no_answers"
-    elif not usable.any():
-        status = "no_order"
-    elif np.isnan(lengths[usable]).all():
+    unknown = np.isnan(lengths[found.rows])
+    at, x, status = found.rows[:0], np.empty(0), found.status
+    if status == "ok" and unknown.all():
         status = "no_trace_lengths"
-    else:
-        at, scores = _scores(answers, level, order, usable, scale)
+    elif status == "ok":
+        at, scores = _scores(found)
         known = ~np.isnan(lengths[at])
         at, scores = at[known], scores[known]
-        x = lengths[at]
+        x, status = lengths[at], "one_answer_per_flow"
     if len(at):
         codes = pd.factorize(units[at])[0]
         rows = [_slope(x, scores, codes)]
@@ -60,8 +53,7 @@ def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, par
     else:
         rows = [_about("slope", 0, x, k), *(_about("excess", part + 1, x, k) for part in range(parts))]
         rows = [row.assign(status=status) for row in rows]
-    unknown = int((usable & np.isnan(lengths)).sum())
-    return pd.concat(rows, ignore_index=True).assign(n_unknown=unknown)[list(COLUMNS)]
+    return pd.concat(rows, ignore_index=True).assign(n_unknown=int(unknown.sum()))[list(COLUMNS)]
 
 
 COLUMNS = (
@@ -70,28 +62,13 @@ COLUMNS = (
 )
 
 
-def _scores(
-    answers: pd.DataFrame,
-    level: Floats,
-    order: pd.Categorical,
-    usable: Bools,
-    scale: Scale,
-) -> tuple[Ints, Floats]:
+def _scores(found: Choices) -> tuple[Ints, Floats]:
     """Return the rows of answers to flows with at least two usable answers, and their scores at each position."""
-    k = len(scale.binned.levels)
-    at = np.flatnonzero(usable)
-    flow = np.unique(answers["flow"].to_numpy()[at], return_inverse=True)[1]
-    option = scale.places(level[at])
-    counts = np.bincount(flow * k + option, minlength=(flow.max() + 1) * k).reshape(-1, k)
-    several = counts.sum(axis=1)[flow] > 1
-    at, flow, option = at[several], flow[several], option[several]
-    codes = orders_of(scale.n_shown)
-    place = {name: number for number, name in enumerate(codes.names)}
-    shown = codes.shown[[place[name] for name in np.asarray(order.categories)[order.codes[at]]]]
+    n = found.counts.sum(axis=1)[found.flow]
+    rows, flow, option, shown, n = (x[n > 1] for x in (found.rows, found.flow, found.option, found.shown, n))
     chosen = (shown == option[:, None]).astype(np.float64)
-    n = counts.sum(axis=1)[flow][:, None]
-    others = (counts[flow[:, None], shown] - chosen) / (n - 1)
-    return at, chosen - others
+    others = (found.counts[flow[:, None], shown] - chosen) / (n[:, None] - 1)
+    return rows, chosen - others
 
 
 def _slope(x: Floats, scores: Floats, codes: Ints) -> pd.DataFrame:

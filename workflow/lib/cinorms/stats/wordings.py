@@ -50,24 +50,19 @@ def look_up(variants: pd.Index, numbers: pd.Series[Any]) -> Ints:
     return found.to_numpy(dtype=np.intp)
 
 
-def template_codes(variants: pd.Index, templates: pd.Series[Any]) -> Ints:
-    """Return which template each variant belongs to, counted from 0; ``templates`` as of `look_up`."""
-    return np.unique(look_up(variants, templates), return_inverse=True)[1].astype(np.intp)
-
-
 def level_counts(levels: pd.DataFrame, templates: pd.Series[Any], scale: Scale) -> Floats:
     """Return how often each level (each bin of a number line) was answered: levels x flows x templates.
 
     ``levels`` is `norms.level_matrix(answers)`: flows x variants, NaN where there is no valid answer.
     """
-    x, member = levels.to_numpy(), _membership(levels, templates)
+    x, member = levels.to_numpy(), membership(levels, templates)
     place = scale.places(x)
     return np.stack([(place == i) @ member for i in range(len(scale.binned.levels))])
 
 
 def template_sums(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, Floats]:
     """Return the sum and the number of the valid answers of each flow (row) in each template (column)."""
-    x, member = levels.to_numpy(), _membership(levels, templates)
+    x, member = levels.to_numpy(), membership(levels, templates)
     return np.nan_to_num(x) @ member, (~np.isnan(x)) @ member
 
 
@@ -197,9 +192,9 @@ def flow_intervals(levels: pd.DataFrame, templates: pd.Series[Any], scale: Scale
     )
 
 
-def _membership(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
-    """Return variants x templates: 1 where a variant belongs to a template."""
-    codes = template_codes(levels.columns, templates)
+def membership(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
+    """Return variants x templates: 1 where a variant belongs to a template; ``templates`` as of `look_up`."""
+    codes = np.unique(look_up(levels.columns, templates), return_inverse=True)[1]
     return np.eye(codes.max(initial=-1) + 1)[codes]
 
 

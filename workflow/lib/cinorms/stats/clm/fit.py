@@ -17,7 +17,7 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.stats.arrays import Bools, Floats, Ints, group_rows
 from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
 from cinorms.stats.clm.information import maximise_penalised
-from cinorms.stats.clm.likelihood import LINKS, Problem, evaluate, make_problem, null_log_likelihood
+from cinorms.stats.clm.likelihood import LINKS, Problem, evaluate, make_problem
 from cinorms.stats.clm.newton import Maximum, clustered, solve, start
 from cinorms.stats.clm.results import COEFFICIENT_COLUMNS, ClmFit, Solved, inference
 
@@ -173,7 +173,9 @@ class _Request:
         values[at], errors[at], statuses[at] = estimate[k:], std_err[k:], word[k:]
         of_freedom[at] = freedom[k:]
         coefficients = self._coefficients(values, errors, list(statuses), of_freedom)
-        ll, ll0 = best.point.log_likelihood, null_log_likelihood(problem)
+        counts = np.bincount(problem.y, problem.w, problem.n_levels)
+        # The maximum without terms is the same for every link.
+        ll, ll0 = best.point.log_likelihood, float(np.sum(counts * np.log(counts / counts.sum())))
         return self._fit(
             "separated" if hidden.any() else "ok",
             _reason(coefficients),

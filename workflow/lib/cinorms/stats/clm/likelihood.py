@@ -219,9 +219,3 @@ def scores(problem: Problem, parameters: Floats, groups: Ints) -> Floats:
     thresholds = np.bincount(key, ga, n * (k + 1)).reshape(n, k + 1)[:, :k]
     thresholds = thresholds + np.bincount(key, gb, n * (k + 1)).reshape(n, k + 1)[:, 1:]
     return np.hstack([thresholds, -problem.cross.by_key(ga + gb, groups, n)[problem.terms].T])
-
-
-def null_log_likelihood(problem: Problem) -> float:
-    """Return the maximum without terms, sum of n_k log(n_k / n): the same for every link."""
-    counts = np.bincount(problem.y, problem.w, problem.n_levels)
-    return float(np.sum(counts * np.log(counts / counts.sum())))

@@ -94,4 +94,4 @@ def fit_weights(evidence: npt.NDArray[np.floating], answers: Ints) -> npt.NDArra
         weights = weights + step * min(1.0, 2.0 / max(np.abs(step).max(), 1e-12))
         if np.abs(step).max() < 1e-4:
             break
-    return weights
+    return np.asarray(weights)
