@@ -25,7 +25,7 @@ from cinorms.core import tables  # noqa: E402
 from cinorms.norms.assessment import level_matrix  # noqa: E402
 from cinorms.norms.thresholds import Thresholds  # noqa: E402
 from cinorms.stats.deciding.rounds import Design, Rule, replay  # noqa: E402
-from cinorms.stats.deciding.verdicts import NOT_ASKED  # noqa: E402
+from cinorms.stats.deciding.schedule import NOT_ASKED  # noqa: E402
 
 RESULTS = ROOT / "results/replication"
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]

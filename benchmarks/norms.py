@@ -19,7 +19,7 @@ from tests.scales import ACCEPTABILITY
 
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds, grid
-from cinorms.stats import agreement, budget, missing, reliability, survivorship, wordings
+from cinorms.stats import agreement, budget, hypotheses, missing, reliability, survivorship, wordings
 
 MODELS, FLOWS, TEMPLATES, ORDERS = 8, 6912, 11, 3
 T_VAL, T_MAJ = [10, 30], ["plurality", 0.25, 0.5, 0.67]
@@ -76,7 +76,6 @@ def main() -> None:
         "position effects": lambda: reliability.position_effects(answers, ACCEPTABILITY),
         "missing shares and bounds": lambda: (
             missing.by_variant(answers, prompts),
-            missing.flow_bounds(table),
             missing.mean_bounds(table),
         ),
         "interval and stability per flow": lambda: wordings.flow_intervals(levels, templates, ACCEPTABILITY),
@@ -90,7 +89,8 @@ def main() -> None:
         total += took
         print(f"{name:36}{took:12.3f}{took * MODELS:12.2f}")
     models = {str(i): assessment.assess(make_answers(i), "strict", ACCEPTABILITY) for i in range(MODELS)}
-    pairs = seconds(lambda: agreement.pairs(agreement.value_matrix(models, USUAL)))
+    thresholds = dict.fromkeys(models, USUAL)
+    pairs = seconds(lambda: agreement.pairs(hypotheses.pair_norms(models, thresholds).astype(float)))
     print(f"{'agreement, all pairs':36}{'':12}{pairs:12.2f}")
     print(f"{'all':36}{total:12.3f}{total * MODELS + pairs:12.2f}")
 

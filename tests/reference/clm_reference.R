@@ -43,12 +43,6 @@ for (link in c("logit", "probit", "cloglog")) {
   fits[[length(fits) + 1]] <- rows(paste0(link, "_weighted"),
     clm(terms, data = data, link = link, weights = weight, control = tight))
 }
-logit <- clm(terms, data = data, control = tight)
-new <- unique(data[, c("sender", "recipient", "order")])[1:3, ]
-probabilities <- predict(logit, newdata = new, type = "prob")$fit
-fits[[length(fits) + 1]] <- data.frame(
-  model = paste("predict", new$sender, new$recipient, new$order)[row(probabilities)],
-  parameter = colnames(probabilities)[col(probabilities)], estimate = c(probabilities), std_err = NA)
 write.csv(do.call(rbind, fits), "clm_reference.csv", row.names = FALSE, quote = FALSE)
 
 mixed <- list()

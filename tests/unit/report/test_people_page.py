@@ -6,8 +6,7 @@ import pytest
 
 from cinorms.analyses.people_norms import EXPECTED
 from cinorms.report import people_facts, people_page
-from cinorms.stats.ceilings import distances
-from cinorms.stats.flow_differences import flow_differences
+from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
 
 FACTS = {

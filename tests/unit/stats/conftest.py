@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,22 @@ def ratings(name: str) -> pd.DataFrame:
     if not (RATINGS / name).is_file():
         pytest.skip(f"{name} is not beside this checkout")
     return pd.read_csv(RATINGS / name)
+
+
+@pytest.fixture(scope="session")
+def published_frame(mirror: Path) -> pd.DataFrame:
+    return frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
+
+
+@pytest.fixture(scope="session")
+def iot(mirror: Path) -> pd.DataFrame:
+    return frames.read_vignettes(mirror / "vignettes" / "iot.csv")
+
+
+@pytest.fixture(scope="session")
+def published(published_frame: pd.DataFrame, iot: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
+    """Return a function from a published model to its answers about the flows of `iot`."""
+    return cache(lambda model: frames.to_answers(published_frame, model, iot))
 
 
 @pytest.fixture(scope="session")

@@ -5,46 +5,12 @@ import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.norms import assessment
-from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import agreement
-
-from ...scales import ACCEPTABILITY
-
-
-def norms_of(values):
-    """Return norms whose flows hold the given values; None: two answers that tie."""
-    rows = []
-    for flow, value in enumerate(values):
-        for variant, level in enumerate([-2, 2] if value is None else [value, value]):
-            rows.append((flow, str(variant), level, "ok"))
-    frame = pd.DataFrame(rows, columns=["flow", "variant", "level", "status"])
-    return assessment.assess(frame, "strict", ACCEPTABILITY)
 
 
 @pytest.fixture
 def values():
-    tables = {
-        "a": norms_of([1, 1, -1, 2, None]),
-        "b": norms_of([1, 2, -2, -1, 1]),
-        "c": norms_of([1, 1, 0, 2, 1]),
-    }
-    return agreement.value_matrix(tables, Thresholds(0, "plurality", "strict"))
-
-
-def test_value_matrix_has_all_flows_and_no_value_where_there_is_no_norm(values):
-    assert values.shape == (5, 3)
-    assert np.isnan(values.loc[4, "a"])
-    assert values.loc[3].tolist() == [2, -1, 2]
-
-
-def test_models_asked_different_flows_are_joined_by_flow():
-    tables = {"a": norms_of([1, 2, 0]), "b": norms_of([1, 2, 0]).iloc[1:]}
-    values = agreement.value_matrix(tables, Thresholds(0, "plurality", "strict"))
-    assert np.isnan(values.loc[0, "b"])
-    assert agreement.common(values, {"both": ["a", "b"]}, 0.0)[
-        ["flows", "n_all", "n_same"]
-    ].values.tolist() == [[3, 2, 2]]
+    return pd.DataFrame({"a": [1, 1, -1, 2, np.nan], "b": [1.0, 2, -2, -1, 1], "c": [1.0, 1, 0, 2, 1]})
 
 
 def test_common_norms_by_hand(values):

@@ -1,10 +1,10 @@
-"""People's means and coefficients, assisted by a model: coverage, gain, and no gain."""
+"""People's means, assisted by a model: coverage, gain, and no gain."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.stats.assisted_norms import coefficients, slices
+from cinorms.stats.assisted import slices
 
 FLOWS = 2000
 
@@ -62,13 +62,13 @@ def test_one_rater_gives_no_interval():
     assert table["estimate"].isna().all()
 
 
-def test_coefficients_are_differences_between_levels_within_raters():
-    flows, norms = design(5, 0.9)
-    table = coefficients(flows, survey(np.random.default_rng(5), norms, 200, 30), ["a"], {"a": "x"})
-    assert table["level"].tolist() == ["y", "z"]
-    assert set(table["baseline"]) == {"x"}
-    assert table["estimate"].to_numpy() == pytest.approx([1, 0], abs=0.15)
-    assert (table["conf_high"] - table["conf_low"] < table["plain_high"] - table["plain_low"]).all()
+def test_a_level_that_nobody_rated_has_no_numbers():
+    flows, norms = design(4, 0.5)
+    ratings = survey(np.random.default_rng(4), norms, 10, 30)
+    some = slices(flows, ratings[ratings["flow"].map(flows["a"]) != "z"], ["a"]).set_index("level")
+    assert some["status"].tolist() == ["ok", "ok", "ok", "no_ratings"]
+    assert some.loc["z", ["n_ratings", "n_raters"]].tolist() == [0, 0]
+    assert some.loc["z", ["plain", "estimate", "conf_low", "weight"]].isna().all()
 
 
 @pytest.mark.slow

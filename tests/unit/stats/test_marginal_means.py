@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.published import frames
 from cinorms.stats import marginal_means
 
 REFERENCE = pd.read_csv(Path(__file__).parents[2] / "reference" / "hypotheses_reference.csv")
@@ -270,16 +269,14 @@ def test_levels_that_share_contexts_and_no_template_are_not_compared():
     assert effect[["estimate", "std_err", "conf_low", "conf_high"]].isna().all()
 
 
-def test_a_published_effect_is_the_one_within_templates(mirror):
-    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
-    answers = frames.to_answers(frame, "tulu-2-13B-AWQ", vignettes)
+def test_a_published_effect_is_the_one_within_templates(published, iot):
+    answers = published("tulu-2-13B-AWQ")
     template = answers["variant"].astype(str).str.split("_").str[0]
     factors = ["sender", "infotype", "recipient", "transmission"]
     rows = pd.DataFrame(
         {"flow": answers["flow"], "template": template, "value": assessment.valid_levels(answers)}
     )
-    rows = rows.merge(vignettes[["flow", *factors]], on="flow")
+    rows = rows.merge(iot[["flow", *factors]], on="flow")
     principle = "transmission"
     found = marginal_means.amce(rows, factors, {principle: "if its privacy policy permits it"})
     row = found[(found["factor"] == principle) & (found["level"] == "if owner is notified")].iloc[0]

@@ -14,6 +14,7 @@ from cinorms.published import frames
 from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
+from .made import answers_of, matrix, norms_of
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", four observers and twelve units.
 TEXTBOOK = """
@@ -22,31 +23,6 @@ TEXTBOOK = """
 . 3 3 3 2 3 4 2 2 5 1 .
 1 2 3 3 2 4 4 1 2 5 1 .
 """
-
-
-def answers_of(flows, orders=None):
-    """Return answers from a list of lists of levels, None for an invalid answer."""
-    rows = [
-        (f, f"{v}_0", None if orders is None else orders[f][v], x, "invalid" if x is None else "ok")
-        for f, xs in enumerate(flows)
-        for v, x in enumerate(xs)
-    ]
-    frame = pd.DataFrame(rows, columns=["flow", "variant", "order", "level", "status"])
-    return frame.astype({"level": "Int8"})
-
-
-def norms_of(flows):
-    return assessment.assess(answers_of(flows), "strict", ACCEPTABILITY)
-
-
-def crossed(x):
-    """Return (levels, templates) of an array flows x templates x orders."""
-    n_flows, n_templates, n_orders = x.shape
-    numbers = list(itertools.product(range(n_templates), range(n_orders)))
-    names = [f"{t}_{o}" for t, o in numbers]
-    return pd.DataFrame(x.reshape(n_flows, -1), columns=names), pd.Series(
-        [t for t, _ in numbers], index=names
-    )
 
 
 def planted(rng, n_flows, n_templates, n_orders, flow, template, interaction, order):
@@ -89,7 +65,7 @@ def test_alpha_at_its_ends_and_where_it_is_undefined():
 def test_split_half_follows_the_planted_reliability():
     # Mean of 5 variants: reliability of a half is 1 / (1 + 4 / 5); of all ten, 1 / (1 + 4 / 10).
     rng = np.random.default_rng(1)
-    half = reliability.split_half(*crossed(planted(rng, 4000, 10, 1, 1, 0, 0, 4)), seed=2)
+    half = reliability.split_half(*matrix(planted(rng, 4000, 10, 1, 1, 0, 0, 4)), seed=2)
     assert half.estimate == pytest.approx(1 / 1.8, abs=0.03)
     assert reliability.spearman_brown(half).estimate == pytest.approx(1 / 1.4, abs=0.03)
 
@@ -98,11 +74,11 @@ def test_orders_of_one_template_are_in_the_same_half():
     """A half has five templates; orders split over both halves would agree more."""
     x = planted(np.random.default_rng(1), 4000, 10, 3, 1, 0, 0.5, 0.5)
     expected = 1 / (1 + (0.5 + 0.5 / 3) / 5)
-    assert reliability.split_half(*crossed(x), seed=2).estimate == pytest.approx(expected, abs=0.01)
+    assert reliability.split_half(*matrix(x), seed=2).estimate == pytest.approx(expected, abs=0.01)
 
 
 def test_split_half_depends_on_the_seed_only():
-    levels, templates = crossed(planted(np.random.default_rng(1), 50, 6, 1, 1, 0, 0, 1))
+    levels, templates = matrix(planted(np.random.default_rng(1), 50, 6, 1, 1, 0, 0, 1))
     mixed = levels.sample(frac=1, random_state=1).sample(frac=1, axis=1, random_state=2)
     first = reliability.split_half(levels, templates, 7).estimate
     assert reliability.split_half(mixed, templates, 7).estimate == pytest.approx(first)
@@ -111,11 +87,11 @@ def test_split_half_depends_on_the_seed_only():
 
 def test_split_half_says_why_there_is_none():
     flows = np.arange(6.0)[:, None, None]
-    one = crossed(np.repeat(flows, 3, axis=2))  # three orders of one template are one wording
+    one = matrix(np.repeat(flows, 3, axis=2))  # three orders of one template are one wording
     assert reliability.split_half(*one, 1).status == "one_template"
-    two = crossed(np.repeat(flows, 2, axis=1)[:2])
+    two = matrix(np.repeat(flows, 2, axis=1)[:2])
     assert reliability.split_half(*two, 1).status == "no_flows"
-    same = crossed(np.ones((6, 2, 1)))
+    same = matrix(np.ones((6, 2, 1)))
     assert reliability.split_half(*same, 1).status == "no_variance"
     assert reliability.spearman_brown(reliability.split_half(*same, 1)).status == "no_variance"
     assert reliability.spearman_brown(reliability.Estimate(-0.2, 6)).status == "negative"
@@ -137,7 +113,7 @@ def test_variance_shares_equal_the_classical_formulas_on_balanced_data():
         (ms_cell - ms_order) / o,
         ms_order,
     ]
-    found = reliability.variance_shares(*crossed(x))
+    found = reliability.variance_shares(*matrix(x))
     assert found["source"].tolist() == list(reliability.SOURCES)
     assert found["variance"].to_numpy() == pytest.approx(expected)
     assert found["share"].sum() == pytest.approx(1)
@@ -148,7 +124,7 @@ def test_variance_shares_survive_missing_answers():
     rng = np.random.default_rng(6)
     x = planted(rng, 1500, 11, 3, 1, 0.2, 0.3, 0.7)
     x[rng.random(x.shape) < np.linspace(0.02, 0.6, 11)[None, :, None]] = np.nan
-    found = reliability.variance_shares(*crossed(x)).set_index("source")["variance"]
+    found = reliability.variance_shares(*matrix(x)).set_index("source")["variance"]
     assert found["flow"] == pytest.approx(1, abs=0.1)
     assert found["flow x template"] == pytest.approx(0.3, abs=0.05)
     assert found["order"] == pytest.approx(0.7, abs=0.03)
@@ -157,32 +133,32 @@ def test_variance_shares_survive_missing_answers():
 
 def test_variance_shares_say_what_cannot_be_told_apart():
     x = planted(np.random.default_rng(5), 30, 4, 3, 1, 0.3, 0.4, 0.8)
-    one_order = reliability.variance_shares(*crossed(x[:, :, :1]))
+    one_order = reliability.variance_shares(*matrix(x[:, :, :1]))
     assert one_order["status"].tolist() == ["ok", "ok", "ok", "one_order"]
     assert np.isnan(one_order["variance"].iloc[3])
-    one_template = reliability.variance_shares(*crossed(x[:, :1]))
+    one_template = reliability.variance_shares(*matrix(x[:, :1]))
     assert one_template["status"].tolist() == ["ok", "one_template", "one_template", "ok"]
-    assert reliability.variance_shares(*crossed(x[:1]))["status"].tolist() == ["no_flows"] * 4
-    assert set(reliability.variance_shares(*crossed(np.ones((5, 3, 2))))["status"]) == {"no_variance"}
+    assert reliability.variance_shares(*matrix(x[:1]))["status"].tolist() == ["no_flows"] * 4
+    assert set(reliability.variance_shares(*matrix(np.ones((5, 3, 2))))["status"]) == {"no_variance"}
     # Cell means that are all the same although answers differ: less than chance, so negative.
-    negative = reliability.variance_shares(*crossed(np.tile([-1.0, 1.0], (5, 3, 1))))
+    negative = reliability.variance_shares(*matrix(np.tile([-1.0, 1.0], (5, 3, 1))))
     assert negative["status"].tolist() == ["ok", "ok", "negative", "ok"]
     assert negative["share"].tolist() == [0, 0, 0, 1]
 
 
 def test_order_disagreement_by_hand():
     x = np.array([[[1, 1, 1], [1, -1, 0]], [[2, 1, 1], [1, np.nan, -1]]])
-    found = reliability.order_disagreement(*crossed(x), 0.0).set_index("measure")
+    found = reliability.order_disagreement(*matrix(x), 0.0).set_index("measure")
     assert found["n_cells"].tolist() == [3, 3]
     assert found["share"].tolist() == [2 / 3, 1 / 3]
-    one = reliability.order_disagreement(*crossed(x[:, :, :1]), 0.0)
+    one = reliability.order_disagreement(*matrix(x[:, :, :1]), 0.0)
     assert one["status"].tolist() == ["one_order"] * 2
-    none = reliability.order_disagreement(*crossed(np.full((2, 1, 2), np.nan)), 0.0)
+    none = reliability.order_disagreement(*matrix(np.full((2, 1, 2), np.nan)), 0.0)
     assert none["status"].tolist() == ["no_cells"] * 2
 
 
 def test_variants_must_be_in_the_prompts():
-    levels, prompts = crossed(np.ones((2, 2, 2)))
+    levels, prompts = matrix(np.ones((2, 2, 2)))
     with pytest.raises(DataError, match="variant 0_0 is not in the arm's prompts"):
         reliability.variance_shares(levels, prompts.iloc[1:])
 
@@ -272,13 +248,11 @@ COMPUTED = {
 }
 
 
-def test_the_published_runs_have_the_known_reliability(mirror):
-    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
+def test_the_published_runs_have_the_known_reliability(published):
     rows = [f"variance: {s}" for s in reliability.SOURCES]
     rows += ["orders: differ", "orders: sign_flip", "alpha", "split_half", "valid"]
     for model, expected in FACTS.items():
-        answers = frames.to_answers(frame, model, vignettes)
+        answers = published(model)
         table = assessment.assess(answers, "strict", ACCEPTABILITY)
         panel = reliability.panel(answers, table, frames.prompts(answers, "gpt"), ACCEPTABILITY, seed=1)
         found = panel.set_index("measure")["estimate"][rows].to_numpy()

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.core.errors import ConfigError
 from cinorms.stats.survey_plan import TARGETS, Variances, design_table, errors, needed, variances
 
 PARTS = Variances(flow=1600.0, rater=625.0, rest=2025.0)
@@ -41,11 +40,10 @@ def test_errors_are_those_of_simulated_surveys():
 
 @pytest.mark.parametrize("target", ["flow", "overall", "level", "group"])
 def test_the_raters_needed_are_the_fewest_that_suffice(target):
-    raters, ratings = needed(PARTS, target, 9, 20, 60)
+    raters = needed(PARTS, target, 9, 20, 60)
     assert errors(PARTS, raters, 20, 60)[target] <= 9
     assert raters == 1 or errors(PARTS, raters - 1, 20, 60)[target] > 9
-    assert ratings == raters * 20
-    assert needed(Variances(math.nan, math.nan, math.nan, "one_template"), target, 9, 20, 60) == (None, None)
+    assert needed(Variances(math.nan, math.nan, math.nan, "one_template"), target, 9, 20, 60) is None
 
 
 def test_the_table_has_a_row_per_design_that_is_possible():
@@ -53,8 +51,6 @@ def test_the_table_has_a_row_per_design_that_is_possible():
     assert table[["raters", "per_rater"]].to_numpy().tolist() == [[10, 30], [20, 30]]
     assert table["flow"].iloc[0] > table["flow"].iloc[1]
     assert set(TARGETS) <= set(table)
-    with pytest.raises(ConfigError, match="give a number above 0"):
-        needed(PARTS, "flow", 0, 20, 60)
 
 
 def test_flows_that_nobody_rates_leave_their_own_variance():

@@ -11,10 +11,10 @@ from scipy.stats import chi2_contingency
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds, grid
-from cinorms.published import frames
 from cinorms.stats import survivorship
 
 from ...scales import ACCEPTABILITY
+from .made import norms_of
 
 #: Typed from the paper.
 PRINTED = Path(__file__).parents[2] / "reference/pets2026"
@@ -38,16 +38,6 @@ STEPS = {
 HALF = Thresholds(0, 0.5, "strict")
 
 
-def answers_of(flows):
-    """Return answers from a list of lists of levels, None for an invalid answer."""
-    rows = [
-        (f, f"{v}_0", x, "invalid" if x is None else "ok")
-        for f, xs in enumerate(flows)
-        for v, x in enumerate(xs)
-    ]
-    return pd.DataFrame(rows, columns=["flow", "variant", "level", "status"]).astype({"level": "Int8"})
-
-
 FLOWS = [
     [1, 1, 1, 1],  # all agree
     [1, 1, 1, -2],  # 75%
@@ -60,7 +50,7 @@ FLOWS = [
 
 @pytest.fixture
 def table():
-    return assessment.assess(answers_of(FLOWS), "strict", ACCEPTABILITY)
+    return norms_of(FLOWS)
 
 
 def test_discarded_flows_by_hand(table):
@@ -76,7 +66,7 @@ def test_discarded_flows_by_hand(table):
 
 
 def test_discarded_without_a_flow_to_discard_says_so():
-    table = assessment.assess(answers_of([[None, None]]), "strict", ACCEPTABILITY)
+    table = norms_of([[None, None]])
     found = survivorship.discarded(table, grid([1], [0.5], "strict")).iloc[0]
     assert found["status"] == "no_flows"
     assert np.isnan(found["share_discarded"])
@@ -91,14 +81,8 @@ def test_lost_norms_by_hand(table):
 
 
 def test_minority_by_hand():
-    table = assessment.assess(
-        answers_of(
-            [[1, 1, 1, -2, 0], [1, 1, 1, 1, 0], [2, 2, 2, 2, 2], [1, 2, None, 1, 2], [1, None, None, 1, 0]]
-        ),
-        "strict",
-        ACCEPTABILITY,
-    )
-    found = survivorship.minority(table)
+    flows = [[1, 1, 1, -2, 0], [1, 1, 1, 1, 0], [2, 2, 2, 2, 2], [1, 2, None, 1, 2], [1, None, None, 1, 0]]
+    found = survivorship.minority(norms_of(flows))
     assert found["n_minority"].tolist() == [2, 1, 0, 0, 1]
     assert found["share"].tolist()[:3] == [0.4, 0.2, 0]
     assert found["share"].iloc[4] == 1 / 3  # of the valid answers, not of the five that were asked for
@@ -118,7 +102,7 @@ def vignettes(n, **factors):
 def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
     # Sender "a" always agrees, "b" never; the recipient alternates and says nothing.
     flows = [[1, 1, 1, 1]] * 20 + [[1, 2, -1, -2]] * 20
-    table = assessment.assess(answers_of(flows), "strict", ACCEPTABILITY)
+    table = norms_of(flows)
     context = vignettes(40, sender=["a"] * 20 + ["b"] * 20, recipient=["x", "y"] * 20)
     found = survivorship.association(table, context, ["sender", "recipient"], HALF).set_index("factor")
     expected = chi2_contingency([[0, 20], [20, 0]], correction=False)
@@ -141,7 +125,7 @@ def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
     ],
 )
 def test_association_says_why_there_is_no_test(flows, sender, status):
-    table = assessment.assess(answers_of(flows), "strict", ACCEPTABILITY)
+    table = norms_of(flows)
     found = survivorship.association(
         table, vignettes(4, sender=list(sender)), ["sender"], Thresholds(0, 0.67, "strict")
     ).iloc[0]
@@ -160,15 +144,9 @@ def test_factors_and_flows_must_be_known(table):
 
 
 @pytest.fixture(scope="module")
-def frame(mirror):
-    return frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-
-
-@pytest.fixture(scope="module")
-def published_norms(frame, mirror):
-    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
+def published_norms(published):
     return {
-        printed: assessment.assess(frames.to_answers(frame, name, vignettes), "papers", ACCEPTABILITY)
+        printed: assessment.assess(published(name), "papers", ACCEPTABILITY)
         for printed, name in MODELS.items()
     }
 
@@ -197,11 +175,9 @@ def test_table_3_is_reproduced_exactly(published_norms):
             assert rounded == Decimal(row[name]), (model, name)
 
 
-def test_minority_analysis_equals_the_columns_the_authors_published(frame, published_norms, mirror):
+def test_minority_analysis_equals_the_columns_the_authors_published(published_frame, published_norms, iot):
     for printed, name in MODELS.items():
-        theirs = frame[frame["model"] == name].set_index("Scenario")
-        scenario = frames.read_vignettes(mirror / "vignettes" / "iot.csv")["vignette"]
-        theirs = theirs.loc[scenario]
+        theirs = published_frame[published_frame["model"] == name].set_index("Scenario").loc[iot["vignette"]]
         ours = survivorship.minority(published_norms[printed])
         assert (
             theirs["most_common"].to_numpy() == published_norms[printed]["value"].to_numpy(dtype=float)

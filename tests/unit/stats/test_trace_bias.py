@@ -132,7 +132,7 @@ def test_answers_without_a_length_are_counted_and_left_out() -> None:
     assert found["n"].iloc[0] == (~gone).sum()
 
 
-def test_an_arm_of_an_earlier_version_has_no_lengths() -> None:
+def test_an_arm_without_the_column_has_no_lengths() -> None:
     """A table without the column has the status of unknown lengths."""
     answers = answers_of(30).drop(columns=["n_trace_tokens", "trace_status"])
     found = trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3)

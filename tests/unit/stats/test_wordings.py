@@ -1,6 +1,5 @@
 """Intervals over templates: known variances, statuses, and simulated coverage."""
 
-import itertools
 import warnings
 
 import numpy as np
@@ -10,18 +9,10 @@ from scipy import stats
 
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
-from cinorms.published import frames
 from cinorms.stats import wordings
 
 from ...scales import ACCEPTABILITY
-
-
-def matrix(x):
-    """Return (levels, templates) of an array flows x templates x orders."""
-    _, n_templates, n_orders = x.shape
-    names = [f"{t}_{o}" for t, o in itertools.product(range(n_templates), range(n_orders))]
-    levels = pd.DataFrame(x.reshape(len(x), len(names)), columns=names, dtype=float)
-    return levels, pd.Series([int(name.split("_")[0]) for name in names], index=names)
+from .made import matrix
 
 
 def crossed(rng, flows, templates, orders=3, flow=1.0, template=0.3, both=0.3, noise=0.7):
@@ -199,12 +190,10 @@ def test_norms_called_stable_come_out_the_same_in_fresh_wordings(templates, both
 
 
 @pytest.mark.slow
-def test_norms_called_stable_in_half_of_the_published_templates_are_those_of_the_others(mirror):
-    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
+def test_norms_called_stable_in_half_of_the_published_templates_are_those_of_the_others(published):
     rng, again = np.random.default_rng(5), []
     for model in ("tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b"):
-        levels = assessment.level_matrix(frames.to_answers(frame, model, vignettes))
+        levels = assessment.level_matrix(published(model))
         templates = pd.Series([name.split("_")[0] for name in levels.columns], index=levels.columns)
         for _ in range(3):
             first = rng.permutation(templates.unique())[:6]

@@ -53,7 +53,7 @@ def test_other_packages_use_the_face_alone() -> None:
 def test_it_needs_little_of_the_project() -> None:
     needed = {name for path in PACKAGE.glob("*.py") for name in imported(path)}
     others = {name for name in needed if not name.startswith("cinorms.stats.clm.")}
-    assert others == {"cinorms.core.errors", "cinorms.core.tails", "cinorms.stats.grouping"}
+    assert others == {"cinorms.core.errors", "cinorms.core.tails", "cinorms.stats.arrays"}
 
 
 def test_the_example_of_the_page_runs_and_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import lzma
-import pickle
-import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +12,10 @@ import pytest
 from scipy import optimize, stats
 
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.norms import assessment
 from cinorms.stats.clm import COEFFICIENT_COLUMNS, FIT_STATUSES, LINKS, TERM_STATUSES, ClmFit, fit_clm
 
+from ....scales import ACCEPTABILITY
 from .made import p_of_model, two_models
 
 REFERENCE = Path(__file__).parents[3] / "reference"
@@ -89,18 +89,6 @@ def test_equals_r_ordinal(
         assert errors[str(name)] == pytest.approx(row["std_err"], abs=1e-5)
     assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-8)
     assert fit.status == "ok"
-
-
-def test_predictions_equal_r(data: pd.DataFrame, reference: pd.DataFrame) -> None:
-    fit = fit_clm(data, "level", FACTORS, BASELINES)
-    rows = reference[reference["model"].str.startswith("predict")]
-    assert len(rows) == 15
-    for model, group in rows.groupby("model"):
-        new = pd.DataFrame([dict(zip(FACTORS, str(model).split()[1:], strict=True))])
-        expected = group.set_index(group["parameter"].astype(int))["estimate"]
-        pd.testing.assert_series_equal(
-            fit.predict(new).iloc[0].sort_index(), expected.sort_index(), check_names=False, atol=1e-7
-        )
 
 
 def test_derived_columns_follow_from_estimate_and_error(data: pd.DataFrame) -> None:
@@ -199,14 +187,6 @@ def test_a_separated_level_has_no_number_and_the_others_are_those_without_its_ro
     assert fit.log_likelihood == pytest.approx(without.log_likelihood, abs=1e-7)
 
 
-def test_predictions_under_separation_are_the_limit(data: pd.DataFrame) -> None:
-    fit, without = separate(data, "logit")
-    new = pd.DataFrame({"sender": ["meter", "watch"], "recipient": "doctor", "order": "first"})
-    probabilities = fit.predict(new)
-    assert probabilities.iloc[0].tolist() == [1, 0, 0, 0, 0]
-    np.testing.assert_allclose(probabilities.iloc[1], without.predict(new.iloc[[1]]).iloc[0], atol=1e-7)
-
-
 def test_a_separated_baseline_takes_its_whole_factor_and_the_thresholds(data: pd.DataFrame) -> None:
     frame = data.assign(level=data["level"].where(data["sender"] != "lock", 2))
     fit = fit_clm(frame, "level", FACTORS, BASELINES)
@@ -232,7 +212,6 @@ def test_complete_separation_leaves_no_number_at_all() -> None:
     assert fit.coefficients["estimate"].isna().all()
     assert fit.thresholds["estimate"].isna().all()
     assert fit.log_likelihood == pytest.approx(0.0, abs=1e-9)
-    np.testing.assert_allclose(fit.predict(frame.iloc[[0, 2, 4]]), np.eye(3), atol=1e-12)
 
 
 def test_nearly_separated_is_not_separated(data: pd.DataFrame) -> None:
@@ -320,7 +299,7 @@ def test_no_data_and_one_level_are_statuses(data: pd.DataFrame) -> None:
     assert same.log_likelihood is None
     assert same.n == 600
     with pytest.raises(DataError, match="one_level"):
-        same.predict(data)
+        same.proportional_odds_test()
 
 
 def test_constant_and_linked_factors_are_statuses(data: pd.DataFrame) -> None:
@@ -376,8 +355,6 @@ def test_wrong_values_say_what_is_wrong(data: pd.DataFrame) -> None:
         fit_clm(data.assign(weight=-1.0), "level", FACTORS, weights="weight")
     with pytest.raises(DataError, match="at least two"):
         fit_clm(data.assign(flow=1), "level", FACTORS, cluster="flow")
-    with pytest.raises(DataError, match="not in the fitted data"):
-        fit_clm(data, "level", FACTORS).predict(data.assign(sender="toaster"))
 
 
 # --- clustered errors ------------------------------------------------------------
@@ -602,16 +579,6 @@ def test_response_level_model_is_fast_enough() -> None:
 # --- the published table ------------------------------------------------------------
 
 
-class OnlyFrames(pickle.Unpickler):
-    """Admits pandas and numpy data and nothing else."""
-
-    def find_class(self, module: str, name: str) -> type:
-        allowed = (r"numpy(\.core|\._core)?(\.multiarray|\.numeric)?", r"pandas\.(core|_libs)\.[a-z_.]+")
-        if (module, name) != ("builtins", "slice") and not any(re.fullmatch(a, module) for a in allowed):
-            raise pickle.UnpicklingError(f"{module}.{name} is not data")
-        return super().find_class(module, name)
-
-
 PUBLISHED_MODELS = {"gpt-4o-mini": "gpt-4o-mini-8B", "llama-3.1-8B": "Meta-Llama-3.1-8B-Instruct"}
 PUBLISHED_BASELINES = {
     "sender": "a fitness tracker",
@@ -621,30 +588,17 @@ PUBLISHED_BASELINES = {
 }
 
 
-def plurality(responses: pd.DataFrame) -> pd.Series:
-    """Return the most frequent answer; a tie goes to the value seen first, variants sorted as text."""
-    columns = sorted(c for c in responses.columns if c.startswith("p#"))
-    answers, levels = responses[columns].to_numpy(float), np.arange(-2.0, 3.0)
-    hits = answers[:, :, None] == levels
-    counts, first = hits.sum(axis=1), np.where(hits.any(axis=1), hits.argmax(axis=1), len(columns))
-    best = np.where(counts == counts.max(axis=1, keepdims=True), first, len(columns) + 1).argmin(axis=1)
-    return pd.Series(np.where(counts.sum(axis=1) > 0, levels[best], np.nan), index=responses.index)
-
-
 @pytest.fixture(scope="module")
-def published(mirror: Path) -> dict[str, pd.DataFrame]:
-    path = mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma"
-    with lzma.open(path, format=lzma.FORMAT_ALONE) as stream:
-        responses = OnlyFrames(stream).load()
-    frames = {}
-    for name, model in PUBLISHED_MODELS.items():
-        own = responses[responses["model"] == model]
-        frames[name] = own[list(PUBLISHED_BASELINES)].assign(level=plurality(own)).reset_index(drop=True)
-    return frames
+def norms(published: Callable[[str], pd.DataFrame], iot: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the factors of each flow and its norm by the papers' rule, as text and Int8."""
+    return {
+        name: iot.merge(assessment.assess(published(model), "papers", ACCEPTABILITY), on="flow")
+        for name, model in PUBLISHED_MODELS.items()
+    }
 
 
-def test_newton_on_the_published_responses(published: dict[str, pd.DataFrame]) -> None:
-    fit = fit_clm(published["gpt-4o-mini"], "level", list(PUBLISHED_BASELINES), PUBLISHED_BASELINES)
+def test_newton_on_the_published_responses(norms: dict[str, pd.DataFrame]) -> None:
+    fit = fit_clm(norms["gpt-4o-mini"], "value", list(PUBLISHED_BASELINES), PUBLISHED_BASELINES)
     assert fit.levels == (-2, -1, 1, 2)
     assert len(fit.coefficients) == 33
     assert fit.log_likelihood == pytest.approx(-3078.0269337, abs=1e-6)
@@ -652,7 +606,7 @@ def test_newton_on_the_published_responses(published: dict[str, pd.DataFrame]) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", list(PUBLISHED_MODELS))
-def test_statsmodels_gives_the_printed_table(published: dict[str, pd.DataFrame], model: str) -> None:
+def test_statsmodels_gives_the_printed_table(norms: dict[str, pd.DataFrame], model: str) -> None:
     """Coefficients, standard errors and z to half a printed digit, matched in size within each factor.
 
     The tolerance is 0.00504, not 0.005, for one standard error: 0.17497 is printed as 0.18, as if it had been
@@ -661,7 +615,7 @@ def test_statsmodels_gives_the_printed_table(published: dict[str, pd.DataFrame],
     table = pd.read_csv(REFERENCE / "pets2026/table4.csv", dtype=str)
     table = table[table["model"] == model]
     fit = fit_clm(
-        published[model], "level", list(PUBLISHED_BASELINES), PUBLISHED_BASELINES, estimator="statsmodels"
+        norms[model], "value", list(PUBLISHED_BASELINES), PUBLISHED_BASELINES, estimator="statsmodels"
     )
     found = fit.coefficients
     for (_, printed), (_, own) in zip(

@@ -10,8 +10,7 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.stats.clm import fit_clm, fit_clmm
-from cinorms.stats.clm.crossed_intercepts import crossed_intercepts
-from cinorms.stats.clm.one_intercept import OneIntercept
+from cinorms.stats.clm.intercepts import OneIntercept, crossed_intercepts
 
 from .made import p_of_model, two_models
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -11,9 +11,8 @@ import pytest
 from cinorms.inference.until_decided import make_design
 from cinorms.norms.assessment import level_matrix
 from cinorms.norms.thresholds import Thresholds
-from cinorms.published import frames
 from cinorms.stats.deciding.rounds import Rule, replay
-from cinorms.stats.deciding.verdicts import NOT_ASKED
+from cinorms.stats.deciding.schedule import NOT_ASKED
 
 from ....scales import ACCEPTABILITY
 
@@ -21,14 +20,13 @@ RULE = Rule(Thresholds(10, 0.5, "strict"), 0.02, 400)
 
 
 @pytest.mark.slow
-def test_a_model_whose_answers_agree_needs_a_third_of_the_prompts(mirror: Path) -> None:
-    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_regular_run.pkl.lzma")
-    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
-    answers = frames.to_answers(frame, "Meta-Llama-3.1-8B-Instruct", vignettes)
-    levels = level_matrix(answers)
+def test_a_model_whose_answers_agree_needs_a_third_of_the_prompts(
+    published: Callable[[str], pd.DataFrame], iot: pd.DataFrame
+) -> None:
+    levels = level_matrix(published("Meta-Llama-3.1-8B-Instruct"))
     variants = pd.DataFrame({"variant": levels.columns})
     variants[["template_no", "order_no"]] = variants["variant"].str.split("_", expand=True).astype(int)
-    flows = vignettes.set_index("flow").loc[levels.index].reset_index()
+    flows = iot.set_index("flow").loc[levels.index].reset_index()
     factors = ["sender", "infotype", "recipient", "transmission"]
     design = make_design(flows, factors, variants, ACCEPTABILITY, seed=1)
     codes = ACCEPTABILITY.places(levels.to_numpy(), missing=len(ACCEPTABILITY.levels))

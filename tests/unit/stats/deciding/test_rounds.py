@@ -15,12 +15,10 @@ from cinorms.core.scales import papers_scale
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import order_codes, places_of
-from cinorms.stats.deciding.calibration import Calibration
-from cinorms.stats.deciding.classes import indicators, tendencies
-from cinorms.stats.deciding.places import place_evidence
-from cinorms.stats.deciding.rounds import Design, Rounds, Rule, replay
-from cinorms.stats.deciding.schedule import BLOCK, asking_order, pilot_flows
-from cinorms.stats.deciding.verdicts import NOT_ASKED, count, first_met, verdict
+from cinorms.stats.deciding.evidence import of_places
+from cinorms.stats.deciding.prediction import indicators, tendencies
+from cinorms.stats.deciding.rounds import Calibration, Design, Rounds, Rule, replay
+from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED, asking_order, pilot_flows
 
 Ints = npt.NDArray[np.intp]
 
@@ -55,8 +53,7 @@ def respondent(seed: int, noise: float = 0.7) -> Ints:
 
 
 def verdicts(codes: Ints, thresholds: Thresholds = RULE.thresholds) -> Ints:
-    first = first_met(codes, LEVELS, design().rank)
-    return verdict(count(codes, LEVELS), codes.shape[1], thresholds, first)
+    return design().verdict(codes, thresholds)
 
 
 @cache
@@ -139,12 +136,12 @@ def test_the_pull_of_each_place_is_found() -> None:
     made, codes = drawn_to_places([4, 1, 1, 1, 2], 1)
     assert made.places is not None
     seen = indicators(codes, LEVELS + 1)
-    found = place_evidence(seen, tendencies(seen), made.places)
+    found = of_places(seen, tendencies(seen), made.places)
     first, second, last = (found[:, :, :LEVELS][made.places == place].mean() for place in (0, 1, 4))
     assert first > last + 0.3 > second + 0.6
     assert (found[:, :, LEVELS] == 0).all()
     unmoved = indicators(respondent(1), LEVELS + 1)
-    assert np.abs(place_evidence(unmoved, tendencies(unmoved), made.places)).max() < 0.1
+    assert np.abs(of_places(unmoved, tendencies(unmoved), made.places)).max() < 0.1
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

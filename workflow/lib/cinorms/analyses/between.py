@@ -130,7 +130,7 @@ def model_pairs(
             if test == "wilcoxon_pairs"
             else hypotheses.paired_t(paired)
         )
-        table = _with_effect(found.drop(columns=["model_a", "model_b"]), test).assign(chosen_because=why)
+        table = _with_effect(found, test).assign(chosen_because=why)
         sides = (of_norms(selected[i], repeats, entry) for i in (pair.a, pair.b))
         table = table.assign(**floor(between_norms(paired), *sides))
         parts.append(named(table, pair.names(selected, entry.options.factor) | {"test": test}))
@@ -179,12 +179,12 @@ def model_contrasts(
     parts = []
     for pair in pairs:
         table = permutation.compare(
-            {"a": levels[pair.a], "b": levels[pair.b]},
+            levels[pair.a],
+            levels[pair.b],
             template_numbers(prompts[selected[pair.a].arm]),
             entry.seed,
             entry.options.fixed_flows,
         )
-        table = table.drop(columns=["model_a", "model_b"])
         table = table.rename(columns={"low": "conf_low", "high": "conf_high"})
         between = between_answers(levels[pair.a], levels[pair.b])
         table = table.assign(**floor(between, engine[pair.a], engine[pair.b]))

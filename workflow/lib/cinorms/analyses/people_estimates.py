@@ -18,7 +18,7 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfArms, OfFlows
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import survey_plan as plans
-from cinorms.stats.assisted_norms import slices
+from cinorms.stats.assisted import slices
 from cinorms.stats.small_areas import estimate_flows
 from cinorms.stats.wordings import template_numbers
 
@@ -128,7 +128,7 @@ def survey_plan(selected: Sequence[Selected], entry: Entry[SurveyOptions], promp
             [name for name in table if name not in plans.TARGETS], var_name="target", value_name="std_err"
         )
         wanted = [
-            plans.needed(parts, target, options.error, per_rater, flows, options.levels)[0]
+            plans.needed(parts, target, options.error, per_rater, flows, options.levels)
             if options.error
             else None
             for target, per_rater in zip(table["target"], table["per_rater"], strict=True)

@@ -29,8 +29,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.norms.assessment import divide, level_matrix
-from cinorms.stats.ceilings import distances
-from cinorms.stats.flow_differences import flow_differences
+from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
 

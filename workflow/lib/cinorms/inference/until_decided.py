@@ -18,8 +18,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.orders import as_categorical, places_of
 from cinorms.stats.deciding.rounds import Design, Rounds, Rule
-from cinorms.stats.deciding.schedule import BLOCK
-from cinorms.stats.deciding.verdicts import NOT_ASKED
+from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED
 
 Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -1,4 +1,8 @@
-"""Whether models hold the same norms: flows on which a set of models agrees, and agreement in pairs."""
+"""Whether models hold the same norms: flows on which a set of models agrees, and agreement in pairs.
+
+``values`` has flows as rows, models as columns, and the kept norm of each, NaN where there is none. Rows are all flows
+that any model was asked, so that shares can be taken of them.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +13,6 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import ConfigError
-from cinorms.norms import assessment
-from cinorms.norms.thresholds import Thresholds
-
-
-def value_matrix(norms: Mapping[str, pd.DataFrame], thresholds: Thresholds) -> pd.DataFrame:
-    """Return the kept norms of all models: flows as rows, models as columns, NaN where there is none.
-
-    Rows are all flows that any model was asked, so that shares can be taken of them.
-    """
-    columns = {
-        model: frame.set_index("flow")["value"].where(
-            (assessment.status(frame, thresholds) == "kept").to_numpy()
-        )
-        for model, frame in norms.items()
-    }
-    values = pd.DataFrame({m: c.astype("Float64") for m, c in columns.items()})
-    return values.astype(np.float64)
 
 
 def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]], middle: float) -> pd.DataFrame:

@@ -13,15 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core.errors import ConfigError
 from cinorms.norms.assessment import divide
 from cinorms.stats import reliability
+from cinorms.stats.arrays import Floats
 from cinorms.stats.wordings import template_means, template_sums
-
-Floats = npt.NDArray[np.float64]
 
 #: The flows in `needed`: the typical one, and those at percentiles of the spread.
 _FLOWS = ("typical (rms)", "50%", "90%", "95%")
@@ -100,10 +97,8 @@ def needed(
     (rms S) and for the flow at the 50th, 90th and 95th percentile of S; templates without a valid answer in the
     pilot are made up for by asking ``templates / share with one``. Columns: orders, flows (which), spread
     (S), templates (with a valid answer), ask (templates), variants (ask x orders), status (``ok``,
-    ``one_template``, ``one_order``; see `predicted`). Raises `ConfigError` unless the target is above 0.
+    ``one_template``, ``one_order``; see `predicted`).
     """
-    if not target_se > 0:
-        raise ConfigError(f"target standard error {target_se}: give a number of levels above 0, such as 0.2")
     means = template_means(levels, templates)
     share = float((~np.isnan(means)).mean()) if means.size else np.nan
     parts = []

@@ -17,15 +17,14 @@ have many. For these, ``p_pass`` counts one more template, in which the rise is 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cinorms.norms.assessment import divide
-from cinorms.stats.wordings import Units, interval, rest_variance, spread
-
-Floats = npt.NDArray[np.float64]
+from cinorms.stats.arrays import Floats
+from cinorms.stats.wordings import Units, interval, of_mean, pooled, rest_variance, spread
 
 #: A decision needs at least this many templates (raters) on each side, however well they agree.
 FEWEST = 3
@@ -87,24 +86,18 @@ def paired(cells: Floats, fixed_flows: bool) -> Estimate:
     n_flows, n_templates = int(there.any(axis=1).sum()), int(there.any(axis=0).sum())
     if n_templates < 2 or (not fixed_flows and n_flows < 2):
         return _without_variance(cells, n_flows, n_templates)
-    weight = there / there.sum()
-    mean = float(np.nanmean(cells))
-    influence = (cells - mean) * weight
-    templates = Units(np.nansum(influence, axis=0), weight.sum(axis=0))
-    if fixed_flows:
-        variance, freedom = spread(templates)
-        terms = [Term(variance, ("templates",))]
-    else:
-        flows = Units(np.nansum(influence, axis=1), weight.sum(axis=1))
-        variance, freedom = spread(templates, flows, influence)
-        rest = rest_variance(influence)
-        of_templates, of_flows = (max(spread(units)[0] - rest, 0.0) for units in (templates, flows))
+    mean = of_mean(cells)
+    variance, freedom = mean.spread(fixed_flows)
+    terms = [Term(variance, ("templates",))]
+    if not fixed_flows:
+        rest = rest_variance(mean.cells)
+        of_templates, of_flows = (max(spread(units)[0] - rest, 0.0) for units in (mean.templates, mean.flows))
         terms = [
             Term(of_templates, ("templates",)),
             Term(of_flows, ("flows",)),
             Term(max(variance - of_templates - of_flows, 0.0), ("templates", "flows")),
         ]
-    return Estimate(mean, float(variance), float(freedom), n_flows, n_templates, tuple(terms))
+    return Estimate(mean.value, float(variance), float(freedom), n_flows, n_templates, tuple(terms))
 
 
 def independent(base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
@@ -119,7 +112,11 @@ def independent(base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
     shifts = means[1] - means[0]
     if n_units < 2 or (not fixed_flows and n_flows < 2):
         return _without_variance(shifts[:, None], n_flows, n_units)
-    parts = [spread(_unit_influences(x, mean)) for x, mean in zip(sides, means, strict=True)]
+    parts = []
+    for x, mean in zip(sides, means, strict=True):
+        there = ~np.isnan(x)
+        weight = there / there.sum(axis=1, keepdims=True) / n_flows
+        parts.append(spread(Units(np.nansum((x - mean[:, None]) * weight, axis=0), weight.sum(axis=0))))
     terms = [Term(sum(variance for variance, _ in parts), ("templates",))]
     value = float(shifts.mean())
     if not fixed_flows:
@@ -127,9 +124,7 @@ def independent(base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
         weight = np.full(n_flows, 1 / n_flows)
         parts.append(spread(Units((shifts - value) * weight, weight)))
         terms.append(Term(parts[-1][0], ("flows",)))
-    variance = sum(part for part, _ in parts)
-    squares = sum(part**2 / freedom for part, freedom in parts)
-    freedom = max(variance**2 / squares, 1.0) if squares > 0 else float(n_units - 1)
+    variance, freedom = pooled(parts, otherwise=float(n_units - 1))
     return Estimate(value, float(variance), float(freedom), n_flows, n_units, tuple(terms))
 
 
@@ -171,9 +166,10 @@ def more_needed(
 
 def _smallest(found: Estimate, unit: Unit, n: int, limits: Limits, alpha: float) -> int | None:
     """Return the smallest number of units that is enough, if there is one."""
+    from scipy.special import stdtrit
+
     if not any(unit in term.units and term.variance > 0 for term in found.terms):
         return None
-
     dissent = limits.dissent if found.value < limits.upper else None
 
     def enough(number: int) -> bool:
@@ -184,11 +180,17 @@ def _smallest(found: Estimate, unit: Unit, n: int, limits: Limits, alpha: float)
         gap = min(abs(value - limits.upper), abs(value - limits.lower))
         if limits.lower < found.value < limits.upper and value >= limits.upper:
             return False
-        return bool((_quantile(1 - alpha, freedom) + _quantile(POWER, freedom)) * math.sqrt(variance) <= gap)
+        reach = (stdtrit(freedom, 1 - alpha) + stdtrit(freedom, POWER)) * math.sqrt(variance)
+        return bool(reach <= gap)
 
+    return fewest_enough(enough, n)
+
+
+def fewest_enough(enough: Callable[[int], bool], low: int) -> int | None:
+    """Return the smallest number above ``low`` that is ``enough``; None where `MOST` are not."""
     if not enough(MOST):
         return None
-    low, high = n, MOST  # low is not enough, or is what there is
+    high = MOST
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
@@ -204,13 +206,6 @@ def _with_dissent(found: Estimate, dissent: float | None, n: int) -> tuple[float
     return value, max(squares, 0.0) / n / (n + 1), found.freedom + 1
 
 
-def _unit_influences(x: Floats, means: Floats) -> Units:
-    """Return what each unit adds to the mean of the flows' means."""
-    there = ~np.isnan(x)
-    weight = there / there.sum(axis=1, keepdims=True) / len(x)
-    return Units(np.nansum((x - means[:, None]) * weight, axis=0), weight.sum(axis=0))
-
-
 def _without_variance(cells: Floats, n_flows: int, n_templates: int) -> Estimate:
     value = float(np.nanmean(cells)) if n_flows and n_templates else np.nan
     return Estimate(value, np.nan, np.nan, n_flows, n_templates)
@@ -223,9 +218,3 @@ def _tail(distance: float, error: float, freedom: float) -> float:
     if error < _ROUNDING or math.isinf(distance):
         return 0.0 if distance > _ROUNDING else 1.0
     return float(stdtr(freedom, -distance / error))
-
-
-def _quantile(p: float, freedom: float) -> Any:
-    from scipy.special import stdtrit
-
-    return stdtrit(freedom, p)

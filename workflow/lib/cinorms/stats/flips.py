@@ -23,13 +23,11 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cinorms.norms.thresholds import Majority
+from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.equivalence import Estimate, Term
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from cinorms.stats.wordings import pooled
 
 Change = Literal["side", "level"]
 
@@ -70,21 +68,12 @@ def flips(
 ) -> Flips:
     """Return the shares of flows with different norms between the models and within them.
 
-    Parameters
-    ----------
-    base, new
-        How often each level was answered: levels x flows x units.
-    rules
-        When each of them holds a norm.
-    same_units
-        Whether unit i of both is the same template.
-    seed, draws
-        Of the halves.
-
+    ``base``, ``new``: how often each level was answered (levels x flows x units). ``rules``: when each of them holds a
+    norm. ``same_units``: whether unit i of both is the same template. ``seed``, ``draws``: of the halves.
     """
     rng = np.random.default_rng(seed)
     if not same_units:
-        base, new = _grouped(base, rng), _grouped(new, rng)
+        base, new = (_grouped(counts, rng) for counts in (base, new))
     sizes = base.shape[2], new.shape[2]
     n_flows = int(((base.sum(axis=(0, 2)) > 0) & (new.sum(axis=(0, 2)) > 0)).sum())
     nothing = Estimate(np.nan, np.nan, np.nan, n_flows, min(sizes))
@@ -99,20 +88,17 @@ def flips(
     for start in range(0, n, draws):
         part = slice(start, start + draws)
         sums[part] = _counts(base, new, rules, halves[part], others[part])
-    out = [_left_out(sums, given) for given in ((halves,) if same_units else (halves, others))]
     between, within = sums[:, 0].sum() / sums[:, 1].sum(), sums[:, 2].sum() / sums[:, 3].sum()
     if math.isnan(between - within):
         return Flips(nothing, between, within)
-    parts = [_jackknife(values) for values in out]
-    variance = sum(part for part, _ in parts)
-    squares = sum(part**2 / freedom for part, freedom in parts)
-    freedom = variance**2 / squares if squares > 0 else min(sizes) - 1.0
+    parts = [_jackknife(sums, given) for given in ((halves,) if same_units else (halves, others))]
+    variance, freedom = pooled(parts, otherwise=min(sizes) - 1.0)
     terms = (Term(variance, ("templates",)),)
     excess = Estimate(float(between - within), float(variance), float(freedom), n_flows, min(sizes), terms)
     return Flips(excess, float(between), float(within))
 
 
-def norms(counts: Floats, rule: Rule, n_units: float) -> tuple[npt.NDArray[np.intp], Bools]:
+def norms(counts: Floats, rule: Rule, n_units: float) -> tuple[Ints, Bools]:
     """Return the most frequent level (its position) and whether it is a norm; ``counts`` has levels in front."""
     top, size = counts.max(axis=0), counts.sum(axis=0)
     held = (counts == top).sum(axis=0) == 1
@@ -122,7 +108,7 @@ def norms(counts: Floats, rule: Rule, n_units: float) -> tuple[npt.NDArray[np.in
     return counts.argmax(axis=0), held
 
 
-def differ(a: npt.NDArray[np.intp], b: npt.NDArray[np.intp], rule: Rule) -> Bools:
+def differ(a: Ints, b: Ints, rule: Rule) -> Bools:
     """Tell where two norms are different: on opposite sides of the scale, or other levels."""
     if rule.change == "level":
         return np.asarray(a != b)
@@ -171,16 +157,13 @@ def _halves(n: int, rng: np.random.Generator, draws: int) -> Bools:
     return np.array(found)
 
 
-def _left_out(sums: Floats, halves: Bools) -> Floats:
-    """Return the excess without each unit: over the draws in neither half of which it is."""
-    out = (~halves.any(axis=1)).astype(np.float64).T @ sums  # units x 4
-    return np.asarray(out[:, 0] / out[:, 1] - out[:, 2] / out[:, 3])
-
-
-def _jackknife(values: Floats) -> tuple[float, float]:
-    """Return the jackknife's variance and its degrees of freedom."""
-    n = len(values)
-    return float((n - 1) / n * ((values - values.mean()) ** 2).sum()), n - 1.0
+def _jackknife(sums: Floats, halves: Bools) -> tuple[float, float]:
+    """Return the variance of the excess and its degrees of freedom, from the excess without each unit."""
+    out = (~halves.any(axis=1)).astype(
+        np.float64
+    ).T @ sums  # units x 4: the draws in neither half of which it is
+    excess, n = out[:, 0] / out[:, 1] - out[:, 2] / out[:, 3], len(out)
+    return float((n - 1) / n * ((excess - excess.mean()) ** 2).sum()), n - 1.0
 
 
 def _grouped(counts: Floats, rng: np.random.Generator) -> Floats:

@@ -14,15 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.scales import Scale
 from cinorms.norms.assessment import reasons
 from cinorms.norms.thresholds import Thresholds
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
+from cinorms.stats.arrays import Ints
 
 #: A model whose most frequent level has this share of its valid answers gives one answer to everything.
 ONE_ANSWER = 0.95

@@ -18,13 +18,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cinorms.norms.assessment import divide
-from cinorms.stats.equivalence import FEWEST, MOST, POWER
+from cinorms.stats.arrays import Floats, Ints
+from cinorms.stats.equivalence import FEWEST, POWER, fewest_enough
 from cinorms.stats.wordings import DISSENT
-
-Floats = npt.NDArray[np.float64]
 
 
 class Sides(NamedTuple):
@@ -33,7 +31,7 @@ class Sides(NamedTuple):
     mean: Floats
     p_right: Floats
     p_wrong: Floats
-    n_units: npt.NDArray[np.intp]
+    n_units: Ints
 
 
 def sides(cells: Floats, middle: float, wrong: int) -> Sides:
@@ -56,6 +54,8 @@ def decide(found: Sides, allowed: int) -> tuple[float, float]:
 
 def more_needed(cells: Floats, found: Sides, middle: float, allowed: int, alpha: float) -> int | None:
     """Return how many more templates the flow that holds up the decision needs; None for more than are worth it."""
+    from scipy.special import stdtrit
+
     at = np.argsort(found.p_right)[len(found.mean) - 1 - allowed]
     x, n = cells[at] - middle, int(found.n_units[at])
     if n < 2:
@@ -65,21 +65,14 @@ def more_needed(cells: Floats, found: Sides, middle: float, allowed: int, alpha:
         return None
 
     def enough(number: int) -> bool:
-        from scipy.special import stdtrit
-
         # With the one that dissents.
         centre = (number * mean - DISSENT) / (number + 1)
         squares = (number - 1) * spread**2 + number * mean**2 + DISSENT**2 - (number + 1) * centre**2
         reach = stdtrit(number, 1 - alpha / (allowed + 1)) + stdtrit(number, POWER)
         return bool(reach * math.sqrt(max(squares, 0.0) / number / (number + 1)) <= centre)
 
-    if not enough(MOST):
-        return None
-    low, high = n, MOST
-    while high - low > 1:
-        half = (low + high) // 2
-        low, high = (low, half) if enough(half) else (half, high)
-    return max(high, FEWEST) - n
+    total = fewest_enough(enough, n)
+    return None if total is None else max(total, FEWEST) - n
 
 
 def _p_above(x: Floats) -> Floats:

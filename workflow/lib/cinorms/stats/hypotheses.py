@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tails
-from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import pvalues
+from cinorms.stats.arrays import Ints
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 
 #: Normality is judged from at least this many flows; with fewer, the check would almost never find a departure.
@@ -33,40 +30,22 @@ FEWEST_FOR_NORMALITY = 20
 _MOST_SHAPIRO = 5000
 #: From this many nonzero differences on, the signed-rank statistic is about normal.
 _FEWEST_NORMAL = 10
+#: A normality check below this p-value, after Holm's correction, rejects.
+_ALPHA = 0.05
 
-#: The papers' factors of influence, and the levels that one side of each pair must have (none: any pair).
-PRESETS: dict[str, dict[str, Any]] = {
-    "capacity": {},
-    "alignment": {},
-    "quantisation": {},
-    "alignment+quantisation": {"alignment": "none", "quantisation": "none"},
-    "temperature": {},
-    "paraphraser": {},
-    "order": {},
-}
+#: Attributes that are compared together, and what one side of each pair must have: as in the paper, an aligned model is
+#: not compared with a quantised one.
+_BASES = {"alignment+quantisation": {"alignment": "none", "quantisation": "none"}}
 
 
-def pair_norms(
-    norms: Mapping[str, pd.DataFrame], thresholds: Mapping[str, Thresholds] | Thresholds
-) -> pd.DataFrame:
+def pair_norms(norms: Mapping[str, pd.DataFrame], thresholds: Mapping[str, Thresholds]) -> pd.DataFrame:
     """Return the kept norms side by side: every flow any model was asked, one Int8 column per model.
 
-    Parameters
-    ----------
-    norms
-        Norms table (`tables.NORMS`) per model.
-    thresholds
-        What a norm needs, for all models or for each.
-
-    Raises `ConfigError` if a model has no thresholds, else as `assessment.kept`.
-
+    ``norms`` has the norms table (`tables.NORMS`) of each model, ``thresholds`` what a norm of each needs.
     """
     columns = {}
     for model, frame in norms.items():
-        needed = thresholds if isinstance(thresholds, Thresholds) else thresholds.get(model)
-        if needed is None:
-            raise ConfigError(f"thresholds: model '{model}' has none; give them for each of {list(norms)}")
-        held = assessment.kept(frame, needed).set_index("flow")["value"]
+        held = assessment.kept(frame, thresholds[model]).set_index("flow")["value"]
         columns[model] = held.reindex(frame["flow"]).astype("Int8")
     flows = sorted(set().union(*(set(c.index) for c in columns.values())))
     index = pd.Index(flows, name="flow", dtype=np.int64)
@@ -106,7 +85,7 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
 
 
 def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> pd.DataFrame:
-    """Return Wilcoxon's signed-rank test for every two models, corrected over all pairs.
+    """Return Wilcoxon's signed-rank test of two models, the columns of ``paired``.
 
     The differences a - b are ranked by size, equal sizes sharing their mean rank; the sum of the ranks of
     the positive ones is compared with what signs at random give (normal approximation, corrected for ties,
@@ -114,25 +93,13 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
     leaves them out (the papers), ``pratt`` ranks them and then leaves them out, ``zsplit`` gives half of
     their ranks to each side. Where most differences are zero the choice can decide the result.
 
-    Columns: model_a, model_b, n, n_zero, n_ties (differences other than zero whose size is not unique),
-    statistic (the smaller rank sum), z (above 0: a is higher), p, log10_p, p_text, each correction,
-    rank_biserial ``(R+ - R-) / (R+ + R-)``, median_difference (of a - b, zeros included), status (``ok``,
-    ``no_flows``, ``no_differences``), reason. Raises `DataError` for a level that is not on the scale,
-    `ConfigError` for an unknown ``zero_method``.
+    One row: n, n_zero, n_ties (differences other than zero whose size is not unique), statistic (the smaller rank
+    sum), z (above 0: a is higher), log10_p, rank_biserial ``(R+ - R-) / (R+ + R-)``, median_difference (of a - b, zeros
+    included), status (``ok``, ``no_flows``, ``no_differences``), reason.
     """
-    if zero_method not in ("wilcox", "pratt", "zsplit"):
-        raise ConfigError(f"zero_method '{zero_method}': choose 'wilcox', 'pratt' or 'zsplit'")
-    rows = [
-        {"model_a": a, "model_b": b} | _signed_rank(_differences(paired, a, b), zero_method)
-        for a, b in itertools.combinations(paired.columns, 2)
-    ]
-    columns = ["model_a", "model_b", *_signed_rank(np.zeros(0, dtype=np.int64), zero_method)]
-    return pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
-
-
-def _signed_rank(d: Ints, zero_method: ZeroMethod) -> dict[str, Any]:
-    """Return the test of one pair; ranks come from the counts of the few possible differences."""
+    d = _differences(paired)
     n = len(d)
+    # Ranks come from the counts of the few possible differences.
     widest = int(np.abs(d).max(initial=1))
     signed = np.bincount(d + widest, minlength=2 * widest + 1).astype(np.float64)
     up, down, zeros = signed[widest + 1 :], signed[:widest][::-1], float(signed[widest])
@@ -141,7 +108,7 @@ def _signed_rank(d: Ints, zero_method: ZeroMethod) -> dict[str, Any]:
     row |= dict.fromkeys(("statistic", "z", "log10_p", "rank_biserial", "median_difference"), np.nan)
     status, reason = _why_none(2, n, zeros == n)
     if status != "ok":
-        return row | {"status": status, "reason": reason}
+        return pd.DataFrame([row | {"status": status, "reason": reason}])
     below = 0.0 if zero_method == "wilcox" else zeros
     ranks = below + np.cumsum(sizes) - (sizes - 1) / 2
     plus, minus = float(up @ ranks), float(down @ ranks)
@@ -159,11 +126,10 @@ def _signed_rank(d: Ints, zero_method: ZeroMethod) -> dict[str, Any]:
     row |= {"rank_biserial": (plus - minus) / (plus + minus), "median_difference": float(np.median(d))}
     if n - zeros < _FEWEST_NORMAL:
         reason = f"only {int(n - zeros)} differences are not zero: the normal approximation is rough"
-    return row | {"status": status, "reason": reason}
+    return pd.DataFrame([row | {"status": status, "reason": reason}])
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """Which tests fit the data, why in a sentence, and the normality check of each pair of models."""
 
     overall: Literal["friedman", "repeated_measures_anova"]
@@ -172,12 +138,12 @@ class Choice:
     checks: pd.DataFrame
 
 
-def choose_tests(paired: pd.DataFrame, alpha: float = 0.05) -> Choice:
+def choose_tests(paired: pd.DataFrame) -> Choice:
     """Choose between ANOVA with paired t-tests and the rank tests, as in LLM-CI section 4.
 
     The paired tests need normal differences between models within flows. Each pair is checked by Shapiro
     and Wilk's test, or D'Agostino and Pearson's above 5,000 flows; normality is rejected if the smallest
-    p-value, Holm-corrected over the pairs, is below ``alpha``. Rank tests are also chosen if normality
+    p-value, Holm-corrected over the pairs, is below 0.05. Rank tests are also chosen if normality
     cannot be judged: fewer than 20 complete flows, or differences that never vary. Levels are five whole
     numbers, so with thousands of flows the choice is almost always the rank tests.
 
@@ -185,13 +151,13 @@ def choose_tests(paired: pd.DataFrame, alpha: float = 0.05) -> Choice:
     ``few_flows``, ``no_variance``) and reason.
     """
     rows = [
-        {"model_a": a, "model_b": b} | _normality(_differences(paired, a, b))
+        {"model_a": a, "model_b": b} | _normality(_differences(paired[[a, b]]))
         for a, b in itertools.combinations(paired.columns, 2)
     ]
     columns = ["model_a", "model_b", "n", "test", "statistic", "log10_p", "status", "reason"]
     checks = pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
     not_judged = checks[checks["status"] != "ok"]
-    rejected = checks[checks["p_holm"] < alpha]
+    rejected = checks[checks["p_holm"] < _ALPHA]
     if checks.empty:
         reason = "Rank tests, because there are fewer than two models to compare."
     elif len(rejected):
@@ -199,7 +165,7 @@ def choose_tests(paired: pd.DataFrame, alpha: float = 0.05) -> Choice:
         reason = (
             f"Rank tests, because the differences between {worst['model_a']} and {worst['model_b']} are not "
             f"normal ({worst['test']}, n = {worst['n']}, p = {worst['p_text']}; normality "
-            f"is rejected for {len(rejected)} of {len(checks)} pairs at {alpha:g} after Holm)."
+            f"is rejected for {len(rejected)} of {len(checks)} pairs at {_ALPHA:g} after Holm)."
         )
     elif len(not_judged):
         first = not_judged.iloc[0]
@@ -268,22 +234,13 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
 
 
 def paired_t(paired: pd.DataFrame) -> pd.DataFrame:
-    """Return the paired t-test for every two models, corrected over all pairs.
+    """Return the paired t-test of two models, the columns of ``paired``.
 
-    ``t = mean(a - b) / (sd(a - b) / sqrt(n))`` with n - 1 degrees of freedom. Columns: model_a, model_b, n,
-    mean_difference, std_err (levels), statistic, df, p, log10_p, p_text, each correction, cohen_d (mean over
-    standard deviation of the differences), status (``ok``, ``no_flows``, ``one_flow``, ``no_differences``,
-    ``no_variance``), reason.
+    ``t = mean(a - b) / (sd(a - b) / sqrt(n))`` with n - 1 degrees of freedom. One row: n, mean_difference, std_err
+    (levels), statistic, df, log10_p, cohen_d (mean over standard deviation of the differences), status (``ok``,
+    ``no_flows``, ``one_flow``, ``no_differences``, ``no_variance``), reason.
     """
-    rows = [
-        {"model_a": a, "model_b": b} | _t_test(_differences(paired, a, b))
-        for a, b in itertools.combinations(paired.columns, 2)
-    ]
-    columns = ["model_a", "model_b", *_t_test(np.zeros(0, dtype=np.int64))]
-    return pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
-
-
-def _t_test(d: Ints) -> dict[str, Any]:
+    d = _differences(paired)
     n = len(d)
     row: dict[str, Any] = {"n": n, "mean_difference": float(d.mean()) if n else np.nan}
     row |= {"std_err": np.nan, "statistic": np.nan, "df": max(n - 1, 0), "log10_p": np.nan, "cohen_d": np.nan}
@@ -297,35 +254,22 @@ def _t_test(d: Ints) -> dict[str, Any]:
         t = row["mean_difference"] / (sd / np.sqrt(n))
         row |= {"std_err": sd / np.sqrt(n), "statistic": t, "log10_p": tails.student(t, n - 1)}
         row["cohen_d"] = row["mean_difference"] / sd
-    return row | {"status": status, "reason": reason}
+    return pd.DataFrame([row | {"status": status, "reason": reason}])
 
 
-def factor_pairs(
-    attributes: pd.DataFrame, attribute: str, base: Mapping[str, Any] | None = None
-) -> pd.DataFrame:
+def factor_pairs(attributes: pd.DataFrame, attribute: str) -> pd.DataFrame:
     """Return the pairs of models that differ in one attribute, or in several at once, and in no other.
 
-    Parameters
-    ----------
-    attributes
-        One row per model (or model and arm; the index names what is compared), one column per attribute that
-        must be held: of the registry (family, capacity, ...) and of the arm (temperature, paraphraser, ...).
-    attribute
-        A column, or columns joined by ``+``, all of which must differ. The papers' are in `PRESETS`.
-    base
-        Levels of these attributes that one model of each pair must have; it becomes model_a. By default
-        the preset's, if there is one: an aligned model is not compared with a quantised one.
+    ``attributes`` has a row per model (or model and arm; the index names what is compared) and a column per attribute
+    that must be held: of the registry (family, capacity, ...) and of the arm (temperature, paraphraser, ...).
+    ``attribute`` is a column, or columns joined by ``+``, all of which must differ; the model with the levels of
+    `_BASES` is model_a.
 
     An attribute that is missing (a capacity that was not published) is not known to be the same as
-    anything, so its model is in no pair. Columns: attribute, model_a, level_a, model_b, level_b, held (the
-    attributes both share). Raises `ConfigError` for an unknown attribute.
-
+    anything, so its model is in no pair. Columns: model_a, level_a, model_b, level_b.
     """
     varied = attribute.split("+")
-    base = PRESETS.get(attribute, {}) if base is None else base
-    unknown = [name for name in [*varied, *base] if name not in attributes]
-    if unknown:
-        raise ConfigError(f"attributes {unknown} are not known here; choose among {list(attributes.columns)}")
+    base = _BASES.get(attribute, {})
     held = [name for name in attributes if name not in varied]
     rows = []
     for pair in itertools.combinations(attributes.index[attributes.notna().all(axis=1)], 2):
@@ -334,15 +278,13 @@ def factor_pairs(
         if any(first[name] != v for name, v in base.items()):
             continue
         if all(first[h] == second[h] for h in held) and all(first[v] != second[v] for v in varied):
-            levels = ["+".join(_text(side[v]) for v in varied) for side in (first, second)]
-            shared = ", ".join(f"{h} = {_text(first[h])}" for h in held)
-            rows.append((attribute, a, levels[0], b, levels[1], shared))
-    return pd.DataFrame(rows, columns=["attribute", "model_a", "level_a", "model_b", "level_b", "held"])
-
-
-def _text(level: Any) -> str:
-    """Return an attribute's level as text; a whole number has no decimals, whatever its column's type."""
-    return f"{level:g}" if isinstance(level, float) else str(level)
+            level_a, level_b = (
+                # A whole number has no decimals, whatever its column's type.
+                "+".join(f"{side[v]:g}" if isinstance(side[v], float) else str(side[v]) for v in varied)
+                for side in (first, second)
+            )
+            rows.append((a, level_a, b, level_b))
+    return pd.DataFrame(rows, columns=["model_a", "level_a", "model_b", "level_b"])
 
 
 def _complete(paired: pd.DataFrame) -> Ints:
@@ -355,8 +297,9 @@ def _complete(paired: pd.DataFrame) -> Ints:
     return x.astype(np.int64)
 
 
-def _differences(paired: pd.DataFrame, a: str, b: str) -> Ints:
-    both = _complete(paired[[a, b]])
+def _differences(paired: pd.DataFrame) -> Ints:
+    """Return the first model's levels less the second's, in the flows for which both hold a norm."""
+    both = _complete(paired)
     return np.asarray(both[:, 0] - both[:, 1])
 
 

@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import DataError
-
-Floats = npt.NDArray[np.float64]
+from cinorms.stats.arrays import Floats, Ints
+from cinorms.stats.wordings import sums_by
 
 #: Name of the first coefficient.
 INTERCEPT = "(Intercept)"
@@ -32,7 +31,7 @@ class LinearFit:
 
     terms: pd.DataFrame
     influence: Floats
-    clusters: Mapping[str, npt.NDArray[np.intp]]
+    clusters: Mapping[str, Ints]
     sd_group: float
     sd_residual: float
     n: int
@@ -46,21 +45,20 @@ class LinearFit:
         """Degrees of freedom of an interval: those of the kind with fewest clusters."""
         return min(self.count(name) for name in self.clusters) - 1.0
 
-    def by_cluster(self, name: str) -> Floats:
-        """Return what each cluster of a kind adds to each coefficient."""
-        return sums(self.influence, self.clusters[name])
-
     def variances(self) -> Floats:
-        """Return the cluster-robust variance of each coefficient."""
-        return combined([squares(self.by_cluster(name)) for name in self.clusters], self.cell_squares())
-
-    def cell_squares(self) -> Floats:
-        """Return the sum over cells (a rater and a flow) of squared influences; 0 with one kind of clusters."""
-        if len(self.clusters) < 2:
-            return np.zeros(self.influence.shape[1])
-        one, two = self.clusters.values()
-        cell = np.unique(one * (two.max() + 1) + two, return_inverse=True)[1]
-        return squares(sums(self.influence, cell))
+        """Return the cluster-robust variance (CR1) of each coefficient, at least that of each kind of clusters."""
+        kinds = list(self.clusters.values())
+        if len(kinds) > 1:  # cells (a rater and a flow) are in both kinds
+            one, two = kinds
+            kinds.append(np.unique(one * (two.max() + 1) + two, return_inverse=True)[1])
+        squares = []
+        for codes in kinds:
+            sums = sums_by(codes, self.influence)
+            squares.append((sums**2).sum(axis=0) * len(sums) / (len(sums) - 1))
+        if len(kinds) == 1:
+            return np.asarray(squares[0])
+        *of_kinds, of_cells = squares
+        return np.asarray(np.maximum.reduce([np.sum(of_kinds, axis=0) - of_cells, *of_kinds]))
 
 
 def fit_linear_mixed(
@@ -104,32 +102,12 @@ def fit_linear_mixed(
     )
 
 
-def sums(values: Floats, codes: npt.NDArray[np.intp]) -> Floats:
-    """Return the sums of the rows of ``values`` that have the same code."""
-    found = np.zeros((int(codes.max()) + 1, values.shape[1]))
-    np.add.at(found, codes, values)
-    return found
-
-
-def squares(of_clusters: Floats) -> Floats:
-    """Return the sum of squares over clusters, times m / (m - 1) for m of them (CR1)."""
-    m = len(of_clusters)
-    return np.asarray((of_clusters**2).sum(axis=0) * m / (m - 1))
-
-
-def combined(of_kinds: Sequence[Floats], of_cells: Floats) -> Floats:
-    """Return the variance over all kinds of clusters, at least that of each kind."""
-    return np.asarray(np.maximum.reduce([np.sum(of_kinds, axis=0) - of_cells, *of_kinds]))
-
-
-def _shrunk(values: Floats, member: npt.NDArray[np.intp], weight: Floats) -> Floats:
+def _shrunk(values: Floats, member: Ints, weight: Floats) -> Floats:
     """Return the inverse of the rows' covariance (in units of the residual variance) times ``values``."""
-    return np.asarray(values - (weight[:, None] * sums(values, member))[member])
+    return np.asarray(values - (weight[:, None] * sums_by(member, values))[member])
 
 
-def _solve(
-    x: Floats, y: Floats, member: npt.NDArray[np.intp], ratio: float
-) -> tuple[Floats, Floats, Floats, Floats, float]:
+def _solve(x: Floats, y: Floats, member: Ints, ratio: float) -> tuple[Floats, Floats, Floats, Floats, float]:
     """Return coefficients, (x'Wx)^-1, Wx, residuals and the REML residual variance at a ratio of variances."""
     weight = np.asarray(ratio / (1 + ratio * np.bincount(member)), dtype=np.float64)
     shrunk = _shrunk(x, member, weight)
@@ -140,7 +118,7 @@ def _solve(
     return beta, bread, shrunk, left, within
 
 
-def _variance_ratio(x: Floats, y: Floats, member: npt.NDArray[np.intp]) -> float:
+def _variance_ratio(x: Floats, y: Floats, member: Ints) -> float:
     """Return the variance of the intercepts over that of the residuals, by REML."""
     from scipy.optimize import minimize_scalar
 

@@ -14,27 +14,21 @@ others would take what the wordings add for an effect.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms.assessment import divide
-from cinorms.stats.grouping import group_rows
-from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
+from cinorms.stats.arrays import Floats, Ints, group_rows
+from cinorms.stats.wordings import FEWEST, Influences, Units
 from cinorms.vignettes.factors import JOINT
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
 
 _COUNTS = ("n", "n_missing", "templates", "templates_missing")
 _INTERVAL = ("std_err", "conf_low", "conf_high", "status", "reason")
-#: The statuses of a row that has an estimate.
-_WITH_NUMBERS = ("ok", "incomplete")
 
 
 @dataclass(frozen=True)
@@ -45,13 +39,13 @@ class _Cells:
     codes: Ints  # cells x factors
     means: Floats  # cells x templates, NaN where there is no valid answer
 
-    def tables(self, factor: int) -> Floats:
-        """Return levels of a factor x contexts x templates: the means, NaN where there is no valid answer."""
-        _, context = group_rows(np.delete(self.codes, factor, axis=1).T)
-        shape = (len(list(self.levels.values())[factor]), context.max(initial=-1) + 1, self.means.shape[1])
-        found = np.full(shape, np.nan)
-        found[self.codes[:, factor], context] = self.means
-        return found
+    def by_factor(self) -> Iterator[tuple[str, list[str], Floats]]:
+        """Yield each factor, its levels, and levels x contexts x templates: the means, NaN where there is none."""
+        for factor, (name, levels) in enumerate(self.levels.items()):
+            _, context = group_rows(np.delete(self.codes, factor, axis=1).T)
+            tables = np.full((len(levels), context.max(initial=-1) + 1, self.means.shape[1]), np.nan)
+            tables[self.codes[:, factor], context] = self.means
+            yield name, levels, tables
 
 
 def marginal_means(
@@ -59,23 +53,13 @@ def marginal_means(
     factors: Sequence[str],
     linked: Sequence[Sequence[str]] = (),
     fixed_flows: bool = False,
-    confidence: float = CONFIDENCE,
 ) -> pd.DataFrame:
-    """Return the marginal mean of every level of every factor.
+    """Return the marginal mean of every level of every factor, with its interval (`wordings`).
 
-    Parameters
-    ----------
-    values
-        One row per answer: ``template``, ``value`` (missing where there is no valid answer), the factors. A cell
-        is the mean of its templates, each the mean of its valid answers; each cell weighs the same.
-    factors
-        All factors of the design; what is left out is averaged over within the cells.
-    linked
-        Groups of factors that vary together.
-    fixed_flows
-        Whether the design's combinations are all there are; otherwise they are a sample of more.
-    confidence
-        Of the interval: see `wordings`.
+    ``values`` has one row per answer: ``template``, ``value`` (missing where there is no valid answer), the factors. A
+    cell is the mean of its templates, each the mean of its valid answers; each cell weighs the same. What is left out
+    of ``factors`` is averaged over within the cells; ``linked`` are groups of factors that vary together.
+    ``fixed_flows``: the design's combinations are all there are; otherwise they are a sample of more.
 
     Columns: factor, level, n (contexts with a value), n_missing (contexts in which this level has none),
     templates (in which it has a value), templates_missing, mean, std_err, conf_low, conf_high (levels), status,
@@ -85,15 +69,19 @@ def marginal_means(
     contexts.
 
     Raises `ConfigError` for an unknown factor or half a linked group, `DataError` for a missing level.
-
     """
-    cells = _cells(values, factors, linked)
-    rows = [
-        {"factor": factor, "level": level} | _mean_row(tables, j, fixed_flows, confidence)
-        for i, (factor, names) in enumerate(cells.levels.items())
-        for tables in [cells.tables(i)]
-        for j, level in enumerate(names)
-    ]
+    rows = []
+    for factor, names, tables in _cells(values, factors, linked).by_factor():
+        present = ~np.isnan(tables).all(axis=2)
+        for j, level in enumerate(names):
+            problem = None
+            if not present[j].any():
+                problem = "no_answers", "no flow with this level has a value"
+            elif len(names) > 1 and not (present[j] & np.delete(present, j, axis=0)).any():
+                lonely = "no combination of the other factors occurs with this and another level"
+                problem = "not_separable", lonely
+            row = _row(tables[j], "mean", problem, _mean, "have no value", fixed_flows)
+            rows.append({"factor": factor, "level": level} | row)
     return pd.DataFrame(rows, columns=["factor", "level", *_COUNTS, "mean", *_INTERVAL])
 
 
@@ -103,7 +91,6 @@ def amce(
     baselines: Mapping[str, str],
     linked: Sequence[Sequence[str]] = (),
     fixed_flows: bool = False,
-    confidence: float = CONFIDENCE,
 ) -> pd.DataFrame:
     """Return the average marginal component effect of every level against its factor's baseline.
 
@@ -121,48 +108,79 @@ def amce(
     same wording. ``constant``: the factor has one level. ``no_answers`` and ``no_interval`` as of
     `marginal_means`.
     """
-    cells = _cells(values, factors, linked)
-    bases = [_baseline(factor, names, baselines) for factor, names in cells.levels.items()]
-    rows = [
-        {"factor": factor, "level": level, "baseline": names[base]}
-        | _effect_row(tables, j, base, fixed_flows, confidence)
-        for i, ((factor, names), base) in enumerate(zip(cells.levels.items(), bases, strict=True))
-        for tables in [cells.tables(i)]
-        for j, level in enumerate(names)
-        if j != base or len(names) == 1
-    ]
+    rows = []
+    for factor, names, tables in _cells(values, factors, linked).by_factor():
+        base = _baseline(factor, names, baselines)
+        for j, level in enumerate(names):
+            if j == base and len(names) > 1:
+                continue
+            answered = ~np.isnan(tables[[j, base]])
+            problem = None
+            if len(names) < 2:
+                problem = "constant", "the factor has one level"
+            elif not answered.any(axis=(1, 2)).all():
+                problem = "no_answers", "no flow with this level, or with the baseline, has a value"
+            elif not answered.any(axis=2).all(axis=0).any():
+                apart = "level and baseline share no combination of the other factors"
+                problem = "no_common_context", apart
+            elif not answered.all(axis=0).any():
+                apart = (
+                    "level and baseline have values in common combinations, but never in the same template"
+                )
+                problem = "no_common_template", apart
+            gaps = tables[j] - tables[base] if len(names) > 1 else np.full_like(tables[j], np.nan)
+            row = _row(gaps, "estimate", problem, _effect, "are left out", fixed_flows)
+            rows.append({"factor": factor, "level": level, "baseline": names[base]} | row)
     return pd.DataFrame(rows, columns=["factor", "level", "baseline", *_COUNTS, "estimate", *_INTERVAL])
 
 
-def _mean_row(tables: Floats, level: int, fixed_flows: bool, confidence: float) -> dict[str, Any]:
-    table = tables[level]
-    present = np.asarray(~np.isnan(tables).all(axis=2))
-    shared = bool((present[level] & np.delete(present, level, axis=0)).any())
-    alone = len(tables) > 1 and not shared
-    row = _counts(table)
-    status, reason = _mean_status(row, alone)
-    if status not in _WITH_NUMBERS:
-        return row | {"mean": np.nan} | _no_interval(status, reason)
+def _row(
+    table: Floats,
+    name: str,
+    problem: tuple[str, str] | None,
+    influences: Callable[[Floats], Influences],
+    fate: str,
+    fixed_flows: bool,
+) -> dict[str, Any]:
+    """Return counts, estimate (``name``), interval, status and reason of a table (contexts x templates).
+
+    ``problem`` is the status and the reason for having no estimate; ``fate`` says what becomes of missing cells.
+    """
+    there = ~np.isnan(table)
+    n, templates = (int(there.any(axis=axis).sum()) for axis in (1, 0))
+    missing = (len(table) - n, table.shape[1] - templates)
+    row: dict[str, Any] = dict(zip(_COUNTS, (n, missing[0], templates, missing[1]), strict=True))
+    if problem:
+        return row | {"status": problem[0], "reason": problem[1]}
+    counted = zip(missing, table.shape, ("combinations of the other factors", "templates"), strict=True)
+    lost = [f"{gone} of {size} {what}" for gone, size, what in counted if gone]
+    status, reason = ("incomplete", f"{' and '.join(lost)} {fate}") if lost else ("ok", "")
+    few = []
+    if templates < FEWEST:
+        few.append("an interval needs at least two templates")
+    if not fixed_flows and n < FEWEST:
+        few.append("an interval needs at least two combinations of the other factors")
+    found = influences(table)
+    row[name] = found.value
+    if few:
+        return row | {"status": "no_interval", "reason": "; ".join([*([reason] if reason else []), *few])}
+    return row | dict(zip(_INTERVAL, (*found.interval(fixed_flows), status, reason), strict=True))
+
+
+def _mean(table: Floats) -> Influences:
+    """Return the mean of a level: over the templates of a context, then over the contexts."""
     size: Ints = (~np.isnan(table)).sum(axis=1)
-    of_context, n = divide(np.nansum(table, axis=1), size), row["n"]
-    there = np.asarray(size > 0)
+    of_context, there = divide(np.nansum(table, axis=1), size), size > 0
+    n = there.sum()
     mean = float(of_context[there].mean())
     weight = np.where(np.isnan(table), 0.0, divide(1.0, size)[:, None] / n)[there]
     templates = Units(np.nansum((table - of_context[:, None])[there] * weight, axis=0), weight.sum(axis=0))
     contexts = Units((of_context[there] - mean) / n, weight.sum(axis=1))
-    found = _Estimate(mean, templates, contexts, (table - mean)[there] * weight)
-    return row | {"mean": mean} | _interval(found, row, fixed_flows, confidence, status, reason)
+    return Influences(mean, templates, contexts, (table - mean)[there] * weight)
 
 
-def _effect_row(
-    tables: Floats, level: int, base: int, fixed_flows: bool, confidence: float
-) -> dict[str, Any]:
-    gaps = tables[level] - tables[base] if level != base else np.full_like(tables[level], np.nan)
-    row = _counts(gaps)
-    answered = ~np.isnan(tables[[level, base]])
-    status, reason = _effect_status(row, len(tables), answered)
-    if status not in _WITH_NUMBERS:
-        return row | {"estimate": np.nan} | _no_interval(status, reason)
+def _effect(gaps: Floats) -> Influences:
+    """Return the mean difference: over the contexts of a template, then over the templates."""
     used = gaps[:, ~np.isnan(gaps).all(axis=0)]
     of_template = np.nanmean(used, axis=0)
     n_templates, n = used.shape[1], (~np.isnan(used)).sum(axis=0)
@@ -171,8 +189,7 @@ def _effect_row(
     weight = np.where(np.isnan(used), 0.0, 1.0 / (n * n_templates))
     templates = Units((of_template - effect) / n_templates, weight.sum(axis=0))
     contexts = Units(np.nansum((used - of_template) * weight, axis=1), weight.sum(axis=1))
-    found = _Estimate(effect, templates, contexts, (used - effect) * weight)
-    return row | {"estimate": effect} | _interval(found, row, fixed_flows, confidence, status, reason)
+    return Influences(effect, templates, contexts, (used - effect) * weight)
 
 
 def _cells(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequence[str]]) -> _Cells:
@@ -234,82 +251,3 @@ def _baseline(factor: str, names: list[str], baselines: Mapping[str, str]) -> in
     if base not in names:
         raise ConfigError(f"baseline '{base}' is no level of factor '{factor}'; choose among {names}")
     return names.index(base)
-
-
-def _counts(table: Floats) -> dict[str, int]:
-    """Return how many contexts and templates of a table (contexts x templates) have a value, and how many not."""
-    there = ~np.isnan(table)
-    contexts, templates = int(there.any(axis=1).sum()), int(there.any(axis=0).sum())
-    missing = (table.shape[0] - contexts, templates, table.shape[1] - templates)
-    return dict(zip(_COUNTS, (contexts, *missing), strict=True))
-
-
-class _Estimate(NamedTuple):
-    """A mean or an effect, and what templates, contexts and each context in each template bring to it."""
-
-    value: float
-    templates: Units
-    contexts: Units
-    cells: Floats
-
-
-def _interval(
-    found: _Estimate,
-    counts: Mapping[str, int],
-    fixed_flows: bool,
-    confidence: float,
-    status: str,
-    reason: str,
-) -> dict[str, Any]:
-    """Return standard error, interval, status and reason of one row."""
-    few = []
-    if counts["templates"] < FEWEST:
-        few.append("an interval needs at least two templates")
-    if not fixed_flows and counts["n"] < FEWEST:
-        few.append("an interval needs at least two combinations of the other factors")
-    if few:
-        return _no_interval("no_interval", "; ".join([*([reason] if reason else []), *few]))
-    variance, freedom = spread(found.templates, None if fixed_flows else found.contexts, found.cells)
-    numbers = interval(found.value, variance, freedom, confidence)
-    return dict(zip(_INTERVAL, (*numbers, status, reason), strict=True))
-
-
-def _no_interval(status: str, reason: str) -> dict[str, Any]:
-    return dict(zip(_INTERVAL, (np.nan, np.nan, np.nan, status, reason), strict=True))
-
-
-def _mean_status(row: Mapping[str, int], alone: bool) -> tuple[str, str]:
-    if row["n"] == 0:
-        return "no_answers", "no flow with this level has a value"
-    if alone:
-        return "not_separable", "no combination of the other factors occurs with this and another level"
-    return _complete(row, "have no value")
-
-
-def _effect_status(row: Mapping[str, int], n_levels: int, answered: npt.NDArray[np.bool_]) -> tuple[str, str]:
-    """Return the status of an effect; ``answered`` is level and baseline x contexts x templates."""
-    if n_levels < 2:
-        return "constant", "the factor has one level"
-    if not answered.any(axis=(1, 2)).all():
-        return "no_answers", "no flow with this level, or with the baseline, has a value"
-    if not answered.any(axis=2).all(axis=0).any():
-        return "no_common_context", "level and baseline share no combination of the other factors"
-    if row["n"] == 0:
-        return (
-            "no_common_template",
-            "level and baseline have values in common combinations, but never in the same template",
-        )
-    return _complete(row, "are left out")
-
-
-def _complete(row: Mapping[str, int], fate: str) -> tuple[str, str]:
-    """Return ``ok``, or ``incomplete`` with what has no value and its ``fate``."""
-    parts = [
-        f"{row[missing]} of {row[missing] + row[there]} {what}"
-        for there, missing, what in (
-            ("n", "n_missing", "combinations of the other factors"),
-            ("templates", "templates_missing", "templates"),
-        )
-        if row[missing]
-    ]
-    return ("incomplete", f"{' and '.join(parts)} {fate}") if parts else ("ok", "")

@@ -47,64 +47,37 @@ def by_variant(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     return table[["by", "level", "n_asked", "n_valid", "share_valid"]]
 
 
-def flow_bounds(norms: pd.DataFrame) -> pd.DataFrame:
-    """Return worst-case (Manski) bounds on each flow's mean level.
+def mean_bounds(norms: pd.DataFrame, groups: pd.Series[Any] | None = None) -> pd.DataFrame:
+    """Return worst-case (Manski) bounds on the mean level of all answers, or of each group of flows.
 
     All missing answers at the lowest level l, or all at the highest h: with m of n answers missing and S the
-    sum of the valid levels, ``low = (S + l m) / n`` and ``high = (S + h m) / n``. Columns: flow, mean (of
-    the valid answers), low, high, width (``(h - l) m / n``), n_asked, n_valid, status (``ok``; ``no_valid``:
-    the mean is missing and the bounds are the ends of the scale).
+    sum of the valid levels, ``low = (S + l m) / n`` and ``high = (S + h m) / n``. ``groups`` names the group of each
+    row of ``norms``. Every answer asked counts once, so a flow asked more often weighs more.
+
+    Columns: group (``all`` without groups), n_flows, mean (of the valid answers), low, high, width
+    (``(h - l) m / n``), n_asked, n_valid, status (``ok``; ``no_valid``: the mean is missing and the bounds are the ends
+    of the scale; ``no_flows``).
     """
-    total, n_valid, n_asked = _sums(norms)
-    frame = _bounds(total, n_valid, n_asked, _ends(norms))
-    frame.insert(0, "flow", norms["flow"].to_numpy())
-    return frame
-
-
-def mean_bounds(norms: pd.DataFrame, groups: pd.Series[Any] | None = None) -> pd.DataFrame:
-    """Return worst-case bounds on the mean level of all answers, or of each group of flows.
-
-    ``groups`` names the group of each row of ``norms``. Every answer asked counts once, so a flow asked
-    more often weighs more; ``mean`` is over valid answers. Columns: group (``all`` without groups),
-    n_flows, then as `flow_bounds`; without flows the status is ``no_flows``.
-    """
+    counts, levels = assessment.counted(norms)
     keys = np.full(len(norms), "all") if groups is None else groups.astype(str).to_numpy()
-    total, n_valid, n_asked = _sums(norms)
-    sums = pd.DataFrame({"group": keys, "n_flows": 1, "total": total, "n_valid": n_valid, "n_asked": n_asked})
-    sums = sums.groupby("group").sum()
+    sums = pd.DataFrame(
+        {"group": keys, "n_flows": 1, "total": counts @ levels, "n_valid": counts.sum(axis=1)}
+    )
+    sums = sums.assign(n_asked=norms["n_asked"].to_numpy(dtype=np.float64)).groupby("group").sum()
     if groups is None and sums.empty:
         sums.loc["all"] = 0
     total, n_valid, n_asked = (sums[c].to_numpy(dtype=np.float64) for c in ("total", "n_valid", "n_asked"))
-    frame = _bounds(total, n_valid, n_asked, _ends(norms))
-    frame.insert(0, "group", list(sums.index))
-    frame.insert(1, "n_flows", sums["n_flows"].to_numpy())
-    return frame
-
-
-def _sums(norms: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    counts, levels = assessment.counted(norms)
-    asked = norms["n_asked"].to_numpy(dtype=np.float64)
-    return counts @ levels, counts.sum(axis=1).astype(np.float64), asked
-
-
-def _ends(norms: pd.DataFrame) -> tuple[float, float]:
-    levels = assessment.counted(norms)[1]
-    return float(levels[0]), float(levels[-1])
-
-
-def _bounds(
-    total: np.ndarray, n_valid: np.ndarray, n_asked: np.ndarray, ends: tuple[float, float]
-) -> pd.DataFrame:
-    gone, (lowest, highest) = n_asked - n_valid, ends
-    frame = pd.DataFrame(
+    low, high = (assessment.divide(total + levels[i] * (n_asked - n_valid), n_asked) for i in (0, -1))
+    return pd.DataFrame(
         {
+            "group": list(sums.index),
+            "n_flows": sums["n_flows"].to_numpy(),
             "mean": assessment.divide(total, n_valid),
-            "low": assessment.divide(total + lowest * gone, n_asked),
-            "high": assessment.divide(total + highest * gone, n_asked),
+            "low": low,
+            "high": high,
+            "width": high - low,
             "n_asked": n_asked.astype(np.int64),
             "n_valid": n_valid.astype(np.int64),
             "status": np.select([n_asked == 0, n_valid == 0], ["no_flows", "no_valid"], "ok"),
         }
     )
-    frame.insert(3, "width", frame["high"] - frame["low"])
-    return frame

@@ -13,18 +13,13 @@ cells that both models answered count. Variants of one template (its answer orde
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from cinorms.stats import pvalues, wordings
-from cinorms.stats.wordings import FEWEST, template_means
-
-Floats = npt.NDArray[np.float64]
+from cinorms.stats.arrays import Floats
+from cinorms.stats.wordings import FEWEST, mean_interval, template_means
 
 _CHUNK = 512
 #: Sums of the same numbers in another order may differ in the last digits, and are still equal.
@@ -32,52 +27,6 @@ _ROUNDING = 1e-9
 
 
 def compare(
-    levels: Mapping[str, pd.DataFrame],
-    templates: pd.Series[Any],
-    seed: int,
-    fixed_flows: bool = False,
-    draws: int = 9999,
-    confidence: float = wordings.CONFIDENCE,
-) -> pd.DataFrame:
-    """Return the label-swap test and the contrast with its interval for each pair of models, corrected over all pairs.
-
-    Parameters
-    ----------
-    levels
-        Flows x variants, per model.
-    templates
-        The template of each variant (index: variant).
-    fixed_flows
-        Whether results are about exactly these flows, in wordings like these; else about flows and wordings
-        like these.
-    seed, draws
-        Of the test.
-    confidence
-        Of the interval: see `wordings`.
-
-    Columns: model_a, model_b, n_flows, n_templates, estimate (mean level of a less that of b), std_err, low,
-    high, p, log10_p, p_text, each correction, p_smallest (no p-value can be smaller with so few templates),
-    status (``ok``, ``no_flows``, ``one_flow``, ``one_template``, ``no_differences``), reason. Raises
-    ``DataError`` for a variant without a template.
-
-    """
-    rows = [
-        pd.concat(
-            [
-                pd.DataFrame({"model_a": [a], "model_b": [b]}),
-                _compare_two(levels[a], levels[b], templates, seed, fixed_flows, draws, confidence),
-            ],
-            axis=1,
-        )
-        for a, b in itertools.combinations(levels, 2)
-    ]
-    columns = ["model_a", "model_b", "n_flows", "n_templates", "estimate", "std_err", "low", "high"]
-    columns += ["log10_p", "p_smallest", "status", "reason"]
-    table = pd.concat(rows, ignore_index=True)[columns] if rows else pd.DataFrame(columns=columns)
-    return pvalues.add_columns(table, corrections=True)
-
-
-def label_swap(
     a: pd.DataFrame,
     b: pd.DataFrame,
     templates: pd.Series[Any],
@@ -85,10 +34,11 @@ def label_swap(
     fixed_flows: bool = False,
     draws: int = 9999,
 ) -> pd.DataFrame:
-    """Return the test that swapping the two models' labels makes no difference, by whole templates.
+    """Return the mean difference of two models with its interval (`wordings`), and the label-swap test, as one row.
 
-    With the difference ``d[f, t]`` of the two models' levels in flow f and template t, the statistic is the
-    mean of d over all cells. Swapping the models in a template turns the signs of all its d.
+    The test: swapping the two models' labels makes no difference, by whole templates. With the difference ``d[f, t]``
+    of the two models' levels in flow f and template t, the statistic is the mean of d over all cells. Swapping the
+    models in a template turns the signs of all its d.
 
     ``fixed_flows``: the labels are swapped in whole templates. Null hypothesis: within each template, the
     answers of the two models to all these flows could be swapped without changing how the answers are
@@ -105,10 +55,32 @@ def label_swap(
 
     Neither tests that single norms are equal: differences that cancel in the mean are not found.
 
-    One row: n_flows, n_templates, estimate, p, log10_p, p_text, p_smallest, status, reason; see `compare`.
+    Columns: n_flows, n_templates, estimate (mean level of a less that of b), std_err, low, high, log10_p, p_smallest
+    (no p-value can be smaller with so few templates), status (``ok``, ``no_flows``, ``one_flow``, ``one_template``,
+    ``no_differences``), reason. Raises ``DataError`` for a variant without a template.
     """
-    row = _swap_row(paired_differences(a, b, templates), seed, fixed_flows, draws)
-    return pvalues.add_columns(pd.DataFrame([row]), corrections=False)
+    d = paired_differences(a, b, templates)
+    n_flows, n_templates = d.shape
+    row: dict[str, Any] = {"n_flows": n_flows, "n_templates": n_templates}
+    row["estimate"] = float(np.nanmean(d)) if d.size else np.nan
+    row |= dict.fromkeys(("std_err", "low", "high", "log10_p", "p_smallest"), np.nan)
+    status, reason = "ok", ""
+    if d.size == 0:
+        status, reason = "no_flows", "the models have no answers to the same flow and wording"
+    elif n_templates < FEWEST:
+        status, reason = "one_template", "the test needs at least two templates"
+    elif not fixed_flows and n_flows < FEWEST:
+        status, reason = "one_flow", "the test needs at least two flows"
+    elif not np.nansum(np.abs(d)):
+        status, reason = "no_differences", "the models never differ in a common cell"
+    else:
+        p, smallest = _swap_p(d, seed, fixed_flows, draws)
+        if smallest > 0.05:
+            reason = f"with {n_templates} templates p cannot be below {smallest:.2g}"
+        _, std_err, low, high = mean_interval(d, fixed_flows)
+        row |= {"std_err": std_err, "low": low, "high": high}
+        row |= {"log10_p": float(np.log10(p)), "p_smallest": smallest}
+    return pd.DataFrame([row | {"status": status, "reason": reason}])
 
 
 def paired_differences(a: pd.DataFrame, b: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
@@ -123,46 +95,6 @@ def paired_differences(a: pd.DataFrame, b: pd.DataFrame, templates: pd.Series[An
     d = template_means(a - b, templates)
     there = ~np.isnan(d)
     return np.asarray(d[there.any(axis=1)][:, there.any(axis=0)])
-
-
-def _compare_two(
-    a: pd.DataFrame,
-    b: pd.DataFrame,
-    templates: pd.Series[Any],
-    seed: int,
-    fixed_flows: bool,
-    draws: int,
-    confidence: float,
-) -> pd.DataFrame:
-    d = paired_differences(a, b, templates)
-    swap = pvalues.add_columns(pd.DataFrame([_swap_row(d, seed, fixed_flows, draws)]), corrections=False)
-    if swap["status"].iloc[0] != "ok":
-        return swap.assign(std_err=np.nan, low=np.nan, high=np.nan)
-    _, std_err, low, high = wordings.mean_interval(d, fixed_flows, confidence)
-    return swap.assign(std_err=std_err, low=low, high=high)
-
-
-def _swap_row(d: Floats, seed: int, fixed_flows: bool, draws: int) -> dict[str, Any]:
-    n_flows, n_templates = d.shape
-    row: dict[str, Any] = {"n_flows": n_flows, "n_templates": n_templates, "estimate": np.nan}
-    row |= {"log10_p": np.nan, "p_smallest": np.nan}
-    if d.size == 0:
-        return row | {
-            "status": "no_flows",
-            "reason": "the models have no answers to the same flow and wording",
-        }
-    row["estimate"] = float(np.nanmean(d))
-    if n_templates < FEWEST:
-        return row | {"status": "one_template", "reason": "the test needs at least two templates"}
-    if not fixed_flows and n_flows < FEWEST:
-        return row | {"status": "one_flow", "reason": "the test needs at least two flows"}
-    if not np.nansum(np.abs(d)):
-        return row | {"status": "no_differences", "reason": "the models never differ in a common cell"}
-    p, smallest = _swap_p(d, seed, fixed_flows, draws)
-    reason = ""
-    if smallest > 0.05:
-        reason = f"with {n_templates} templates p cannot be below {smallest:.2g}"
-    return row | {"log10_p": float(np.log10(p)), "p_smallest": smallest, "status": "ok", "reason": reason}
 
 
 def _swap_p(d: Floats, seed: int, fixed_flows: bool, draws: int) -> tuple[float, float]:

@@ -13,8 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tails
-
-Floats = npt.NDArray[np.float64]
+from cinorms.stats.arrays import Floats
 
 #: The corrections offered: two for the chance of any false positive, one for the share of false ones.
 METHODS = ("bonferroni", "holm", "bh")

@@ -6,11 +6,9 @@ valid answer. ``templates`` is the template of each variant (index: variant), `w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import DataError
@@ -18,16 +16,14 @@ from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
 from cinorms.prompts.orders import DIGITS
-from cinorms.stats.wordings import template_codes, template_numbers, template_sums
-
-Floats = npt.NDArray[np.float64]
+from cinorms.stats.arrays import Floats, Ints
+from cinorms.stats.wordings import membership, template_numbers, template_sums
 
 #: Sources of variance, in the order in which `variance_shares` reports them.
 SOURCES = ("flow", "template", "flow x template", "order")
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A number with its number of flows, or, if ``status`` is not ``ok``, the reason for having none."""
 
     estimate: float | None
@@ -75,20 +71,16 @@ def intraclass(levels: pd.DataFrame) -> tuple[Estimate, Estimate]:
     x, n = x[n > 0], n[n > 0]
     total, n_flows = int(n.sum()), len(n)
     if n_flows < 2 or total == n_flows:
-        none = Estimate(None, n_flows, "no_flows")
-        return none, none
+        return (Estimate(None, n_flows, "no_flows"),) * 2
     mean = np.nansum(x, axis=1) / n
     between = float((n * (mean - np.nansum(x) / total) ** 2).sum()) / (n_flows - 1)
     within = float(np.nansum((x - mean[:, None]) ** 2)) / (total - n_flows)
     k = (total - float((n**2).sum()) / total) / (n_flows - 1)
     if between + (k - 1) * within <= 0:
-        none = Estimate(None, n_flows, "no_variance")
-        return none, none
+        return (Estimate(None, n_flows, "no_variance"),) * 2
     one = (between - within) / (between + (k - 1) * within)
-    of_mean = (
-        Estimate(k * one / (1 + (k - 1) * one), n_flows) if one >= 0 else Estimate(None, n_flows, "negative")
-    )
-    return Estimate(one, n_flows), of_mean
+    of_mean = (None, n_flows, "negative") if one < 0 else (k * one / (1 + (k - 1) * one), n_flows)
+    return Estimate(one, n_flows), Estimate(*of_mean)
 
 
 def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> Estimate:
@@ -154,17 +146,16 @@ def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataF
     value = dict.fromkeys(SOURCES, np.nan) | {"order": order}
     reason = dict.fromkeys(SOURCES, "ok") | ({} if spare > 0 else {"order": "one_order"})
     spare_cells = n_cells - n_flows - n_templates + 1
+    noise = 0.0 if np.isnan(order) else order * float(np.mean(1 / size[size > 0]))
     if n_flows < 2:
         reason = dict.fromkeys(SOURCES, "no_flows")
         value["order"] = np.nan
     elif n_templates < 2 or spare_cells < 1:
-        noise = 0.0 if np.isnan(order) else order * float(np.mean(1 / size[size > 0]))
         value["flow"] = float(np.nanvar(np.nanmean(cells, axis=1), ddof=1)) - noise
         reason |= {"template": "one_template", "flow x template": "one_template"}
     else:
         left, without_flow, without_template = _residual_sums(cells)
         mean_square = left / spare_cells
-        noise = 0.0 if np.isnan(order) else order * float(np.mean(1 / size[size > 0]))
         value["flow x template"] = mean_square - noise
         value["flow"] = (without_flow - left - (n_flows - 1) * mean_square) / (n_cells - n_templates)
         value["template"] = (without_template - left - (n_templates - 1) * mean_square) / (n_cells - n_flows)
@@ -201,39 +192,64 @@ def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any], middle: 
     )
 
 
+class Choices(NamedTuple):
+    """The valid answers whose order is known.
+
+    ``rows`` of the table, the ``flow`` of each (numbered from 0), the ``option`` that it chose, and which option was
+    ``shown`` at each position; ``counts`` of options by flow. ``status``: ``ok``, ``no_order``, ``no_answers``.
+    """
+
+    rows: Ints
+    flow: Ints
+    option: Ints
+    shown: Ints
+    counts: Ints
+    status: str
+
+
+def choices(answers: pd.DataFrame, scale: Scale) -> Choices:
+    """Return which option each answer chose; a number line is shown in one way only: its orders are not known."""
+    level, order = assessment.valid_levels(answers), pd.Categorical(answers["order"])
+    ordered = np.array([*(len(name) > 1 for name in order.categories), False])
+    rows = np.flatnonzero(~np.isnan(level) & ordered[order.codes])
+    if not len(rows):
+        status = "no_answers" if np.isnan(level).all() else "no_order"
+        return Choices(rows, rows, rows, rows[:, None], rows[:, None], status)
+    k = len(scale.binned.levels)
+    wrong = [name for name in order.categories if sorted(name) != list(DIGITS[:k])]
+    if wrong:
+        raise DataError(f"answers: order '{wrong[0]}' is no list of option indices such as '{DIGITS[:k]}'")
+    shown = np.array([[DIGITS.index(digit) for digit in name] for name in order.categories])[
+        order.codes[rows]
+    ]
+    flow = np.unique(answers["flow"].to_numpy()[rows], return_inverse=True)[1]
+    option = scale.places(level[rows])
+    counts = np.bincount(flow * k + option, minlength=(flow.max() + 1) * k).reshape(-1, k)
+    return Choices(rows, flow, option, shown, counts, "ok")
+
+
 def position_effects(answers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """Return how often the answer stood at each shown position, against what the levels alone would give.
 
     Over the valid answers whose order is known. ``expected`` is the share if every flow's answers were
     dealt at random to the orders it was asked in: the mean over answers of the flow's own share of the
     level shown at that position. Under balanced orders it is 1 over the number of levels of the ``scale``
-    (``balanced``); a respondent who reads only the scale has ``share = expected``. A number line is shown in one way
-    only: its orders are not known. Columns: position (1 first), chosen, share, expected,
-    balanced, excess (share - expected), n, status (``ok``, ``no_order``, ``no_answers``).
+    (``balanced``); a respondent who reads only the scale has ``share = expected``. Columns: position (1 first), chosen,
+    share, expected, balanced, excess (share - expected), n, status (``ok``, ``no_order``, ``no_answers``).
     """
-    level = assessment.valid_levels(answers)
-    order = pd.Categorical(answers["order"])
-    ordered = np.array([len(name) > 1 for name in order.categories], dtype=bool)
-    known = ~np.isnan(level) & np.append(ordered, False)[order.codes]
-    n_levels = len(scale.binned.levels)
+    found, n_levels = choices(answers, scale), len(scale.binned.levels)
     position = np.arange(1, n_levels + 1)
     blank = {"chosen": 0, "share": np.nan, "expected": np.nan, "balanced": 1 / n_levels, "excess": np.nan}
-    if not known.any():
-        status = "no_answers" if np.isnan(level).all() else "no_order"
-        return pd.DataFrame({"position": position} | blank | {"n": 0, "status": status})
-    shown = _shown(order.categories, n_levels)[order.codes[known]]  # option index at each position
-    option = scale.places(level[known])
-    chosen = (shown == option[:, None]).sum(axis=0)
-    row = np.unique(answers["flow"].to_numpy()[known], return_inverse=True)[1]
-    n_cells = (row.max() + 1) * n_levels
-    counts = np.bincount(row * n_levels + option, minlength=n_cells).reshape(-1, n_levels)
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    expected = shares[row[:, None], shown].mean(axis=0)
-    share = chosen / len(option)
+    if found.status != "ok":
+        return pd.DataFrame({"position": position} | blank | {"n": 0, "status": found.status})
+    chosen = (found.shown == found.option[:, None]).sum(axis=0)
+    shares = found.counts / found.counts.sum(axis=1, keepdims=True)
+    expected = shares[found.flow[:, None], found.shown].mean(axis=0)
+    share = chosen / len(found.rows)
     return pd.DataFrame(
         {"position": position}
         | (blank | {"chosen": chosen, "share": share, "expected": expected, "excess": share - expected})
-        | {"n": len(option), "status": "ok"}
+        | {"n": len(found.rows), "status": "ok"}
     )
 
 
@@ -272,11 +288,11 @@ def panel(
 
 def _by_template(levels: pd.DataFrame, templates: pd.Series[Any]) -> list[Floats]:
     """Return the answers in each template: flows x orders."""
-    codes, x = template_codes(levels.columns, templates), levels.to_numpy()
-    return [x[:, codes == code] for code in range(codes.max(initial=-1) + 1)]
+    x = levels.to_numpy()
+    return [x[:, variants] for variants in membership(levels, templates).T > 0]
 
 
-def _cells(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, npt.NDArray[np.int64], float]:
+def _cells(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, Ints, float]:
     """Return cell means and sizes (flows x templates, empty ones dropped), and squared deviations within."""
     means, sizes, within = [], [], 0.0
     for x in _by_template(levels, templates):
@@ -308,12 +324,3 @@ def _residual_sums(cells: Floats) -> tuple[float, float, float]:
         float(((y - template_mean) ** 2)[has].sum()),
         float(((y - flow_mean[:, None]) ** 2)[has].sum()),
     )
-
-
-def _shown(orders: pd.Index, n_levels: int) -> npt.NDArray[np.intp]:
-    wrong = [o for o in orders if sorted(o) != list(DIGITS[:n_levels])]
-    if wrong:
-        raise DataError(
-            f"answers: order '{wrong[0]}' is no list of option indices such as '{DIGITS[:n_levels]}'"
-        )
-    return np.array([[DIGITS.index(i) for i in o] for o in orders], dtype=np.intp)

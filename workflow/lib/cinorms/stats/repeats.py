@@ -11,12 +11,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.stats.wordings import CONFIDENCE, FEWEST, mean_interval, template_means
-
-Floats = npt.NDArray[np.float64]
 
 
 class Share(NamedTuple):

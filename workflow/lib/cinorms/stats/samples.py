@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cinorms.norms.assessment import divide
+from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.wordings import Units, spread
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Sample:
         return Sample(cells[:, some], counts, self.exact)
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Return the units with a value, per flow."""
         return np.asarray((~np.isnan(self.cells)).sum(axis=1), dtype=np.int64)
 
@@ -98,23 +97,19 @@ class Sample:
         variances, freedom = moderated(self.variances, own)
         return self.noise_of(variances), freedom
 
-    def influence(self, weights: Floats) -> Floats:
-        """Return what each unit adds to the sum over flows of ``weights`` times their means, less an average unit.
-
-        Deviations from a flow's own mean are too small; they are raised by the root of n / (n - 1). The sum of squares
-        then has no bias, whether the units rated all flows or one each (as the CR2 estimator of regressions with
-        clusters). Flows with one unit add nothing here (`variance_of`).
-        """
-        raised = np.nan_to_num(np.sqrt(self._raised)) * weights
-        deviation = self.shares * np.nan_to_num(self.cells - self.means[:, None])
-        return np.asarray(deviation.T @ raised)
-
     def variance_of(self, weights: Floats) -> tuple[float, float]:
-        """Return the variance of the sum over flows of ``weights`` times their means, and its degrees of freedom."""
+        """Return the variance of the sum over flows of ``weights`` times their means, and its degrees of freedom.
+
+        It is the sum of the squares of what each unit adds. Deviations from a flow's own mean are too small; they are
+        raised by the root of n / (n - 1). The sum then has no bias, whether the units rated all flows or one each (as
+        the CR2 estimator of regressions with clusters). Flows with one unit have the variance of the others.
+        """
         if self.exact:
             return 0.0, np.inf
+        raised = np.nan_to_num(np.sqrt(self._raised)) * weights
+        influence = (self.shares * np.nan_to_num(self.cells - self.means[:, None])).T @ raised
         single = self.sizes == 1
-        variance = float((self.influence(weights) ** 2).sum() + (weights**2 * self.variances)[single].sum())
+        variance = float((influence**2).sum() + (weights**2 * self.variances)[single].sum())
         return variance, self.freedom(np.abs(weights))
 
     def freedom(self, weights: Floats) -> float:

@@ -18,16 +18,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.norms.assessment import divide
+from cinorms.stats.arrays import Bools, Floats
 from cinorms.stats.samples import Sample, moderated
-from cinorms.stats.wordings import CONFIDENCE
-
-Floats = npt.NDArray[np.float64]
+from cinorms.stats.wordings import quantile
 
 #: Rated flows that are needed beyond the number of coefficients.
 FEWEST_FLOWS = 4
-
-#: Why a flow has no estimate.
-STATUSES = ("ok", "no_predictor", "few_flows", "one_rater")
 
 
 class Fit(NamedTuple):
@@ -38,12 +34,13 @@ class Fit(NamedTuple):
     explained: float
 
 
-def estimate_flows(people: Sample, predictors: Floats, confidence: float = CONFIDENCE) -> Fit:
+def estimate_flows(people: Sample, predictors: Floats) -> Fit:
     """Return an estimate of people's mean for every flow (row of both).
 
     ``predictors``: flows x predictors, without a column of ones; a flow that lacks one gets no estimate.
     Columns: direct (mean of the ratings), n_raters, predicted, estimate, std_err, conf_low, conf_high, weight (of the
-    flow's own ratings), n_effective (raters that would give the direct mean the same standard error), status.
+    flow's own ratings), n_effective (raters that would give the direct mean the same standard error), status (``ok``,
+    ``no_predictor``, ``few_flows``, ``one_rater``).
     """
     x = np.column_stack([np.ones(len(predictors)), predictors])
     known = ~np.isnan(x).any(axis=1)
@@ -52,22 +49,19 @@ def estimate_flows(people: Sample, predictors: Floats, confidence: float = CONFI
     freedom = int(rated.sum()) - x.shape[1]
     if freedom < FEWEST_FLOWS or not (people.sizes > 1).any():
         reason = "few_flows" if (people.sizes > 1).any() else "one_rater"
-        return Fit(_table(people, x, None, np.where(known, reason, status)), np.nan, np.nan)
+        nothing = np.full((6, len(x)), np.nan)
+        return Fit(_table(people, *nothing, np.where(known, reason, status)), np.nan, np.nan)
     within = moderated(people.variances, np.maximum(people.sizes - 1, 0).astype(np.float64))[0]
-    typical = float(np.mean(within[people.sizes > 0]))
-    within = np.where(people.sizes > 0, within, typical)
-    noise = people.noise_of(within)
+    within = np.where(people.sizes > 0, within, float(np.mean(within[people.sizes > 0])))
+    h, v = people.means[rated], people.noise_of(within)[rated]
     shared = _shared(people)
-    h, v = people.means[rated], noise[rated]
     own = _own_variance(h, x[rated], np.maximum(v - shared, 0.0))
     plain = _own_variance(h, np.ones((len(h), 1)), np.maximum(v - shared, 0.0))
-    *estimate, of_shared = _combine(h, x, rated, v, own, shared)
+    predicted, estimate, std_err, weight, of_shared = _combine(h, x, rated, v, own, shared)
     # Few raters who shift all flows alike are few units for that part of the error (Satterthwaite).
     raters = people.freedom(np.where(people.sizes > 0, 1.0, 0.0))
-    parts = estimate[2] ** 2 - of_shared
-    total = divide(estimate[2] ** 4, parts**2 / freedom + of_shared**2 / raters)
-    reach = _quantile(total, confidence)
-    table = _table(people, x, (*estimate, reach, within), status)
+    total = divide(std_err**4, (std_err**2 - of_shared) ** 2 / freedom + of_shared**2 / raters)
+    table = _table(people, predicted, estimate, std_err, weight, quantile(total), within, status)
     return Fit(table, own, 1 - own / plain if plain > 0 else np.nan)
 
 
@@ -101,7 +95,7 @@ def _own_variance(h: Floats, x: Floats, v: Floats) -> float:
 
 
 def _combine(
-    h: Floats, x: Floats, rated: npt.NDArray[np.bool_], v: Floats, own: float, shared: float
+    h: Floats, x: Floats, rated: Bools, v: Floats, own: float, shared: float
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Return predicted, estimate, standard error and weight of every flow, and the part of its variance that all share.
 
@@ -134,14 +128,8 @@ def _combine(
     return predicted, np.where(known, mixed @ h, np.nan), std_err, gamma, of_shared
 
 
-def _table(
-    people: Sample,
-    x: Floats,
-    found: tuple[Any, ...] | None,
-    status: npt.NDArray[np.str_],
-) -> pd.DataFrame:
-    nothing = np.full(len(x), np.nan)
-    predicted, estimate, std_err, weight, reach, within = found or [nothing] * 6
+def _table(people: Sample, *columns: npt.NDArray[Any]) -> pd.DataFrame:
+    predicted, estimate, std_err, weight, reach, within, status = columns
     return pd.DataFrame(
         {
             "direct": people.means,
@@ -156,9 +144,3 @@ def _table(
             "status": status,
         }
     )
-
-
-def _quantile(freedom: Floats, confidence: float) -> Floats:
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(freedom, (1 + confidence) / 2))

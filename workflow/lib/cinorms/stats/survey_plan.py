@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.core.errors import ConfigError
 from cinorms.stats import reliability
 
 #: What a survey can be about, with the words for it.
@@ -37,14 +36,11 @@ class Variances(NamedTuple):
 
 def variances(levels: pd.DataFrame, raters: pd.Series[Any]) -> Variances:
     """Return the variances of a pilot; ``levels``: flows x ratings, ``raters``: the rater of each column."""
-    shares = reliability.variance_shares(levels, raters).set_index("source").loc[list(reliability.SOURCES)]
-    needed = shares.loc[["flow", "template", "flow x template"]]
-    missing = needed.loc[needed["variance"].isna(), "status"]
+    shares = reliability.variance_shares(levels, raters)
+    missing = shares.loc[shares["variance"].isna() & (shares["source"] != "order"), "status"]
     if len(missing):
         return Variances(np.nan, np.nan, np.nan, str(missing.iloc[0]))
-    flow, rater, both, order = np.maximum(
-        shares["variance"].fillna(0.0).to_numpy(dtype=np.float64), 0.0
-    ).tolist()
+    flow, rater, both, order = shares["variance"].fillna(0.0).clip(lower=0.0)
     return Variances(flow, rater, both + order)
 
 
@@ -87,23 +83,15 @@ def design_table(
 
 def needed(
     parts: Variances, target: str, error: float, per_rater: int, flows: int, levels: int = 2
-) -> tuple[int | None, int | None]:
-    """Return the raters and ratings that give ``target`` a standard error of at most ``error``.
-
-    None where the variances are not known. Raises `ConfigError` unless the error is above 0.
-    """
-    if not error > 0:
-        raise ConfigError(f"standard error {error:g}: give a number above 0")
+) -> int | None:
+    """Return the raters that give ``target`` a standard error of at most ``error``; None without variances."""
     if math.isnan(parts.rest):
-        return None, None
+        return None
     low, high = 0, 1
     while errors(parts, high, per_rater, flows, levels)[target] > error:
         low, high = high, high * 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (
-            (middle, high)
-            if errors(parts, middle, per_rater, flows, levels)[target] > error
-            else (low, middle)
-        )
-    return high, high * per_rater
+        too_few = errors(parts, middle, per_rater, flows, levels)[target] > error
+        low, high = (middle, high) if too_few else (low, middle)
+    return high

@@ -55,11 +55,8 @@ def lost(
         both = before.index.intersection(after.index)
         rows.append(
             {"t_val": t_val, "from": str(lower), "to": str(higher), "flows": len(norms)}
-            | {
-                "kept_from": len(before),
-                "lost": gone,
-                "share_lost": gone / len(norms) if len(norms) else np.nan,
-            }
+            | {"kept_from": len(before), "lost": gone}
+            | {"share_lost": gone / len(norms) if len(norms) else np.nan}
             | {"changed": int((before.loc[both] != after.loc[both]).sum())}
             | {"status": "ok" if len(norms) else "no_flows"}
         )
@@ -108,13 +105,14 @@ def by_level(
     factor is not in the vignettes.
     """
     frame = _with_factors(norms, vignettes, factors, thresholds)
-    rows = []
-    for factor in factors:
-        for level, group in frame.groupby(factor, observed=True, sort=True):
-            n, n_kept = len(group), int(group["kept"].sum())
-            rows.append((factor, level, n, n_kept, n - n_kept, (n - n_kept) / n))
-    columns = ["factor", "level", "flows", "kept", "discarded", "share_discarded"]
-    return pd.DataFrame(rows, columns=columns)
+    rows = [
+        (factor, level, len(group), int(group["kept"].sum()))
+        for factor in factors
+        for level, group in frame.groupby(factor, observed=True, sort=True)
+    ]
+    table = pd.DataFrame(rows, columns=["factor", "level", "flows", "kept"])
+    discarded = table["flows"] - table["kept"]
+    return table.assign(discarded=discarded, share_discarded=discarded / table["flows"])
 
 
 def association(
@@ -134,27 +132,23 @@ def association(
     for factor in factors:
         table = pd.crosstab(frame[factor].astype(str), frame["kept"]).to_numpy()
         n = int(table.sum())
-        status = _why_no_test(frame["kept"], table)
-        if status is None:
+        numbers = (np.nan, 0, np.nan, np.nan)
+        if frame.empty:
+            status = "no_flows"
+        elif frame["kept"].all():
+            status = "none_discarded"
+        elif not frame["kept"].any():
+            status = "all_discarded"
+        elif len(table) < 2:
+            status = "one_level"
+        else:
             found = chi2_contingency(table, correction=False)
             status = "low_expected" if found.expected_freq.min() < MIN_EXPECTED else "ok"
             log10_p = tails.chi_square(found.statistic, found.dof)
             numbers = (found.statistic, found.dof, log10_p, float(np.sqrt(found.statistic / n)))
-        else:
-            numbers = (np.nan, 0, np.nan, np.nan)
         rows.append((factor, *numbers, n, status))
     columns = ["factor", "statistic", "dof", "log10_p", "cramers_v", "flows", "status"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _why_no_test(kept: pd.Series, table: np.ndarray) -> str | None:
-    if kept.empty:
-        return "no_flows"
-    if kept.all():
-        return "none_discarded"
-    if not kept.any():
-        return "all_discarded"
-    return "one_level" if len(table) < 2 else None
 
 
 def _with_factors(

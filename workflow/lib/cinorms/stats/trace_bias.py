@@ -15,16 +15,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.scales import Scale
-from cinorms.norms import assessment
-from cinorms.prompts.orders import orders_of
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
+from cinorms.stats.arrays import Bools, Floats, Ints
+from cinorms.stats.reliability import Choices, choices
+from cinorms.stats.wordings import FEWEST, interval, sums_by
 
 #: The unit of a slope: tokens of a trace.
 PER = 1000
-#: Least number of units of an interval.
-LEAST_UNITS = 2
 
 
 def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, parts: int) -> pd.DataFrame:
@@ -35,26 +31,29 @@ def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, par
     traces). Columns: measure, part, position, tokens_low, tokens_high, tokens_mean, estimate, std_err, conf_low,
     conf_high, n, n_unknown (answers whose trace has no known length; they are in no row), n_units, status.
     """
-    k = len(scale.binned.levels)
-    level, order = assessment.valid_levels(answers), pd.Categorical(answers["order"])
-    ordered = np.append([len(name) > 1 for name in order.categories], False)
-    usable = ~np.isnan(level) & ordered[order.codes]
-    lengths = _lengths(answers)
-    unknown = int((usable & np.isnan(lengths)).sum())
-    status = _why_not(level, usable, lengths)
-    if status is None:
-        at, scores = _scores(answers, level, order, usable, scale)
+    k, found = len(scale.binned.levels), choices(answers, scale)
+    lengths = np.full(len(answers), np.nan)
+    if "n_trace_tokens" in answers:
+        lengths = answers["n_trace_tokens"].to_numpy(dtype=np.float64, na_value=np.nan)
+    unknown = np.isnan(lengths[found.rows])
+    at, x, status = found.rows[:0], np.empty(0), found.status
+    if status == "ok" and unknown.all():
+        status = "no_trace_lengths"
+    elif status == "ok":
+        at, scores = _scores(found)
         known = ~np.isnan(lengths[at])
         at, scores = at[known], scores[known]
-        status = None if len(at) else "one_answer_per_flow"
-    if status is not None:
-        return _nothing(k, parts, unknown, status)
-    x, codes = lengths[at], pd.factorize(units[at])[0].astype(np.intp)
-    rows = [_slope(x, scores, codes)]
-    edges = np.unique(np.quantile(x, np.linspace(0, 1, parts + 1)[1:-1]))
-    which = np.searchsorted(edges, x, side="left")
-    rows += [_part(x, scores, codes, which == number, number + 1) for number in range(parts)]
-    return pd.concat(rows, ignore_index=True).assign(n_unknown=unknown)[list(COLUMNS)]
+        x, status = lengths[at], "one_answer_per_flow"
+    if len(at):
+        codes = pd.factorize(units[at])[0]
+        rows = [_slope(x, scores, codes)]
+        edges = np.unique(np.quantile(x, np.linspace(0, 1, parts + 1)[1:-1]))
+        which = np.searchsorted(edges, x, side="left")
+        rows += [_part(x, scores, codes, which == number, number + 1) for number in range(parts)]
+    else:
+        rows = [_about("slope", 0, x, k), *(_about("excess", part + 1, x, k) for part in range(parts))]
+        rows = [row.assign(status=status) for row in rows]
+    return pd.concat(rows, ignore_index=True).assign(n_unknown=int(unknown.sum()))[list(COLUMNS)]
 
 
 COLUMNS = (
@@ -63,42 +62,13 @@ COLUMNS = (
 )
 
 
-def _lengths(answers: pd.DataFrame) -> Floats:
-    if "n_trace_tokens" not in answers:
-        return np.full(len(answers), np.nan)
-    return answers["n_trace_tokens"].to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def _why_not(level: Floats, usable: npt.NDArray[np.bool_], lengths: Floats) -> str | None:
-    if np.isnan(level).all():
-        return "no_answers"
-    if not usable.any():
-        return "no_order"
-    return "no_trace_lengths" if np.isnan(lengths[usable]).all() else None
-
-
-def _scores(
-    answers: pd.DataFrame,
-    level: Floats,
-    order: pd.Categorical,
-    usable: npt.NDArray[np.bool_],
-    scale: Scale,
-) -> tuple[Ints, Floats]:
+def _scores(found: Choices) -> tuple[Ints, Floats]:
     """Return the rows of answers to flows with at least two usable answers, and their scores at each position."""
-    k = len(scale.binned.levels)
-    at = np.flatnonzero(usable)
-    flow = np.unique(answers["flow"].to_numpy()[at], return_inverse=True)[1]
-    option = scale.places(level[at])
-    counts = np.bincount(flow * k + option, minlength=(flow.max() + 1) * k).reshape(-1, k)
-    several = counts.sum(axis=1)[flow] > 1
-    at, flow, option = at[several], flow[several], option[several]
-    codes = orders_of(scale.n_shown)
-    place = {name: number for number, name in enumerate(codes.names)}
-    shown = codes.shown[[place[name] for name in np.asarray(order.categories)[order.codes[at]]]]
+    n = found.counts.sum(axis=1)[found.flow]
+    rows, flow, option, shown, n = (x[n > 1] for x in (found.rows, found.flow, found.option, found.shown, n))
     chosen = (shown == option[:, None]).astype(np.float64)
-    n = counts.sum(axis=1)[flow][:, None]
-    others = (counts[flow[:, None], shown] - chosen) / (n - 1)
-    return at, chosen - others
+    others = (found.counts[flow[:, None], shown] - chosen) / (n[:, None] - 1)
+    return rows, chosen - others
 
 
 def _slope(x: Floats, scores: Floats, codes: Ints) -> pd.DataFrame:
@@ -113,7 +83,7 @@ def _slope(x: Floats, scores: Floats, codes: Ints) -> pd.DataFrame:
     return _interval(about, estimate, centred[:, None] * residual / spread, codes, 2)
 
 
-def _part(x: Floats, scores: Floats, codes: Ints, chosen: npt.NDArray[np.bool_], number: int) -> pd.DataFrame:
+def _part(x: Floats, scores: Floats, codes: Ints, chosen: Bools, number: int) -> pd.DataFrame:
     """Return the mean score of each position in one part of the answers."""
     about = _about("excess", number, x[chosen], scores.shape[1])
     if not chosen.any():
@@ -135,21 +105,11 @@ def _interval(
     about: pd.DataFrame, estimate: Floats, influence: Floats, codes: npt.NDArray[Any], n_fitted: int
 ) -> pd.DataFrame:
     """Return the row with its cluster-robust 95% interval (CR1, t with one fewer degrees of freedom than units)."""
-    from scipy.special import stdtrit
-
     n, units = len(influence), int(codes.max()) + 1
     found = about.assign(estimate=estimate, n_units=units)
-    if units < LEAST_UNITS or n <= n_fitted:
+    if units < FEWEST or n <= n_fitted:
         return found.assign(status="one_unit")
-    sums = np.zeros((units, influence.shape[1]))
-    np.add.at(sums, codes, influence)
     correction = units / (units - 1) * (n - 1) / (n - n_fitted)
-    std_err = np.sqrt(correction * (sums**2).sum(axis=0))
-    half = stdtrit(units - 1, 0.975) * std_err
-    return found.assign(std_err=std_err, conf_low=estimate - half, conf_high=estimate + half)
-
-
-def _nothing(k: int, parts: int, unknown: int, status: str) -> pd.DataFrame:
-    empty = np.empty(0)
-    rows = [_about("slope", 0, empty, k), *(_about("excess", n + 1, empty, k) for n in range(parts))]
-    return pd.concat(rows, ignore_index=True).assign(n_unknown=unknown, status=status)[list(COLUMNS)]
+    variance = correction * (sums_by(codes, influence) ** 2).sum(axis=0)
+    std_err, low, high = interval(estimate, variance, units - 1)
+    return found.assign(std_err=std_err, conf_low=low, conf_high=high)

@@ -11,6 +11,7 @@ the quantiles of a bootstrap ignore that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +21,7 @@ import pandas as pd
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cinorms.norms.assessment import divide
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
+from cinorms.stats.arrays import Floats, Ints
 
 #: An interval needs at least this many templates (and, if flows are a sample, flows).
 FEWEST = 2
@@ -51,24 +50,19 @@ def look_up(variants: pd.Index, numbers: pd.Series[Any]) -> Ints:
     return found.to_numpy(dtype=np.intp)
 
 
-def template_codes(variants: pd.Index, templates: pd.Series[Any]) -> Ints:
-    """Return which template each variant belongs to, counted from 0; ``templates`` as of `look_up`."""
-    return np.unique(look_up(variants, templates), return_inverse=True)[1].astype(np.intp)
-
-
 def level_counts(levels: pd.DataFrame, templates: pd.Series[Any], scale: Scale) -> Floats:
     """Return how often each level (each bin of a number line) was answered: levels x flows x templates.
 
     ``levels`` is `norms.level_matrix(answers)`: flows x variants, NaN where there is no valid answer.
     """
-    x, member = levels.to_numpy(), _membership(levels, templates)
+    x, member = levels.to_numpy(), membership(levels, templates)
     place = scale.places(x)
     return np.stack([(place == i) @ member for i in range(len(scale.binned.levels))])
 
 
 def template_sums(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, Floats]:
     """Return the sum and the number of the valid answers of each flow (row) in each template (column)."""
-    x, member = levels.to_numpy(), _membership(levels, templates)
+    x, member = levels.to_numpy(), membership(levels, templates)
     return np.nan_to_num(x) @ member, (~np.isnan(x)) @ member
 
 
@@ -88,6 +82,33 @@ class Units(NamedTuple):
     weight: Floats
 
 
+class Influences(NamedTuple):
+    """An estimate, and what the templates, the flows and each flow in each template (NaN: nothing) add to it."""
+
+    value: float
+    templates: Units
+    flows: Units
+    cells: Floats
+
+    def spread(self, fixed_flows: bool) -> tuple[float, float]:
+        """Return the variance of the estimate and its degrees of freedom; `spread` of these influences."""
+        return spread(self.templates, None if fixed_flows else self.flows, self.cells)
+
+    def interval(self, fixed_flows: bool) -> tuple[float, float, float]:
+        """Return the standard error and the limits of the 95% interval."""
+        return interval(self.value, *self.spread(fixed_flows))
+
+
+def of_mean(cells: Floats) -> Influences:
+    """Return the mean of all cells (flows x templates, NaN where there is none) with its influences."""
+    there = ~np.isnan(cells)
+    weight = there / there.sum()
+    mean = float(np.nanmean(cells))
+    influence = (cells - mean) * weight
+    templates, flows = (Units(np.nansum(influence, axis=axis), weight.sum(axis=axis)) for axis in (0, 1))
+    return Influences(mean, templates, flows, influence)
+
+
 def spread(templates: Units, flows: Units | None = None, cells: Floats | None = None) -> tuple[float, float]:
     """Return the variance of an estimate and its degrees of freedom.
 
@@ -105,33 +126,39 @@ def spread(templates: Units, flows: Units | None = None, cells: Floats | None = 
     return variance, max(variance**2 / parts, 1.0) if parts > 0 else 1.0
 
 
+def pooled(parts: Sequence[tuple[float, float]], otherwise: float = 1.0) -> tuple[float, float]:
+    """Return the variance of a sum of independent parts, each a variance with its degrees of freedom, and its own.
+
+    ``otherwise`` are the degrees of freedom where no part varies.
+    """
+    variance = sum(part for part, _ in parts)
+    squares = sum(part**2 / freedom for part, freedom in parts)
+    return variance, max(variance**2 / squares, 1.0) if squares > 0 else otherwise
+
+
+def sums_by(codes: npt.NDArray[Any], values: Floats) -> Floats:
+    """Return the sums of the rows of ``values`` that have the same code, counted from 0."""
+    sums = np.zeros((codes.max(initial=-1) + 1, values.shape[1]))
+    np.add.at(sums, codes, values)
+    return sums
+
+
 def interval(
-    estimate: float, variance: float, freedom: float, confidence: float = CONFIDENCE
-) -> tuple[float, float, float]:
-    """Return the standard error and the limits of the interval."""
-    std_err = float(np.sqrt(variance))
-    reach = _quantile(confidence, freedom) * std_err
+    estimate: Any, variance: Any, freedom: Any, confidence: float = CONFIDENCE
+) -> tuple[Any, Any, Any]:
+    """Return the standard error and the limits of the interval, of one estimate or of each."""
+    std_err = np.sqrt(variance)
+    reach = quantile(freedom, confidence) * std_err
     return std_err, estimate - reach, estimate + reach
 
 
-def mean_interval(
-    cells: Floats, fixed_flows: bool, confidence: float = CONFIDENCE
-) -> tuple[float, float, float, float]:
+def mean_interval(cells: Floats, fixed_flows: bool) -> tuple[float, float, float, float]:
     """Return mean, standard error and limits of the mean of all cells (flows x templates) that are there."""
-    there = ~np.isnan(cells)
-    weight = there / there.sum()
-    mean = float(np.nanmean(cells))
-    influence = (cells - mean) * weight
-    templates, flows = (Units(np.nansum(influence, axis=axis), weight.sum(axis=axis)) for axis in (0, 1))
-    return mean, *interval(mean, *spread(templates, None if fixed_flows else flows, influence), confidence)
+    mean = of_mean(cells)
+    return mean.value, *mean.interval(fixed_flows)
 
 
-def flow_intervals(
-    levels: pd.DataFrame,
-    templates: pd.Series[Any],
-    scale: Scale,
-    confidence: float = CONFIDENCE,
-) -> pd.DataFrame:
+def flow_intervals(levels: pd.DataFrame, templates: pd.Series[Any], scale: Scale) -> pd.DataFrame:
     """Return, per flow, an interval for its mean and how stable its most frequent level is.
 
     The mean is that of all valid answers; the interval is over templates like these, within the ``scale``.
@@ -148,16 +175,15 @@ def flow_intervals(
     judged = asked >= FEWEST
     influence = np.nan_to_num(divide(values - estimate[:, None] * size, n[:, None]))
     variance, freedom = _squares(Units(influence, np.nan_to_num(divide(size, n[:, None]))))
-    std_err = np.where(judged, np.sqrt(variance), np.nan)
-    reach = _quantile(confidence, freedom) * std_err
+    std_err, low, high = interval(estimate, np.where(judged, variance, np.nan), freedom)
     lowest, highest = scale.levels[0], scale.levels[-1]
     return pd.DataFrame(
         {
             "flow": levels.index.to_numpy(),
             "estimate": estimate,
             "std_err": std_err,
-            "low": np.maximum(estimate - reach, lowest),
-            "high": np.minimum(estimate + reach, highest),
+            "low": np.maximum(low, lowest),
+            "high": np.minimum(high, highest),
             "stability": np.where(judged, _stability(counts), np.nan),
             "n_valid": n.astype(np.int64),
             "n_templates": asked,
@@ -166,9 +192,9 @@ def flow_intervals(
     )
 
 
-def _membership(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
-    """Return variants x templates: 1 where a variant belongs to a template."""
-    codes = template_codes(levels.columns, templates)
+def membership(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
+    """Return variants x templates: 1 where a variant belongs to a template; ``templates`` as of `look_up`."""
+    codes = np.unique(look_up(levels.columns, templates), return_inverse=True)[1]
     return np.eye(codes.max(initial=-1) + 1)[codes]
 
 
@@ -224,8 +250,8 @@ def rest_variance(cells: Floats) -> float:
     return float((left**2).sum() * n / freedom)
 
 
-def _quantile(confidence: float, freedom: float | npt.NDArray[Any]) -> Any:
+def quantile(freedom: float | npt.NDArray[Any], confidence: float = CONFIDENCE) -> Any:
     """Return the two-sided quantile of Student's t."""
-    from scipy.special import stdtrit
+    from scipy.special import stdtrit  # not above: SciPy need not be loaded to load a study
 
     return stdtrit(freedom, (1 + confidence) / 2)

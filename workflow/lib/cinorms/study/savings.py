@@ -14,8 +14,7 @@ from cinorms.inference.until_decided import make_design
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.orders import codes_of
 from cinorms.stats.deciding.rounds import Rule, replay
-from cinorms.stats.deciding.schedule import LEAST_PILOT
-from cinorms.stats.deciding.verdicts import NOT_ASKED
+from cinorms.stats.deciding.schedule import LEAST_PILOT, NOT_ASKED
 
 #: Lowest and highest share of the prompts that the eight published models needed, and the lowest agreement with the
 #: verdicts of the full design, replayed at this risk with a pilot of 400 of 6,912 flows (benchmarks/deciding.py).

@@ -1,4 +1,8 @@
-"""Factors as dummy-coded terms: coding against a baseline."""
+"""Factors as dummy-coded terms: coding against a baseline, sums over the coded design, terms that repeat others.
+
+A design of F factors has one 1 per factor and row, so it is kept as integer codes and never as a matrix:
+sums such as X'WX are counts over pairs of codes, which is what makes the regressions fast.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats.clm.arrays import Ints
+from cinorms.stats.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -49,20 +53,6 @@ class Coding:
             for level in levels
         ]
 
-    def slots_of(self, frame: pd.DataFrame) -> Ints:
-        """Return the slots of ``frame`` (rows x factors); a level that the coding lacks raises DataError."""
-        columns = []
-        for factor, levels, offset in zip(self.factors, self.levels, self.offsets, strict=True):
-            _require_column(frame, factor)
-            codes = pd.Index(levels).get_indexer(pd.Index(frame[factor].astype(str)))
-            if (codes < 0).any():
-                bad = frame[factor].astype(str)[codes < 0].iloc[0]
-                raise DataError(
-                    f"factor {factor}: level {bad!r} is not in the fitted data; its levels are {list(levels)}"
-                )
-            columns.append(codes + offset)
-        return np.column_stack(columns).astype(np.int64) if columns else np.zeros((len(frame), 0), np.int64)
-
 
 def code_factors(
     frame: pd.DataFrame, factors: list[str], baselines: dict[str, str] | None = None
@@ -83,7 +73,13 @@ def code_factors(
     for factor in factors:
         codes, levels = _levels(frame, factor)
         if len(levels) and factor in baselines:
-            codes, levels = _baseline_first(factor, codes, levels, baselines[factor])
+            baseline = str(baselines[factor])
+            if baseline not in levels:
+                raise ConfigError(
+                    f"factor {factor}: baseline {baselines[factor]!r} is not in the data; choose one of {levels}"
+                )
+            order = [baseline, *(level for level in levels if level != baseline)]
+            codes, levels = np.array([order.index(level) for level in levels])[codes], order
         all_codes.append(codes)
         all_levels.append(tuple(levels))
     coding = Coding(tuple(factors), tuple(all_levels))
@@ -92,14 +88,10 @@ def code_factors(
     return coding, slots.astype(np.int64)
 
 
-def _require_column(frame: pd.DataFrame, name: str) -> None:
-    if name not in frame.columns:
-        raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
-
-
 def _levels(frame: pd.DataFrame, factor: str) -> tuple[Ints, list[str]]:
     """Return the code of each row and the levels in use, in their order."""
-    _require_column(frame, factor)
+    if factor not in frame.columns:
+        raise ConfigError(f"no column {factor!r} in the data; columns are {list(frame.columns)}")
     column = frame[factor]
     if column.isna().any():
         raise DataError(
@@ -118,14 +110,76 @@ def _levels(frame: pd.DataFrame, factor: str) -> tuple[Ints, list[str]]:
     return rank[codes], [str(name) for name in names[order]]
 
 
-def _baseline_first(factor: str, codes: Ints, levels: list[str], baseline: str) -> tuple[Ints, list[str]]:
-    """Move ``baseline`` to the front of ``levels`` and recode."""
-    if str(baseline) not in levels:
-        raise ConfigError(
-            f"factor {factor}: baseline {baseline!r} is not in the data; choose one of {levels}"
-        )
-    at = levels.index(str(baseline))
-    rank = np.arange(len(levels))
-    rank[:at] += 1
-    rank[at] = 0
-    return rank[codes], [levels[at], *levels[:at], *levels[at + 1 :]]
+class Crossproducts:
+    """Sums over the rows of a coded design, taken as counts over slots and pairs of slots.
+
+    One pass over n rows costs F for ``sums``, F for ``by_key`` and F(F+1)/2 for ``gram``, whatever the number
+    of levels: about 0.3 ms for 6,912 rows and four factors, 15 ms for 228,096 rows and six.
+    """
+
+    def __init__(self, coding: Coding, slots: Ints) -> None:
+        self.n_slots = coding.n_slots
+        self.slots = slots
+        self._spans = [slice(o, o + s) for o, s in zip(coding.offsets, coding.sizes, strict=True)]
+        self._codes = [np.ascontiguousarray(slots[:, f] - o) for f, o in enumerate(coding.offsets)]
+
+    def linear(self, beta: Floats) -> Floats:
+        """Return x'beta of each row; ``beta`` has one value per slot."""
+        total = np.zeros(len(self.slots))
+        for span, codes in zip(self._spans, self._codes, strict=True):
+            total += beta[span][codes]
+        return total
+
+    def sums(self, w: Floats) -> Floats:
+        """Return X'w, one value per slot."""
+        out = np.zeros(self.n_slots)
+        for span, codes in zip(self._spans, self._codes, strict=True):
+            out[span] = np.bincount(codes, w, span.stop - span.start)
+        return out
+
+    def by_key(self, w: Floats, key: Ints, n_keys: int) -> Floats:
+        """Return the slots x keys array of sums of ``w`` over the rows with that slot and that key."""
+        out = np.zeros((self.n_slots, n_keys))
+        for span, codes in zip(self._spans, self._codes, strict=True):
+            size = span.stop - span.start
+            out[span] = np.bincount(codes * n_keys + key, w, size * n_keys).reshape(size, n_keys)
+        return out
+
+    def gram(self, w: Floats) -> Floats:
+        """Return X'diag(w)X over the slots."""
+        out = np.zeros((self.n_slots, self.n_slots))
+        out[np.diag_indices(self.n_slots)] = self.sums(w)
+        for f, (rows, codes) in enumerate(zip(self._spans, self._codes, strict=True)):
+            for columns, others in zip(self._spans[:f], self._codes[:f], strict=True):
+                a, b = rows.stop - rows.start, columns.stop - columns.start
+                block = np.bincount(codes * b + others, w, a * b).reshape(a, b)
+                out[rows, columns] = block
+                out[columns, rows] = block.T
+        return out
+
+    def quadratic(self, v: Floats) -> Floats:
+        """Return x'Vx of each row for a symmetric slots x slots matrix ``v``."""
+        total = np.zeros(len(self.slots))
+        for f, (rows, codes) in enumerate(zip(self._spans, self._codes, strict=True)):
+            total += np.diag(v)[rows][codes]
+            for columns, others in zip(self._spans[:f], self._codes[:f], strict=True):
+                total += 2 * v[rows, columns][codes, others]
+        return total
+
+
+def aliased_terms(cross: Crossproducts, terms: Ints) -> Bools:
+    """Say of each slot in ``terms`` whether it is a combination of a constant and the terms before it.
+
+    This is how linked factors show: the levels of the second repeat those of the first. The centred X'X is
+    swept in order (a Cholesky decomposition that skips the columns with nothing left).
+    """
+    one = np.ones(len(cross.slots))
+    means = cross.sums(one)[terms] / max(len(one), 1)
+    left = cross.gram(one)[np.ix_(terms, terms)] - len(one) * np.outer(means, means)
+    scale = np.diag(left).copy()
+    aliased = np.zeros(len(terms), dtype=bool)
+    for j in range(len(terms)):
+        aliased[j] = left[j, j] <= 1e-9 * max(scale[j], 1.0)
+        if not aliased[j]:
+            left -= np.outer(left[:, j], left[j]) / left[j, j]
+    return aliased

@@ -5,24 +5,21 @@ P(Y <= k | x) = F(theta_k - x'beta): a positive coefficient moves answers toward
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats.clm.arrays import Bools, Floats, Ints
-from cinorms.stats.clm.by_statsmodels import fit_statsmodels
-from cinorms.stats.clm.coding import Coding, code_factors
-from cinorms.stats.clm.crossproducts import Crossproducts, aliased_terms
-from cinorms.stats.clm.likelihood import Problem, make_problem, null_log_likelihood
-from cinorms.stats.clm.link_functions import link_named
+from cinorms.stats.arrays import Bools, Floats, Ints, group_rows
+from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
+from cinorms.stats.clm.information import maximise_penalised
+from cinorms.stats.clm.likelihood import LINKS, Problem, evaluate, make_problem
 from cinorms.stats.clm.newton import Maximum, clustered, solve, start
-from cinorms.stats.clm.penalised import maximise_penalised
 from cinorms.stats.clm.results import COEFFICIENT_COLUMNS, ClmFit, Solved, inference
-from cinorms.stats.clm.separation import separated
-from cinorms.stats.grouping import group_rows
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
 
@@ -51,7 +48,15 @@ def fit_clm(
     settings and values that cannot be used.
     """
     by = (cluster,) if isinstance(cluster, str) else cluster or ()
-    _check(frame, outcome, factors, weights, by, estimator)
+    for name in (outcome, weights, *by):
+        if name is not None and name not in frame.columns:
+            raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
+    if not factors:
+        raise ConfigError("no factors are given; name at least one column of levels")
+    if estimator not in ESTIMATORS:
+        raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
+    if estimator == "statsmodels" and (weights or cluster):
+        raise ConfigError("estimator 'statsmodels' has neither weights nor clusters; use 'newton'")
     used, y, w = _rows(frame, outcome, weights)
     levels = tuple(int(level) for level in np.unique(y))
     coding, slots = code_factors(used, list(factors), baselines if len(used) else None)
@@ -61,40 +66,18 @@ def fit_clm(
     codes = np.searchsorted(levels, y).astype(np.int64)
     clusters = {name: _cluster_codes(used, name) for name in by}
     first, group = group_rows([codes, *slots.T, *clusters.values()])
-    grouped = np.bincount(group, w)
+    if link not in LINKS:
+        raise ConfigError(f"link {link!r} is not known; choose one of {sorted(LINKS)}")
     cross = Crossproducts(coding, slots[first])
     terms = coding.term_slots[~aliased_terms(cross, coding.term_slots)]
-    problem = make_problem(cross, terms, codes[first], grouped.astype(np.float64), link_named(link))
+    problem = make_problem(cross, terms, codes[first], np.bincount(group, w).astype(np.float64), LINKS[link])
     solved, best = solve(problem)
-    lost = separated(solved)
+    lost = np.asarray(np.linalg.norm(solved.null, axis=1) > 1e-6)  # parameters without a finite value
     if estimator == "penalised":
         solved, best = problem, maximise_penalised(problem, start(problem))
     elif estimator == "statsmodels":
-        best = fit_statsmodels(problem, slots, codes, coding)
-    of_rows = {name: of[first] for name, of in clusters.items()}
-    variance, freedom = np.diag(best.covariance), np.full(len(best.covariance), np.inf)
-    if of_rows:
-        variance, freedom = clustered(solved, best, list(of_rows.values()))
-    return request.fitted(solved, best, np.sqrt(variance), freedom, lost, of_rows)
-
-
-def _check(
-    frame: pd.DataFrame,
-    outcome: str,
-    factors: Sequence[str],
-    weights: str | None,
-    cluster: Sequence[str],
-    estimator: str,
-) -> None:
-    for name in (outcome, weights, *cluster):
-        if name is not None and name not in frame.columns:
-            raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
-    if not factors:
-        raise ConfigError("no factors are given; name at least one column of levels")
-    if estimator not in ESTIMATORS:
-        raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
-    if estimator == "statsmodels" and (weights or cluster):
-        raise ConfigError("estimator 'statsmodels' has neither weights nor clusters; use 'newton'")
+        best = _fit_statsmodels(problem, slots, codes, coding)
+    return request.fitted(solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()})
 
 
 def _rows(frame: pd.DataFrame, outcome: str, weights: str | None) -> tuple[pd.DataFrame, Floats, Floats]:
@@ -151,34 +134,30 @@ class _Request:
         return self._without_numbers(status, reason)
 
     def _without_numbers(self, status: str, reason: str, iterations: int = 0) -> ClmFit:
-        n_terms, k = len(self.coding.term_slots), max(len(self.levels) - 1, 0)
-        coefficients = self._coefficients(
-            np.full(n_terms, np.nan), np.full(n_terms, np.nan), ["not_estimated"] * n_terms
+        coefficients, thresholds = (
+            (np.full(n, np.nan), np.full(n, np.nan), ["not_estimated"] * n)
+            for n in (len(self.coding.term_slots), max(len(self.levels) - 1, 0))
         )
-        thresholds = self._thresholds(np.full(k, np.nan), np.full(k, np.nan), ["not_estimated"] * k)
-        return ClmFit(
+        return self._fit(
             status,
             reason,
-            coefficients,
-            thresholds,
-            self.link,
-            self.estimator,
-            self.levels,
-            self.n,
-            self.n_missing,
+            self._coefficients(*coefficients),
+            self._thresholds(*thresholds),
             iterations=iterations,
         )
 
-    def fitted(
-        self,
-        problem: Problem,
-        best: Maximum,
-        std_err: Floats,
-        freedom: Floats,
-        lost: Bools,
-        clusters: dict[str, Ints],
+    def _fit(
+        self, status: str, reason: str, coefficients: pd.DataFrame, thresholds: pd.DataFrame, **facts: Any
     ) -> ClmFit:
+        known = self.link, self.estimator, self.levels, self.n, self.n_missing
+        return ClmFit(status, reason, coefficients, thresholds, *known, **facts)
+
+    def fitted(self, problem: Problem, best: Maximum, lost: Bools, clusters: dict[str, Ints]) -> ClmFit:
         """Return the result at ``best``; ``lost`` marks parameters without a finite maximum."""
+        variance, freedom = np.diag(best.covariance), np.full(len(best.covariance), np.inf)
+        if clusters:
+            variance, freedom = clustered(problem, best, list(clusters.values()))
+        std_err = np.sqrt(variance)
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"
             return self._without_numbers("not_converged", reason, best.iterations)
@@ -194,19 +173,16 @@ class _Request:
         values[at], errors[at], statuses[at] = estimate[k:], std_err[k:], word[k:]
         of_freedom[at] = freedom[k:]
         coefficients = self._coefficients(values, errors, list(statuses), of_freedom)
-        ll, ll0 = best.point.log_likelihood, null_log_likelihood(problem)
-        return ClmFit(
+        counts = np.bincount(problem.y, problem.w, problem.n_levels)
+        # The maximum without terms is the same for every link.
+        ll, ll0 = best.point.log_likelihood, float(np.sum(counts * np.log(counts / counts.sum())))
+        return self._fit(
             "separated" if hidden.any() else "ok",
             _reason(coefficients),
             coefficients,
             self._thresholds(estimate[:k], std_err[:k], list(word[:k])),
-            self.link,
-            self.estimator,
-            self.levels,
-            self.n,
-            self.n_missing,
             n_groups=len(problem.y),
-            n_clusters={name: int(of.max()) + 1 for name, of in clusters.items()},
+            n_clusters={name: int(codes.max()) + 1 for name, codes in clusters.items()},
             iterations=best.iterations,
             log_likelihood=ll,
             null_log_likelihood=ll0,
@@ -253,3 +229,47 @@ def _reason(coefficients: pd.DataFrame) -> str:
         if terms:
             parts.append(f"{words}: {', '.join(terms)}")
     return "; ".join(parts)
+
+
+def _fit_statsmodels(problem: Problem, slots: Ints, y: Ints, coding: Coding) -> Maximum:
+    """Return where ``OrderedModel(y, X, distr).fit(method="bfgs")`` stops, on the ungrouped rows.
+
+    The columns of a factor are in the alphabetical order of their levels, as statsmodels' formulas put
+    them: the optimiser's stop depends on it (in PETS section 5.2 a z is 20.3049 so, 20.3051 otherwise).
+    statsmodels estimates log increments of the thresholds; the delta method carries their covariance over.
+    Its standard errors come from a numerical Hessian of the log-likelihood. Iterations are gradient calls.
+    """
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    if problem.link.name not in ("logit", "probit"):
+        raise ConfigError(
+            f"estimator 'statsmodels' has no link {problem.link.name!r}; choose logit or probit"
+        )
+    design = np.zeros((len(y), problem.cross.n_slots))
+    design[np.arange(len(y))[:, None], slots] = 1.0
+    names = coding.slot_names()
+    factor_of = np.searchsorted(coding.offsets, problem.terms, side="right")
+    order = np.lexsort(([names[slot][1] for slot in problem.terms], factor_of))
+    with warnings.catch_warnings():
+        # It warns of non-convergence and of a Hessian that cannot be inverted; both are a status here.
+        warnings.simplefilter("ignore")
+        model = OrderedModel(y, design[:, problem.terms[order]], distr=problem.link.name)
+        # The same function to the last bit, without SciPy's checks of its arguments: most of the time went there.
+        model.cdf = problem.link.cdf
+        result = model.fit(method="bfgs", disp=False)
+        raw = np.asarray(result.params)
+        invertible = result.normalized_cov_params is not None
+        covariance = np.asarray(result.cov_params()) if invertible else np.full((len(raw), len(raw)), np.nan)
+    p = len(problem.terms)
+    back = np.append(np.argsort(order), np.arange(p, len(raw)))
+    raw, covariance = raw[back], covariance[np.ix_(back, back)]
+    increments = np.append(raw[p], np.exp(raw[p + 1 :]))
+    k = len(increments)
+    # d theta_k / d raw_j: 1 for the first threshold, exp(raw_j) for each increment up to k
+    jacobian = np.zeros((k + p, k + p))
+    jacobian[:k, p:] = np.tril(np.ones((k, k))) * np.append(1.0, increments[1:])
+    jacobian[k:, :p] = np.eye(p)
+    point = evaluate(problem, np.concatenate([np.cumsum(increments), raw[:p]]))
+    facts = result.mle_retvals
+    converged = bool(facts["converged"]) and invertible
+    return Maximum(point, jacobian @ covariance @ jacobian.T, int(facts["gcalls"]), converged)

@@ -1,13 +1,22 @@
-"""Expected (Fisher) information of the cumulative link model."""
+"""What rests on the expected (Fisher) information: penalised fits, and the score test of proportional odds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy import linalg
 
-from cinorms.stats.clm.arrays import Floats
-from cinorms.stats.clm.likelihood import Problem
+from cinorms.core import tails
+from cinorms.stats.arrays import Floats, Ints
+from cinorms.stats.clm.coding import Coding
+from cinorms.stats.clm.likelihood import Point, Problem, ends, evaluate, row_derivatives
+from cinorms.stats.clm.newton import CONVERGED, Maximum
+
+#: Steps of a penalised fit at most.
+MAX_ITERATIONS = 500
 
 
 @dataclass(frozen=True)
@@ -49,12 +58,166 @@ def expected_information(problem: Problem, c: Curvature) -> Floats:
     rows[:, :-1] += beside
     rows[:, 1:] += beside
     information = np.empty((problem.n_parameters, problem.n_parameters))
-    information[:k, :k] = _tridiagonal(diagonal.sum(axis=0), beside.sum(axis=0))
+    next_to = beside.sum(axis=0)
+    information[:k, :k] = np.diag(diagonal.sum(axis=0)) + np.diag(next_to, 1) + np.diag(next_to, -1)
     mixed = -np.column_stack([cross.sums(rows[:, j])[terms] for j in range(k)])
     information[k:, :k], information[:k, k:] = mixed, mixed.T
     information[k:, k:] = cross.gram(rows.sum(axis=1))[np.ix_(terms, terms)]
     return information
 
 
-def _tridiagonal(diagonal: Floats, beside: Floats) -> Floats:
-    return np.asarray(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+# --- Penalised fits: the likelihood times Jeffreys' prior, finite under separation too
+
+
+def maximise_penalised(problem: Problem, parameters: Floats) -> Maximum:
+    """Maximise log L + log|I|/2 by scoring: Jeffreys' prior, Firth's method for two answers and the logit.
+
+    The estimates are finite whatever the data; the covariance is the inverse expected information there.
+    """
+    now = _penalised(problem, parameters)
+    iteration, converged = 0, False
+    while now is not None and not converged and iteration < MAX_ITERATIONS:
+        iteration += 1
+        step = linalg.cho_solve(now.factor, now.gradient)
+        converged = float(now.gradient @ step) < CONVERGED
+        size, new = 1.0, None
+        while size > 1e-6 and (new is None or new.value < now.value - 1e-12 * abs(now.value)):
+            new = _penalised(problem, now.point.parameters + size * step)
+            size /= 2
+        if new is None:
+            break
+        now = new
+    if now is None:
+        blank = np.full((problem.n_parameters, problem.n_parameters), np.nan)
+        return Maximum(evaluate(problem, parameters), blank, iteration, False)
+    covariance = linalg.cho_solve(now.factor, np.eye(problem.n_parameters))
+    return Maximum(now.point, covariance, iteration, converged)
+
+
+def _penalty_gradient(problem: Problem, c: Curvature, v: Floats) -> Floats:
+    """Return the gradient of log|I|/2, I the expected information and ``v`` its inverse.
+
+    By row and threshold this is tr(A dW/d eta_j)/2 with A = Z v Z', Z the derivative of eta.
+    """
+    k, cross, terms = problem.n_levels - 1, problem.cross, problem.terms
+    full = np.zeros((cross.n_slots, cross.n_slots))
+    full[np.ix_(terms, terms)] = v[k:, k:]
+    quadratic = cross.quadratic(full)
+    mixed = np.zeros((cross.n_slots, k))
+    mixed[terms] = v[k:, :k]
+    linear = np.column_stack([cross.linear(mixed[:, j]) for j in range(k)])
+    a = np.diag(v)[:k] - 2 * linear + quadratic[:, None]
+    a_beside = np.diag(v[:k, :k], 1) - linear[:, :-1] - linear[:, 1:] + quadratic[:, None]
+    u, below2, above2 = c.density, c.below**2, c.above**2
+    g = a * (2 * c.slope * c.diagonal + u * (above2 - below2))
+    # dW_jj / d eta_j-1 and d eta_j+1
+    g[:, :-1] += a[:, 1:] * below2[:, 1:] * u[:, :-1]
+    g[:, 1:] -= a[:, :-1] * above2[:, :-1] * u[:, 1:]
+    # dW_j,j+1 / d eta_j and d eta_j+1
+    g[:, :-1] += 2 * a_beside * (c.slope[:, :-1] * c.beside - above2[:, :-1] * u[:, 1:])
+    g[:, 1:] += 2 * a_beside * (c.slope[:, 1:] * c.beside + below2[:, 1:] * u[:, :-1])
+    g *= 0.5 * problem.w[:, None]
+    return np.concatenate([g.sum(axis=0), -cross.sums(g.sum(axis=1))[terms]])
+
+
+class _Penalised(NamedTuple):
+    point: Point
+    value: float
+    gradient: Floats
+    factor: tuple[Floats, bool]
+
+
+def _penalised(problem: Problem, parameters: Floats) -> _Penalised | None:
+    """Return log-likelihood + log|I|/2 and its gradient, or None outside the parameter space."""
+    if (np.diff(parameters[: problem.n_levels - 1]) <= 0).any():
+        return None
+    point = evaluate(problem, parameters)
+    c = curvature(problem, parameters)
+    try:
+        factor = linalg.cho_factor(expected_information(problem, c))
+    except (linalg.LinAlgError, ValueError):
+        return None
+    value = point.log_likelihood + float(np.log(np.diag(factor[0])).sum())
+    v = linalg.cho_solve(factor, np.eye(problem.n_parameters))
+    return _Penalised(point, value, point.gradient + _penalty_gradient(problem, c, v), factor)
+
+
+# --- The score test of proportional odds
+
+
+def score_test(problem: Problem, parameters: Floats, coding: Coding, status: str) -> pd.DataFrame:
+    """Test each term, each factor and all together for one coefficient at every threshold.
+
+    The score test of delta = 0 in eta_j = theta_j - x'(beta + delta_j): s' (I_dd - I_dc I_cc^-1 I_cd)^-1 s,
+    chi-square with terms x (thresholds - 1) degrees of freedom, I the expected information at the fit.
+    A ``status`` that is not empty is the reason for not testing.
+    """
+    k, p = problem.n_levels - 1, len(problem.terms)
+    names = [coding.slot_names()[slot] for slot in problem.terms]
+    score, information = (np.zeros(0), np.zeros((0, 0))) if status else _free_terms(problem, parameters)
+    tested: list[tuple[str | None, str | None, list[int]]] = [
+        (factor, level, [i]) for i, (factor, level, _) in enumerate(names)
+    ]
+    tested += [
+        (f, None, [i for i in range(p) if names[i][0] == f]) for f in dict.fromkeys(n[0] for n in names)
+    ]
+    tested.append((None, None, list(range(p))))
+    rows = []
+    for factor, level, members in tested:
+        own = [k + p * j + i for j in range(1, k) for i in members]
+        value = np.nan if status else _score_statistic(score, information, k + p, np.array(own))
+        rows.append((factor, level, value, len(own)))
+    table = pd.DataFrame(rows, columns=["factor", "level", "statistic", "df"])
+    known = table["statistic"].notna()
+    pairs = zip(table["statistic"], table["df"], known, strict=True)
+    logs = np.array([tails.chi_square(s, df) if sure else np.nan for s, df, sure in pairs])
+    table["p"], table["log10_p"] = tails.to_p(logs), logs
+    table["status"] = status or np.where(known, "ok", "not_identified")
+    return table
+
+
+def _score_statistic(score: Floats, information: Floats, n_common: int, own: Ints) -> float:
+    """Return the statistic, nan where the data cannot tell the thresholds' coefficients apart."""
+    common = np.arange(n_common)
+    cross = information[np.ix_(common, own)]
+    try:
+        left = information[np.ix_(own, own)] - cross.T @ linalg.solve(
+            information[np.ix_(common, common)], cross, assume_a="pos"
+        )
+        return float(score[own] @ linalg.solve(left, score[own], assume_a="pos"))
+    except linalg.LinAlgError:
+        return float("nan")
+
+
+def _free_terms(problem: Problem, parameters: Floats) -> tuple[Floats, Floats]:
+    """Return score and expected information of the model with own coefficients for every threshold.
+
+    Order: thresholds, common beta, then for each threshold j >= 2 the departures delta_j of every term.
+    """
+    k, p, cross, terms = problem.n_levels - 1, len(problem.terms), problem.cross, problem.terms
+    _, ga, gb, *_ = row_derivatives(problem, *ends(problem, parameters))
+    upper, lower, y = problem.upper, problem.lower, problem.y
+    # The derivative of each row's log-likelihood in its eta_j (rows x thresholds).
+    scores = np.zeros((len(y), k))
+    scores[upper, y[upper]] += (problem.w * ga)[upper]
+    scores[lower, y[lower] - 1] += (problem.w * gb)[lower]
+    by_threshold = np.column_stack([-cross.sums(scores[:, j])[terms] for j in range(k)])
+    score = np.concatenate([scores.sum(axis=0), by_threshold.sum(axis=1), by_threshold[:, 1:].T.ravel()])
+    c = curvature(problem, parameters)
+    mixed, products = np.zeros((k, k, p)), np.zeros((k, k, p, p))
+    for j in range(k):
+        for other, weight in ((j, c.diagonal[:, j]), *(((j + 1, c.beside[:, j]),) if j + 1 < k else ())):
+            weighted = problem.w * weight
+            mixed[j, other] = mixed[other, j] = -cross.sums(weighted)[terms]
+            products[j, other] = products[other, j] = cross.gram(weighted)[np.ix_(terms, terms)]
+    size = k + k * p
+    information = np.empty((size, size))
+    information[: k + p, : k + p] = expected_information(problem, c)
+    for j in range(1, k):
+        own = slice(k + p * j, k + p * (j + 1))
+        information[:k, own] = mixed[:, j]
+        information[k : k + p, own] = products[:, j].sum(axis=0)
+        for other in range(1, k):
+            information[own, k + p * other : k + p * (other + 1)] = products[j, other]
+        information[own, : k + p] = information[: k + p, own].T
+    return score, information

@@ -1,14 +1,104 @@
-"""The likelihood of the cumulative link model on grouped rows, and its derivatives."""
+"""The likelihood of the cumulative link model on grouped rows, and its derivatives; the link functions.
+
+P(Y <= k) = F(theta_k - x'beta), F the distribution function of the link.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
-from cinorms.stats.clm.arrays import Bools, Floats, Ints
-from cinorms.stats.clm.crossproducts import Crossproducts
-from cinorms.stats.clm.link_functions import Link
+from cinorms.stats.arrays import Bools, Floats, Ints
+from cinorms.stats.clm.coding import Crossproducts
+
+
+@dataclass(frozen=True)
+class Link:
+    """A distribution function F with density f, in forms that stay exact far out in the tails.
+
+    ``scale`` is roughly its width relative to the normal's; ``cdf`` is F and ``quantile`` its inverse;
+    ``log_between(a, b)`` = log(F(a) - F(b)) for a > b, infinite ends allowed; ``log_density`` = log f;
+    ``slope`` = f'/f and ``bend`` its derivative at finite points.
+    """
+
+    name: str
+    scale: float
+    cdf: Callable[[Floats], Floats]
+    quantile: Callable[[Floats], Floats]
+    log_between: Callable[[Floats, Floats], Floats]
+    log_density: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]
+    bend: Callable[[Floats], Floats]
+
+
+def _logit_between(a: Floats, b: Floats) -> Floats:
+    """F(a) - F(b) = F(a) F(-b) (1 - exp(b - a)): no cancellation anywhere."""
+    log_cdf = np.minimum(a, 0.0) - np.log1p(np.exp(-np.abs(a)))
+    log_survival = -np.maximum(b, 0.0) - np.log1p(np.exp(-np.abs(b)))
+    return np.asarray(np.log(-np.expm1(b - a)) + log_cdf + log_survival)
+
+
+def _logit_log_density(x: Floats) -> Floats:
+    size = np.abs(x)
+    return np.asarray(-size - 2.0 * np.log1p(np.exp(-size)))
+
+
+def _probit_between(a: Floats, b: Floats) -> Floats:
+    """Taken in the lower tail, where the normal distribution function keeps its digits."""
+    flip = b > 0
+    high, low = np.where(flip, -b, a), np.where(flip, -a, b)
+    log_high, log_low = special.log_ndtr(high), special.log_ndtr(low)
+    return np.asarray(log_high + np.log(-np.expm1(log_low - log_high)))
+
+
+def _probit_log_density(x: Floats) -> Floats:
+    return np.asarray(-0.5 * x * x - 0.5 * np.log(2 * np.pi))
+
+
+def _cloglog_between(a: Floats, b: Floats) -> Floats:
+    """F(a) - F(b) = exp(-e^b) (1 - exp(-(e^a - e^b)))."""
+    low = np.exp(b)
+    return np.asarray(-low + np.log(-np.expm1(low - np.exp(a))))
+
+
+LINKS = {
+    link.name: link
+    for link in (
+        Link(
+            "logit",
+            1.7,
+            special.expit,
+            special.logit,
+            _logit_between,
+            _logit_log_density,
+            lambda x: np.asarray(-np.tanh(x / 2)),
+            lambda x: np.asarray((np.tanh(x / 2) ** 2 - 1.0) / 2),
+        ),
+        Link(
+            "probit",
+            1.0,
+            special.ndtr,
+            special.ndtri,
+            _probit_between,
+            _probit_log_density,
+            lambda x: -x,
+            lambda x: np.full_like(x, -1.0),
+        ),
+        Link(
+            "cloglog",
+            1.2,
+            lambda x: np.asarray(-np.expm1(-np.exp(x))),
+            lambda p: np.asarray(np.log(-np.log1p(-p))),
+            _cloglog_between,
+            lambda x: np.asarray(x - np.exp(x)),
+            lambda x: np.asarray(1.0 - np.exp(x)),
+            lambda x: np.asarray(-np.exp(x)),
+        ),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -95,13 +185,8 @@ def evaluate(problem: Problem, parameters: Floats) -> Point:
         a, b = ends(problem, parameters)
         log_p, ga, gb, haa, hab, hbb = (problem.w * d for d in row_derivatives(problem, a, b))
     k, y, cross = problem.n_levels - 1, problem.y, problem.cross
-
-    def per_threshold(at_a: Floats, at_b: Floats) -> Floats:
-        return np.asarray(np.bincount(y, at_a, k + 1)[:k] + np.bincount(y, at_b, k + 1)[1:], dtype=np.float64)
-
-    gradient = np.concatenate([per_threshold(ga, gb), -cross.sums(ga + gb)[problem.terms]])
     information = np.empty((problem.n_parameters, problem.n_parameters))
-    information[:k, :k] = -np.diag(per_threshold(haa, hbb))
+    information[:k, :k] = -np.diag(_by_threshold(problem, haa, hbb))
     between = -np.bincount(y, hab, k + 1)[1:k]
     information[np.arange(1, k), np.arange(k - 1)] = between
     information[np.arange(k - 1), np.arange(1, k)] = between
@@ -109,14 +194,19 @@ def evaluate(problem: Problem, parameters: Floats) -> Point:
     information[k:, :k] = mixed[problem.terms]
     information[:k, k:] = mixed[problem.terms].T
     information[k:, k:] = -cross.gram(haa + 2 * hab + hbb)[np.ix_(problem.terms, problem.terms)]
-    return Point(parameters, float(log_p.sum()), gradient, information)
+    return Point(parameters, float(log_p.sum()), carried_over(problem, ga, gb), information)
 
 
 def carried_over(problem: Problem, rows_a: Floats, rows_b: Floats) -> Floats:
     """Carry derivatives in the ends of the rows over to thresholds and beta."""
-    k = problem.n_levels - 1
-    thresholds = np.bincount(problem.y, rows_a, k + 1)[:k] + np.bincount(problem.y, rows_b, k + 1)[1:]
+    thresholds = _by_threshold(problem, rows_a, rows_b)
     return np.concatenate([thresholds, -problem.cross.sums(rows_a + rows_b)[problem.terms]])
+
+
+def _by_threshold(problem: Problem, rows_a: Floats, rows_b: Floats) -> Floats:
+    """Return the sums of each threshold's upper and lower ends."""
+    k, y = problem.n_levels - 1, problem.y
+    return np.asarray(np.bincount(y, rows_a, k + 1)[:k] + np.bincount(y, rows_b, k + 1)[1:], dtype=np.float64)
 
 
 def scores(problem: Problem, parameters: Floats, groups: Ints) -> Floats:
@@ -129,9 +219,3 @@ def scores(problem: Problem, parameters: Floats, groups: Ints) -> Floats:
     thresholds = np.bincount(key, ga, n * (k + 1)).reshape(n, k + 1)[:, :k]
     thresholds = thresholds + np.bincount(key, gb, n * (k + 1)).reshape(n, k + 1)[:, 1:]
     return np.hstack([thresholds, -problem.cross.by_key(ga + gb, groups, n)[problem.terms].T])
-
-
-def null_log_likelihood(problem: Problem) -> float:
-    """Return the maximum without terms, sum of n_k log(n_k / n): the same for every link."""
-    counts = np.bincount(problem.y, problem.w, problem.n_levels)
-    return float(np.sum(counts * np.log(counts / counts.sum())))

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
 from scipy import linalg, optimize
 
 from cinorms.core.errors import ConfigError
-from cinorms.stats.clm.arrays import Floats
-from cinorms.stats.clm.crossed_intercepts import crossed_intercepts
+from cinorms.stats.arrays import Floats
 from cinorms.stats.clm.fit import fit_clm
+from cinorms.stats.clm.intercepts import CrossedIntercepts, OneIntercept, crossed_intercepts
 from cinorms.stats.clm.likelihood import evaluate
-from cinorms.stats.clm.one_intercept import OneIntercept
 from cinorms.stats.clm.results import ClmFit, ClmmFit, inference
 
 #: A standard deviation below this (in units of the link) is none: at 0 the likelihood has an edge, not a maximum.
@@ -51,18 +49,23 @@ def fit_clmm(
     DataError as ``fit_clm`` does.
     """
     groups = (group,) if isinstance(group, str) else group
-    _check_nodes(nodes, len(groups))
+    if nodes < 1 or nodes % 2 == 0:
+        raise ConfigError(f"nodes = {nodes}: the number of quadrature nodes is odd, 1 (Laplace) or more")
+    if nodes > 1 and len(groups) > 1:
+        raise ConfigError(
+            f"nodes = {nodes}: crossed intercepts are fitted by Laplace's approximation, nodes = 1"
+        )
     start = fit_clm(frame, outcome, factors, baselines, link, cluster=groups[0])
     solved = start.solved
     if start.status != "ok" or solved is None:
         return _unfitted(start, nodes)
-    likelihood: _Likelihood
-    if len(groups) > 1:
-        likelihood = crossed_intercepts(frame, outcome, factors, groups, baselines, link)
-    else:
-        likelihood = OneIntercept(solved.problem, solved.clusters[groups[0]], nodes)
     parameters, covariance, log_likelihood, converged = _maximise(
-        likelihood, solved.parameters, evaluate(solved.problem, solved.parameters).information, len(groups)
+        crossed_intercepts(frame, outcome, factors, groups, baselines, link)
+        if len(groups) > 1
+        else OneIntercept(solved.problem, solved.clusters[groups[0]], nodes),
+        solved.parameters,
+        evaluate(solved.problem, solved.parameters).information,
+        len(groups),
     )
     n_clusters = {name: int(frame.loc[frame[outcome].notna(), name].nunique()) for name in groups}
     kept = [name for name, sd in _by_name(groups, abs(parameters)).items() if sd >= NO_SPREAD]
@@ -79,13 +82,13 @@ def fit_clmm(
     ok = (start.coefficients["status"] == "ok").to_numpy()
     estimates, errors = np.full((2, len(ok)), np.nan)
     estimates[ok], errors[ok] = parameters[k : -len(groups)], std_err[k : -len(groups)]
-    of = start.coefficients["factor"].map(dict(freedom or {})).fillna(np.inf)
+    of_terms = start.coefficients["factor"].map(dict(freedom or {})).fillna(np.inf)
     word = {"ok": "ok" if converged else "not_estimated"}
     return ClmmFit(
         "ok" if converged else "not_converged",
         start.reason if converged else "the maximum of the marginal likelihood was not reached",
         start.coefficients.assign(
-            **inference(estimates, errors, link, np.asarray(of, dtype=np.float64))
+            **inference(estimates, errors, link, np.asarray(of_terms, dtype=np.float64))
         ).replace({"status": word}),
         start.thresholds.assign(estimate=parameters[:k], std_err=std_err[:k]).replace({"status": word}),
         link,
@@ -97,15 +100,6 @@ def fit_clmm(
         log_likelihood if converged else None,
         2 * len(parameters) - 2 * log_likelihood if converged else None,
     )
-
-
-def _check_nodes(nodes: int, n_groups: int) -> None:
-    if nodes < 1 or nodes % 2 == 0:
-        raise ConfigError(f"nodes = {nodes}: the number of quadrature nodes is odd, 1 (Laplace) or more")
-    if nodes > 1 and n_groups > 1:
-        raise ConfigError(
-            f"nodes = {nodes}: crossed intercepts are fitted by Laplace's approximation, nodes = 1"
-        )
 
 
 def _by_name(groups: Sequence[str], values: Floats) -> dict[str, float]:
@@ -121,14 +115,8 @@ def _unfitted(start: ClmFit, nodes: int) -> ClmmFit:
     return ClmmFit(start.status, start.reason, coefficients, thresholds, start.link, nodes, start.n)
 
 
-class _Likelihood(Protocol):
-    def evaluate(self, parameters: Floats) -> tuple[float, Floats]:
-        """Return the marginal log-likelihood and its gradient in thresholds, beta and each sigma."""
-        ...
-
-
 def _maximise(
-    mixed: _Likelihood, start: Floats, information: Floats, n_groups: int
+    mixed: OneIntercept | CrossedIntercepts, start: Floats, information: Floats, n_groups: int
 ) -> tuple[Floats, Floats, float, bool]:
     """Return the parameters at the maximum, their covariance, the log-likelihood, and if it is one.
 
@@ -154,7 +142,9 @@ def _maximise(
     return reached, failed, float("nan"), False
 
 
-def _climb(mixed: _Likelihood, origin: Floats, units: Floats) -> tuple[float, Floats, Floats, Floats]:
+def _climb(
+    mixed: OneIntercept | CrossedIntercepts, origin: Floats, units: Floats
+) -> tuple[float, Floats, Floats, Floats]:
     """Return the value reached and where, and there gradient and curvature of minus the log-likelihood in ``units``."""
 
     def downhill(x: Floats) -> tuple[float, Floats]:

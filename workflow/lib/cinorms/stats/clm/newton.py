@@ -1,4 +1,4 @@
-"""Newton's method for the cumulative link model: start, maximum, covariances."""
+"""Newton's method for the cumulative link model: start, maximum, separation, covariances."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import linalg, special
+from scipy import linalg, sparse, special
+from scipy.optimize import linprog
 
-from cinorms.stats.clm.arrays import Floats, Ints
+from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.clm.likelihood import Point, Problem, evaluate, scores
-from cinorms.stats.clm.separation import at_infinity
 
 #: Newton's decrement g'H^-1 g (squared distance to the maximum in standard errors) at which it has converged.
 CONVERGED = 1e-12
@@ -83,11 +83,14 @@ def maximise(problem: Problem, parameters: Floats, max_iterations: int = MAX_ITE
         step = linalg.cho_solve(factor, point.gradient)
         decrement = float(point.gradient @ step)
         point, moved = climb(problem, point, step)
-        if decrement < near:
-            return _finish(problem, point, fill, iteration, True)
-        if not moved:
+        converged = decrement < near
+        if converged or not moved:
             break
-    return _finish(problem, point, fill, iteration, False)
+    try:
+        covariance = linalg.inv(point.information + fill)
+    except (linalg.LinAlgError, ValueError):
+        covariance, converged = np.full_like(point.information, np.nan), False
+    return Maximum(point, covariance, iteration, converged)
 
 
 def climb(problem: Problem, point: Point, step: Floats) -> tuple[Point, bool]:
@@ -103,14 +106,6 @@ def climb(problem: Problem, point: Point, step: Floats) -> tuple[Point, bool]:
     return point, False
 
 
-def _finish(problem: Problem, point: Point, fill: Floats, iterations: int, converged: bool) -> Maximum:
-    try:
-        covariance = linalg.inv(point.information + fill)
-    except (linalg.LinAlgError, ValueError):
-        return Maximum(point, np.full_like(point.information, np.nan), iterations, False)
-    return Maximum(point, covariance, iterations, converged)
-
-
 def clustered(problem: Problem, best: Maximum, clusters: Sequence[Ints]) -> tuple[Floats, Floats]:
     """Return the variance of each parameter that is robust against what clusters share, and its degrees of freedom.
 
@@ -118,21 +113,83 @@ def clustered(problem: Problem, best: Maximum, clusters: Sequence[Ints]) -> tupl
     inverse information. Two ways that cross: the sum of both less that of their cells, whose noise both hold, and never
     less than either. The degrees of freedom are G - 1, or Satterthwaite's of the sum.
     """
-    squares = []
-    for codes in (*clusters, _cells(clusters)) if len(clusters) > 1 else clusters:
+    squares, ways = [], list(clusters)
+    if len(clusters) > 1:
+        first, second = clusters
+        cells = np.unique(first * (second.max() + 1) + second, return_inverse=True)[1]
+        ways.append(cells.astype(np.int64))
+    for codes in ways:
         influence = scores(problem, best.point.parameters, codes) @ best.covariance
         n = len(influence)
         squares.append((n / (n - 1) * (influence**2).sum(axis=0), n - 1.0))
     if len(clusters) == 1:
         ((variance, freedom),) = squares
         return variance, np.full_like(variance, freedom)
-    (first, n_first), (second, n_second), (cells, _) = squares
-    variance = np.maximum(first + second - cells, np.maximum(first, second))
-    parts = first**2 / n_first + second**2 / n_second
+    (one, n_one), (other, n_other), (both, _) = squares
+    variance = np.maximum(one + other - both, np.maximum(one, other))
+    parts = one**2 / n_one + other**2 / n_other
     return variance, np.maximum(variance**2 / np.maximum(parts, 1e-300), 1.0)
 
 
-def _cells(clusters: Sequence[Ints]) -> Ints:
-    """Return the cell of each row in two ways of clustering."""
-    first, second = clusters
-    return np.unique(first * (second.max() + 1) + second, return_inverse=True)[1].astype(np.int64)
+# --- Separation: which parameters have no finite maximum, and the problem that is left in the limit
+
+
+def at_infinity(problem: Problem) -> Problem:
+    """Find the directions in which the likelihood never falls and the problem at their far end.
+
+    A direction d with z'd >= 0 for every end of every row (z = derivative of a, or minus that of b) and not
+    always 0 means that no finite maximum exists; the ends with z'd > 0 reach their limit. What is left is
+    looked at again until no such direction remains (Geyer's limiting conditional model).
+    """
+    z, rows, is_upper = _ends_matrix(problem)
+    upper, lower = problem.upper.copy(), problem.lower.copy()
+    while z.shape[0]:
+        d = _recession(z)
+        if d is None:
+            break
+        gone = z @ d > 1e-6
+        upper[rows[gone & is_upper]] = False
+        lower[rows[gone & ~is_upper]] = False
+        z, rows, is_upper = z[~gone], rows[~gone], is_upper[~gone]
+    values, vectors = np.linalg.eigh((z.T @ z).toarray())
+    null = vectors[:, values < 1e-9 * max(float(values.max(initial=0.0)), 1.0)]
+    return replace(problem, upper=upper, lower=lower, null=null)
+
+
+def _ends_matrix(problem: Problem) -> tuple[sparse.csr_matrix, Ints, Bools]:
+    """Return z of every finite end as a sparse row, its row of the problem, and whether it is upper."""
+    k = problem.n_levels - 1
+    column = np.full(problem.cross.n_slots, -1)
+    column[problem.terms] = k + np.arange(len(problem.terms))
+    blocks, rows, kinds = [], [], []
+    for active, shift, sign in ((problem.upper, 0, 1.0), (problem.lower, 1, -1.0)):
+        at = np.flatnonzero(active)
+        columns = np.column_stack([problem.y[at] - shift, column[problem.cross.slots[at]]])
+        values = np.full(columns.shape, -sign)
+        values[:, 0] = sign
+        where = np.broadcast_to(np.arange(len(at))[:, None], columns.shape)
+        used = columns >= 0
+        shape = (len(at), problem.n_parameters)
+        blocks.append(sparse.csr_matrix((values[used], (where[used], columns[used])), shape=shape))
+        rows.append(at)
+        kinds.append(np.full(len(at), sign > 0))
+    return sparse.vstack(blocks, format="csr"), np.concatenate(rows), np.concatenate(kinds)
+
+
+def _recession(z: sparse.csr_matrix) -> Floats | None:
+    """Return d in [-1, 1] with z d >= 0 and the largest sum, or None where only z d = 0 is possible.
+
+    A linear program, solved on part of the rows and again with the rows that its answer violates.
+    """
+    total = np.asarray(z.sum(axis=0)).ravel()
+    chosen = np.zeros(z.shape[0], dtype=bool)
+    chosen[:: max(1, z.shape[0] // 2000)] = True
+    while True:
+        answer = linprog(-total, A_ub=-z[chosen], b_ub=np.zeros(chosen.sum()), bounds=(-1, 1), method="highs")
+        if answer.status != 0 or -answer.fun <= 1e-6:
+            return None
+        slack = z @ answer.x
+        bad = np.flatnonzero((slack < -1e-7) & ~chosen)
+        if len(bad) == 0:
+            return np.asarray(answer.x)
+        chosen[bad[np.argsort(slack[bad], kind="stable")[:2000]]] = True

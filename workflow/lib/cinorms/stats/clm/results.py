@@ -10,11 +10,10 @@ from scipy import special
 
 from cinorms.core import tails
 from cinorms.core.errors import DataError
-from cinorms.stats.clm.arrays import Floats, Ints
+from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.clm.coding import Coding
+from cinorms.stats.clm.information import score_test
 from cinorms.stats.clm.likelihood import Problem
-from cinorms.stats.clm.prediction import probabilities
-from cinorms.stats.clm.proportional_odds import score_test
 
 #: What a fit can be. ``ok`` and ``separated`` have results; in the second some terms have none.
 FIT_STATUSES = ("ok", "separated", "constant_factor", "not_converged", "one_level", "no_data")
@@ -71,26 +70,18 @@ class ClmFit:
     mcfadden_r2: float | None = None
     solved: Solved | None = None
 
-    def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the probability of each answer level (columns) for each row of ``frame``.
-
-        Where terms are separated the probability is its limit; it is null where the data do not determine it.
-        Raises DataError if there is no fit or a level was not in the fitted data.
-        """
-        solved = self._solved()
-        slots = solved.coding.slots_of(frame)
-        found = probabilities(solved.problem, solved.parameters, slots)
-        return pd.DataFrame(found, index=frame.index, columns=list(self.levels))
-
     def proportional_odds_test(self) -> pd.DataFrame:
         """Test by score that each term has one coefficient for all thresholds: per term, per factor, overall.
 
         Columns factor, level (null for a whole factor; both null overall), statistic (chi-square), df, p,
         log10_p, status. ``status`` is ``ok``, ``separated`` (no test where a term has no finite value),
         ``not_identified`` (some answer is too rare for coefficients of its own), ``clustered`` (the test
-        needs independent rows) or ``two_levels`` (one threshold: nothing to test).
+        needs independent rows) or ``two_levels`` (one threshold: nothing to test). Raises DataError if there is no fit.
         """
-        solved = self._solved()
+        if self.solved is None:
+            raise DataError(
+                f"the model was not fitted ({self.status}: {self.reason}); look at its status first"
+            )
         status = ""
         if self.n_clusters:
             status = "clustered"
@@ -98,14 +89,7 @@ class ClmFit:
             status = "two_levels"
         elif {"separated", "penalised"} & {*self.coefficients["status"], *self.thresholds["status"]}:
             status = "separated"
-        return score_test(solved.problem, solved.parameters, solved.coding, status)
-
-    def _solved(self) -> Solved:
-        if self.solved is None:
-            raise DataError(
-                f"the model was not fitted ({self.status}: {self.reason}); look at its status first"
-            )
-        return self.solved
+        return score_test(self.solved.problem, self.solved.parameters, self.solved.coding, status)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +131,8 @@ def inference(
     half = np.where(np.isinf(freedom), Z95, special.stdtrit(freedom, 0.975)) * std_err
     log10_p = np.array(
         [
-            tails.normal(value) if np.isinf(of) or np.isnan(value) else tails.student(value, of)
-            for value, of in zip(z, freedom, strict=True)
+            tails.normal(value) if np.isinf(df) or np.isnan(value) else tails.student(value, df)
+            for value, df in zip(z, freedom, strict=True)
         ]
     )
     columns = (estimate, std_err, z, tails.to_p(log10_p), log10_p, odds, estimate - half, estimate + half)

@@ -1,26 +1,84 @@
 """The rounds: a first block of variants for every flow and all for the pilot, then one by one for what is undecided.
 
 They are a pure function of the answers: whoever has the answers to what was asked so far finds the same next round.
+
+Predictions are too sure of themselves, and the pilot tells by how much. It is asked in full, and rehearses: it is
+looked at as if it had been asked like the other flows. Each rehearsed look has a predicted risk, and whether the
+verdict on what was asked differs from the one on all variants. A logistic curve through these is the risk that counts,
+its upper end rather than its middle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.deciding.calibration import Calibration
 from cinorms.stats.deciding.prediction import Predictor
-from cinorms.stats.deciding.schedule import BLOCK, asking_order, pilot_flows
-from cinorms.stats.deciding.verdicts import NOT_ASKED, count, first_met, verdict
+from cinorms.stats.deciding.schedule import (
+    BLOCK,
+    NOT_ASKED,
+    asking_order,
+    count,
+    first_met,
+    pilot_flows,
+    verdict,
+)
 
 Ints = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+
+#: Where the curve begins before any flow was rehearsed: risks are 2.5 times those predicted, as replays of published
+#: answers found (1.5 to 4). The spreads say how far the pilot may move it; in logits, and as a slope.
+PRIOR = np.array([np.log(2.5), 1.0])
+SPREAD = np.array([1.0, 0.25])
+#: Standard errors that are added: a bound that holds for four in five pilots.
+STANDARD_ERRORS = 0.84
+#: Predicted risks above this one are left out: only the curve's lower end is used.
+HIGHEST = 0.3
+#: Draws that a predicted risk is the share of; half a draw keeps 0 off the end of the scale.
+RESOLUTION = 512
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The curve: its intercept and slope in logits, and their covariance."""
+
+    curve: Floats = field(default_factory=PRIOR.copy)
+    covariance: Floats = field(default_factory=lambda: np.diag(SPREAD**2))
+
+    @classmethod
+    def fit(cls, predicted: Floats, wrong: Flags, weight: float) -> Calibration:
+        """Return the curve through rehearsed looks; ``weight`` is what each counts (one over the orders rehearsed)."""
+        used = predicted <= HIGHEST
+        terms, outcome = _terms(predicted[used]), wrong[used].astype(np.float64)
+        curve, precision = PRIOR.copy(), np.diag(SPREAD**-2)
+        for _ in range(50):
+            p = 1 / (1 + np.exp(-terms @ curve))
+            slope = weight * terms.T @ (outcome - p) - (curve - PRIOR) / SPREAD**2
+            precision = weight * (terms * (p * (1 - p))[:, None]).T @ terms + np.diag(SPREAD**-2)
+            step = np.linalg.solve(precision, slope)
+            curve = curve + step * min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
+            if np.abs(step).max() < 1e-8:
+                break
+        return cls(curve, np.linalg.inv(precision))
+
+    def risk(self, predicted: Floats) -> Floats:
+        """Return the risk that a predicted one stands for, as high as the pilot leaves likely."""
+        terms = _terms(predicted)
+        error = np.sqrt(np.einsum("nt,ts,ns->n", terms, self.covariance, terms))
+        return np.asarray(1 / (1 + np.exp(-(terms @ self.curve + STANDARD_ERRORS * error))))
+
+
+def _terms(predicted: Floats) -> Floats:
+    kept_off = (predicted * RESOLUTION + 0.5) / (RESOLUTION + 1)
+    return np.stack([np.ones_like(predicted), np.log(kept_off) - np.log1p(-kept_off)], axis=1)
+
 
 #: Orders in which each flow of the pilot rehearses.
 REHEARSED = 4
@@ -76,11 +134,9 @@ class Design:
 
     def first_block(self) -> Flags:
         """Return which variants every flow is asked, whatever it answers."""
-        return self._first(self.order(), BLOCK)
-
-    def _first(self, order: Ints, number: int) -> Flags:
+        order = self.order()
         asked = np.zeros(order.shape, dtype=bool)
-        np.put_along_axis(asked, order[:, :number], True, axis=1)
+        np.put_along_axis(asked, order[:, :BLOCK], True, axis=1)
         return asked
 
     def verdict(self, codes: Ints, thresholds: Thresholds) -> Ints:
@@ -173,7 +229,7 @@ class _Rehearsals:
             predictor = self._rounds.predictor(self._held_back(seen, half, number), last, rng)
             predicted = predictor.change(self._flow[at], part, rule.thresholds, design.rank, rng)
             self._predicted.append(predicted)
-            now, full = (design.verdict(each, rule.thresholds) for each in (part, seen[self._flow[at]]))
+            now, full = (design.verdict(x, rule.thresholds) for x in (part, seen[self._flow[at]]))
             self._wrong.append(now != full)
         calibration = Calibration.fit(
             np.concatenate(self._predicted), np.concatenate(self._wrong), 1 / REHEARSED
@@ -199,11 +255,9 @@ class _Rehearsals:
         return known
 
 
-def replay(design: Design, rule: Rule, codes: Ints, told: Callable[[Round], None] | None = None) -> Flags:
+def replay(design: Design, rule: Rule, codes: Ints) -> Flags:
     """Return what would have been asked of a respondent whose answers to everything are known."""
     rounds = Rounds(design, rule)
     while rounds.todo.any():
         rounds.take(np.where(rounds.asked, codes, NOT_ASKED))
-        if told and rounds.looks:
-            told(rounds.looks[-1])
     return rounds.asked

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.stats.grouping import group_rows
+from cinorms.stats.arrays import group_rows
 
 
 @settings(max_examples=50, deadline=None)

@@ -1,13 +1,15 @@
-"""Rows that agree in several columns of small numbers, as one number."""
+"""Types of arrays, and rows that agree in several columns of small numbers, as one number."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
-Ints = npt.NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 def group_rows(columns: Sequence[Ints] | Ints) -> tuple[Ints, Ints]:

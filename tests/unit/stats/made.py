@@ -1,0 +1,37 @@
+"""Answers written down by hand, and matrices of answers, for tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from cinorms.norms import assessment
+
+from ...scales import ACCEPTABILITY
+
+
+def answers_of(flows, orders=None, variants=None):
+    """Return answers from a list of lists of levels: None for an invalid answer, a text for another status."""
+    rows = [
+        {
+            "flow": flow,
+            "variant": variants[v] if variants else f"{v}_0",
+            "order": None if orders is None else orders[flow][v],
+            "level": None if isinstance(x, str) else x,
+            "status": "invalid" if x is None else x if isinstance(x, str) else "ok",
+        }
+        for flow, levels in enumerate(flows)
+        for v, x in enumerate(levels)
+    ]
+    return pd.DataFrame(rows).astype({"level": "Int8"})
+
+
+def norms_of(flows, variants=None):
+    return assessment.assess(answers_of(flows, variants=variants), "strict", ACCEPTABILITY)
+
+
+def matrix(x):
+    """Return (levels, templates) of an array flows x templates x orders."""
+    names = [f"{t}_{o}" for t, o in np.ndindex(x.shape[1:])]
+    levels = pd.DataFrame(x.reshape(len(x), len(names)), columns=names, dtype=float)
+    return levels, pd.Series([t for t, _ in np.ndindex(x.shape[1:])], index=names)
