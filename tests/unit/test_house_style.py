@@ -55,7 +55,7 @@ def test_a_module_does_not_know_the_workflow_and_is_not_long(path: Path) -> None
     named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert "snakemake" not in text, "the library takes plain values"
     assert "snakemake" not in named
-    assert text.count("\n") <= 400
+    assert text.count("\n") <= 600
     assert ast.get_docstring(tree), "a module says what it is for"
 
 
