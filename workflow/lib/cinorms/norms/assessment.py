@@ -148,15 +148,20 @@ def status(norms: pd.DataFrame, thresholds: Thresholds) -> pd.Series[str]:
 
     Raises `ConfigError` for impossible thresholds, `DataError` for norms that another consensus left without values.
     """
-    _check(thresholds)
+    t_val, t_maj, consensus = thresholds
+    _check_consensus(consensus)
+    if isinstance(t_val, bool) or t_val != int(t_val) or t_val < 0:
+        raise ConfigError(f"t_val {t_val}: give whole numbers of valid answers, 0 or more")
+    if t_maj != "plurality" and not (isinstance(t_maj, (int, float)) and 0 < t_maj <= 1):
+        raise ConfigError(f"t_maj {t_maj}: give 'plurality' or a share above 0 and up to 1, such as 0.67")
     n_valid = norms["n_valid"].to_numpy(dtype=np.intp)
     tie = norms["tie"].to_numpy(dtype=np.bool_)
-    if thresholds.consensus == "papers" and (norms["value"].isna().to_numpy() & (n_valid > 0)).any():
+    if consensus == "papers" and (norms["value"].isna().to_numpy() & (n_valid > 0)).any():
         raise DataError(
             "norms: ties without a value, as consensus 'strict' leaves them; assess with 'papers'"
         )
     top = counted(norms)[0].max(axis=1, initial=0)
-    code = reasons(n_valid, top, tie, fewest_of(norms, thresholds.t_val), thresholds)
+    code = reasons(n_valid, top, tie, fewest_of(norms, t_val), thresholds)
     dtype = pd.CategoricalDtype(list(tables.NORM_STATUSES))
     return pd.Series(pd.Categorical.from_codes(code, dtype=dtype), index=norms.index, name="status")
 
@@ -193,15 +198,6 @@ def fewest_of(norms: pd.DataFrame, t_val: int) -> Floats:
 def fewest_valid(t_val: int, n_asked: npt.ArrayLike, n_variants: npt.ArrayLike) -> Floats:
     """Return the valid answers that a flow needs after ``n_asked`` of ``n_variants``: the same part of ``t_val``."""
     return np.asarray(t_val * np.asarray(n_asked) / np.asarray(n_variants), dtype=np.float64)
-
-
-def _check(thresholds: Thresholds) -> None:
-    v, m, consensus = thresholds
-    _check_consensus(consensus)
-    if isinstance(v, bool) or v != int(v) or v < 0:
-        raise ConfigError(f"t_val {v}: give whole numbers of valid answers, 0 or more")
-    if m != "plurality" and not (isinstance(m, (int, float)) and 0 < m <= 1):
-        raise ConfigError(f"t_maj {m}: give 'plurality' or a share above 0 and up to 1, such as 0.67")
 
 
 def _check_consensus(consensus: str) -> None:

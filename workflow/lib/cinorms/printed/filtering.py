@@ -144,7 +144,7 @@ def lost(selected: Sequence[Selected], entry: Entry[LostOptions]) -> Printed:
 def _lost_rows(frame: pd.DataFrame, steps: Sequence[tuple[str, str]]) -> tuple[tuple[Cell, ...], ...]:
     rows = []
     for model, part in frame.groupby("model", sort=False):
-        lost = 100 * part.set_index(["from", "to"])["share_lost"].reindex(steps)
+        lost = 100 * part.set_index(["from", "to"])["share_lost"].reindex(list(steps))
         texts = [decimals(share).text for share in lost]
         rows.append((Cell(str(model)), *(Cell(text if text == NONE else f"{text}%") for text in texts)))
     return tuple(rows)
