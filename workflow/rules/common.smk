@@ -11,7 +11,7 @@ from cinorms.human.survey import split_name
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.shards import PATTERN as SHARD_PATTERN
 from cinorms.inference.wheels import is_in_wheels, name_of
-from cinorms.planted.norms import load_planted
+from cinorms.planted.respondents import load_planted
 from cinorms.published.releases import SEPARATOR
 from cinorms.report.closing import closing_words
 from cinorms.study.entries import make_entry, norms_entry

@@ -111,7 +111,10 @@ def test_ties_are_marked_and_only_they(norms_of, figure_entry, small_vignettes, 
 def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vignettes) -> None:
     entry = figure_entry("norms", ["a"], pages="sender", title="Norms")
     drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
-    assert [page.labels.title for page in (drawn.plot, *drawn.further)] == ["Norms: a tracker", "Norms: a camera"]
+    assert [page.labels.title for page in (drawn.plot, *drawn.further)] == [
+        "Norms: a tracker",
+        "Norms: a camera",
+    ]
     assert "n = 12 flows" in drawn.further[0].labels.caption
     assert "All 2 pages (one per sender): n = 24 flows" in drawn.caption
 

@@ -20,8 +20,7 @@ from cinorms.norms.distances import (
     privacy_bias,
 )
 from cinorms.published import frames
-from cinorms.vignettes import sources
-from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.designs import load_dataset, read_vignettes
 from cinorms.vignettes.expectations import from_vignettes
 
 from ...scales import ACCEPTABILITY, LEVELS
@@ -347,7 +346,7 @@ def confaide(tmp_path_factory, folder, mirror):
     """Return the published frame and our signed mean delta of each of its models."""
     frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_confaide.pkl.lzma")
     dataset = load_dataset(folder / "resources/vignettes/confaide_2a.yaml")
-    vignettes = sources.read_vignettes(dataset, tmp_path_factory.mktemp("cache"), mirror)
+    vignettes = read_vignettes(dataset, tmp_path_factory.mktemp("cache"), mirror)
     ours = {
         model: signed_mean_delta(
             frames.to_answers(frame, model, vignettes),
