@@ -75,7 +75,13 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     if len(arms) > 1:
         plot += p9.facet_wrap("arm", ncol=1)
     about = "Share of each level and of each kind of invalid answer, per model, before any filtering."
-    caption = theme.note(entry.mark, f"{about} {under}{_most_invalid(counts)}")
+    by_model = counts.assign(invalid=counts["count"].where(counts["status"] != "ok", 0)).groupby(
+        "model", sort=False
+    )
+    share = (by_model["invalid"].sum() / by_model["count"].sum()).dropna()  # over all arms
+    if len(share) and share.max():
+        under += f" {share.idxmax()} gave the most invalid answers: {share.max():.1%}."
+    caption = theme.note(entry.mark, f"{about} {under}")
     return theme.Drawn(plot, *size, caption, counts[[column.name for column in COLUMNS]])
 
 
@@ -107,14 +113,6 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
         label=[f"{share:.0%}" if share >= _LABELLED else "" for share in frame["share"]],
         ink=[theme.ink_on(colour) for colour in frame["colour"]],
     )
-
-
-def _most_invalid(counts: pd.DataFrame) -> str:
-    total = counts["count"].groupby(counts["model"], sort=False).sum()
-    invalid = counts["count"].where(counts["status"] != "ok", 0).groupby(counts["model"], sort=False).sum()
-    share = (invalid / total).dropna()  # over all arms; nothing for a model without answers
-    worst = share.idxmax() if len(share) else ""
-    return f" {worst} gave the most invalid answers: {share.max():.1%}." if worst and share.max() else ""
 
 
 def draw_norms(

@@ -222,26 +222,26 @@ def wrap(text: str, inches: float, size: float, bold: bool = False) -> str:
     Breaks between words, after a hyphen or slash where a word is too long, and within a word at the last.
     Line breaks that are there stay.
     """
-    return "\n".join(line for given in text.split("\n") for line in _lines(given, inches, size, bold))
 
-
-def _lines(text: str, inches: float, size: float, bold: bool) -> list[str]:
     def fits(part: str) -> bool:
         return width_of(part.rstrip(), size, bold) <= inches
 
-    lines, line = [], ""
-    for word in re.findall(r"\S+\s*", text):
-        pieces = [word] if fits(word) else re.findall(r"[^-/]+[-/]*\s*|[-/]+\s*", word)
-        for piece in pieces:
-            if line and not fits(line + piece):
-                lines.append(line.rstrip())
-                line = ""
-            line += piece
-            while not fits(line) and len(line.rstrip()) > 1:
-                most = max(1, sum(fits(line[:n]) for n in range(1, len(line.rstrip()))))
-                lines.append(line[:most])
-                line = line[most:]
-    return [*lines, line.rstrip()] if line.strip() or not lines else lines
+    lines = []
+    for given in text.split("\n"):
+        line = ""
+        for word in re.findall(r"\S+\s*", given):
+            for piece in [word] if fits(word) else re.findall(r"[^-/]+[-/]*\s*|[-/]+\s*", word):
+                if line and not fits(line + piece):
+                    lines.append(line.rstrip())
+                    line = ""
+                line += piece
+                while not fits(line) and len(line.rstrip()) > 1:
+                    most = max(1, sum(fits(line[:n]) for n in range(1, len(line.rstrip()))))
+                    lines.append(line[:most])
+                    line = line[most:]
+        if line.strip() or not given.strip():
+            lines.append(line.rstrip())
+    return "\n".join(lines)
 
 
 def note(mark: str, *parts: str) -> str:
@@ -329,6 +329,7 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     Each appears whole or not at all. The PDF has every page, PNG and SVG the first one.
     """
     import matplotlib as mpl
+    from fontTools.subset import Options
     from matplotlib import pyplot as plt
     from matplotlib.backends.backend_pdf import PdfPages
 
@@ -336,7 +337,10 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     mpl.rcParams.update({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "cinorms"})
     # A dollar in a label begins no formula.
     mpl.rcParams["text.parse_math"] = False
-    _embed_shapes_only()
+    # Left out of embedded fonts: tables for programs that set text; a PDF states which shape goes where. Reading
+    # them takes as long as all else that is done to embed a font.
+    known = Options._drop_tables_default
+    known.extend(table for table in ("GDEF", "GPOS", "GSUB") if table not in known)
     first = _figure(drawn, drawn.plot)
     for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:
@@ -351,18 +355,6 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     # In short lines, as Snakemake's report shows them as they are.
     lines = [fill(line, CAPTION_WIDTH) for line in drawn.caption.split("\n")]
     Path(caption).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _embed_shapes_only() -> None:
-    """Leave out of embedded fonts what only a program needs that sets text; a PDF states which shape goes where.
-
-    Reading these tables takes as long as all else that is done to embed a font.
-    """
-    from fontTools.subset import Options
-
-    for table in ("GDEF", "GPOS", "GSUB"):
-        if table not in Options._drop_tables_default:
-            Options._drop_tables_default.append(table)
 
 
 def _figure(drawn: Drawn, page: ggplot) -> Figure:

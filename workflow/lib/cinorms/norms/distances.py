@@ -238,7 +238,11 @@ def delta_table(
     whole = ~np.isnan(value - expected)
     n = np.bincount(group[whole], minlength=len(slices))
     found = _metrics(value[whole], expected[whole], group[whole], n, scale, points)
-    statuses = _statuses(value, expected, group, n)
+    counts = (
+        np.bincount(rows, minlength=len(n)).tolist()
+        for rows in (group, group[~np.isnan(value)], group[~np.isnan(expected)])
+    )
+    statuses = [_status(*of_slice) for of_slice in zip(*counts, n.tolist(), strict=True)]
     base = "levels" if points.tolist() == list(scale) else f"points ({points[0]:g} to {points[-1]:g})"
     n_metrics = len(METRICS)
     long = slices.loc[slices.index.repeat(n_metrics)].reset_index(drop=True)
@@ -332,35 +336,21 @@ def _quantile(ranked: Floats, n: Ints, q: float) -> Floats:
     return result
 
 
-def _place_of(x: Floats, points: Floats, first: int) -> Ints:
-    """Return the position of the level nearest to each number.
-
-    Halfway it is the even level, so that both ends of a scale about 0 are treated alike; ``first`` is the lowest level.
-    """
-    # Rounded first: halfway must not be missed by a rounding error.
-    place = np.interp(x, points, np.arange(first, first + len(points))).round(9)
-    return np.rint(place).astype(np.intp) - first
-
-
 def _distribution(x: Floats, group: Ints, n: Ints, scale: Sequence[int], points: Floats) -> Floats:
-    """Return the share of each level per slice, NaN without flows."""
-    n_levels = len(points)
-    cell = group * n_levels + _place_of(x, points, scale[0])
+    """Return the share of each level per slice, NaN without flows; a number counts as the level nearest to it.
+
+    Halfway it is the even level, so that both ends of a scale about 0 are treated alike.
+    """
+    n_levels, first = len(points), scale[0]
+    # Rounded first: halfway must not be missed by a rounding error.
+    place = np.interp(x, points, np.arange(first, first + n_levels)).round(9)
+    cell = group * n_levels + np.rint(place).astype(np.intp) - first
     counts = np.bincount(cell, minlength=len(n) * n_levels).reshape(-1, n_levels)
     return divide(counts, n[:, None])
 
 
-def _statuses(value: Floats, expected: Floats, group: Ints, n: Ints) -> list[tuple[str, str]]:
-    """Return the status of each slice, and in words what is missing in it."""
-    counts = (
-        np.bincount(group, minlength=len(n)).tolist(),
-        np.bincount(group[~np.isnan(value)], minlength=len(n)).tolist(),
-        np.bincount(group[~np.isnan(expected)], minlength=len(n)).tolist(),
-    )
-    return [_status(*of_slice) for of_slice in zip(*counts, n.tolist(), strict=True)]
-
-
 def _status(size: int, with_value: int, with_expected: int, n: int) -> tuple[str, str]:
+    """Return the status of a slice, and in words what is missing in it."""
     if not size:
         return "no_flows", "the slice has no flows"
     if not with_expected:

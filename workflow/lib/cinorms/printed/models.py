@@ -106,6 +106,8 @@ def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
     column = "log10_p" if correction == "none" else f"log10_p_{correction}"
     models = list(entry.options.models or ()) or list(dict.fromkeys([*frame["model_a"], *frame["model_b"]]))
     arms = list(dict.fromkeys(frame["arm_a"]))
+    without = frame.loc[frame["status"] != "ok", ["model_a", "model_b", "status"]]
+    reasons = [f"{a} and {b}: {str(status).replace('_', ' ')}" for a, b, status in without.to_numpy()]
     tests = ", ".join(_TESTS.get(str(test), str(test)) for test in dict.fromkeys(frame["test"]))
     return Printed(
         title=entry.options.title,
@@ -116,7 +118,7 @@ def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
         ),
         notes=(
             f"p-values, {tests}, {_CORRECTIONS[correction]}.",
-            *_missing(frame),
+            *((f"{NONE}: {'; '.join(dict.fromkeys(reasons))}.",) if reasons else ()),
             *marked(entry),
         ),
         grouped="arm",
@@ -137,16 +139,6 @@ def _square(frame: pd.DataFrame, models: Sequence[str], column: str) -> tuple[tu
         )
         for i, model in enumerate(models)
     )
-
-
-def _missing(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Return why pairs have no p-value."""
-    without = frame[frame["status"] != "ok"]
-    reasons = [
-        f"{a} and {b}: {str(status).replace('_', ' ')}"
-        for a, b, status in without[["model_a", "model_b", "status"]].to_numpy()
-    ]
-    return (f"{NONE}: {'; '.join(dict.fromkeys(reasons))}.",) if reasons else ()
 
 
 KINDS = (

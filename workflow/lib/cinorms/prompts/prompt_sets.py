@@ -85,10 +85,19 @@ def load_prompt_set(path: str | Path) -> PromptSet:
     validation.check(document, GENERATE_SCHEMA, str(path))
     _check_asked(path, document)
     frozen = path.parent / "frozen" / path.name
-    if not frozen.is_file():
-        return _awaited(path, document)
-    _refuse_other_words(path, document, frozen)
-    return load_prompt_set(frozen)
+    if frozen.is_file():
+        _refuse_other_words(path, document, frozen)
+        return load_prompt_set(frozen)
+    asked = {key: document[key] for key in ("count", "tries", "temperature", "seed")}
+    return PromptSet(
+        name=path.stem,
+        title=document["title"],
+        paraphraser=document["paraphraser"],
+        scale=document["scale"],
+        origin={},
+        templates=(document["original"],),
+        generate=Generate(**asked, checkpoint=dict(document.get("checkpoint", {}))),
+    )
 
 
 def templates_path(path: Path) -> Path:
@@ -171,24 +180,6 @@ def _stated(path: Path, document: dict[str, Any]) -> PromptSet:
         templates=templates,
         waits=waits,
         file=str(path),
-    )
-
-
-def _awaited(path: Path, document: Mapping[str, Any]) -> PromptSet:
-    return PromptSet(
-        name=path.stem,
-        title=document["title"],
-        paraphraser=document["paraphraser"],
-        scale=document["scale"],
-        origin={},
-        templates=(document["original"],),
-        generate=Generate(
-            count=document["count"],
-            tries=document["tries"],
-            temperature=document["temperature"],
-            seed=document["seed"],
-            checkpoint=dict(document.get("checkpoint", {})),
-        ),
     )
 
 

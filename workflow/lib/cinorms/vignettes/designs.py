@@ -150,7 +150,15 @@ def load_dataset(path: str | Path) -> Dataset:
     _check_keys(str(path), document, source)
     design = None
     if "factors" in document:
-        design = _read_design(str(path), document)
+        factors = {
+            name: tuple(
+                Level(**given) if isinstance(given, dict) else Level(given, given) for given in levels
+            )
+            for name, levels in document["factors"].items()
+        }
+        linked = tuple(tuple(group) for group in document.get("linked", []))
+        null = NullLevel(**document["null_level"]) if "null_level" in document else None
+        design = Design(str(path), factors, linked, document.get("template", ""), null)
         _check_design(design, with_template=source == "design")
     columns = Columns(**document["columns"]) if "columns" in document else None
     if columns is not None:
@@ -417,16 +425,6 @@ def _check_keys(file: str, document: dict[str, Any], source: str) -> None:
         raise ConfigError(f"{file}: files: key 'labels' is missing; 'source: confaide' needs it")
     if source == "csv" and "labels" in files:
         raise ConfigError(f"{file}: files.labels: does not fit 'source: csv'; use columns.expected")
-
-
-def _read_design(file: str, document: dict[str, Any]) -> Design:
-    factors = {
-        name: tuple(Level(**given) if isinstance(given, dict) else Level(given, given) for given in levels)
-        for name, levels in document["factors"].items()
-    }
-    linked = tuple(tuple(group) for group in document.get("linked", []))
-    null_level = NullLevel(**document["null_level"]) if "null_level" in document else None
-    return Design(file, factors, linked, document.get("template", ""), null_level)
 
 
 def _check_design(design: Design, with_template: bool) -> None:

@@ -61,7 +61,12 @@ def read_expected(
     between = _check_range(expected_range or ends)
     rows = _read_rows(path, list(factors), between)
     flows = vignettes[list(factors)].astype(str).reset_index(drop=True)
-    _check_levels(path, rows, flows)
+    for name in factors:
+        known = flows[name].unique()
+        wrong = (rows[name] != "") & ~rows[name].isin(known)
+        if wrong.any():
+            line, level = rows.loc[wrong, "line"].iloc[0], rows.loc[wrong, name].iloc[0]
+            raise DataError(f"{path}: line {line}: {name}: {level!r} is not a level; {listing(level, known)}")
     match = _match(path, rows, flows)
     value = np.full(len(flows), np.nan)
     source = np.full(len(flows), None, dtype=object)
@@ -150,15 +155,6 @@ def _number(where: str, cell: str, between: Range) -> float:
             "(set expected_range for numbers with another range)"
         )
     return value
-
-
-def _check_levels(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> None:
-    for name in map(str, flows):
-        known = flows[name].unique()
-        wrong = (rows[name] != "") & ~rows[name].isin(known)
-        if wrong.any():
-            line, level = rows.loc[wrong, "line"].iloc[0], rows.loc[wrong, name].iloc[0]
-            raise DataError(f"{path}: line {line}: {name}: {level!r} is not a level; {listing(level, known)}")
 
 
 def _match(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> pd.DataFrame:

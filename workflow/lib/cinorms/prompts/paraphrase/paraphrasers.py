@@ -88,17 +88,17 @@ def candidates_in(text: str, cut_off: bool = False) -> tuple[str, ...]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if cut_off:
         lines = lines[:-1]
-    return tuple(_bare(line) for line in lines) or ("",)
-
-
-def _bare(line: str) -> str:
-    """Return ``line`` without ``1.``, ``2)``, ``-`` or ``*`` before it and one pair of quotation marks."""
-    line = re.sub(r"^(?:\(?\d{1,3}[.):]|[-*•–])\s+", "", line)
-    for opening, closing in (('"', '"'), ("'", "'"), ("“", "”"), ("`", "`")):
-        inner = line[1:-1]
-        if line[:1] == opening and line[-1:] == closing and opening not in inner and closing not in inner:
-            return inner.strip()
-    return line
+    bare = []
+    for line in lines:
+        # Without ``1.``, ``2)``, ``-`` or ``*`` before it and one pair of quotation marks.
+        line = re.sub(r"^(?:\(?\d{1,3}[.):]|[-*•–])\s+", "", line)
+        for opening, closing in (('"', '"'), ("'", "'"), ("“", "”"), ("`", "`")):
+            inner = line[1:-1]
+            if line[:1] == opening and line[-1:] == closing and opening not in inner and closing not in inner:
+                line = inner.strip()
+                break
+        bare.append(line)
+    return tuple(bare) or ("",)
 
 
 def not_installed(name: str, package: str, environment: str) -> ConfigError:
