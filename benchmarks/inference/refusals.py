@@ -26,7 +26,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Seconds after which the endpoint answers, and after which any process of this benchmark ends itself.
@@ -48,14 +48,16 @@ class Endpoint(asyncio.Protocol):
 
     share, storms = 0.0, False
     first = 0.0
-    answered: Counter[bytes] = Counter()
+    answered: ClassVar[Counter[bytes]] = Counter()
     refused = 0
     draws = random.Random(7)
 
     def connection_made(self, transport: Any) -> None:
+        """Begin a connection."""
         self.transport, self.data = transport, b""
 
     def data_received(self, data: bytes) -> None:
+        """Take a part of a request; answer a whole one."""
         self.data += data
         head, gap, body = self.data.partition(b"\r\n\r\n")
         length = head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]
@@ -88,6 +90,7 @@ class Endpoint(asyncio.Protocol):
         asyncio.get_running_loop().call_later(DELAY, self.send, 200, json.dumps(reply).encode())
 
     def send(self, status: int, content: bytes) -> None:
+        """Send a reply."""
         head = (
             f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
         )
@@ -142,7 +145,8 @@ def run(library: Path, way: str, n: int) -> dict[str, float]:
     environment = {**os.environ, "PYTHONPATH": str(library)}
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([*own, "--serve", way], **pipes) as server:
-        assert server.stdin and server.stdout
+        assert server.stdin
+        assert server.stdout
         port = server.stdout.readline().strip()
         asked = subprocess.run(
             [*own, "--ask", port, "--prompts", str(n)],

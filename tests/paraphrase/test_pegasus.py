@@ -16,9 +16,15 @@ import yaml
 
 from cinorms.core.scales import papers_scale
 from cinorms.prompts.paraphrase.generate import freeze, make_request
-from cinorms.prompts.paraphrase.paraphraser import Ask, Candidates, ParaphraseError
-from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
-from cinorms.prompts.paraphrase.pegasus import MAX_TOKENS, SPARE, PegasusParaphraser
+from cinorms.prompts.paraphrase.paraphrasers import (
+    MAX_TOKENS,
+    SPARE,
+    Ask,
+    Candidates,
+    ParaphraseError,
+    PegasusParaphraser,
+    open_paraphraser,
+)
 from cinorms.prompts.prompt_sets import load_prompt_set, part_path
 
 ROOT = Path(__file__).parents[2]

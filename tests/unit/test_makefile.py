@@ -1,4 +1,4 @@
-"""The Makefile: what targets hand to Snakemake, set-ups that were killed or meet each other, what `make clean` keeps."""
+"""The Makefile: what targets hand to Snakemake, set-ups that were killed or that meet, what `make clean` keeps."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ from cinorms.core.csv_files import write_csv
 from cinorms.core.logs import start_logging
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import make
-from cinorms.figures.data import data_of
-from cinorms.figures.theme import save
+from cinorms.figures.theme import data_of, save
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

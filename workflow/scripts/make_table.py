@@ -8,7 +8,7 @@ from cinorms.core.tidy import write_tidy
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import make
 from cinorms.printed.analysis import analysis_table
-from cinorms.printed.latex import to_latex
+from cinorms.printed.write import to_latex
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

@@ -5,8 +5,7 @@ from pathlib import Path
 from cinorms.core.logs import start_logging
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import make
-from cinorms.printed.latex import to_latex
-from cinorms.printed.write import to_csv, to_html
+from cinorms.printed.write import to_csv, to_html, to_latex
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.figures.calibration import NO_NORM, draw, recovered
+from cinorms.figures.agreement import NO_NORM, recovered
+from cinorms.figures.agreement import draw_calibration as draw
 
 LEVELS = [[1, 1]] * 12 + [[2, 2]] * 6 + [[None, None]] * 6
 

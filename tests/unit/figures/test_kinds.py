@@ -12,8 +12,7 @@ import pytest
 
 from cinorms.entries.entry import Selected
 from cinorms.entries.registry import kinds
-from cinorms.figures.data import ENDING, data_of
-from cinorms.figures.theme import Drawn, save
+from cinorms.figures.theme import ENDING, Drawn, data_of, save
 
 MODELS = ["b", "a"]
 #: Flows with norms, some with a minority of answers, one without valid answers.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cinorms.figures.minority import deviations, draw
+from cinorms.figures.spread import deviations
+from cinorms.figures.spread import draw_minority as draw
 
 MINORITY = [[2, 2, 2, -2], [1, 1, 1, 1], [0, None, None, None], *[[1, 1, 1, 0]] * 21]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cinorms.figures import theme
-from cinorms.figures.norm_distribution import bars, draw
+from cinorms.figures.distribution import bars
+from cinorms.figures.distribution import draw_norms as draw
 
 from ...scales import ACCEPTABILITY
 

@@ -13,11 +13,9 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.tables import count_columns
 from cinorms.entries.entry import Selected
 from cinorms.figures import theme
-from cinorms.figures.cells import SHAPES, centres, corners
-from cinorms.figures.layout import LINE, STRETCH, Side, lay_out
-from cinorms.figures.norms import NO_NORM, cells, draw
-from cinorms.figures.places import NormsOptions
-from cinorms.figures.texts import widest, width_of, wrap
+from cinorms.figures.layout import SHAPES, STRETCH, Axis, centres, corners, lay_out
+from cinorms.figures.norms import NO_NORM, NormsOptions, cells, draw
+from cinorms.figures.theme import LINE, widest, width_of, wrap
 
 from ...scales import ACCEPTABILITY
 
@@ -113,8 +111,11 @@ def test_ties_are_marked_and_only_they(norms_of, figure_entry, small_vignettes, 
 def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vignettes) -> None:
     entry = figure_entry("norms", ["a"], pages="sender", title="Norms")
     drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
-    assert [page.labels.title for page in drawn.pages] == ["Norms: a tracker", "Norms: a camera"]
-    assert "n = 12 flows" in drawn.pages[1].labels.caption
+    assert [page.labels.title for page in (drawn.plot, *drawn.further)] == [
+        "Norms: a tracker",
+        "Norms: a camera",
+    ]
+    assert "n = 12 flows" in drawn.further[0].labels.caption
     assert "All 2 pages (one per sender): n = 24 flows" in drawn.caption
 
 
@@ -196,8 +197,8 @@ def test_corners_are_placed_by_cell() -> None:
 
 def test_labels_fit_their_cells_up_to_the_full_heatmap_of_iot(iot_flows) -> None:
     side = {f: tuple(iot_flows[f].astype("category").cat.categories) for f in iot_flows.columns[2:]}
-    rows = Side(side["sender"], side["transmission_principle"])
-    columns = Side(side["recipient"], side["information_type"])
+    rows = Axis(side["sender"], side["transmission_principle"])
+    columns = Axis(side["recipient"], side["information_type"])
     layout = lay_out(rows, columns, 0.5, (None, None))
     for labels, pitch in ((layout.row_labels, layout.cell[1]), (layout.column_labels, layout.cell[0])):
         lines = max(label.count("\n") for label in labels) + 1

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from cinorms.core.errors import DataError
-from cinorms.figures import boxes
-from cinorms.figures.variance import draw, group_names, spreads, variances
+from cinorms.figures import spread
+from cinorms.figures.spread import draw_variance as draw
+from cinorms.figures.spread import group_names, spreads, variances
 
 #: Templates 0 and 1, orders 0 and 1, as 0_0, 0_1, 1_0, 1_1.
 BY_TEMPLATE = [[-2, -2, 2, 2]] * 24
@@ -98,6 +99,6 @@ def test_one_model_without_numbers_is_named(
 
 
 def test_a_box_holds_percentiles() -> None:
-    found = boxes.summary(np.arange(101.0))
-    assert [found[k] for k in boxes.PERCENTILES] == [5, 25, 50, 75, 95]
-    assert boxes.summary(np.array([np.nan]))["n"] == 0
+    found = spread.summary(np.arange(101.0))
+    assert [found[k] for k in spread.PERCENTILES] == [5, 25, 50, 75, 95]
+    assert spread.summary(np.array([np.nan]))["n"] == 0

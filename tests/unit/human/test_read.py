@@ -17,8 +17,7 @@ from cinorms.human.read import Ratings, list_raters, read_ratings
 from cinorms.human.survey import load_survey, split_name
 from cinorms.norms.assessment import assess, level_matrix
 from cinorms.stats.reliability import intraclass
-from cinorms.vignettes.designs import load_dataset
-from cinorms.vignettes.sources import read_vignettes
+from cinorms.vignettes.designs import load_dataset, read_vignettes
 
 from ...shared_ratings import FOLDER, needs_ratings
 from .conftest import write
@@ -64,7 +63,9 @@ def test_more_raters_than_16_bits_can_count(folder_of_survey: Path, tmp_path: Pa
     assert norms.filter(regex="^n_").max(axis=None) == n
     for name, frame, contract in (("prompts", prompts, tables.PROMPTS), ("norms", norms, tables.NORMS)):
         tables.write(frame, tmp_path / name, contract)
-        pd.testing.assert_frame_equal(tables.read(tmp_path / name, contract)[[*frame]], frame, check_dtype=False)
+        pd.testing.assert_frame_equal(
+            tables.read(tmp_path / name, contract)[[*frame]], frame, check_dtype=False
+        )
     assert prompts["template_no"].tolist() == list(range(n))
 
 

@@ -8,20 +8,19 @@ from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.norms.assessment import assess
 from cinorms.norms.distances import (
     DELTA_STATUSES,
     METRICS,
     QUANTILES,
     bias_table,
-    categorical,
     delta_table,
     embed,
-    numerical,
+    mean_values,
+    privacy_bias,
 )
-from cinorms.norms.privacy_bias import PrivacyBias, mean_over_variants
 from cinorms.published import frames
-from cinorms.vignettes import sources
-from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.designs import load_dataset, read_vignettes
 from cinorms.vignettes.expectations import from_vignettes
 
 from ...scales import ACCEPTABILITY, LEVELS
@@ -33,7 +32,7 @@ NUMBER = st.one_of(st.none(), LEVEL, st.floats(-2, 2, allow_subnormal=False).map
 
 
 def bias_of(values, **factors):
-    """Return a frame as from `PrivacyBias.to_frame`; None is a flow without a majority."""
+    """Return a frame as from `privacy_bias`; None is a flow without a majority."""
     status = ["no_majority" if value is None else "kept" for value in values]
     return pd.DataFrame(
         {
@@ -59,13 +58,6 @@ def metrics_of(values, expected, embedding=(-2, -1, 0, 1, 2)):
 
 
 # --- one flow
-
-
-def test_numerical_and_categorical_delta_of_one_flow():
-    assert numerical([1, -2, 0.5, np.nan], [-1, -2, -0.25, 1]).tolist()[:3] == [2, 0, 0.75]
-    assert np.isnan(numerical([np.nan, 1], [1, np.nan])).all()
-    assert categorical([1, -2, np.nan, 0], [-1, -2, 0, np.nan]).tolist()[:2] == [1, 0]
-    assert np.isnan(categorical([np.nan, 0], [0, np.nan])).all()
 
 
 def test_an_embedding_can_put_the_ends_further_out():
@@ -263,7 +255,7 @@ def test_a_wrong_by_is_refused():
     rows=st.lists(st.tuples(st.sampled_from("abc"), NUMBER, NUMBER), min_size=1, max_size=25),
     seed=st.integers(0, 9),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_as_plain_code_for_each_slice_in_any_row_order(rows, seed):
     groups, values, expected = zip(*rows, strict=True)
     table = bias_table(bias_of(values, g=list(groups)), LEVELS, expected_of(expected))
@@ -287,7 +279,7 @@ def test_as_plain_code_for_each_slice_in_any_row_order(rows, seed):
 
 
 @given(pairs=st.lists(st.tuples(LEVEL, LEVEL), min_size=1, max_size=15))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_relations_between_the_metrics(pairs):
     values, expected = map(list, zip(*pairs, strict=True))
     found = metrics_of(values, expected)["value"]
@@ -306,15 +298,15 @@ def test_relations_between_the_metrics(pairs):
 def test_many_slices_are_quick():
     import time
 
-    n = 200_000
+    n = 100_000
     random = np.random.default_rng(1)
-    bias = bias_of([0] * n, g=random.integers(0, 5000, n)).assign(
-        value=pd.array(random.integers(-2, 3, n), dtype="Float64")
-    )
-    expected = expected_of([0] * n)
+    numbers = pd.array(random.integers(-2, 3, n), dtype="Float64")
+    flows = pd.DataFrame({"flow": np.arange(n), "g": random.integers(0, 5000, n)})
+    bias = flows.assign(value=numbers, status="kept")
+    expected = flows.assign(expected=0.0, expected_source="line 2")
     start = time.perf_counter()
     found = delta_table(bias_table(bias, LEVELS, expected), LEVELS, ["g"])
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 2.5
     assert len(found) == 5000 * len(METRICS)
 
 
@@ -322,10 +314,9 @@ def test_many_slices_are_quick():
 
 
 def signed_mean_delta(answers, vignettes, dataset_factors, expected_range):
-    bias = PrivacyBias.from_values(mean_over_variants(answers, ACCEPTABILITY), vignettes, dataset_factors)
-    table = bias_table(
-        bias.to_frame(), LEVELS, from_vignettes(vignettes, (-2, 2), expected_range), CONFAIDE_POINTS
-    )
+    means = mean_values(assess(answers, "strict", ACCEPTABILITY))
+    bias = privacy_bias(means, vignettes, dataset_factors)
+    table = bias_table(bias, LEVELS, from_vignettes(vignettes, (-2, 2), expected_range), CONFAIDE_POINTS)
     return delta_table(table, LEVELS, embedding=CONFAIDE_POINTS).set_index("metric").loc["mean_signed"]
 
 
@@ -355,7 +346,7 @@ def confaide(tmp_path_factory, folder, mirror):
     """Return the published frame and our signed mean delta of each of its models."""
     frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_confaide.pkl.lzma")
     dataset = load_dataset(folder / "resources/vignettes/confaide_2a.yaml")
-    vignettes = sources.read_vignettes(dataset, tmp_path_factory.mktemp("cache"), mirror)
+    vignettes = read_vignettes(dataset, tmp_path_factory.mktemp("cache"), mirror)
     ours = {
         model: signed_mean_delta(
             frames.to_answers(frame, model, vignettes),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cinorms.printed.analysis import analysis_table, number, p_value
 from cinorms.printed.cells import Cell
-from cinorms.printed.latex import escape, to_latex
+from cinorms.printed.write import escape, to_latex
 
 TABLE = pd.DataFrame(
     {

@@ -22,10 +22,8 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.printed.cells import Cell, Group, Printed, heading, p_starred, p_times, share
 from cinorms.printed.coefficients import coefficients
 from cinorms.printed.filtering import discarded, lost
-from cinorms.printed.latex import to_latex
-from cinorms.printed.models import models, optimisation
-from cinorms.printed.pairs import pairs
-from cinorms.printed.write import to_csv, to_html
+from cinorms.printed.models import models, optimisation, pairs
+from cinorms.printed.write import to_csv, to_html, to_latex
 from cinorms.study.entries import make_entry as study_entry
 
 from ...entries import make_entry

@@ -11,7 +11,7 @@ from cinorms.core.stage_tables import STAGES
 from cinorms.core.tables import Contract
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import kinds
-from cinorms.figures.data import ENDING
+from cinorms.figures.theme import ENDING
 from cinorms.reference.pages import page, tables_page
 
 KINDS = [(section, kind) for section in ("analyses", "figures") for kind in kinds(section).values()]

@@ -12,8 +12,7 @@ import pytest
 
 from cinorms.published import frames
 from cinorms.stats.samples import Sample
-from cinorms.vignettes import sources
-from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.designs import load_dataset, read_vignettes
 
 RATINGS = Path(__file__).parents[4] / "shared" / "human"
 
@@ -62,7 +61,7 @@ def confaide_models(tmp_path_factory, folder, mirror) -> dict[str, tuple[np.ndar
     """Return, per published model, the flows it was asked about and its answers in points (flows x templates)."""
     frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_confaide.pkl.lzma")
     dataset = load_dataset(folder / "resources/vignettes/confaide_2a.yaml")
-    vignettes = sources.read_vignettes(dataset, tmp_path_factory.mktemp("cache"), mirror)
+    vignettes = read_vignettes(dataset, tmp_path_factory.mktemp("cache"), mirror)
     return {model: _of_model(frames.to_answers(frame, model, vignettes)) for model in frames.models(frame)}
 
 

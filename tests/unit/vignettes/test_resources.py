@@ -9,8 +9,7 @@ import yaml
 from cinorms.core.errors import ConfigError
 from cinorms.prompts.prompt_sets import SCHEMA as PROMPT_SET_SCHEMA
 from cinorms.prompts.prompt_sets import load_prompt_set
-from cinorms.vignettes.designs import SCHEMA, expand, factor_columns, load_dataset
-from cinorms.vignettes.sources import read_vignettes
+from cinorms.vignettes.designs import SCHEMA, expand, factor_columns, load_dataset, read_vignettes
 
 from ...scales import shipped
 

@@ -10,8 +10,7 @@ import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import load_yaml
-from cinorms.prompts.paraphrase.checks import fault_of, run_on_fault
-from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in
+from cinorms.prompts.paraphrase.frozen_file import confirm, fault_of, run_on_fault
 from cinorms.prompts.paraphrase.generate import freeze
 from cinorms.prompts.prompt_sets import insist_on_confirmed, load_prompt_set, part_path
 
@@ -129,19 +128,6 @@ def test_a_template_that_was_taken_out_has_to_be_worded_by_hand(out: Path) -> No
     out.write_text(yaml.safe_dump(document))
     with pytest.raises(ConfigError, match="has 2 paraphrases, expected 3; write the missing ones by hand"):
         confirm(out, read=True)
-
-
-def test_a_file_that_an_earlier_version_froze_waits_for_nobody(out: Path) -> None:
-    document = load_yaml(out)
-    for key in ("confirmed", "generated"):
-        del document["provenance"][key]
-    out.write_text(yaml.safe_dump(document))
-    assert load_prompt_set(out).waits is None
-    edit(out, 1, GOOD[0].replace("what follows", "the following"))
-    assert load_prompt_set(out).waits == "edited"
-    confirm(out, read=True)
-    assert stored(out)["provenance"]["mended"][0]["templates"] is None
-    assert mended_in(stored(out)) is None
 
 
 def test_more_paraphrases_wait_again_and_keep_what_was_mended(out: Path) -> None:

@@ -19,14 +19,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError
-from cinorms.prompts.paraphrase import generate
-from cinorms.prompts.paraphrase.chat_models import VllmParaphraser
-from cinorms.prompts.paraphrase.checks import LENGTHS, fault_of, wording
+from cinorms.prompts.paraphrase.frozen_file import LENGTHS, fault_of, wording
 from cinorms.prompts.paraphrase.generate import freeze, make_request
-from cinorms.prompts.paraphrase.paraphraser import Ask, Candidates, ParaphraseError, candidates_in, told
-from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
-from cinorms.prompts.paraphrase.pegasus import NAMES, combine, protect, restore, sentences
-from cinorms.prompts.paraphrase.planted_rewordings import CLOSINGS, OPENINGS, PlantedParaphraser
+from cinorms.prompts.paraphrase.paraphrasers import (
+    CLOSINGS,
+    NAMES,
+    OPENINGS,
+    Ask,
+    Candidates,
+    ParaphraseError,
+    PlantedParaphraser,
+    VllmParaphraser,
+    candidates_in,
+    combine,
+    open_paraphraser,
+    protect,
+    restore,
+    sentences,
+    told,
+)
 from cinorms.prompts.prompt_sets import PLACEHOLDERS, digest, load_prompt_set, part_path
 
 from ....scales import ACCEPTABILITY, shipped
@@ -529,7 +540,7 @@ def test_without_its_packages_each_paraphraser_says_which_environment_has_them(
 
 def test_importing_the_stage_pulls_in_no_heavy_package(folder: Path) -> None:
     heavy = ("torch", "transformers", "openai", "vllm", "pandas", "numpy")
-    modules = "cinorms.prompts.paraphrase.generate, cinorms.prompts.paraphrase.pegasus"
+    modules = "cinorms.prompts.paraphrase.generate"
     code = f"import sys, {modules}; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -785,7 +796,3 @@ def test_a_failed_command_says_why_and_exits_with_1(declared: Path, out: Path, f
     assert "36 of 40 paraphrases" in done.stderr
     assert "Traceback" not in done.stderr
     assert part_path(out).is_file()
-
-
-def test_versions_are_those_of_installed_packages() -> None:
-    assert generate._versions(("pyyaml",))["pyyaml"] == yaml.__version__

@@ -17,7 +17,7 @@ from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows
-from cinorms.norms import distances, privacy_bias
+from cinorms.norms import distances
 from cinorms.vignettes import expectations
 from cinorms.vignettes.factors import DatasetFactors
 
@@ -83,7 +83,7 @@ def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: V
     def make(one: Selected) -> pd.DataFrame:
         scale = entry.scales[one.arm].levels
         points = _points(entry.factors_of[one.arm], scale)
-        values = privacy_bias.mean_values(one.frame)
+        values = distances.mean_values(one.frame)
         table = _bias(one, values, entry, vignettes[one.arm], None, points)
         return distances.delta_table(table, scale, embedding=points)
 
@@ -106,9 +106,9 @@ def _stated(
     """Return the flows of one model with what the entry's options make of value and expected value."""
     needed = entry.thresholds[one.model]
     values = (
-        privacy_bias.mean_values(one.frame, needed.t_val)
+        distances.mean_values(one.frame, needed.t_val)
         if entry.options.of == "means"
-        else privacy_bias.norm_values(one.frame, needed)
+        else distances.norm_values(one.frame, needed)
     )
     points = _points(entry.factors_of[one.arm], entry.scales[one.arm].levels, entry.options.embedding)
     return _bias(one, values, entry, vignettes, expected, points)
@@ -126,14 +126,14 @@ def _bias(
     dataset, scale = entry.factors_of[one.arm], entry.scales[one.arm].levels
     ends = (float(scale[0]), float(scale[-1]))
     asked = on_flows_of(one, vignettes)
-    bias = privacy_bias.PrivacyBias.from_values(values, asked, dataset.factors)
+    bias = distances.privacy_bias(values, asked, dataset.factors)
     between = dataset.expected_range
     stated = (
         expectations.read_expected(expected, vignettes, dataset.factors, ends, between)
         if expected
         else expectations.from_vignettes(vignettes, ends, between)
     )
-    return distances.bias_table(bias.to_frame(), scale, stated, points)
+    return distances.bias_table(bias, scale, stated, points)
 
 
 def _points(

@@ -88,7 +88,7 @@ def tokens(value: object) -> int | None:
 
 
 def cleaned(value: Any) -> Any:
-    """Return what a file holds as every file can hold it: numbers that are none are missing, half characters are ``?``."""
+    """Return what a file holds as every file can hold it: NaN and infinity are missing, half characters are ``?``."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):

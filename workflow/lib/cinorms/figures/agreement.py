@@ -1,47 +1,61 @@
-"""Kind ``agreement``: how often every two models hold the same norm, as two matrices."""
+"""Kinds ``agreement`` and ``calibration``: matrices of equal norms, of two models, or recovered and planted."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.floor import Repeats, between_norms, floor, held_norms, of_norms
 from cinorms.analyses.shared import chosen_each, held
-from cinorms.core.labels import model_labels
+from cinorms.core.labels import NO_NORM, model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfNorms
+from cinorms.figures import theme
 from cinorms.figures.options import FigureOptions, OfOneDataset
-from cinorms.figures.texts import widest, wrap
-from cinorms.figures.theme import (
-    SHARE_COLOURS,
-    TEXT_SIZE,
-    Drawn,
-    base_theme,
-    empty,
-    finish,
-    inks_on_shares,
-    selection_text,
-    thresholds_text,
-)
+from cinorms.figures.theme import TEXT_SIZE
 from cinorms.stats.agreement import pairs
 
 #: Columns of `agreement.pairs` that are shown, and how a panel is called.
 PANELS = {"agreement": "share of flows with the same norm", "kappa_quadratic": "kappa, quadratic weights"}
 #: Side of a cell and width of the labels, in inches.
-CELL, LABELS = 0.62, 1.35
+CELL, LABELS, PLANTED_CELL = 0.62, 1.35, 0.5
 #: Pairs that a caption names; of more, it gives the number.
 FEW = 4
 
 
 class AgreementOptions(FigureOptions, OfOneDataset, OfNorms):
-    """Options of the matrices."""
+    """Options of the matrices of models."""
 
     arms: Names = Field(description="Arms of one dataset. With several arms, all their models are compared.")
+
+
+class CalibrationOptions(FigureOptions, OfNorms):
+    """Options of the matrices of planted norms."""
+
+    arms: Names = Field(description="Arms whose norms are compared; each has one panel per respondent.")
+
+
+def _matrix(x: Mapping[str, str], y: Mapping[str, str]) -> list[Any]:
+    """Return the scales and looks of a matrix of shares; ``x`` and ``y`` map its values in their order to labels."""
+    import plotnine as p9
+
+    colours = list(theme.SHARE_COLOURS)
+    return [
+        p9.scale_color_identity(),
+        p9.scale_fill_gradientn(colors=colours, limits=(0, 1), na_value="#e0e0e0", guide=None),
+        p9.scale_x_discrete(limits=list(x), labels=list(x.values())),
+        p9.scale_y_discrete(limits=list(y), labels=list(y.values())),
+        p9.coord_equal(expand=False),
+        theme.base_theme(),
+        p9.theme(panel_grid_major=p9.element_blank(), axis_text_x=p9.element_text(rotation=90)),
+    ]
 
 
 def draw(
@@ -49,62 +63,42 @@ def draw(
     entry: Entry[AgreementOptions],
     vignettes: Mapping[str, pd.DataFrame],
     repeats: Repeats,
-) -> Drawn:
+) -> theme.Drawn:
     """Return two model by model matrices, agreement and kappa, with the number of flows in each cell."""
-    from plotnine import (
-        aes,
-        coord_equal,
-        element_blank,
-        element_text,
-        facet_wrap,
-        geom_text,
-        geom_tile,
-        ggplot,
-        labs,
-        scale_color_identity,
-        scale_fill_gradientn,
-        scale_x_discrete,
-        scale_y_discrete,
-        theme,
-    )
+    import plotnine as p9
 
     names = model_labels((one.arm, one.model) for one in selected)
     if len(names) < 2:
-        return empty(entry, f"agreement needs two models; {names[0] if names else 'none'} alone is there.")
+        return theme.empty(
+            entry, f"agreement needs two models; {names[0] if names else 'none'} alone is there."
+        )
     shown = chosen_each(selected, entry, vignettes)
     frame = matrix(shown, entry)
     if not frame["n_flows"].any():
-        return empty(entry, "no two models hold a norm for the same flow.")
-    labels = [wrap(name, LABELS, TEXT_SIZE) for name in names]
+        return theme.empty(entry, "no two models hold a norm for the same flow.")
+    labels = {name: theme.wrap(name, LABELS, TEXT_SIZE) for name in names}
     plot = (
-        ggplot(frame, aes("column", "row"))
-        + geom_tile(aes(fill="fill"), color="white", size=1)
-        + geom_text(aes(label="label", color="ink"), size=TEXT_SIZE, nudge_y=0.13)
-        + geom_text(aes(label="count", color="ink"), size=TEXT_SIZE - 3, nudge_y=-0.22)
-        + facet_wrap("measure", nrow=1)
-        + scale_color_identity()
-        + scale_fill_gradientn(colors=list(SHARE_COLOURS), limits=(0, 1), na_value="#e0e0e0", guide=None)
-        + scale_x_discrete(limits=names, labels=labels)
-        + scale_y_discrete(limits=names[::-1], labels=labels[::-1])
-        + coord_equal(expand=False)
-        + labs(x="", y="")
-        + base_theme()
-        + theme(panel_grid_major=element_blank(), axis_text_x=element_text(rotation=90), panel_spacing=0.02)
+        p9.ggplot(frame, p9.aes("column", "row"))
+        + p9.geom_tile(p9.aes(fill="fill"), color="white", size=1)
+        + p9.geom_text(p9.aes(label="label", color="ink"), size=TEXT_SIZE, nudge_y=0.13)
+        + p9.geom_text(p9.aes(label="count", color="ink"), size=TEXT_SIZE - 3, nudge_y=-0.22)
+        + p9.facet_wrap("measure", nrow=1)
+        + p9.labs(x="", y="")
+        + _matrix(labels, dict(reversed(labels.items())))
+        + p9.theme(panel_spacing=0.02)
     )
-    side = len(names) * CELL
-    left = widest(labels, TEXT_SIZE)
-    size = (2 * side + left + 1.1, side + left + 1.9)
-    return finish(
+    side, left = len(names) * CELL, theme.widest(labels.values(), TEXT_SIZE)
+    return theme.finish(
         plot,
         entry,
         frame[["measure", "arm_a", "model_a", "arm_b", "model_b", "n_flows", "value"]],
-        size,
+        (2 * side + left + 1.1, side + left + 1.9),
         "Small numbers: n, the flows for which both models hold a norm.",
         "Cohen's kappa corrects agreement for chance; a distance of two levels weighs four times as much as a "
         "distance of one. A dash: kappa is not defined (both models hold a single level, or share no flow).",
         _engine_text(shown, names, entry, repeats),
-        thresholds_text(entry),
-        selection_text(entry),
+        theme.thresholds_text(entry),
+        theme.selection_text(entry),
     )
 
 
@@ -113,7 +107,7 @@ def _engine_text(
 ) -> str:
     """Return which pairs differ in no more norms than one model asked twice; nothing where none was asked again."""
     engine = [of_norms(one, repeats, entry) for one in selected]
-    known = [each.share for each in engine if each is not None and each.n]
+    known = [share.share for share in engine if share is not None and share.n]
     if not known:
         return ""
     within = []
@@ -131,34 +125,128 @@ def _engine_text(
 
 def matrix(selected: Sequence[Selected], entry: Entry[AgreementOptions]) -> pd.DataFrame:
     """Return one row per measure and ordered pair of models; the diagonal has none: a model agrees with itself."""
-    names = model_labels((one.arm, one.model) for one in selected)
-    columns = [
-        held(one.frame, entry, one.model).set_index("flow")["value"].astype("Float64") for one in selected
-    ]
-    values = pd.DataFrame(dict(zip(names, columns, strict=True))).astype(np.float64)
-    found = pairs(values)
-    mirrored = found.rename(columns={"model_a": "model_b", "model_b": "model_a"})
+    who = dict(zip(model_labels((one.arm, one.model) for one in selected), selected, strict=True))
+    norms = {name: held(one.frame, entry, one.model).set_index("flow")["value"] for name, one in who.items()}
+    values = pd.DataFrame({name: norm.astype("Float64") for name, norm in norms.items()}).astype(np.float64)
+    there = pairs(values).rename(columns={"model_a": "row", "model_b": "column"})
+    both = pd.concat([there, there.rename(columns={"row": "column", "column": "row"})])
     parts = [
-        pd.concat([found, mirrored])[["model_a", "model_b", "n_flows", column]]
-        .rename(columns={column: "value", "model_a": "row", "model_b": "column"})
-        .assign(measure=title)
-        for column, title in PANELS.items()
+        both[["row", "column", "n_flows", name]].rename(columns={name: "value"}).assign(measure=title)
+        for name, title in PANELS.items()
     ]
     frame = pd.concat(parts, ignore_index=True)
     share = frame["measure"] == PANELS["agreement"]
     texts = [f"{v:.0%}" if s else f"{v:.2f}" for v, s in zip(frame["value"].fillna(0), share, strict=True)]
-    who = {name: (one.arm, one.model) for name, one in zip(names, selected, strict=True)}
     return frame.assign(
-        **{f"{what}_a": [who[name][i] for name in frame["row"]] for i, what in enumerate(("arm", "model"))},
-        **{
-            f"{what}_b": [who[name][i] for name in frame["column"]] for i, what in enumerate(("arm", "model"))
-        },
+        arm_a=[who[name].arm for name in frame["row"]],
+        model_a=[who[name].model for name in frame["row"]],
+        arm_b=[who[name].arm for name in frame["column"]],
+        model_b=[who[name].model for name in frame["column"]],
         label=np.where(frame["value"].isna(), "-", texts),
         count=[f"{n:,}" for n in frame["n_flows"]],
-        ink=inks_on_shares(frame["value"]),
+        ink=theme.inks_on_shares(frame["value"]),
         measure=pd.Categorical(frame["measure"], categories=list(PANELS.values()), ordered=True),
         fill=frame["value"].clip(0, 1),
     )
+
+
+def draw_calibration(
+    selected: Sequence[Selected],
+    entry: Entry[CalibrationOptions],
+    vignettes: Mapping[str, pd.DataFrame],
+    planted: Mapping[tuple[str, str], pd.DataFrame],
+) -> theme.Drawn:
+    """Return a matrix per respondent: of the flows planted at a level, the share recovered at each."""
+    import plotnine as p9
+
+    frame = recovered(chosen_each(selected, entry, vignettes), entry, planted)
+    if frame.empty:
+        return theme.empty(
+            entry, "nothing was planted here: no respondent that holds norms is among the models."
+        )
+    options = entry.scales[selected[0].arm].binned.options
+    labels = {option: theme.wrap(option, 1.2, TEXT_SIZE - 1) for option in options}
+    rows = {NO_NORM: theme.wrap(NO_NORM, 1.2, TEXT_SIZE - 1), **labels}
+    panel, across, down = theme.panels(frame["panel"], 5 * PLANTED_CELL)
+    shown = frame.assign(panel=panel)
+    same = shown[(shown["planted"] == shown["recovered"])]
+    plot = (
+        p9.ggplot(shown, p9.aes("planted", "recovered"))
+        + p9.geom_tile(p9.aes(fill="share"), color="white", size=0.8)
+        + p9.geom_tile(data=same, fill="none", color=theme.INK, size=0.7, width=0.94, height=0.94)
+        + p9.geom_text(p9.aes(label="label", color="ink"), size=TEXT_SIZE - 1.5)
+        + p9.facet_wrap("panel", ncol=across)
+        + p9.labs(x="planted norm", y="recovered norm")
+        + _matrix(labels, rows)
+        + p9.theme(panel_spacing=0.03, axis_text=p9.element_text(size=TEXT_SIZE - 1))
+    )
+    label = theme.widest(rows.values(), TEXT_SIZE - 1)
+    return theme.finish(
+        plot,
+        entry,
+        frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
+        (max(5.0, across * 5.4 * PLANTED_CELL + label + 0.9), down * (6 * PLANTED_CELL + 0.5) + label + 1.7),
+        f"For each planted level: the share of its flows recovered at each level. {_same(frame)}",
+        "Outlined: the recovered norm is the planted one. A dash: no flow was planted at that level.",
+        theme.thresholds_text(entry),
+        theme.selection_text(entry),
+    )
+
+
+def recovered(
+    selected: Sequence[Selected],
+    entry: Entry[CalibrationOptions],
+    planted: Mapping[tuple[str, str], pd.DataFrame],
+) -> pd.DataFrame:
+    """Return a row per respondent, planted level and recovered level (or none).
+
+    Respondents that hold no norms (controls) and models have no rows.
+    """
+    parts = []
+    for name, (arm, model, frame) in zip(
+        model_labels((one.arm, one.model) for one in selected), selected, strict=True
+    ):
+        truth = planted.get((arm, model))
+        if truth is None or truth["level"].isna().all() or frame.empty:
+            continue
+        scale = entry.scales[arm]
+        options = [*scale.binned.options]
+        norms = held(frame, entry, model)
+        levels = scale.in_bins(truth.set_index("flow")["level"]).reindex(norms["flow"])
+        level = levels.to_numpy(dtype=np.float64, na_value=np.nan)
+        value = norms["value"].to_numpy(dtype=np.float64, na_value=np.nan)
+        row = scale.binned.places(value) + 1  # 0 where there is no norm
+        column = scale.binned.places(level[~np.isnan(level)])
+        counts = np.zeros((len(options) + 1, len(options)), dtype=int)
+        np.add.at(counts, (row[~np.isnan(level)], column), 1)
+        across, down = np.meshgrid(options, [NO_NORM, *options])
+        cells = {
+            "planted": across.ravel(),
+            "recovered": down.ravel(),
+            "flows": counts.ravel(),
+            "of": np.broadcast_to(counts.sum(axis=0), counts.shape).ravel(),
+        }
+        parts.append(pd.DataFrame({"panel": name, "arm": arm, "model": model, **cells}))
+    if not parts:
+        return pd.DataFrame()
+    whole = pd.concat(parts, ignore_index=True)
+    share = (whole["flows"] / whole["of"].where(whole["of"] > 0)).astype("float64")
+    return whole.assign(
+        share=share,
+        label=["-" if np.isnan(s) else f"{s:.0%}" if s else "" for s in share],
+        ink=theme.inks_on_shares(share),
+        panel=theme.in_order(whole["panel"]),
+    )
+
+
+def _same(frame: pd.DataFrame) -> str:
+    parts = []
+    for name, part in frame.groupby("panel", observed=True, sort=False):
+        kept = part.loc[part["recovered"] != NO_NORM, "flows"].sum()
+        same = part.loc[part["recovered"] == part["planted"], "flows"].sum()
+        share = f"{same / kept:.0%}" if kept else "none"
+        parts.append(f"{name} n = {part['flows'].sum():,} flows, {kept:,} norms, {share} as planted")
+    return f"{'; '.join(parts)}."
 
 
 KINDS = (
@@ -179,6 +267,24 @@ KINDS = (
             Column("model_b", "Model of the column."),
             Column("n_flows", "Flows for which both models hold a norm."),
             Column("value", "The share or kappa; missing where it is not defined."),
+        ),
+    ),
+    Kind(
+        name="calibration",
+        about="Norms recovered from planted (simulated) respondents, compared with the planted norms.",
+        options=CalibrationOptions,
+        function=draw_calibration,
+        reads="norms",
+        also=("vignettes", "planted"),
+        report_section="calibration",
+        key=("arm", "model", "planted", "recovered"),
+        columns=(
+            *WHO,
+            Column("planted", "Level that was planted."),
+            Column("recovered", "Level of the norm that was recovered, or no norm."),
+            Column("flows", "Flows planted at level planted and recovered as recovered."),
+            Column("of", "All flows planted at that level."),
+            Column("share", "flows / of; missing where no flow was planted at the level."),
         ),
     ),
 )

@@ -10,42 +10,22 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import (
-    ARM,
-    BASELINE,
-    CONF_HIGH,
-    CONF_LOW,
-    ESTIMATE,
-    FACTOR,
-    LEVEL,
-    MODEL,
-    STATUS,
-)
+from cinorms.analyses import columns
 from cinorms.core.labels import POOLED, model_labels
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfArms
+from cinorms.figures import theme
 from cinorms.figures.options import FigureOptions
-from cinorms.figures.texts import height_of, widest, wrap
-from cinorms.figures.theme import (
-    GROUP_COLOURS,
-    GROUP_MARKERS,
-    INK,
-    TEXT_SIZE,
-    Drawn,
-    base_theme,
-    empty,
-    finish,
-)
+from cinorms.figures.theme import INK, TEXT_SIZE
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
-
-if TYPE_CHECKING:
     from plotnine import ggplot
+
+    from cinorms.study.entry_place import EntryPlace
 
 #: Kinds of analyses whose table has terms.
 TABLES = (
@@ -101,57 +81,68 @@ class CoefficientsOptions(FigureOptions, OfArms):
         place.check_names("factors", self.factors or (), stated.get("factors", usual), f"factor {analysis}")
 
 
-def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> Drawn:
+def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> theme.Drawn:
     """Return a forest plot of the table: a block per factor, a line per level, a mark per model."""
-    from plotnine import (
-        element_blank,
-        guide_legend,
-        guides,
-        labs,
-        scale_color_manual,
-        scale_shape_manual,
-        scale_y_continuous,
-        theme,
-    )
+    import plotnine as p9
 
-    frame = terms(selected[0].frame, entry)
+    table = selected[0].frame
+    frame = terms(table, entry)
     if frame.empty or not frame["estimate"].notna().any():
-        return empty(entry, f"no term of the table '{entry.options.table}' has an estimate.")
+        return theme.empty(entry, f"no term of the table '{entry.options.table}' has an estimate.")
     fits = list(frame["fit"].cat.categories)
     lines = _lines(frame)
     y = frame.merge(lines, on=["term", "level"])["y"].to_numpy()
     shift = (frame["fit"].cat.codes.to_numpy() - (len(fits) - 1) / 2) * LINE_HEIGHT
     levels = lines[lines["level"] != ""]
-    across = max(1, int(HEADINGS / (widest(fits, TEXT_SIZE) + 0.4)))
+    across = max(1, int(HEADINGS / (theme.widest(fits, TEXT_SIZE) + 0.4)))
+    colours, marks = (
+        dict(zip(fits, cycle(looks), strict=False)) for looks in (theme.GROUP_COLOURS, theme.GROUP_MARKERS)
+    )
+    # Nothing for a cumulative link model.
+    meaning = next((text for column, text in MEANINGS.items() if column in table), "")
+    more = spoken_of(entry.scales.values()).more
+    latent = f"coefficient (change of the latent answer from the baseline; above 0: {more})"
     plot = (
         _marks(frame.assign(y=y - shift), lines[lines["level"] == ""])
-        + scale_color_manual(values=dict(zip(fits, cycle(GROUP_COLOURS), strict=False)), limits=fits)
-        + scale_shape_manual(values=dict(zip(fits, cycle(GROUP_MARKERS), strict=False)), limits=fits)
-        + scale_y_continuous(
+        + p9.scale_color_manual(values=colours, limits=fits)
+        + p9.scale_shape_manual(values=marks, limits=fits)
+        + p9.scale_y_continuous(
             breaks=list(levels["y"]),
             labels=list(levels["label"]),
             minor_breaks=[],
             expand=(0, 0),
             limits=(lines["y"].min() - LINE_HEIGHT * len(fits) / 2 - 0.15, 0.1),
         )
-        + guides(color=guide_legend(ncol=across), shape=guide_legend(ncol=across))
-        + labs(
-            x=_meaning(selected[0].frame)
-            or "coefficient (change of the latent answer from the baseline; above 0: "
-            f"{spoken_of(entry.scales.values()).more})",
-            y="",
-        )
-        + base_theme()
-        + theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=element_blank())
+        + p9.guides(color=p9.guide_legend(ncol=across), shape=p9.guide_legend(ncol=across))
+        + p9.labs(x=meaning or latent, y="")
+        + theme.base_theme()
+        + p9.theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=p9.element_blank())
     )
-    size = (6.3 + widest(levels["label"], TEXT_SIZE), 1.8 + 0.2 * -(-len(fits) // across) - lines["y"].min())
-    data = frame.drop(columns="fit").rename(columns={"term": "factor"})
-    return finish(plot, entry, data, size, _counted(frame), *_more(frame, entry, _meaning(selected[0].frame)))
+    n = frame.groupby("fit", observed=True)["n"].max().dropna().astype(int)
+    fitted = ", ".join(f"{fit} {count:,}" for fit, count in n.items())
+    shown = len(frame.drop_duplicates(["term", "level"]))
+    failed = frame.loc[frame["status"] != "ok", "status"].value_counts()
+    without = ", ".join(f"{count} {MARKS.get(str(status), str(status))}" for status, count in failed.items())
+    scale = f": {meaning}" if meaning else ", on the scale of the link function (logits for a logit link)"
+    return theme.finish(
+        plot,
+        entry,
+        frame.drop(columns="fit").rename(columns={"term": "factor"}),
+        (
+            6.3 + theme.widest(levels["label"], TEXT_SIZE),
+            1.8 + 0.2 * -(-len(fits) // across) - lines["y"].min(),
+        ),
+        f"n = {f'norms or answers fitted: {fitted}; ' if fitted else ''}{shown} terms per regression. "
+        "Lines: 95% intervals.",
+        f"Terms of table '{entry.options.table}'{scale}.",
+        f"Terms with a problem: {without}." if without else "Every term has a finite estimate.",
+        "Vertical mark: the planted coefficient." if frame["planted"].notna().any() else "",
+    )
 
 
 def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
     """Return estimates with intervals, planted coefficients, and words where a term has no estimate."""
-    from plotnine import aes, geom_point, geom_segment, geom_text, geom_vline, ggplot, scale_x_continuous
+    import plotnine as p9
 
     some, none = frame[frame["estimate"].notna()], frame[frame["estimate"].isna()]
     numbers = frame[["estimate", "conf_low", "conf_high", "planted"]].to_numpy()
@@ -161,21 +152,28 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
     left, right = low - 0.04 * span, high + (0.35 if len(words) else 0.04) * span
     heads = headings.assign(x=left)
     plot = (
-        ggplot(some, aes(color="fit"))
-        + geom_vline(xintercept=0, color=INK, size=0.5)
-        + geom_segment(aes(x="conf_low", xend="conf_high", y="y", yend="y"), some[some["conf_low"].notna()])
-        + geom_point(aes(x="estimate", y="y", shape="fit"), size=2.1)
-        + geom_text(
-            aes("x", "y", label="title"), heads, ha="left", size=TEXT_SIZE, fontweight="bold", color=INK
+        p9.ggplot(some, p9.aes(color="fit"))
+        + p9.geom_vline(xintercept=0, color=INK, size=0.5)
+        + p9.geom_segment(
+            p9.aes(x="conf_low", xend="conf_high", y="y", yend="y"), some[some["conf_low"].notna()]
         )
-        + scale_x_continuous(limits=(left, right), expand=(0, 0))
+        + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit"), size=2.1)
+        + p9.geom_text(
+            p9.aes("x", "y", label="title"),
+            heads,
+            ha="left",
+            size=TEXT_SIZE,
+            fontweight="bold",
+            color=INK,
+        )
+        + p9.scale_x_continuous(limits=(left, right), expand=(0, 0))
     )
     if len(words):
         text = {"size": TEXT_SIZE - 2.5, "ha": "left", "show_legend": False}
-        plot += geom_text(aes("x", "y", label="label", color="fit"), words, **text)
+        plot += p9.geom_text(p9.aes("x", "y", label="label", color="fit"), words, **text)
     planted = frame[frame["planted"].notna()]
     if len(planted):
-        plot += geom_point(aes(x="planted", y="y"), planted, shape="|", size=3, color=INK)
+        plot += p9.geom_point(p9.aes(x="planted", y="y"), planted, shape="|", size=3, color=INK)
     return plot
 
 
@@ -193,24 +191,10 @@ def terms(table: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> pd.DataFram
     if entry.options.factors:
         frame = frame[frame["term"].isin(entry.options.factors)]
     fits = model_labels(zip(frame["arm"], frame["model"], strict=True))
-    known = [
-        "arm",
-        "model",
-        "term",
-        "level",
-        "baseline",
-        "estimate",
-        "conf_low",
-        "conf_high",
-        "planted",
-        "n",
-        "status",
-    ]
-    frame = frame.reindex(columns=known).assign(
-        fit=pd.Categorical(fits, categories=list(dict.fromkeys(fits)))
-    )
-    numbers = dict.fromkeys(("estimate", "conf_low", "conf_high", "planted"), "float64")
-    return frame.astype(numbers).reset_index(drop=True)
+    numbers = ["estimate", "conf_low", "conf_high", "planted"]
+    frame = frame.reindex(columns=["arm", "model", "term", "level", "baseline", *numbers, "n", "status"])
+    frame = frame.astype(dict.fromkeys(numbers, "float64")).assign(fit=theme.in_order(pd.Series(fits)))
+    return frame.reset_index(drop=True)
 
 
 def _lines(frame: pd.DataFrame) -> pd.DataFrame:
@@ -222,47 +206,30 @@ def _lines(frame: pd.DataFrame) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for term, part in frame.groupby("term", sort=False):
         baseline = " / ".join(dict.fromkeys(part["baseline"].dropna().astype(str)))
-        title = wrap(f"{str(term).replace('_', ' ')} (baseline: {baseline})", HEADINGS, TEXT_SIZE, bold=True)
+        title = theme.wrap(
+            f"{str(term).replace('_', ' ')} (baseline: {baseline})", HEADINGS, TEXT_SIZE, bold=True
+        )
         rows.append({"term": term, "level": "", "title": title, "label": ""})
         rows += [
-            {"term": term, "level": level, "title": "", "label": wrap(str(level), LABELS, TEXT_SIZE)}
+            {
+                "term": term,
+                "level": level,
+                "title": "",
+                "label": theme.wrap(str(level), LABELS, TEXT_SIZE),
+            }
             for level in dict.fromkeys(part["level"])
         ]
     least = LINE_HEIGHT * (len(frame["fit"].cat.categories) + 0.6)
     heights = np.array(
         [
-            max(height_of(row["label"] + row["title"], TEXT_SIZE) + 0.08, 0 if row["title"] else least)
+            max(
+                theme.height_of(row["label"] + row["title"], TEXT_SIZE) + 0.08,
+                0 if row["title"] else least,
+            )
             for row in rows
         ]
     )
     return pd.DataFrame(rows).assign(y=heights / 2 - np.cumsum(heights))
-
-
-def _counted(frame: pd.DataFrame) -> str:
-    n = frame.groupby("fit", observed=True)["n"].max().dropna().astype(int)
-    each = ", ".join(f"{fit} {count:,}" for fit, count in n.items())
-    terms_each = (
-        f"{len(frame.drop_duplicates(['term', 'level']))} terms per regression. Lines: 95% intervals."
-    )
-    return f"n = norms or answers fitted: {each}; {terms_each}" if each else f"n = {terms_each}"
-
-
-def _meaning(table: pd.DataFrame) -> str:
-    """Return what an estimate of the table is; nothing for a cumulative link model."""
-    return next((text for column, text in MEANINGS.items() if column in table), "")
-
-
-def _more(frame: pd.DataFrame, entry: Entry[CoefficientsOptions], meaning: str) -> list[str]:
-    counts = frame.loc[frame["status"] != "ok", "status"].value_counts()
-    without = ", ".join(f"{n} {MARKS.get(str(s), str(s))}" for s, n in counts.items())
-    planted = "Vertical mark: the planted coefficient." if frame["planted"].notna().any() else ""
-    return [
-        f"Terms of table '{entry.options.table}': {meaning}."
-        if meaning
-        else f"Terms of table '{entry.options.table}', on the scale of the link function (logits for a logit link).",
-        f"Terms with a problem: {without}." if without else "Every term has a finite estimate.",
-        planted,
-    ]
 
 
 KINDS = (
@@ -275,17 +242,17 @@ KINDS = (
         report_section="factors",
         key=("arm", "model", "factor", "level"),
         columns=(
-            ARM._replace(about="Name of the arm, or pooled for a regression of several."),
-            MODEL._replace(about="Name of the model, or pooled for a regression of several."),
-            FACTOR,
-            LEVEL,
-            BASELINE,
-            ESTIMATE,
-            CONF_LOW,
-            CONF_HIGH,
+            columns.ARM._replace(about="Name of the arm, or pooled for a regression of several."),
+            columns.MODEL._replace(about="Name of the model, or pooled for a regression of several."),
+            columns.FACTOR,
+            columns.LEVEL,
+            columns.BASELINE,
+            columns.ESTIMATE,
+            columns.CONF_LOW,
+            columns.CONF_HIGH,
             Column("planted", "The planted coefficient; missing where the table has none."),
             Column("n", "Norms or answers in the fit."),
-            STATUS,
+            columns.STATUS,
         ),
     ),
 )

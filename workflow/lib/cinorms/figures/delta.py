@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,19 +20,9 @@ from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names
-from cinorms.figures import boxes
+from cinorms.figures import spread, theme
 from cinorms.figures.options import FigureOptions, check_factor
-from cinorms.figures.texts import wrap
-from cinorms.figures.theme import (
-    INK,
-    TEXT_SIZE,
-    Drawn,
-    base_theme,
-    empty,
-    finish,
-    selection_text,
-    thresholds_text,
-)
+from cinorms.figures.theme import TEXT_SIZE
 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
@@ -69,91 +60,74 @@ def draw(
     entry: Entry[DeltaOptions],
     vignettes: Mapping[str, pd.DataFrame],
     expected: Path | None,
-) -> Drawn:
+) -> theme.Drawn:
     """Return a box or violin with points per model, round 0; a panel for each level of the factor ``by``."""
-    from plotnine import aes, facet_wrap, geom_point, ggplot, labs
+    import plotnine as p9
 
+    options, (held, held_value) = entry.options, _HELD[entry.options.of]
     frame = deltas(selected, entry, vignettes, expected)
     if frame.empty:
-        return empty(entry, f"no flow has both a {_HELD[entry.options.of][0]} and an expected value.")
+        return theme.empty(entry, f"no flow has both a {held} and an expected value.")
     rows = list(dict.fromkeys(one.model for one in selected))
     groups = list(dict.fromkeys(one.arm for one in selected))
     frame = frame.rename(columns={"model": "row", "arm": "group", "delta": "value"})
-    data = _shown(_boxes(frame, rows, groups), entry)
+    boxes = _boxes(frame, rows, groups)
     panels = list(frame["panel"].cat.categories)
-    titles = {panel: wrap(str(panel), 4.0, TEXT_SIZE, bold=True) for panel in panels}
-    frame = frame.assign(panel=frame["panel"].cat.rename_categories(titles))
-    placed = boxes.place(_boxes(frame, rows, groups), rows, groups)
-    violins = (
-        boxes.outlines(frame, placed, ["row", "group", "panel"]) if entry.options.shape == "violin" else None
+    titles = [theme.wrap(str(panel), 4.0, TEXT_SIZE, bold=True) for panel in panels]
+    frame, titled = (
+        part.assign(panel=part["panel"].cat.rename_categories(titles)) for part in (frame, boxes)
     )
-    unit = _unit(entry)
-    above = spoken_of(entry.scales.values()).more
-    axis = f"{_HELD[entry.options.of][0]} minus expected value ({unit.split()[0]}; above 0: {above})"
-    plot = ggplot(placed) + base_theme() + labs(x=axis, y="")
-    for layer in boxes.layers(placed, rows, groups, zero=True, violins=violins):
-        plot += layer
-    points = _points(frame, rows, groups)
-    if len(points):
-        plot += geom_point(aes("value", "y"), points, size=1.2, alpha=0.5, color=INK, stroke=0)
-    if len(panels) > 1:
-        plot += facet_wrap("panel", ncol=2)
-    down = -(-len(panels) // 2) if len(panels) > 1 else 1
-    size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (boxes.height(len(rows), len(groups)) + 0.35))
-    return finish(plot, entry, data, size, _said(placed, entry, len(groups) > 1), *_more(entry, unit))
-
-
-def _shown(found: pd.DataFrame, entry: Entry[DeltaOptions]) -> pd.DataFrame:
-    """Return the boxes under the names that their readers know."""
-    level = found["panel"].astype(str)
-    factor = np.where(level == OVERALL, OVERALL, entry.options.by or OVERALL)
-    named = found.rename(columns={"row": "model", "group": "arm", "panel": "level"})
-    names = ["arm", "model", "factor", "level", *(column.name for column in boxes.COLUMNS)]
-    return named.assign(factor=factor, level=level)[names]
-
-
-def _range(entry: Entry[DeltaOptions]) -> tuple[float, float] | None:
-    """Return the range of the points that the deltas of the first arm are counted in; None: of levels."""
-    points = entry.options.embedding
-    return (points[0], points[-1]) if points else entry.factors_of[entry.arms[0]].expected_range
-
-
-def _ends(entry: Entry[DeltaOptions]) -> tuple[float, float]:
+    placed = spread.place(titled, rows, groups)
+    violins = spread.outlines(frame, placed, ["row", "group", "panel"]) if options.shape == "violin" else None
+    # What the deltas of the first arm are counted in.
     levels = entry.scales[entry.arms[0]].levels
-    return levels[0], levels[-1]
+    points = options.embedding or entry.factors_of[entry.arms[0]].expected_range
+    low, high = (points or levels)[0], (points or levels)[-1]
+    unit = "points" if points else "levels"
+    above = spoken_of(entry.scales.values()).more
+    plot = p9.ggplot(placed) + theme.base_theme()
+    plot += p9.labs(x=f"{held} minus expected value ({unit}; above 0: {above})", y="")
+    plot += spread.layers(placed, rows, groups, zero=True, violins=violins)
+    dots = _points(frame, rows, groups)
+    if len(dots):
+        plot += p9.geom_point(p9.aes("value", "y"), dots, size=1.2, alpha=0.5, color=theme.INK, stroke=0)
+    if len(panels) > 1:
+        plot += p9.facet_wrap("panel", ncol=2)
+    down = -(-len(panels) // 2) if len(panels) > 1 else 1
+    size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (spread.height(len(rows), len(groups)) + 0.35))
+    t_vals = sorted({under.t_val for under in entry.thresholds.values()})
+    enough = f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers."
+    return theme.finish(
+        plot,
+        entry,
+        _data(boxes, options.by),
+        size,
+        f"{_means(boxes, len(groups) > 1, '.1f' if high - low > FEW_POINTS else '.2f')} "
+        f"{spread.VIOLIN_EXPLAINED if violins is not None else spread.EXPLAINED}",
+        f"Delta is the {held_value} minus the expected value of the same flow, both in {unit} from {low:g} to "
+        f"{high:g}. Flows without a {held} or without an expected value are left out.",
+        theme.thresholds_text(entry) if options.of == "norms" else enough if any(t_vals) else "",
+        theme.selection_text(entry),
+    )
 
 
-def _unit(entry: Entry[DeltaOptions]) -> str:
-    """Return what the deltas of the first arm are counted in."""
-    between = _range(entry)
-    low, high = between or _ends(entry)
-    return f"{'points' if between else 'levels'} from {low:g} to {high:g}"
+def _data(boxes: pd.DataFrame, by: str | None) -> pd.DataFrame:
+    """Return the boxes under the names that their readers know."""
+    level = boxes["panel"].astype(str)
+    factor = np.where(level == OVERALL, OVERALL, by or OVERALL)
+    named = boxes.rename(columns={"row": "model", "group": "arm"}).assign(factor=factor, level=level)
+    return named[["arm", "model", "factor", "level", *(column.name for column in spread.BOX)]]
 
 
-def _said(placed: pd.DataFrame, entry: Entry[DeltaOptions], arms: bool) -> str:
-    whole = placed[placed["panel"] == placed["panel"].cat.categories[0]]
-    low, high = _range(entry) or _ends(entry)
-    digits = ".1f" if high - low > FEW_POINTS else ".2f"
+def _means(boxes: pd.DataFrame, arms: bool, digits: str) -> str:
     means = ", ".join(
         f"{row}{f' ({group})' if arms else ''} {mean:+{digits}} (n = {n:,})" if n else f"{row} none"
-        for row, group, mean, n in whole[["row", "group", "mean", "n"]].itertuples(index=False)
+        for panel, row, group, mean, n in boxes[["panel", "row", "group", "mean", "n"]].itertuples(
+            index=False
+        )
+        if panel == OVERALL
     )
-    shape = boxes.VIOLIN_EXPLAINED if entry.options.shape == "violin" else boxes.EXPLAINED
-    return f"Mean delta and flows: {means}. {shape}"
-
-
-def _more(entry: Entry[DeltaOptions], unit: str) -> tuple[str, ...]:
-    what = _HELD[entry.options.of][1]
-    t_vals = sorted({under.t_val for under in entry.thresholds.values()})
-    enough = (
-        f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers." if any(t_vals) else ""
-    )
-    return (
-        f"Delta is the {what} minus the expected value of the same flow, both in {unit}. Flows without a "
-        f"{_HELD[entry.options.of][0]} or without an expected value are left out.",
-        thresholds_text(entry) if entry.options.of == "norms" else enough,
-        selection_text(entry),
-    )
+    return f"Mean delta and flows: {means}."
 
 
 def deltas(
@@ -175,31 +149,25 @@ def deltas(
         levels = add_factors(part, vignettes[str(arm)], [str(by)])[by]
         parts.append(part.assign(panel=levels.astype(str)))
     whole = pd.concat(parts, ignore_index=True)
-    order = list(dict.fromkeys([OVERALL, *whole["panel"]]))
-    return whole.assign(panel=pd.Categorical(whole["panel"], categories=order, ordered=True))
+    return whole.assign(panel=theme.in_order(whole["panel"], ordered=True))
 
 
 def _points(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
     """Return the flows of boxes with few of them, spread over the height of their box."""
     n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
-    points = boxes.place(frame[n <= MOST_POINTS], rows, groups)
-    return points.assign(y=points["y"] + (points["top"] - points["bottom"]) * _jitter(points["flow"]))
+    points = spread.place(frame[n <= MOST_POINTS], rows, groups)
+    # Between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio.
+    jitter = (points["flow"].to_numpy() * 0.618034) % 1 * 0.8 - 0.4
+    return points.assign(y=points["y"] + (points["top"] - points["bottom"]) * jitter)
 
 
 def _boxes(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
-    found = []
-    for panel in frame["panel"].cat.categories:
-        for row in rows:
-            for group in groups:
-                here = (frame["panel"] == panel) & (frame["row"] == row) & (frame["group"] == group)
-                numbers = boxes.summary(frame.loc[here, "value"].to_numpy())
-                found.append({"panel": panel, "row": row, "group": group, **numbers})
-    return pd.DataFrame(found).astype({"panel": frame["panel"].dtype})
-
-
-def _jitter(flows: pd.Series[int]) -> np.ndarray[Any, Any]:
-    """Return a shift between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio."""
-    return np.asarray((flows.to_numpy() * 0.618034) % 1 * 0.8 - 0.4)
+    boxes = []
+    for panel, row, group in product(frame["panel"].cat.categories, rows, groups):
+        here = (frame["panel"] == panel) & (frame["row"] == row) & (frame["group"] == group)
+        numbers = spread.summary(frame.loc[here, "value"].to_numpy())
+        boxes.append({"panel": panel, "row": row, "group": group, **numbers})
+    return pd.DataFrame(boxes).astype({"panel": frame["panel"].dtype})
 
 
 KINDS = (
@@ -216,7 +184,7 @@ KINDS = (
             *WHO,
             Column("factor", "The factor in ``by``, or all flows."),
             Column("level", "Level of the factor, or all flows."),
-            *boxes.COLUMNS,
+            *spread.BOX,
         ),
     ),
 )

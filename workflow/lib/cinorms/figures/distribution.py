@@ -1,35 +1,36 @@
-"""Kind ``distribution``: the share of each answer level and of each invalid status, before any filtering."""
+"""Kinds ``distribution`` and ``norm_distribution``: stacked shares of answers and of norms, and what has no level."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from pydantic import Field
 
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.counts import ANSWER_COUNTS, answer_counts
+from cinorms.analyses.shared import chosen_each
+from cinorms.core import tables
+from cinorms.core.labels import NORM_LABELS
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
-from cinorms.entries.options import Names, OfArms
+from cinorms.entries.options import Names, OfArms, OfNorms
+from cinorms.figures import theme
 from cinorms.figures.options import FigureOptions
-from cinorms.figures.theme import (
-    STATUS_COLOURS,
-    STATUS_LABELS,
-    Drawn,
-    base_theme,
-    ink_on,
-    level_colours,
-    note,
-)
+from cinorms.figures.theme import STATUS_COLOURS, STATUS_LABELS, TEXT_SIZE
+from cinorms.norms import assessment
 
-#: Columns of the figure's data.
+#: Columns of the data of a figure of answers.
 COLUMNS = (*ANSWER_COUNTS, Column("segment", "Label of the bar's segment in the legend."))
+#: Shares below this have no label: it would not fit.
+_LABELLED = 0.04
 
 
 class DistributionOptions(FigureOptions, OfArms):
-    """Options of the stacked bars."""
+    """Options of the stacked bars of answers."""
 
     arms: Names = Field(description="Arms whose answers are shown, one panel each.")
     models: LeftOut[Names] = Field(
@@ -37,60 +38,51 @@ class DistributionOptions(FigureOptions, OfArms):
     )
 
 
-def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> Drawn:
+class NormDistributionOptions(FigureOptions, OfNorms):
+    """Options of the stacked bars of norms."""
+
+    arms: Names = Field(description="Arms whose norms are shown, one panel each.")
+
+
+def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> theme.Drawn:
     """Return one stacked bar per model and arm: unacceptable left, acceptable right, invalid last."""
-    from plotnine import (
-        aes,
-        coord_flip,
-        facet_wrap,
-        geom_col,
-        geom_text,
-        ggplot,
-        guide_legend,
-        guides,
-        labs,
-        position_stack,
-        scale_color_identity,
-        scale_fill_manual,
-        scale_x_discrete,
-        scale_y_continuous,
-        theme,
-    )
+    import plotnine as p9
 
     counts = segments(answer_counts(selected, entry), entry)
     totals = counts.groupby(["arm", "model"], observed=True)["count"].sum()
-    models = list(dict.fromkeys(one.model for one in selected))
+    models = list(dict.fromkeys(one.model for one in selected))[::-1]
     arms = list(dict.fromkeys(one.arm for one in selected))
-    labels = {model: textwrap.fill(model, 24) for model in models}
     colours = dict(zip(counts["segment"], counts["colour"], strict=True))
-    shown = counts[counts["count"] > 0]
-    caption = _caption(counts, totals, entry)
+    under = (
+        f"n = {theme.span(totals)} answers per model, {int(totals.sum()):,} in total. Nothing is filtered."
+    )
+    size = entry.options.width or 9.0, entry.options.height or 1.9 + len(arms) * (0.3 + 0.42 * len(models))
     plot = (
-        ggplot(shown, aes("model", "share", fill="segment"))
-        + geom_col(width=0.72, color="white", size=0.3, position=position_stack(reverse=True))
-        + geom_text(aes(y="middle", label="label", color="ink"), size=7.5)
-        + scale_color_identity()
-        + coord_flip()
-        + scale_x_discrete(limits=models[::-1], labels=[labels[m] for m in models[::-1]])
-        + scale_y_continuous(
-            labels=lambda values: [f"{v:.0%}" for v in values], expand=(0.01, 0), limits=(0, 1.0001)
-        )
-        + scale_fill_manual(values=colours, limits=list(colours))
-        + guides(fill=guide_legend(ncol=5, byrow=True))
-        + labs(
-            x="",
-            y="share of all answers",
-            title=entry.options.title,
-            caption=note(entry.mark, _numbers(totals)),
-        )
-        + base_theme()
-        + theme(figure_size=_size(entry.options, len(models), len(arms)))
+        p9.ggplot(counts[counts["count"] > 0], p9.aes("model", "share", fill="segment"))
+        + p9.geom_col(width=0.72, color="white", size=0.3, position=p9.position_stack(reverse=True))
+        + p9.geom_text(p9.aes(y="middle", label="label", color="ink"), size=7.5)
+        + p9.scale_color_identity()
+        + p9.coord_flip()
+        + p9.scale_x_discrete(limits=models, labels=[textwrap.fill(model, 24) for model in models])
+        + p9.scale_y_continuous(labels=theme.percents, expand=(0.01, 0), limits=(0, 1.0001))
+        + p9.scale_fill_manual(values=colours, limits=list(colours))
+        + p9.guides(fill=p9.guide_legend(ncol=5, byrow=True))
+        + p9.labs(x="", y="share of all answers")
+        + p9.labs(title=entry.options.title, caption=theme.note(entry.mark, under))
+        + theme.base_theme()
+        + p9.theme(figure_size=size)
     )
     if len(arms) > 1:
-        plot += facet_wrap("arm", ncol=1)
-    width, height = _size(entry.options, len(models), len(arms))
-    names = [column.name for column in COLUMNS]
-    return Drawn(plot, width, height, caption, counts[names])
+        plot += p9.facet_wrap("arm", ncol=1)
+    about = "Share of each level and of each kind of invalid answer, per model, before any filtering."
+    by_model = counts.assign(invalid=counts["count"].where(counts["status"] != "ok", 0)).groupby(
+        "model", sort=False
+    )
+    share = (by_model["invalid"].sum() / by_model["count"].sum()).dropna()  # over all arms
+    if len(share) and share.max():
+        under += f" {share.idxmax()} gave the most invalid answers: {share.max():.1%}."
+    caption = theme.note(entry.mark, f"{about} {under}")
+    return theme.Drawn(plot, *size, caption, counts[[column.name for column in COLUMNS]])
 
 
 def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.DataFrame:
@@ -100,10 +92,10 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
     """
     order = list(dict.fromkeys(counts.loc[counts["status"] == "ok"].sort_values("level")["outcome"]))
     present = counts[(counts["status"] != "ok") & (counts["count"] > 0)]["status"]
-    order += [STATUS_LABELS.get(s, s) for s in STATUS_COLOURS if s in set(present)]
+    order += [STATUS_LABELS.get(status, status) for status in STATUS_COLOURS if status in set(present)]
     counts = counts[(counts["status"] == "ok") | counts["status"].isin(present)]
     names = [STATUS_LABELS.get(name, name) for name in counts["outcome"]]
-    by_arm = {arm: level_colours(scale.binned) for arm, scale in entry.scales.items()}
+    by_arm = {arm: theme.level_colours(scale.binned) for arm, scale in entry.scales.items()}
     colours = [
         STATUS_COLOURS[status] if status != "ok" else by_arm[arm][int(level)]
         for arm, status, level in zip(counts["arm"], counts["status"], counts["level"], strict=True)
@@ -118,34 +110,89 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
     bars = frame.groupby(["arm", "model"], sort=False, observed=True)["share"]
     return frame.assign(
         middle=bars.cumsum() - frame["share"] / 2,
-        label=[f"{s:.0%}" if s >= 0.04 else "" for s in frame["share"]],
-        ink=[ink_on(c) for c in frame["colour"]],
+        label=[f"{share:.0%}" if share >= _LABELLED else "" for share in frame["share"]],
+        ink=[theme.ink_on(colour) for colour in frame["colour"]],
     )
 
 
-def _size(options: DistributionOptions, models: int, arms: int) -> tuple[float, float]:
-    return options.width or 9.0, options.height or 1.9 + arms * (0.3 + 0.42 * models)
+def draw_norms(
+    selected: Sequence[Selected], entry: Entry[NormDistributionOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> theme.Drawn:
+    """Return a stacked bar per model: norms from the lowest level to the highest, then flows without one."""
+    import plotnine as p9
 
-
-def _numbers(totals: pd.Series) -> str:
-    low, high = int(totals.min()), int(totals.max())
-    each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    return f"n = {each} answers per model, {int(totals.sum()):,} in total. Nothing is filtered."
-
-
-def _caption(counts: pd.DataFrame, totals: pd.Series, entry: Entry[DistributionOptions]) -> str:
-    of_model = counts["count"].groupby(counts["model"], sort=False).sum()
-    without_level = (
-        counts["count"].where(counts["status"] != "ok", 0).groupby(counts["model"], sort=False).sum()
+    frame = bars(chosen_each(selected, entry, vignettes), entry)
+    if frame.empty:
+        return theme.empty(entry, "no flow has the levels selected.")
+    models = list(dict.fromkeys(frame["model"]))
+    panels = list(frame["panel"].cat.categories)
+    middle = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
+    frame = frame.assign(
+        bottom=middle - 0.36, top=middle + 0.36, y=middle, x=(frame["start"] + frame["end"]) / 2
     )
-    invalid = (without_level / of_model).dropna()  # over all arms; nothing for a model without answers
-    worst = invalid.idxmax() if len(invalid) else ""
-    most = f" {worst} gave the most invalid answers: {invalid.max():.1%}." if worst and invalid.max() else ""
-    return note(
-        entry.mark,
-        "Share of each level and of each kind of invalid answer, per model, before any filtering. "
-        + _numbers(totals)
-        + most,
+    colours = dict(zip(frame["segment"], frame["colour"], strict=True))
+    rectangle = p9.aes(xmin="start", xmax="end", ymin="bottom", ymax="top", fill="segment")
+    labelled, label = frame[frame["share"] >= _LABELLED], p9.aes("x", "y", label="label", color="ink")
+    plot = (
+        p9.ggplot(frame[frame["flows"] > 0])
+        + p9.geom_rect(rectangle, color="white", size=0.3)
+        + p9.geom_text(label, labelled, size=TEXT_SIZE - 1.5)
+        + p9.scale_color_identity()
+        + p9.scale_fill_manual(
+            values=colours, limits=[name for name in frame["segment"].cat.categories if name in colours]
+        )
+        + p9.guides(fill=p9.guide_legend(ncol=5, byrow=True))
+        + p9.scale_x_continuous(labels=theme.percents, limits=(0, 1.0001), expand=(0.01, 0))
+        + p9.scale_y_continuous(
+            breaks=[-i for i in range(len(models))],
+            labels=[theme.wrap(model, 1.7, TEXT_SIZE) for model in models],
+            minor_breaks=[],
+        )
+        + p9.labs(x="share of all flows", y="")
+        + theme.base_theme()
+    )
+    n = f"{frame['of'].max():,}"
+    if len(panels) > 1:
+        plot += p9.facet_wrap("panel", ncol=1)
+        flows = frame.groupby("panel", observed=True)["of"].max()
+        n = ", ".join(f"{count:,} ({panel})" for panel, count in flows.items())
+    size = (9.0, 2.0 + len(panels) * (0.35 + 0.42 * len(models)))
+    data = frame.rename(columns={"panel": "arm", "segment": "outcome"})
+    under = f"n = {n} flows per model. {theme.thresholds_text(entry)}"
+    shown = data[["arm", "model", "outcome", "flows", "of", "share"]]
+    return theme.finish(plot, entry, shown, size, under, theme.selection_text(entry))
+
+
+def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:
+    """Return one row per arm, model and segment, in drawing order, with its start and end on the bar."""
+    rows: list[dict[str, Any]] = []
+    for arm, model, norms in selected:
+        scale, of = entry.scales[arm].binned, len(norms)
+        colours = theme.level_colours(scale)
+        status = assessment.status(norms, entry.thresholds[model]).astype(str)
+        held = norms["value"].where(status == "kept").value_counts()
+        gone = status.value_counts()
+        counts = [(words, int(held.get(level, 0)), colours[level]) for level, words in scale.labels.items()]
+        counts += [
+            (NORM_LABELS[reason], int(gone.get(reason, 0)), theme.NORM_COLOURS[reason])
+            for reason in tables.NORM_STATUSES[1:]
+        ]
+        end = 0
+        for segment, flows, colour in counts if of else []:
+            start, end = end, end + flows
+            row = {"panel": arm, "model": model, "segment": segment, "flows": flows, "of": of}
+            rows.append(row | {"start": start / of, "end": end / of, "colour": colour})
+    if not rows:
+        return pd.DataFrame()
+    frame = pd.DataFrame(rows)
+    share = frame["flows"] / frame["of"]
+    levels = [s for s in dict.fromkeys(frame["segment"]) if s not in NORM_LABELS.values()]
+    return frame.assign(
+        share=share,
+        label=theme.percents(share),
+        ink=[theme.ink_on(colour) for colour in frame["colour"]],
+        panel=pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
+        segment=pd.Categorical(frame["segment"], categories=[*levels, *NORM_LABELS.values()], ordered=True),
     )
 
 
@@ -160,5 +207,22 @@ KINDS = (
         report_section="answers",
         key=("arm", "model", "outcome"),
         columns=COLUMNS,
+    ),
+    Kind(
+        name="norm_distribution",
+        about="Stacked shares of the norms at each level and of the flows without a norm, per model.",
+        options=NormDistributionOptions,
+        function=draw_norms,
+        reads="norms",
+        also=("vignettes",),
+        report_section="answers",
+        key=("arm", "model", "outcome"),
+        columns=(
+            *WHO,
+            Column("outcome", "The words of the level, or why there is no norm."),
+            Column("flows", "Flows with this outcome."),
+            Column("of", "All flows of the model in the arm."),
+            Column("share", "flows / of."),
+        ),
     ),
 )

@@ -1,4 +1,7 @@
-"""Where the cells and labels of a heatmap are, in inches: labels are measured, cells take what is left."""
+"""Where the cells and labels of a heatmap are, in inches, and the shapes of a cell's parts.
+
+Labels are measured, cells take what is left.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
-from cinorms.figures.texts import LINE, height_of, widest, width_of, wrap
-from cinorms.figures.theme import A3, MARGIN
+from cinorms.figures.theme import A3, LINE, MARGIN, height_of, widest, width_of, wrap
+
+if TYPE_CHECKING:
+    from plotnine.geoms.geom import geom
+
+Floats = npt.NDArray[np.float64]
 
 #: Largest cell in inches, largest and smallest text of a level in points, space between blocks in cells.
 MAX_CELL, MAX_TEXT, MIN_TEXT, GAP = 0.27, 8.0, 4.5, 0.5
@@ -26,7 +35,7 @@ AROUND = 1.3
 
 
 @dataclass(frozen=True)
-class Side:
+class Axis:
     """Rows or columns: labels of the outer blocks (none: one block) and of the cells within each."""
 
     outer: tuple[str, ...]
@@ -55,8 +64,8 @@ class Layout:
     those of the blocks, each broken into lines that fit.
     """
 
-    rows: Side
-    columns: Side
+    rows: Axis
+    columns: Axis
     cell: tuple[float, float]
     text: float
     row_labels: tuple[str, ...]
@@ -98,25 +107,22 @@ class Layout:
         return x, y
 
 
-def lay_out(rows: Side, columns: Side, key_height: float, given: tuple[float | None, float | None]) -> Layout:
+def lay_out(rows: Axis, columns: Axis, key_height: float, given: tuple[float | None, float | None]) -> Layout:
     """Return the layout with the largest cells that fit the width and height that are ``given``, or A3."""
-    papers = [(given[0] or w, given[1] or h) for w, h in (A3, A3[::-1])]
-    tried = [_fit(rows, columns, paper, key_height, text) for paper, text in product(papers, _texts())]
-    fitting = [one for one in tried if one.text * LINE / 72 <= min(one.cell) * 1.02]
+    papers = [(given[0] or width, given[1] or height) for width, height in (A3, A3[::-1])]
+    sizes = np.arange(MAX_TEXT, MIN_TEXT - 0.01, -0.5)
+    tried = [_fit(rows, columns, paper, key_height, text) for paper, text in product(papers, sizes)]
+    fitting = [layout for layout in tried if layout.text * LINE / 72 <= min(layout.cell) * 1.02]
     # Cells matter most, then letters of a readable size, then short labels: small letters can take two lines.
-    best = max(min(one.cell) for one in fitting or tried)
-    good = [one for one in fitting or tried if min(one.cell) >= 0.9 * best]
-    least = min(READABLE, max(one.text for one in good))
-    return min((one for one in good if one.text >= least), key=lambda one: one.left + one.bottom)
+    best = max(min(layout.cell) for layout in fitting or tried)
+    good = [layout for layout in fitting or tried if min(layout.cell) >= 0.9 * best]
+    least = min(READABLE, max(layout.text for layout in good))
+    return min((layout for layout in good if layout.text >= least), key=lambda it: it.left + it.bottom)
 
 
-def _texts() -> list[float]:
-    return list(np.arange(MAX_TEXT, MIN_TEXT - 0.01, -0.5))
-
-
-def _fit(rows: Side, columns: Side, paper: tuple[float, float], key_height: float, text: float) -> Layout:
+def _fit(rows: Axis, columns: Axis, paper: tuple[float, float], key_height: float, text: float) -> Layout:
     """Return the layout for one paper and size of text: labels and cells settle in a few rounds."""
-    cell, layout = (MAX_CELL, MAX_CELL), None
+    cell = (MAX_CELL, MAX_CELL)
     for _ in range(4):
         layout = _with_labels(rows, columns, cell, text)
         width = paper[0] - 2 * MARGIN - layout.left - layout.right
@@ -127,23 +133,20 @@ def _fit(rows: Side, columns: Side, paper: tuple[float, float], key_height: floa
     return _with_labels(rows, columns, cell, text)
 
 
-def _with_labels(rows: Side, columns: Side, cell: tuple[float, float], text: float) -> Layout:
+def _with_labels(rows: Axis, columns: Axis, cell: tuple[float, float], text: float) -> Layout:
     row_block, column_block = len(rows.inner) * cell[1], len(columns.inner) * cell[0]
-    row_strip_text, column_strip_text = (
-        _strip_text(rows.outer, row_block),
-        _strip_text(columns.outer, column_block),
-    )
+    row_strip, column_strip = _strip_text(rows.outer, row_block), _strip_text(columns.outer, column_block)
     return Layout(
         rows,
         columns,
         cell,
         text,
-        _in_lines(rows.inner, int(cell[1] * 72 / (text * LINE)), text),
-        _in_lines(columns.inner, int(cell[0] * 72 / (text * LINE)), text),
-        tuple(wrap(label, row_block, row_strip_text, bold=True) for label in rows.outer),
-        tuple(wrap(label, column_block, column_strip_text, bold=True) for label in columns.outer),
-        row_strip_text,
-        column_strip_text,
+        row_labels=_in_lines(rows.inner, int(cell[1] * 72 / (text * LINE)), text),
+        column_labels=_in_lines(columns.inner, int(cell[0] * 72 / (text * LINE)), text),
+        row_strips=tuple(wrap(label, row_block, row_strip, bold=True) for label in rows.outer),
+        column_strips=tuple(wrap(label, column_block, column_strip, bold=True) for label in columns.outer),
+        row_strip_text=row_strip,
+        column_strip_text=column_strip,
     )
 
 
@@ -165,3 +168,66 @@ def _strip_text(labels: Sequence[str], block: float) -> float:
     words = [word for label in labels for word in label.split()]
     longest = max((width_of(word, 10, bold=True) / 10 for word in words), default=0.0)
     return min(9.0, max(5.5, math.floor(20 * block / longest) / 20)) if longest else 9.0
+
+
+#: Share of a cell left free on each side.
+_EDGE = 0.04
+_SW, _SE, _NW, _NE = (_EDGE, _EDGE), (1 - _EDGE, _EDGE), (_EDGE, 1 - _EDGE), (1 - _EDGE, 1 - _EDGE)
+_MIDDLE = (0.5, 0.5)
+
+#: By the number of parts of a cell, the corners of each part in the unit square: the whole; above and below
+#: the diagonal; top, right, bottom and left, as the papers place their models.
+SHAPES: dict[int, Floats] = {
+    1: np.array([[_SW, _SE, _NE, _NW]]),
+    2: np.array([[_NW, _NE, _SE], [_NW, _SE, _SW]]),
+    4: np.array([[_NW, _NE, _MIDDLE], [_NE, _SE, _MIDDLE], [_SE, _SW, _MIDDLE], [_SW, _NW, _MIDDLE]]),
+}
+
+
+def corners(
+    x: Floats, y: Floats, part: npt.NDArray[np.intp], n_parts: int, size: tuple[float, float]
+) -> pd.DataFrame:
+    """Return the corners of every part, its cell's lower left corner being at (x, y): columns group, x, y.
+
+    ``size`` is the cell's width and height; rows come part by part, in the order given.
+    """
+    shape = SHAPES[n_parts][part]
+    n_corners = shape.shape[1]
+    return pd.DataFrame(
+        {
+            "group": np.repeat(np.arange(len(part)), n_corners),
+            "x": (x[:, None] + size[0] * shape[:, :, 0]).ravel(),
+            "y": (y[:, None] + size[1] * shape[:, :, 1]).ravel(),
+        }
+    )
+
+
+def centres(part: npt.NDArray[np.intp], n_parts: int) -> Floats:
+    """Return the middle of each part in the unit square, one row each."""
+    return np.asarray(SHAPES[n_parts].mean(axis=1)[part])
+
+
+def geom_cells(*args: Any, **kwargs: Any) -> geom:
+    """Return a ``geom_polygon`` that draws polygons of as many corners each, and one path per colour.
+
+    A path per polygon takes a minute for 27,648 triangles, one per colour a second; and triangles of one
+    colour that touch show no seam.
+    """
+    import plotnine as p9
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    class geom_cells(p9.geom_polygon):
+        @staticmethod
+        def draw_group(
+            data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any, params: dict[str, Any]
+        ) -> None:
+            data = coord.transform(data, panel_params)
+            n_corners = int((data["group"] == data["group"].iloc[0]).sum())
+            for fill, of_colour in data.groupby("fill", sort=False):
+                polygons = of_colour[["x", "y"]].to_numpy().reshape(-1, n_corners, 2)
+                path = Path.make_compound_path_from_polys(polygons)
+                # Not add_patch, which would look at every corner again: the limits are known.
+                ax.add_artist(PathPatch(path, facecolor=fill, linewidth=0, zorder=params["zorder"]))
+
+    return geom_cells(*args, **kwargs)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.factors import add_factors
@@ -15,36 +16,113 @@ from cinorms.analyses.shared import check_same_scale, chosen
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import NO_NORM, NORM_LABELS, model_labels
 from cinorms.core.scales import Scale
+from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
-from cinorms.figures.cells import SHAPES, centres, corners, geom_cells
-from cinorms.figures.layout import AROUND, SPACE, Layout, Side, lay_out
-from cinorms.figures.places import NormsOptions
-from cinorms.figures.texts import LINE, width_of
-from cinorms.figures.theme import (
-    INK,
-    MARGIN,
-    NO_NORM_COLOUR,
-    TEXT_SIZE,
-    Drawn,
-    base_theme,
-    empty,
-    finish,
-    ink_on,
-    level_colours,
-    selection_text,
-    thresholds_text,
-)
+from cinorms.entries.options import Names, OfNorms
+from cinorms.figures import theme
+from cinorms.figures.layout import AROUND, SHAPES, SPACE, Axis, Layout, centres, corners, geom_cells, lay_out
+from cinorms.figures.options import FigureOptions, OfOneDataset, check_factor
+from cinorms.figures.theme import INK, MARGIN, TEXT_SIZE
 from cinorms.norms import assessment
+from cinorms.vignettes.factors import JOINT, nameable_factors
 
 if TYPE_CHECKING:
     from plotnine import ggplot
+
+    from cinorms.study.entry_place import EntryPlace
 
 TIE = "tie"
 #: Height of a line of the key and of the shape in it, in inches.
 KEY_LINE, KEY_SHAPE = 0.26, 0.19
 #: Least width of the figure in inches, so that title and legend have room.
 LEAST_WIDTH = 7.5
+#: Default places of the parameters of contextual integrity, outer factor first.
+ROWS = ("sender", "transmission_principle")
+COLUMNS = ("recipient", "information_type")
+
+OneOrTwo = Annotated[Distinct[str], Field(min_length=1, max_length=2)]
+
+
+class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
+    """Options of the heatmap of norms."""
+
+    arms: Names = Field(description="Arms of one dataset; arms times models make 1, 2 or 4 parts of a cell.")
+    models: LeftOut[Names] = Field(
+        None,
+        description="Models, in the order of a cell's parts: above and below the diagonal, or top, right, bottom, "
+        "left.",
+    )
+    first: LeftOut[Literal[1, 2, 4]] = Field(
+        None, description="Show at most this many models, the first ones."
+    )
+    rows: LeftOut[OneOrTwo] = Field(
+        None,
+        description="One or two factors of the dataset for the rows, outer one first; default: sender, "
+        "transmission_principle.",
+    )
+    columns: LeftOut[OneOrTwo] = Field(
+        None,
+        description="One or two factors of the dataset for the columns, outer one first; default: recipient, "
+        "information_type.",
+    )
+    pages: LeftOut[str] = Field(
+        None,
+        description="A factor of the dataset: one page for each of its levels (PDF; PNG and SVG show the first).",
+    )
+
+    def placed(self, factors: Sequence[str]) -> dict[str, list[str]]:
+        """Return the factors in ``rows``, ``columns`` and ``pages``, as stated or by default."""
+        pages = [self.pages] if self.pages else []
+        taken = {*pages, *(self.rows or ()), *(self.columns or ())}
+        rows, columns = (
+            list(stated or [name for name in usual if name in factors and name not in taken])
+            for stated, usual in ((self.rows, ROWS), (self.columns, COLUMNS))
+        )
+        return {"rows": rows, "columns": columns, "pages": pages}
+
+    def check(self, place: EntryPlace) -> None:
+        """Count the parts of a cell, and look whether every factor has one place."""
+        super().check(place)
+        parts = len(place.selected(self))
+        if parts not in SHAPES:
+            raise place.error(
+                "models",
+                f"a cell would have {parts} parts (models times arms); allowed: "
+                f"{', '.join(map(str, SHAPES))}; name the models to show under 'models'",
+            )
+        arm = self.arms[0]
+        dataset = place.study.factors_of(arm)
+        stated = {"rows": self.rows or (), "columns": self.columns or ()}
+        for side, named in {**stated, "pages": [self.pages] if self.pages else []}.items():
+            for factor in named:
+                check_factor(place, side, arm, factor)
+        placed = self.placed(dataset.factors)
+        factors = [part for side in placed.values() for factor in side for part in factor.split(JOINT)]
+        twice = [factor for factor in factors if factors.count(factor) > 1]
+        if twice:
+            raise place.error("", f"factor {twice[0]!r} has two places; give it one of rows, columns, pages")
+        for side in stated:
+            if not placed[side]:
+                raise place.error(
+                    "", f"key '{side}' is missing; factors: {', '.join(nameable_factors(dataset))}"
+                )
+        loose = self._loose(place, arm, factors)
+        if loose:
+            raise place.error(
+                "",
+                f"factors {', '.join(loose)} have several levels and no place; name them under rows, columns or "
+                "pages, or choose one level of each under select",
+            )
+
+    def _loose(self, place: EntryPlace, arm: str, factors: Sequence[str]) -> list[str]:
+        """Return the factors with several levels that have no place, nor any factor that they are linked with."""
+        study = place.study
+        linked = [group for group in study.factors_of(arm).linked if set(group) & set(factors)]
+        bound = {*factors, *(factor for group in linked for factor in group)}
+        levels = study.dataset(study.arms[arm].dataset).factors
+        shown = {**levels, **study.arms[arm].select, **(self.select or {})}
+        return [factor for factor in levels if factor not in bound and len(shown[factor]) > 1]
 
 
 def cells(
@@ -52,35 +130,44 @@ def cells(
 ) -> pd.DataFrame:
     """Return one row per flow and model: what is shown there and why.
 
-    Columns: part (place in the key), arm, model, flow, the factors placed, value (missing where there is no
-    norm), status (of `assessment.status`), tie (the most frequent levels were tied), shown (the level's words
-    or "no norm"). Raises `ConfigError` where two flows of a model fall into one cell.
+    Columns: part (place in the key), arm, model, flow, value (missing where there is no norm), status (of
+    `assessment.status`), tie (the most frequent levels were tied), shown (the level's words or "no norm"), the
+    factors placed. Raises `ConfigError` where two flows of a model fall into one cell.
     """
-    at = entry.options.placed(entry.factors_of[selected[0].arm].factors)
-    factors = [factor for side in at.values() for factor in side]
+    named = entry.factors_of[selected[0].arm].factors
+    factors = [factor for side in entry.options.placed(named).values() for factor in side]
     parts = []
-    for number, one in enumerate(selected):
-        norms = chosen(one.frame, entry, vignettes[one.arm])
-        status = assessment.status(norms, entry.thresholds[one.model]).astype(str)
-        scale = entry.scales[one.arm]
+    for number, (arm, model, given) in enumerate(selected):
+        norms, scale = chosen(given, entry, vignettes[arm]), entry.scales[arm].binned
+        status = assessment.status(norms, entry.thresholds[model]).astype(str)
         value = norms["value"].where(status == "kept")
-        frame = pd.DataFrame({"part": number, "arm": one.arm, "model": one.model, "flow": norms["flow"]})
-        frame = frame.assign(value=value, status=status, tie=norms["tie"] & (norms["n_valid"] > 0))
-        parts.append(
-            add_factors(frame.assign(shown=_shown(value, scale.binned)), vignettes[one.arm], factors)
+        codes = scale.places(value.to_numpy(np.float64, na_value=np.nan), missing=len(scale.levels))
+        options = pd.Index([*scale.options, NO_NORM])
+        frame = pd.DataFrame({"part": number, "arm": arm, "model": model, "flow": norms["flow"]}).assign(
+            value=value,
+            status=status,
+            tie=norms["tie"] & (norms["n_valid"] > 0),
+            shown=pd.Categorical.from_codes(codes, categories=options, ordered=True),
         )
+        parts.append(add_factors(frame, vignettes[arm], factors))
         if parts[-1].duplicated(factors).any():
-            raise ConfigError(_crowded(entry, vignettes[one.arm], norms["flow"], factors))
+            asked = vignettes[arm][vignettes[arm]["flow"].isin(norms["flow"])]
+            loose = [factor for factor in named if factor not in factors and len(asked[factor].unique()) > 1]
+            raise ConfigError(
+                f"figures.{entry.name}: several flows fall into one cell; factors {loose} have no place: name them "
+                "under rows, columns or pages, or choose one level of each under select"
+            )
     whole = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-    levels = {f: [*parts[0][f].cat.categories] for f in factors}
-    held = {f: set(whole[f].astype(str)) for f in factors}
-    kinds = {f: pd.CategoricalDtype([level for level in levels[f] if str(level) in held[f]]) for f in factors}
-    return whole.astype(kinds)
+    levels = {}
+    for factor in factors:
+        known, held = parts[0][factor].cat.categories, set(whole[factor].astype(str))
+        levels[factor] = pd.CategoricalDtype([level for level in known if str(level) in held])
+    return whole.astype(levels)
 
 
 def draw(
     selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Mapping[str, pd.DataFrame]
-) -> Drawn:
+) -> theme.Drawn:
     """Return the heatmap: a cell per flow, a part of it per model; a page for each level of ``pages``."""
     if len(selected) not in SHAPES:
         raise ConfigError(
@@ -89,33 +176,36 @@ def draw(
         )
     frame = cells(selected, entry, vignettes)
     if frame.empty:
-        return empty(entry, "no flow has the levels selected.")
-    at = entry.options.placed(entry.factors_of[selected[0].arm].factors)
+        return theme.empty(entry, "no flow has the levels selected.")
+    placed = entry.options.placed(entry.factors_of[selected[0].arm].factors)
     names = model_labels((one.arm, one.model) for one in selected)
-    rows, columns = _side(frame, at["rows"]), _side(frame, at["columns"])
+    rows, columns = _axis(frame, placed["rows"]), _axis(frame, placed["columns"])
     layout = lay_out(rows, columns, KEY_LINE * len(names), (entry.options.width, entry.options.height))
-    key = _key_lines(names, layout)
     scale = entry.scales[selected[0].arm].binned
     check_same_scale(entry, (one.arm for one in selected))
     pages = [("", frame)]
-    if at["pages"]:
-        pages = [(str(level), part) for level, part in frame.groupby(at["pages"][0], observed=True)]
-    size = _size(layout, len(key), [*scale.options, NO_NORM])
+    if placed["pages"]:
+        pages = [(str(level), part) for level, part in frame.groupby(placed["pages"][0], observed=True)]
+    (left, right), (low, high) = _bounds(layout, _key_lines(names, layout))
+    legend = 0.22 * (_legend_rows([*scale.options, NO_NORM], right - left) - 1)
     more = (
-        f"All {len(pages)} pages (one per {at['pages'][0].replace('_', ' ')}): {_counts(frame, names)} "
+        f"All {len(pages)} pages (one per {placed['pages'][0].replace('_', ' ')}): {_counts(frame, names)} "
         "PNG and SVG show the first page."
-        if at["pages"]
+        if placed["pages"]
         else "",
         f"Each cell is one flow. {_reasons(frame)} Grey: no norm; x: a tie between the most frequent levels.",
-        thresholds_text(entry),
-        selection_text(entry),
+        theme.thresholds_text(entry),
+        theme.selection_text(entry),
     )
     data, drawn = _data(frame, entry, vignettes), []
     for level, part in pages:
         title = ": ".join(words for words in (entry.options.title, level) if words)
         titled = replace(entry, options=entry.options.model_copy(update={"title": title}))
-        page = _page(part, layout, at, key, scale, len(selected))
-        drawn.append(finish(page, titled, data, size, f"{_where(at)} {_counts(part, names)}", *more))
+        size = (right - left + 2 * MARGIN, high - low + 2 * MARGIN + AROUND + legend)
+        under = f"{_where(placed)} {_counts(part, names)}"
+        drawn.append(
+            theme.finish(_page(part, layout, placed, names, scale), titled, data, size, under, *more)
+        )
     return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
 
 
@@ -126,36 +216,16 @@ def _data(
     rows = []
     for arm, part in frame.groupby("arm", sort=False):
         factors = entry.factors_of[str(arm)].factors
-        who = part[["arm", "model", "flow"]]
-        words = add_factors(who, vignettes[str(arm)], factors)
+        words = add_factors(part[["arm", "model", "flow"]], vignettes[str(arm)], factors)
         rows.append(words.astype(dict.fromkeys(factors, "str")))
-    reasons = frame["status"].map(NORM_LABELS)
-    names = ["value", "status", "tie", "shown"]
-    shown = pd.concat([pd.concat(rows).loc[frame.index], frame[names]], axis=1)
-    return shown.rename(columns={"value": "level"}).assign(reason=reasons)
+    shown = frame[["value", "status", "tie", "shown"]].rename(columns={"value": "level"})
+    whole = pd.concat([pd.concat(rows).loc[frame.index], shown], axis=1)
+    return whole.assign(reason=frame["status"].map(NORM_LABELS))
 
 
-def _shown(value: pd.Series[Any], scale: Scale) -> pd.Categorical[Any]:
-    number = value.to_numpy(dtype=np.float64, na_value=np.nan)
-    codes = scale.places(number, missing=len(scale.levels))
-    return pd.Categorical.from_codes(codes, categories=pd.Index([*scale.options, NO_NORM]), ordered=True)
-
-
-def _crowded(
-    entry: Entry[NormsOptions], vignettes: pd.DataFrame, flows: pd.Series[int], factors: Sequence[str]
-) -> str:
-    asked = vignettes[vignettes["flow"].isin(flows)]
-    free = [f for f in entry.factors_of[entry.selected[0][0]].factors if f not in factors]
-    loose = [f for f in free if len(asked[f].unique()) > 1]
-    return (
-        f"figures.{entry.name}: several flows fall into one cell; factors {loose} have no place: name them "
-        "under rows, columns or pages, or choose one level of each under select"
-    )
-
-
-def _side(frame: pd.DataFrame, factors: Sequence[str]) -> Side:
+def _axis(frame: pd.DataFrame, factors: Sequence[str]) -> Axis:
     levels = [tuple(map(str, frame[f].cat.categories)) for f in factors]
-    return Side(levels[0] if len(levels) == 2 else (), levels[-1] if levels else ("",))
+    return Axis(levels[0] if len(levels) == 2 else (), levels[-1] if levels else ("",))
 
 
 def _codes(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[Any, Any]:
@@ -166,66 +236,55 @@ def _codes(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[Any, Any]:
 
 
 def _page(
-    frame: pd.DataFrame,
-    layout: Layout,
-    at: Mapping[str, list[str]],
-    key: list[list[tuple[int, str]]],
-    scale: Scale,
-    n: int,
+    frame: pd.DataFrame, layout: Layout, placed: Mapping[str, list[str]], names: Sequence[str], scale: Scale
 ) -> ggplot:
-    from plotnine import (
-        aes,
-        coord_fixed,
-        element_text,
-        geom_point,
-        ggplot,
-        guide_legend,
-        guides,
-        scale_color_identity,
-        scale_fill_manual,
-        scale_shape_manual,
-        scale_x_continuous,
-        scale_y_continuous,
-        theme,
-        theme_void,
-    )
+    import plotnine as p9
 
-    x, y = layout.corner(*_codes(frame, at["rows"]), *_codes(frame, at["columns"]))
-    part = frame["part"].to_numpy(dtype=np.intp)
+    x, y = layout.corner(*_codes(frame, placed["rows"]), *_codes(frame, placed["columns"]))
+    part, n = frame["part"].to_numpy(dtype=np.intp), len(names)
     shapes = corners(x, y, part, n, layout.cell)
     shapes["shown"] = frame["shown"].array[shapes["group"].to_numpy()]
     middle = centres(part, n)
-    ties = pd.DataFrame(
-        {"x": x + layout.cell[0] * middle[:, 0], "y": y + layout.cell[1] * middle[:, 1], "mark": TIE}
-    )
     options = [*scale.options, NO_NORM]
-    colours = dict(zip(options, [*level_colours(scale).values(), NO_NORM_COLOUR], strict=True))
-    inks = {option: ink_on(colour) for option, colour in colours.items()}
-    ties = ties.assign(ink=frame["shown"].astype(str).map(inks).to_numpy())[frame["tie"].to_numpy(dtype=bool)]
-    (left, right), (low, high) = _bounds(layout, len(key))
-    plot = ggplot(shapes, aes("x", "y")) + geom_cells(aes(group="group", fill="shown"))
+    colours = dict(zip(options, [*theme.level_colours(scale).values(), theme.NO_NORM_COLOUR], strict=True))
+    inks = {option: theme.ink_on(colour) for option, colour in colours.items()}
+    ties = pd.DataFrame(
+        {
+            "x": x + layout.cell[0] * middle[:, 0],
+            "y": y + layout.cell[1] * middle[:, 1],
+            "mark": TIE,
+            "ink": frame["shown"].astype(str).map(inks).to_numpy(),
+        }
+    )[frame["tie"].to_numpy(dtype=bool)]
+    (left, right), (low, high) = _bounds(layout, _key_lines(names, layout))
+    plot = p9.ggplot(shapes, p9.aes("x", "y")) + geom_cells(p9.aes(group="group", fill="shown"))
     if len(ties):
         mark = min(layout.cell) * 72 * (0.3 if n == 1 else 0.16)
-        plot += geom_point(aes(shape="mark", color="ink"), ties, size=mark, stroke=min(0.6, mark / 4))
-        plot += scale_shape_manual({TIE: "x"}, name=" ")
-        plot += [scale_color_identity(), guides(shape=guide_legend(order=2, override_aes={"color": INK}))]
+        looks = {"size": mark, "stroke": min(0.6, mark / 4)}
+        plot += [
+            p9.geom_point(p9.aes(shape="mark", color="ink"), ties, **looks),
+            p9.scale_shape_manual({TIE: "x"}, name=" "),
+            p9.scale_color_identity(),
+            p9.guides(shape=p9.guide_legend(order=2, override_aes={"color": INK})),
+        ]
+    nrow = _legend_rows(options, right - left)
     plot += [
         *_labels(layout),
-        *_key(key, layout, n),
-        scale_fill_manual(values=colours, limits=options, drop=False, name=" "),
-        guides(fill=guide_legend(nrow=_legend_rows(options, right - left), byrow=True, order=1)),
-        scale_x_continuous(limits=(left, right), expand=(0, 0)),
-        scale_y_continuous(limits=(low, high), expand=(0, 0)),
-        coord_fixed(),
-        base_theme(),
-        theme_void(base_family="DejaVu Sans"),
-        theme(
+        *_key(names, layout),
+        p9.scale_fill_manual(values=colours, limits=options, drop=False, name=" "),
+        p9.guides(fill=p9.guide_legend(nrow=nrow, byrow=True, order=1)),
+        p9.scale_x_continuous(limits=(left, right), expand=(0, 0)),
+        p9.scale_y_continuous(limits=(low, high), expand=(0, 0)),
+        p9.coord_fixed(),
+        theme.base_theme(),
+        p9.theme_void(base_family=theme.FONT),
+        p9.theme(
             plot_margin=0.01,
             legend_position="bottom",
-            legend_title=element_text(size=1),
-            legend_text=element_text(size=TEXT_SIZE),
-            plot_title=element_text(size=12, weight="bold", ha="left"),
-            plot_caption=element_text(size=8, color="#444444", ha="left"),
+            legend_title=p9.element_text(size=1),
+            legend_text=p9.element_text(size=TEXT_SIZE),
+            plot_title=p9.element_text(size=theme.TITLE_SIZE, weight="bold", ha="left"),
+            plot_caption=p9.element_text(size=theme.NOTE_SIZE, color="#444444", ha="left"),
             plot_title_position="plot",
             plot_caption_position="plot",
         ),
@@ -237,18 +296,23 @@ def _labels(layout: Layout) -> list[Any]:
     """Return the texts round the cells: levels left and below, blocks right and above."""
     (width, height), (wide, high) = layout.inside, layout.cell
     rows, columns = layout.rows, layout.columns
-    inner_rows = [(b, i) for b in range(rows.blocks) for i in range(len(rows.inner))]
-    inner_columns = [(b, i) for b in range(columns.blocks) for i in range(len(columns.inner))]
-    left = [(-SPACE, height - (rows.start(b, i) + 0.5) * high, layout.row_labels[i]) for b, i in inner_rows]
-    below = [((columns.start(b, i) + 0.5) * wide, -SPACE, layout.column_labels[i]) for b, i in inner_columns]
-    middle_row, middle_column = len(rows.inner) / 2, len(columns.inner) / 2
+    left = [
+        (-SPACE, height - (rows.start(block, level) + 0.5) * high, label)
+        for block in range(rows.blocks)
+        for level, label in enumerate(layout.row_labels)
+    ]
+    below = [
+        ((columns.start(block, level) + 0.5) * wide, -SPACE, label)
+        for block in range(columns.blocks)
+        for level, label in enumerate(layout.column_labels)
+    ]
     right = [
-        (width + SPACE, height - rows.start(b, middle_row) * high, label)
-        for b, label in enumerate(layout.row_strips)
+        (width + SPACE, height - rows.start(block, len(rows.inner) / 2) * high, label)
+        for block, label in enumerate(layout.row_strips)
     ]
     above = [
-        (columns.start(b, middle_column) * wide, height + SPACE, label)
-        for b, label in enumerate(layout.column_strips)
+        (columns.start(block, len(columns.inner) / 2) * wide, height + SPACE, label)
+        for block, label in enumerate(layout.column_strips)
     ]
     bold = {"fontweight": "bold"}
     return [
@@ -262,65 +326,55 @@ def _labels(layout: Layout) -> list[Any]:
 def _text(
     rows: Sequence[tuple[float, float, str]], size: float, va: str = "center", **looks: Any
 ) -> list[Any]:
-    from plotnine import aes, geom_text
+    import plotnine as p9
 
     frame = pd.DataFrame(rows, columns=["x", "y", "label"])
     frame = frame[frame["label"] != ""]
-    if frame.empty:
-        return []
-    return [
-        geom_text(
-            aes("x", "y", label="label"), frame, size=size, va=va, color=INK, lineheight=LINE - 0.15, **looks
-        )
-    ]
+    looks |= {"size": size, "va": va, "color": INK, "lineheight": theme.LINE - 0.15}
+    return [] if frame.empty else [p9.geom_text(p9.aes("x", "y", label="label"), frame, **looks)]
 
 
-def _key_lines(names: Sequence[str], layout: Layout) -> list[list[tuple[int, str]]]:
-    """Return the parts and their names, as many in a line as the figure's width holds."""
+def _key_width(names: Sequence[str]) -> float:
+    """Return the width of a shape of the key and the longest name, with the space after it."""
+    return max(theme.width_of(name, TEXT_SIZE) for name in names) + KEY_SHAPE + 0.35
+
+
+def _key_across(names: Sequence[str], layout: Layout) -> int:
+    """Return how many names of the key a line as wide as the figure holds."""
     left, right = _bounds(layout, 0)[0]
-    width = right - left
-    each = max(width_of(name, TEXT_SIZE) for name in names) + KEY_SHAPE + 0.35
-    across = max(1, min(len(names), int(width / each)))
-    numbered = list(enumerate(names))
-    return [numbered[i : i + across] for i in range(0, len(names), across)]
+    return max(1, min(len(names), int((right - left) / _key_width(names))))
 
 
-def _key(key: list[list[tuple[int, str]]], layout: Layout, n: int) -> list[Any]:
+def _key_lines(names: Sequence[str], layout: Layout) -> int:
+    return -(-len(names) // _key_across(names, layout))
+
+
+def _key(names: Sequence[str], layout: Layout) -> list[Any]:
     """Return the key above the cells: a cell's outline with one part filled, and whose part it is."""
-    from plotnine import aes, geom_polygon
+    import plotnine as p9
 
-    each = max(width_of(name, TEXT_SIZE) for line in key for _, name in line) + KEY_SHAPE + 0.35
-    top = layout.inside[1] + layout.top + KEY_LINE * len(key)
-    place = [
-        (-layout.left + column * each, top - (row + 1) * KEY_LINE + 0.04, part, name)
-        for row, line in enumerate(key)
-        for column, (part, name) in enumerate(line)
-    ]
-    x, y = (np.array([p[i] for p in place], dtype=np.float64) for i in (0, 1))
-    part = np.array([p[2] for p in place], dtype=np.intp)
-    size = (KEY_SHAPE, KEY_SHAPE)
-    outline = corners(x, y, np.zeros(len(place), dtype=np.intp), 1, size)
-    filled = corners(x, y, part, n, size)
+    n, top = len(names), layout.inside[1] + layout.top + KEY_LINE * _key_lines(names, layout)
+    row, column = np.divmod(np.arange(n), _key_across(names, layout))
+    x, y = -layout.left + column * _key_width(names), top - (row + 1) * KEY_LINE + 0.04
     beside = KEY_SHAPE + 0.07 if n > 1 else 0
-    names = _text(
-        [(px + beside, py + KEY_SHAPE / 2, name) for px, py, _, name in place], TEXT_SIZE, ha="left"
-    )
+    words = _text(list(zip(x + beside, y + KEY_SHAPE / 2, names, strict=True)), TEXT_SIZE, ha="left")
     if n == 1:
-        return names
-    here = aes("x", "y", group="group")
+        return words
+    size = (KEY_SHAPE, KEY_SHAPE)
+    here = p9.aes("x", "y", group="group")
+    outline = corners(x, y, np.zeros(n, dtype=np.intp), 1, size)
     return [
-        geom_polygon(here, outline, fill="white", color="#555555", size=0.35),
-        geom_polygon(here, filled, fill="#555555", color="none"),
-        *names,
+        p9.geom_polygon(here, outline, fill="white", color="#555555", size=0.35),
+        p9.geom_polygon(here, corners(x, y, np.arange(n), n, size), fill="#555555", color="none"),
+        *words,
     ]
 
 
 def _legend_rows(options: Sequence[str], width: float) -> int:
     """Return how many rows the levels and "no norm" need; the mark of ties is next to them."""
-    each = max(width_of(option, TEXT_SIZE) for option in options) + 0.4
-    total = sum(width_of(option, TEXT_SIZE) + 0.4 for option in options)
-    across = max(1, int((width - 0.9) / each))
-    return 1 if total + 0.9 <= width else -(-len(options) // across)
+    widths = [theme.width_of(option, TEXT_SIZE) + 0.4 for option in options]
+    across = max(1, int((width - 0.9) / max(widths)))
+    return 1 if sum(widths) + 0.9 <= width else -(-len(options) // across)
 
 
 def _bounds(layout: Layout, key_lines: int) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -330,28 +384,22 @@ def _bounds(layout: Layout, key_lines: int) -> tuple[tuple[float, float], tuple[
     return (-layout.left, right), (-layout.bottom, height + layout.top + KEY_LINE * key_lines)
 
 
-def _size(layout: Layout, key_lines: int, options: Sequence[str]) -> tuple[float, float]:
-    (left, right), (low, high) = _bounds(layout, key_lines)
-    more = 0.22 * (_legend_rows(options, right - left) - 1)
-    return right - left + 2 * MARGIN, high - low + 2 * MARGIN + AROUND + more
-
-
-def _where(at: Mapping[str, list[str]]) -> str:
+def _where(placed: Mapping[str, list[str]]) -> str:
     """Return which factors the rows and columns show, in words."""
 
     def side(factors: list[str], outer: str, inner: str) -> str:
         names = [f.replace("_", " ") for f in factors]
         return f"{names[0]} ({outer}), {names[1]} ({inner})" if len(names) == 2 else ", ".join(names)
 
-    rows, columns = side(at["rows"], "right", "left"), side(at["columns"], "top", "bottom")
+    rows, columns = side(placed["rows"], "right", "left"), side(placed["columns"], "top", "bottom")
     return f"Rows: {rows}. Columns: {columns}."
 
 
 def _counts(frame: pd.DataFrame, names: Sequence[str]) -> str:
     flows = frame["flow"].nunique()
     held = frame["value"].notna().groupby(frame["part"]).sum()
-    each = ", ".join(f"{name} {n:,} ({n / flows:.0%})" for name, n in zip(names, held, strict=True))
-    return f"n = {flows:,} flows. Norms held: {each}."
+    norms = ", ".join(f"{name} {n:,} ({n / flows:.0%})" for name, n in zip(names, held, strict=True))
+    return f"n = {flows:,} flows. Norms held: {norms}."
 
 
 def _reasons(frame: pd.DataFrame) -> str:

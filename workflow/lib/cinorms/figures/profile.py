@@ -12,8 +12,8 @@ from cinorms.analyses.shared import chosen_each
 from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
+from cinorms.figures import theme
 from cinorms.figures.options import FigureOptions
-from cinorms.figures.theme import Drawn, base_theme, finish, selection_text, thresholds_text
 from cinorms.stats import reliability
 
 #: The panels: how each is called, and what its stroke is.
@@ -36,22 +36,9 @@ def draw(
     entry: Entry[ProfileOptions],
     vignettes: Mapping[str, pd.DataFrame],
     prompts: Mapping[str, pd.DataFrame],
-) -> Drawn:
+) -> theme.Drawn:
     """Return bars per model in four panels, and strokes where a model would be that does not read the flow."""
-    from plotnine import (
-        aes,
-        coord_flip,
-        element_blank,
-        expand_limits,
-        facet_wrap,
-        geom_col,
-        geom_errorbar,
-        geom_text,
-        ggplot,
-        labs,
-        scale_y_continuous,
-        theme,
-    )
+    import plotnine as p9
 
     table = flow_dependence(selected, entry, vignettes, prompts)
     frame = measures(table, chosen_each(selected, entry, vignettes), entry)
@@ -63,34 +50,38 @@ def draw(
     shown = frame[frame["value"].notna()]
     strokes = frame[frame["reference"].notna()]
     plot = (
-        ggplot(shown, aes("who"))
-        + geom_col(aes(y="value.clip(0)"), fill=BAR, width=0.6)
-        + geom_errorbar(
-            aes(x="who", ymin="reference", ymax="reference"), data=strokes, width=0.9, size=0.9, color=STROKE
+        p9.ggplot(shown, p9.aes("who"))
+        + p9.geom_col(p9.aes(y="value.clip(0)"), fill=BAR, width=0.6)
+        + p9.geom_errorbar(
+            p9.aes(x="who", ymin="reference", ymax="reference"),
+            data=strokes,
+            width=0.9,
+            size=0.9,
+            color=STROKE,
         )
-        + geom_text(
-            aes(y="value.clip(reference.fillna(0).clip(0))", label="text"), ha="left", nudge_y=0.03, size=8
+        + p9.geom_text(
+            p9.aes(y="value.clip(reference.fillna(0).clip(0))", label="text"), ha="left", nudge_y=0.03, size=8
         )
-        + facet_wrap("panel", nrow=1)
-        + coord_flip()
-        + scale_y_continuous(breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])
-        + expand_limits(y=1.22)
-        + base_theme()
-        + theme(panel_grid_major_y=element_blank(), panel_spacing_x=0.02)
-        + labs(x="", y="")
+        + p9.facet_wrap("panel", nrow=1)
+        + p9.coord_flip()
+        + p9.scale_y_continuous(breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])
+        + p9.expand_limits(y=1.22)
+        + theme.base_theme()
+        + p9.theme(panel_grid_major_y=p9.element_blank(), panel_spacing_x=0.02)
+        + p9.labs(x="", y="")
     )
     verdicts = "; ".join(
         f"{who}: {text}" for who, text in zip(frame["who"].unique(), table["verdict_text"], strict=True)
     )
-    return finish(
+    return theme.finish(
         plot,
         entry,
         data,
         (9.5, 1.9 + 0.42 * len(order)),
         "Vertical strokes: the value to expect if answers did not depend on the flow, or on the order of the options.",
         f"Permutation test with {entry.options.draws} draws: {verdicts}.",
-        thresholds_text(entry),
-        selection_text(entry),
+        theme.thresholds_text(entry),
+        theme.selection_text(entry),
     )
 
 
@@ -98,30 +89,21 @@ def measures(table: pd.DataFrame, selected: Sequence[Selected], entry: Entry[Pro
     """Return a row per model and panel: who, panel, value, reference (missing where there is none) and text."""
     names = model_labels([(one.arm, one.model) for one in selected])
     rows = []
-    for who, one, found in zip(names, selected, table.to_dict("records"), strict=True):
-        positions = reliability.position_effects(one.frame, entry.scales[one.arm])
-        first = positions.iloc[0] if len(positions) else None
+    for who, (arm, model, answers), depends in zip(names, selected, table.to_dict("records"), strict=True):
+        positions = reliability.position_effects(answers, entry.scales[arm])
+        flows, first = depends["flows"], positions.iloc[0] if len(positions) else None
         values = {
-            "valid": (found["valid"], None),
+            "valid": (depends["valid"], None),
             "first": (None, None) if first is None else (first["share"], first["expected"]),
-            "norms": (found["norms"] / found["flows"], found["norms_exchanged"] / found["flows"]),
-            "share": (found["share"], 0.0),
+            "norms": (depends["norms"] / flows, depends["norms_exchanged"] / flows),
+            "share": (depends["share"], 0.0),
         }
         for panel, (value, reference) in values.items():
             known = value is not None and pd.notna(value)
             text = f"{value:.0%}".replace("-0%", "0%") if known else "none"
-            rows.append(
-                {
-                    "who": who,
-                    "arm": one.arm,
-                    "model": one.model,
-                    "panel": panel,
-                    "value": value,
-                    "reference": reference,
-                    "text": text,
-                }
-            )
-    return pd.DataFrame(rows).astype({"value": float, "reference": float})
+            rows.append((who, arm, model, panel, value, reference, text))
+    frame = pd.DataFrame(rows, columns=["who", "arm", "model", "panel", "value", "reference", "text"])
+    return frame.astype({"value": float, "reference": float})
 
 
 KINDS = (

@@ -1,9 +1,11 @@
-"""The one look of all figures: colours, order of levels, labels, and how a figure is saved."""
+"""What all figures share: their look, how wide a text is and where it breaks, their data, how they are saved."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -12,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry
+from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfFlows
 from cinorms.figures.options import FigureOptions
-from cinorms.figures.texts import wrap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,6 +60,9 @@ SHARE_COLOURS = ("#f7f7f7", "#c9dbe8", "#7ba6c6", "#2f6690")
 LIGHT_SHARES = 0.75
 INK = "#222222"
 
+FONT = "DejaVu Sans"
+#: Height of a line over the size of its letters.
+LINE = 1.25
 #: Dots per inch of a PNG.
 DPI = 200
 #: Letters in a line of a caption's file.
@@ -66,6 +72,12 @@ A3 = (11.7, 16.5)
 MARGIN = 0.25
 #: Sizes of text in points.
 TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
+
+#: What the data of every figure end with.
+ENDING = (
+    Column("figure_status", "ok, or empty where the figure has nothing to show."),
+    Column("figure_reason", "Why the figure has nothing to show; missing where it shows something."),
+)
 
 
 @dataclass(frozen=True)
@@ -83,54 +95,153 @@ class Drawn:
     nothing: str = ""
     further: tuple[ggplot, ...] = ()
 
-    @property
-    def pages(self) -> tuple[ggplot, ...]:
-        """All pages; most figures have one."""
-        return (self.plot, *self.further)
+
+def data_of(drawn: Drawn, kind: Kind) -> pd.DataFrame:
+    """Return what a figure of ``kind`` shows: its declared columns in their order, then `ENDING`.
+
+    A figure with nothing to show has one row with the reason and no other values. Raises ``DataError`` where the
+    data are not as declared.
+    """
+    names = [column.name for column in kind.columns]
+    if drawn.nothing:
+        named = [name for name in names if not name.startswith("<")]
+        blank = pd.DataFrame({name: pd.array([None], dtype="str") for name in named})
+        return blank.assign(figure_status="empty", figure_reason=drawn.nothing)
+    further = [str(name) for name in drawn.data if name not in names]
+    order = [each for name in names for each in (further if name.startswith("<") else [name])]
+    if sorted(order) != sorted(map(str, drawn.data.columns)):
+        raise DataError(
+            f"figure of kind {kind.name}: columns {list(drawn.data.columns)} differ from the declared {names}"
+        )
+    return drawn.data[order].assign(
+        figure_status="ok", figure_reason=pd.array([None] * len(drawn.data), "str")
+    )
+
+
+def in_order(values: pd.Series[Any], ordered: bool = False) -> pd.Categorical[Any]:
+    """Return values as categories in the order in which they first come."""
+    return pd.Categorical(values, categories=list(dict.fromkeys(values)), ordered=ordered)
+
+
+def panels(names: pd.Series[Any], inches: float) -> tuple[pd.Series[Any], int, int]:
+    """Return the names of panels, broken to fit ``inches``, and how many panels are in a row and in a column."""
+    across = min(4, names.nunique())
+    titles = [wrap(str(name), inches, TEXT_SIZE, bold=True) for name in names.cat.categories]
+    return names.cat.rename_categories(titles), across, -(-names.nunique() // across)
+
+
+def percents(shares: Iterable[Any]) -> list[str]:
+    """Return shares in words, as labels of an axis."""
+    return [f"{share:.0%}" for share in shares]
+
+
+def span(numbers: pd.Series[int]) -> str:
+    """Return the smallest and the largest of some counts in words, one number where they are equal."""
+    low, high = int(numbers.min()), int(numbers.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def level_colours(scale: Scale) -> dict[int, str]:
     """Return one colour per level, lowest first: the further from the middle of the scale, the stronger."""
     lower, upper = scale.sides.count(-1), scale.sides.count(1)
-    found = []
-    for i, side in enumerate(scale.sides):
+    colours = {}
+    for i, (level, side) in enumerate(zip(scale.levels, scale.sides, strict=True)):
         strength = {
             -1: (lower - i) / max(lower, 1),
             0: 0.0,
             1: 1 - (len(scale.levels) - 1 - i) / max(upper, 1),
-        }
-        found.append(_between(UPPER_COLOURS if side > 0 else LOWER_COLOURS, strength[side]))
-    return dict(zip(scale.levels, found, strict=True))
-
-
-def _between(colours: Sequence[str], strength: float) -> str:
-    """Return the colour at ``strength`` (0 to 1) on the way from the last of ``colours`` to the first."""
-    stops = np.linspace(1, 0, len(colours))[::-1]
-    parts = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours])[::-1]
-    red, green, blue = (round(float(np.interp(strength, stops, parts[:, part]))) for part in range(3))
-    return f"#{red:02x}{green:02x}{blue:02x}"
+        }[side]
+        stops = (UPPER_COLOURS if side > 0 else LOWER_COLOURS)[::-1]
+        at = np.linspace(0, 1, len(stops))
+        parts = np.array([[int(stop[digit : digit + 2], 16) for digit in (1, 3, 5)] for stop in stops])
+        red, green, blue = (round(float(np.interp(strength, at, part))) for part in parts.T)
+        colours[level] = f"#{red:02x}{green:02x}{blue:02x}"
+    return colours
 
 
 def base_theme() -> theme:
     """Return the theme that every figure starts from."""
-    from plotnine import element_blank, element_line, element_rect, element_text, theme, theme_minimal
+    import plotnine as p9
 
-    return theme_minimal(base_size=10, base_family="DejaVu Sans") + theme(
-        panel_grid_minor=element_blank(),
-        panel_grid_major=element_line(color="#e6e6e6", size=0.5),
-        plot_title=element_text(size=TITLE_SIZE, weight="bold", ha="left"),
-        plot_subtitle=element_text(size=TEXT_SIZE, color="#444444", ha="left"),
-        plot_caption=element_text(size=NOTE_SIZE, color="#444444", ha="left"),
+    return p9.theme_minimal(base_size=10, base_family=FONT) + p9.theme(
+        panel_grid_minor=p9.element_blank(),
+        panel_grid_major=p9.element_line(color="#e6e6e6", size=0.5),
+        plot_title=p9.element_text(size=TITLE_SIZE, weight="bold", ha="left"),
+        plot_subtitle=p9.element_text(size=TEXT_SIZE, color="#444444", ha="left"),
+        plot_caption=p9.element_text(size=NOTE_SIZE, color="#444444", ha="left"),
         plot_title_position="plot",
         plot_caption_position="plot",
-        plot_background=element_rect(fill="white", color="white"),
+        plot_background=p9.element_rect(fill="white", color="white"),
         legend_position="bottom",
-        legend_title=element_blank(),
-        legend_text=element_text(size=TEXT_SIZE),
+        legend_title=p9.element_blank(),
+        legend_text=p9.element_text(size=TEXT_SIZE),
         legend_key_size=11,
-        axis_text=element_text(size=TEXT_SIZE, color=INK),
-        strip_text=element_text(size=TEXT_SIZE, weight="bold"),
+        axis_text=p9.element_text(size=TEXT_SIZE, color=INK),
+        strip_text=p9.element_text(size=TEXT_SIZE, weight="bold"),
     )
+
+
+@cache
+def _font(bold: bool) -> Any:
+    from matplotlib import get_data_path
+    from matplotlib.ft2font import FT2Font
+
+    # Its file comes with matplotlib: to look for it among all of the system's takes a second.
+    name = FONT.replace(" ", "") + ("-Bold" if bold else "")
+    font = FT2Font(f"{get_data_path()}/fonts/ttf/{name}.ttf")
+    font.set_size(100, 72)
+    return font
+
+
+@cache
+def _advance(letter: str, bold: bool) -> float:
+    """Return how far a letter moves the pen, in its size."""
+    # Letter by letter: to have whole lines laid out takes a second for a large heatmap.
+    return float(_font(bold).load_char(ord(letter)).linearHoriAdvance) / 65536 / 100
+
+
+@cache
+def width_of(line: str, size: float, bold: bool = False) -> float:
+    """Return the width in inches of one line at ``size`` points; kerning, which narrows it, is left out."""
+    return sum(_advance(letter, bold) for letter in line) * size / 72
+
+
+def widest(texts: Iterable[str], size: float, bold: bool = False) -> float:
+    """Return the width in inches of the widest line in ``texts`` at ``size`` points; 0 without any."""
+    return max((width_of(line, size, bold) for text in texts for line in text.split("\n")), default=0.0)
+
+
+def height_of(text: str, size: float) -> float:
+    """Return the height in inches of a text of one or more lines at ``size`` points."""
+    return (text.count("\n") + 1) * size * LINE / 72
+
+
+def wrap(text: str, inches: float, size: float, bold: bool = False) -> str:
+    """Return ``text`` with line breaks, so that no line is wider than ``inches`` at ``size`` points.
+
+    Breaks between words, after a hyphen or slash where a word is too long, and within a word at the last.
+    Line breaks that are there stay.
+    """
+
+    def fits(part: str) -> bool:
+        return width_of(part.rstrip(), size, bold) <= inches
+
+    lines = []
+    for given in text.split("\n"):
+        line = ""
+        for word in re.findall(r"\S+\s*", given):
+            for piece in [word] if fits(word) else re.findall(r"[^-/]+[-/]*\s*|[-/]+\s*", word):
+                if line and not fits(line + piece):
+                    lines.append(line.rstrip())
+                    line = ""
+                line += piece
+                while not fits(line) and len(line.rstrip()) > 1:
+                    most = max(1, sum(fits(line[:n]) for n in range(1, len(line.rstrip()))))
+                    lines.append(line[:most])
+                    line = line[most:]
+        if line.strip() or not given.strip():
+            lines.append(line.rstrip())
+    return "\n".join(lines)
 
 
 def note(mark: str, *parts: str) -> str:
@@ -150,25 +261,25 @@ def finish(
 
     ``data`` are the values that it shows. ``size`` in inches is used where the entry states no ``width`` or ``height``.
     """
-    from plotnine import labs, theme
+    import plotnine as p9
 
     width, height = entry.options.width or size[0], entry.options.height or size[1]
     inside = width - 2 * MARGIN
     title = wrap(entry.options.title, inside, TITLE_SIZE, bold=True)
     caption = wrap(note(entry.mark, under), inside, NOTE_SIZE)
-    plot += [labs(title=title, caption=caption), theme(figure_size=(width, height))]
+    plot += [p9.labs(title=title, caption=caption), p9.theme(figure_size=(width, height))]
     return Drawn(plot, width, height, note(entry.mark, under, *more), data)
 
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     """Return a figure that only states why there is nothing to show."""
-    from plotnine import aes, element_blank, geom_text, ggplot, labs, theme
+    import plotnine as p9
 
     width = entry.options.width or 6.0
     text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
-    plot = ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), aes("x", "y", label="label"))
-    plot += [geom_text(size=11, color=INK), labs(x="", y=""), base_theme()]
-    plot += theme(axis_text=element_blank(), panel_grid_major=element_blank())
+    plot = p9.ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), p9.aes("x", "y", label="label"))
+    plot += [p9.geom_text(size=11, color=INK), p9.labs(x="", y=""), base_theme()]
+    plot += p9.theme(axis_text=p9.element_blank(), panel_grid_major=p9.element_blank())
     drawn = finish(plot, entry, pd.DataFrame(), (6.0, 2.5), "n = 0.", f"Nothing to show: {reason}")
     return replace(drawn, nothing=reason)
 
@@ -198,18 +309,13 @@ def selection_text(entry: Entry[OfFlows]) -> str:
     return f"Only flows with {', and '.join(parts)}."
 
 
-def is_dark(colour: str) -> bool:
-    """Tell whether white has more contrast than black on ``colour`` (WCAG 2): small numbers are printed on it."""
+def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
+    """Return the colour of text on ``colour``: ``light`` where white has more contrast than black (WCAG 2)."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     # Contrast to white is 1.05 / (luminance + 0.05), to black (luminance + 0.05) / 0.05.
-    return (luminance + 0.05) ** 2 < 1.05 * 0.05
-
-
-def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
-    """Return the colour of text on ``colour``: light or dark."""
-    return light if is_dark(colour) else dark
+    return light if (luminance + 0.05) ** 2 < 1.05 * 0.05 else dark
 
 
 def inks_on_shares(shares: pd.Series[float]) -> npt.NDArray[np.str_]:
@@ -223,6 +329,7 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     Each appears whole or not at all. The PDF has every page, PNG and SVG the first one.
     """
     import matplotlib as mpl
+    from fontTools.subset import Options
     from matplotlib import pyplot as plt
     from matplotlib.backends.backend_pdf import PdfPages
 
@@ -230,7 +337,10 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     mpl.rcParams.update({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "cinorms"})
     # A dollar in a label begins no formula.
     mpl.rcParams["text.parse_math"] = False
-    _embed_shapes_only()
+    # Left out of embedded fonts: tables for programs that set text; a PDF states which shape goes where. Reading
+    # them takes as long as all else that is done to embed a font.
+    known = Options._drop_tables_default
+    known.extend(table for table in ("GDEF", "GPOS", "GSUB") if table not in known)
     first = _figure(drawn, drawn.plot)
     for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:
@@ -245,18 +355,6 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     # In short lines, as Snakemake's report shows them as they are.
     lines = [fill(line, CAPTION_WIDTH) for line in drawn.caption.split("\n")]
     Path(caption).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _embed_shapes_only() -> None:
-    """Leave out of embedded fonts what only a program needs that sets text; a PDF states which shape goes where.
-
-    Reading these tables takes as long as all else that is done to embed a font.
-    """
-    from fontTools.subset import Options
-
-    for table in ("GDEF", "GPOS", "GSUB"):
-        if table not in Options._drop_tables_default:
-            Options._drop_tables_default.append(table)
 
 
 def _figure(drawn: Drawn, page: ggplot) -> Figure:

@@ -66,8 +66,12 @@ def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.Data
 
     """
     _check_consensus(consensus)
-    design = _design(answers) if "part" in answers else None
-    if design is not None:
+    design = None
+    if "part" in answers:  # of an arm asked until decided: what each flow has, asked or not
+        variants = answers.groupby("flow").size().astype(np.int32)
+        pilot = (answers["part"] == "pilot").groupby(answers["flow"]).any()
+        design = pd.DataFrame({"n_variants": variants, "pilot": pilot}).reset_index()
+        design = design.astype({"flow": np.int32})
         answers = answers[answers["status"] != tables.NOT_ASKED]
     level = valid_levels(answers)
     flows, row = np.unique(answers["flow"].to_numpy(), return_inverse=True)
@@ -83,24 +87,24 @@ def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.Data
     tie = tied & (n_valid > 0)
     mode, missing = counts.argmax(axis=1), tied
     if consensus == "papers":
-        mode = _first_mode(counts, top, cell, _string_ranks(answers["variant"])[ok])
+        # A variant's rank sorted as a string: "0_2" < "10_0" < "1_0", as "_" > "0".
+        codes, names = pd.factorize(answers["variant"])
+        rank = np.argsort(np.argsort(np.asarray(names, dtype=str)))[codes]
+        mode = _first_mode(counts, top, cell, rank[ok])
         missing = n_valid == 0
     norms = pd.DataFrame({"flow": flows.astype(np.int32)})
     norms["n_asked"] = np.bincount(row, minlength=len(flows)).astype(np.int32)
     norms["n_valid"] = n_valid.astype(np.int32)
     norms[tables.count_columns(levels)] = counts.astype(np.int32)
     norms["value"] = pd.arrays.IntegerArray(np.array(levels, dtype=np.int8)[mode], missing)
-    described = _described(counts, row[ok], level[ok], scale)
+    described = describe(counts, levels)
+    if scale.binned is not scale:  # on a number line: of the numbers themselves
+        numbers, flow = level[ok], row[ok]
+        mean = divide(np.bincount(flow, weights=numbers, minlength=len(flows)), n_valid)
+        squares = np.bincount(flow, weights=(numbers - mean[flow]) ** 2, minlength=len(flows))
+        described |= {"mean": mean, "variance": divide(squares, n_valid)}
     norms = norms.assign(share=divide(top, n_valid), tie=tie, **described)
     return norms if design is None else norms.merge(design, on="flow", validate="one_to_one")
-
-
-def _design(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the variants of each flow, asked or not, and whether it is of the pilot."""
-    flow = answers["flow"]
-    pilot = (answers["part"] == "pilot").groupby(flow).any()
-    found = pd.DataFrame({"n_variants": flow.groupby(flow).size().astype(np.int32), "pilot": pilot})
-    return found.rename_axis("flow").reset_index().astype({"flow": np.int32})
 
 
 def counted(norms: pd.DataFrame) -> tuple[Ints, Floats]:
@@ -108,17 +112,6 @@ def counted(norms: pd.DataFrame) -> tuple[Ints, Floats]:
     levels = tables.count_levels(norms.columns)
     counts = norms[tables.count_columns(levels)].to_numpy(dtype=np.intp)
     return counts, np.array(levels, dtype=np.float64)
-
-
-def _described(counts: Ints, row: Ints, level: Floats, scale: Scale) -> dict[str, Floats]:
-    """Return `describe` of the counts; on a number line, mean and variance are those of the numbers themselves."""
-    found = describe(counts, scale.binned.levels)
-    if scale.binned is scale:
-        return found
-    n = counts.sum(axis=1)
-    mean = divide(np.bincount(row, weights=level, minlength=len(n)), n)
-    squares = np.bincount(row, weights=(level - mean[row]) ** 2, minlength=len(n))
-    return found | {"mean": mean, "variance": divide(squares, n)}
 
 
 def describe(counts: Ints, scale: Sequence[int]) -> dict[str, Floats]:
@@ -148,15 +141,20 @@ def status(norms: pd.DataFrame, thresholds: Thresholds) -> pd.Series[str]:
 
     Raises `ConfigError` for impossible thresholds, `DataError` for norms that another consensus left without values.
     """
-    _check(thresholds)
+    t_val, t_maj, consensus = thresholds
+    _check_consensus(consensus)
+    if isinstance(t_val, bool) or t_val != int(t_val) or t_val < 0:
+        raise ConfigError(f"t_val {t_val}: give whole numbers of valid answers, 0 or more")
+    if t_maj != "plurality" and not (isinstance(t_maj, (int, float)) and 0 < t_maj <= 1):
+        raise ConfigError(f"t_maj {t_maj}: give 'plurality' or a share above 0 and up to 1, such as 0.67")
     n_valid = norms["n_valid"].to_numpy(dtype=np.intp)
     tie = norms["tie"].to_numpy(dtype=np.bool_)
-    if thresholds.consensus == "papers" and (norms["value"].isna().to_numpy() & (n_valid > 0)).any():
+    if consensus == "papers" and (norms["value"].isna().to_numpy() & (n_valid > 0)).any():
         raise DataError(
             "norms: ties without a value, as consensus 'strict' leaves them; assess with 'papers'"
         )
     top = counted(norms)[0].max(axis=1, initial=0)
-    code = reasons(n_valid, top, tie, fewest_of(norms, thresholds.t_val), thresholds)
+    code = reasons(n_valid, top, tie, fewest_of(norms, t_val), thresholds)
     dtype = pd.CategoricalDtype(list(tables.NORM_STATUSES))
     return pd.Series(pd.Categorical.from_codes(code, dtype=dtype), index=norms.index, name="status")
 
@@ -195,15 +193,6 @@ def fewest_valid(t_val: int, n_asked: npt.ArrayLike, n_variants: npt.ArrayLike) 
     return np.asarray(t_val * np.asarray(n_asked) / np.asarray(n_variants), dtype=np.float64)
 
 
-def _check(thresholds: Thresholds) -> None:
-    v, m, consensus = thresholds
-    _check_consensus(consensus)
-    if isinstance(v, bool) or v != int(v) or v < 0:
-        raise ConfigError(f"t_val {v}: give whole numbers of valid answers, 0 or more")
-    if m != "plurality" and not (isinstance(m, (int, float)) and 0 < m <= 1):
-        raise ConfigError(f"t_maj {m}: give 'plurality' or a share above 0 and up to 1, such as 0.67")
-
-
 def _check_consensus(consensus: str) -> None:
     if consensus not in ("strict", "papers"):
         raise ConfigError(f"consensus '{consensus}': choose 'strict' or 'papers'")
@@ -215,13 +204,6 @@ def divide(numerator: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
         np.asarray(numerator, dtype=np.float64), np.asarray(n, dtype=np.float64)
     )
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
-
-
-def _string_ranks(variant: pd.Series[str]) -> Ints:
-    """Return each row's rank of its variant, sorted as a string ("0_2" < "10_0" < "1_0", as "_" > "0")."""
-    codes, names = pd.factorize(variant)
-    rank = np.argsort(np.argsort(np.asarray(names, dtype=str)))
-    return np.asarray(rank[codes])
 
 
 def _first_mode(counts: Ints, top: Ints, cell: Ints, rank: Ints) -> Ints:

@@ -1,19 +1,30 @@
-"""Delta: the distance of privacy bias from expected values, of a flow and of slices (PETS section 3.1)."""
+"""Privacy bias, and delta: its distance from expected values, of a flow and of slices (PETS section 3.1)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import validation
+from cinorms.core import tables, validation
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
+from cinorms.norms.thresholds import Thresholds
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
+
+#: What a cell of the tensor can be: held (``kept``), asked without a norm, a flow that was not asked, or
+#: levels that no flow of the dataset combines (linked factors, datasets that are no full product).
+STATUSES = (*tables.NORM_STATUSES, "not_asked", "no_flow")
+
+#: Most cells of a tensor; the largest dataset here has 11,520.
+MAX_CELLS = 10**7
 
 #: Numbers this near are the same: further apart than rounding errors, nearer than any two stated values.
 SAME = 1e-9
@@ -41,18 +52,82 @@ METRICS = {
 }
 
 
-def numerical(value: npt.ArrayLike, expected: npt.ArrayLike) -> Floats:
-    """Return |value - expected| of each flow, NaN where either is missing."""
-    return np.abs(np.asarray(value, dtype=np.float64) - np.asarray(expected, dtype=np.float64))
+class Tensor(NamedTuple):
+    """Privacy bias as arrays: one axis per factor, whose ``levels`` label it."""
+
+    levels: dict[str, tuple[str, ...]]
+    values: Floats
+    statuses: npt.NDArray[np.object_]
 
 
-def categorical(value: npt.ArrayLike, expected: npt.ArrayLike) -> Floats:
-    """Return 0 where value and expected are the same, 1 where not, NaN where either is missing.
+def norm_values(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:
+    """Return flow, value (a level, missing unless ``kept``) and status under ``thresholds``.
 
-    An expected value between two levels, such as the mean of a survey, differs from every level.
+    Raises as `assessment.status`.
     """
-    distance = numerical(value, expected)
-    return np.where(np.isnan(distance), np.nan, (distance > SAME).astype(np.float64))
+    status = assessment.status(norms, thresholds)
+    value = norms["value"].astype("Float64").where(status == "kept")
+    return pd.DataFrame({"flow": norms["flow"], "value": value, "status": status.astype(object)})
+
+
+def mean_values(norms: pd.DataFrame, t_val: int = 0) -> pd.DataFrame:
+    """Return flow, value and status with the mean level over the valid answers of all variants as the value.
+
+    As in PETS section 5.3: no majority is asked for. A flow with fewer valid answers than ``t_val``, or none,
+    is ``below_t_val`` and has no value.
+    """
+    enough = (norms["n_valid"] >= assessment.fewest_of(norms, t_val)) & (norms["n_valid"] > 0)
+    value = norms["mean"].astype("Float64").where(enough)
+    status = np.where(enough, "kept", "below_t_val")
+    return pd.DataFrame({"flow": norms["flow"], "value": value, "status": status})
+
+
+def privacy_bias(values: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+    """Return one row per flow of ``vignettes``: flow, ``factors``, value (Float64), status (`STATUSES`).
+
+    ``values`` has flow, value and status; a flow without a row in it is ``not_asked``. Raises `DataError` for a flow
+    that is not in ``vignettes``.
+    """
+    unknown = ~values["flow"].isin(vignettes["flow"])
+    if unknown.any():
+        raise DataError(
+            f"flow {values.loc[unknown, 'flow'].iloc[0]} is not in the vignettes; delete both tables and rerun"
+        )
+    flows = vignettes[["flow", *factors]].reset_index(drop=True)
+    for name in factors:
+        flows[name] = flows[name].astype("category").cat.remove_unused_categories()
+    held = values.set_index("flow").reindex(flows["flow"])
+    status = pd.Categorical(held["status"].astype(object).fillna("not_asked"), categories=pd.Index(STATUSES))
+    return flows.assign(value=held["value"].astype("Float64").array, status=status)
+
+
+def tensor(bias: pd.DataFrame, factors: Sequence[str]) -> Tensor:
+    """Return `privacy_bias`, or a slice of it (some of its rows), as a tensor over ``factors``.
+
+    A value is NaN wherever its status is not ``kept``.
+
+    Raises `DataError` where two flows have the same levels, or with more than `MAX_CELLS` cells.
+    """
+    levels = {name: tuple(map(str, bias[name].cat.categories)) for name in factors}
+    shape = tuple(map(len, levels.values()))
+    if math.prod(shape) > MAX_CELLS:
+        raise DataError(
+            f"privacy bias: {' x '.join(map(str, shape))} cells are too many for an array (at most "
+            f"{MAX_CELLS}); take a slice"
+        )
+    twins = bias[bias.duplicated(list(factors), keep=False)]
+    if len(twins):
+        here = (twins[list(factors)] == twins[list(factors)].iloc[0]).all(axis=1)
+        first, second = twins.loc[here, "flow"].iloc[:2]
+        raise DataError(
+            f"privacy bias: flows {first} and {second} have the same levels "
+            f"{twins[list(factors)].iloc[0].to_dict()}; name all factors of the dataset"
+        )
+    cell = tuple(bias[name].cat.codes.to_numpy(dtype=np.intp) for name in factors)
+    values, statuses = np.full(shape, np.nan), np.full(shape, "no_flow", dtype=object)
+    values[cell] = bias["value"].to_numpy(dtype=np.float64, na_value=np.nan)
+    statuses[cell] = bias["status"].astype(object).to_numpy()
+    return Tensor(levels, values, statuses)
 
 
 def embed(values: npt.ArrayLike, scale: Sequence[int], embedding: Sequence[float] | None = None) -> Floats:
@@ -82,7 +157,7 @@ def bias_table(
     Parameters
     ----------
     bias
-        Flow, any further columns (factors), value on the scale and status: `PrivacyBias.to_frame`.
+        Flow, any further columns (factors), value on the scale and status: `privacy_bias`.
     scale
         The levels of the scale, lowest first.
     expected
@@ -98,7 +173,12 @@ def bias_table(
     Raises `DataError` if a flow is expected twice, else as `embed`.
 
     """
-    _check_names([str(name) for name in bias])
+    own = ("expected", "expected_source", "delta", "delta_absolute", "delta_category", "delta_status")
+    clash = [name for name in bias if name in own]
+    if clash:
+        raise ConfigError(
+            f"delta: the table has a column {clash[0]!r} already; rename that factor in the dataset"
+        )
     value = embed(bias["value"].to_numpy(dtype=np.float64, na_value=np.nan), scale, embedding)
     goal = np.full(len(bias), np.nan)
     source = np.full(len(bias), None, dtype=object)
@@ -110,6 +190,7 @@ def bias_table(
         found = expected.set_index("flow").reindex(bias["flow"])
         goal = embed(found["expected"].to_numpy(dtype=np.float64, na_value=np.nan), scale, embedding)
         source = found["expected_source"].astype(object).to_numpy()
+    distance = np.abs(value - goal)
     status = np.where(np.isnan(goal), "no_expected", "ok")
     status = np.where(np.isnan(value), bias["status"].astype(object), status)
     return bias.assign(
@@ -117,8 +198,9 @@ def bias_table(
         expected=_nullable(goal),
         expected_source=pd.array(source, dtype="str"),
         delta=_nullable(value - goal),
-        delta_absolute=_nullable(numerical(value, goal)),
-        delta_category=_nullable(categorical(value, goal)).astype("Int8"),
+        delta_absolute=_nullable(distance),
+        # An expected value between two levels, such as the mean of a survey, differs from every level.
+        delta_category=_nullable(np.where(np.isnan(distance), np.nan, distance > SAME)).astype("Int8"),
         delta_status=status,
     )
 
@@ -156,9 +238,26 @@ def delta_table(
     whole = ~np.isnan(value - expected)
     n = np.bincount(group[whole], minlength=len(slices))
     found = _metrics(value[whole], expected[whole], group[whole], n, scale, points)
-    status, reason = _statuses(value, expected, group, n)
+    counts = (
+        np.bincount(rows, minlength=len(n)).tolist()
+        for rows in (group, group[~np.isnan(value)], group[~np.isnan(expected)])
+    )
+    statuses = [_status(*of_slice) for of_slice in zip(*counts, n.tolist(), strict=True)]
     base = "levels" if points.tolist() == list(scale) else f"points ({points[0]:g} to {points[-1]:g})"
-    return _long(slices, np.column_stack([found[m] for m in METRICS]), status, reason, base, n, group)
+    n_metrics = len(METRICS)
+    long = slices.loc[slices.index.repeat(n_metrics)].reset_index(drop=True)
+    long["metric"] = list(METRICS) * len(slices)
+    numbers = np.column_stack([found[metric] for metric in METRICS]).ravel()
+    without, infinite = ~np.isfinite(numbers), np.isinf(numbers)
+    long["value"] = pd.arrays.FloatingArray(np.where(without, 0, numbers), without)
+    long["unit"] = [unit.replace("points", base) for unit in METRICS.values()] * len(slices)
+    long["n"] = n.repeat(n_metrics)
+    long["n_missing"] = (np.bincount(group, minlength=len(n)) - n).repeat(n_metrics)
+    status, reason = np.array(statuses, dtype=object).reshape(-1, 2).repeat(n_metrics, axis=0).T
+    zero = "a level is held that is never expected: the divergence is infinite"
+    long["status"] = np.where(infinite, "undefined", status)
+    long["reason"] = np.where(infinite, zero, reason)
+    return long
 
 
 def _points(scale: Sequence[int], embedding: Sequence[float] | None) -> Floats:
@@ -171,15 +270,6 @@ def _points(scale: Sequence[int], embedding: Sequence[float] | None) -> Floats:
             f"give one such as {', '.join(f'{x:g}' for x in np.linspace(-100, 100, len(scale)).round())}"
         )
     return points
-
-
-def _check_names(given: Sequence[str]) -> None:
-    own = ("expected", "expected_source", "delta", "delta_absolute", "delta_category", "delta_status")
-    clash = [name for name in given if name in own]
-    if clash:
-        raise ConfigError(
-            f"delta: the table has a column {clash[0]!r} already; rename that factor in the dataset"
-        )
 
 
 def _nullable(values: Floats) -> pd.arrays.FloatingArray:
@@ -246,35 +336,21 @@ def _quantile(ranked: Floats, n: Ints, q: float) -> Floats:
     return result
 
 
-def _place_of(x: Floats, points: Floats, first: int) -> Ints:
-    """Return the position of the level nearest to each number.
-
-    Halfway it is the even level, so that both ends of a scale about 0 are treated alike; ``first`` is the lowest level.
-    """
-    # Rounded first: halfway must not be missed by a rounding error.
-    place = np.interp(x, points, np.arange(first, first + len(points))).round(9)
-    return np.rint(place).astype(np.intp) - first
-
-
 def _distribution(x: Floats, group: Ints, n: Ints, scale: Sequence[int], points: Floats) -> Floats:
-    """Return the share of each level per slice, NaN without flows."""
-    n_levels = len(points)
-    cell = group * n_levels + _place_of(x, points, scale[0])
+    """Return the share of each level per slice, NaN without flows; a number counts as the level nearest to it.
+
+    Halfway it is the even level, so that both ends of a scale about 0 are treated alike.
+    """
+    n_levels, first = len(points), scale[0]
+    # Rounded first: halfway must not be missed by a rounding error.
+    place = np.interp(x, points, np.arange(first, first + n_levels)).round(9)
+    cell = group * n_levels + np.rint(place).astype(np.intp) - first
     counts = np.bincount(cell, minlength=len(n) * n_levels).reshape(-1, n_levels)
     return divide(counts, n[:, None])
 
 
-def _statuses(value: Floats, expected: Floats, group: Ints, n: Ints) -> tuple[list[str], list[str]]:
-    """Return the status of each slice, and in words what is missing in it."""
-    sizes, with_value, with_expected = (
-        np.bincount(group[rows], minlength=len(n)).tolist()
-        for rows in (np.ones(len(group), dtype=bool), ~np.isnan(value), ~np.isnan(expected))
-    )
-    pairs = [_status(*counts) for counts in zip(sizes, with_value, with_expected, n.tolist(), strict=True)]
-    return [status for status, _ in pairs], [reason for _, reason in pairs]
-
-
 def _status(size: int, with_value: int, with_expected: int, n: int) -> tuple[str, str]:
+    """Return the status of a slice, and in words what is missing in it."""
     if not size:
         return "no_flows", "the slice has no flows"
     if not with_expected:
@@ -285,30 +361,3 @@ def _status(size: int, with_value: int, with_expected: int, n: int) -> tuple[str
     if not n:
         return "no_pairs", f"{lacking}; none has both"
     return "ok", lacking if n < size else ""
-
-
-def _long(
-    slices: pd.DataFrame,
-    found: Floats,
-    status: list[str],
-    reason: list[str],
-    base: str,
-    n: Ints,
-    group: Ints,
-) -> pd.DataFrame:
-    """Return a row per slice and metric from the matrix ``found``, slices first."""
-    n_metrics = len(METRICS)
-    long = slices.loc[slices.index.repeat(n_metrics)].reset_index(drop=True)
-    long["metric"] = list(METRICS) * len(slices)
-    flat = found.ravel()
-    without = ~np.isfinite(flat)
-    long["value"] = pd.arrays.FloatingArray(np.where(without, 0, flat), without)
-    long["unit"] = [unit.replace("points", base) for unit in METRICS.values()] * len(slices)
-    long["n"] = n.repeat(n_metrics)
-    long["n_missing"] = (np.bincount(group, minlength=len(n)) - n).repeat(n_metrics)
-    long["status"] = np.where(
-        np.isinf(flat), "undefined", np.repeat(np.array(status, dtype=object), n_metrics)
-    )
-    zero = "a level is held that is never expected: the divergence is infinite"
-    long["reason"] = np.where(np.isinf(flat), zero, np.repeat(np.array(reason, dtype=object), n_metrics))
-    return long

@@ -12,19 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
+from cinorms.core.errors import ConfigError
 from cinorms.core.scales import Scale
 from cinorms.planted.texts import TextBook
-from cinorms.planted.traces import Traces, draw_traces
 from cinorms.prompts.orders import orders_of
 
+if TYPE_CHECKING:
+    from cinorms.core.project_files import ProjectFiles
+
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,65 @@ class Respondent:
     unrepeatable: float = 0.0
     trace: Mapping[str, float] = field(default_factory=dict)
 
-    def facts(self) -> dict[str, Any]:
-        """Return what is planted as plain data; what most respondents have none of only where it is."""
-        optional = ("unrepeatable", "trace")
-        return {name: value for name, value in asdict(self).items() if name not in optional or value}
+
+@dataclass(frozen=True)
+class Traces:
+    """What is planted; the fields, and their defaults, are those of ``planted.trace`` in the registry."""
+
+    fill: float = 0.5
+    spread: float = 0.5
+    bias: float = 0.0
+    unanswered: float = 0.0
+
+
+class DrawnTraces(NamedTuple):
+    """The traces of some answers: their lengths, which were cut, which of them no answer follows, and their bias."""
+
+    n_tokens: Ints
+    cut: npt.NDArray[np.bool_]
+    unanswered: npt.NDArray[np.bool_]
+    #: What is added to the share of answers that depend on the position of the option.
+    bias: Floats
+
+    def added_to(self, replies: pd.DataFrame) -> pd.DataFrame:
+        """Return replies with the columns about traces; a reply without an answer is empty, cut by the length."""
+        status = np.where(self.n_tokens == 0, "none", np.where(self.cut, "cut", "whole"))
+        texts = replies["text"].cat.add_categories([""] if "" not in replies["text"].cat.categories else [])
+        text = texts.mask(self.unanswered, "")
+        finish = np.where(self.unanswered, "length", replies["finish_reason"])
+        return replies.assign(
+            text=text, finish_reason=finish, n_trace_tokens=self.n_tokens, trace_status=status
+        )
+
+
+def draw_traces(traces: Traces, budget: int, at: tuple[Any, ...], seed: int) -> DrawnTraces:
+    """Draw the trace of each answer under a budget: log-normal lengths, cut at the budget; none without one.
+
+    Two budgets have the same draws: where a trace is long under one, it is long under the other.
+    """
+    if budget == 0:
+        nothing = np.zeros(np.broadcast(*at).shape, dtype=np.int64)
+        return DrawnTraces(nothing, nothing > 0, nothing > 0, nothing.astype(np.float64))
+    length = budget * traces.fill * np.exp(traces.spread * draw_normal("trace", seed, *at))
+    cut = np.asarray(length >= budget)
+    n_tokens = np.minimum(np.ceil(length), budget).astype(np.int64)
+    unanswered = cut & (np.asarray(draw_uniform("unanswered", seed, *at)) < traces.unanswered)
+    return DrawnTraces(n_tokens, cut, unanswered, traces.bias * n_tokens / 1000)
+
+
+def load_planted(files: ProjectFiles, name: str) -> dict[str, Any]:
+    """Read and check a file of planted norms, the coefficients that respondents hold (resources/planted)."""
+    # Here, as the environments of inference have no YAML.
+    from cinorms.core.validation import check, load_yaml
+
+    path = files.names("planted")[name]
+    norms = load_yaml(path)
+    check(norms, files.schemas / "planted.schema.yaml", files.shown(path))
+    if sorted(set(norms["thresholds"])) != norms["thresholds"]:
+        raise ConfigError(
+            f"{files.shown(path)}: thresholds: {norms['thresholds']} do not rise; put each above the last"
+        )
+    return dict(norms)
 
 
 def level_coefficients(
@@ -97,11 +156,6 @@ def thresholds_on(respondent: Respondent, scale: Scale) -> Floats:
     return planted[between - 1] + (at - low) / (high - low) * (planted[between] - planted[between - 1])
 
 
-def _mild(scale: Scale) -> int:
-    """Return the position of the mildest option on the upper side: what controls of one answer give."""
-    return scale.sides.index(1)
-
-
 def plant(
     respondent: Respondent, vignettes: pd.DataFrame, factors: Sequence[str], scale: Scale, seed: int
 ) -> pd.DataFrame:
@@ -111,7 +165,7 @@ def plant(
     if respondent.control is not None:
         constant = respondent.control == "constant_answer"
         table["level"] = pd.array(
-            [scale.levels[_mild(scale)] if constant else pd.NA] * len(table), dtype="Int8"
+            [scale.levels[scale.sides.index(1)] if constant else pd.NA] * len(table), dtype="Int8"
         )
         return table.assign(linear=0.0, residual=0.0)
     linear = np.full(len(flows), float(respondent.shift))
@@ -137,7 +191,7 @@ def respond(
 ) -> pd.DataFrame:
     """Answer every row of ``grid`` (from ``prompts.variants.ask_grid``); columns text and finish_reason.
 
-    With a ``budget`` for traces, also n_trace_tokens and trace_status (`planted.traces`).
+    With a ``budget`` for traces, also n_trace_tokens and trace_status (`DrawnTraces`).
 
     ``temperature`` adds its value to the scale of the answers' noise. A template is known by its wording,
     not by its number: the same wording in two prompt sets has one effect, template 3 of each has its own.
@@ -152,9 +206,14 @@ def respond(
     share = respondent.position_share + (0.0 if traces is None else traces.bias)
     option = _chosen_option(respondent, planted, grid, scale, effect, at, seed, temperature, share)
     if repeat > 1 and respondent.unrepeatable:
-        option = _flipped(option, respondent.unrepeatable, len(scale.levels), (*at, repeat), seed)
+        n, again = len(scale.levels), (*at, repeat)
+        other = (option + 1 + (draw_uniform("flip_to", seed, *again) * (n - 1)).astype(np.int64)) % n
+        option = np.where(draw_uniform("flip", seed, *again) < respondent.unrepeatable, other, option)
     book = TextBook(scale)
-    status = _statuses(respondent, at, seed)
+    # ``ok`` or a kind of invalid answer.
+    kinds, upper = [*respondent.invalid, "ok"], np.cumsum([*respondent.invalid.values()])
+    drawn = np.searchsorted(upper, draw_uniform("status", seed, *at), side="right")
+    status = np.full(len(grid), "refusal") if respondent.control == "refusing" else np.array(kinds)[drawn]
     verbose = draw_uniform("verbose", seed, *at) < respondent.verbose
     codes = book.pick(option, status, verbose, draw_uniform("text", seed, *at))
     text = pd.Categorical.from_codes(codes, categories=pd.Index(book.texts, dtype="str"))
@@ -172,13 +231,12 @@ def _chosen_option(
     seed: int,
     temperature: float,
     position_share: float | Floats,
-) -> npt.NDArray[np.int64]:
+) -> Ints:
     """Return the index of the chosen option (0 lowest) for every row of the grid."""
     shown, n = orders_of(scale.n_shown).shown[grid["order_code"].to_numpy()], len(scale.levels)
-    everyone = np.arange(len(grid))
     match respondent.control:
         case "constant_answer" | "refusing":
-            return np.full(len(grid), _mild(scale))
+            return np.full(len(grid), scale.sides.index(1))  # the mildest option on the upper side
         case "constant_position":
             return np.asarray(shown[:, 0], dtype=np.int64)
         case "uniform":
@@ -191,34 +249,13 @@ def _chosen_option(
     if scale.n_shown == 1:
         return np.asarray(option, dtype=np.int64)
     by_position = draw_uniform("by_position", seed, *at) < position_share
-    weights = np.cumsum(_position_weights(respondent, n))
+    # Those planted, or in proportion between them.
+    stated = respondent.position_weights
+    places = np.linspace(0, len(stated) - 1, n)
+    weights = np.cumsum(np.interp(places, np.arange(len(stated)), stated))
     weights /= weights[-1]
     position = np.searchsorted(weights, draw_uniform("position", seed, *at), side="right").clip(max=n - 1)
-    return np.asarray(np.where(by_position, shown[everyone, position], option), dtype=np.int64)
-
-
-def _flipped(
-    option: npt.NDArray[np.int64], share: float, n: int, at: tuple[Any, ...], seed: int
-) -> npt.NDArray[np.int64]:
-    """Return the chosen options, a ``share`` of them replaced by another of the ``n`` options, each as likely."""
-    other = (option + 1 + (draw_uniform("flip_to", seed, *at) * (n - 1)).astype(np.int64)) % n
-    return np.asarray(np.where(draw_uniform("flip", seed, *at) < share, other, option), dtype=np.int64)
-
-
-def _position_weights(respondent: Respondent, n: int) -> Floats:
-    """Return the weight of each of ``n`` positions: those planted, or in proportion between them."""
-    planted = respondent.position_weights
-    places = np.linspace(0, len(planted) - 1, n)
-    return np.interp(places, np.arange(len(planted)), planted)
-
-
-def _statuses(respondent: Respondent, at: tuple[Any, ...], seed: int) -> npt.NDArray[np.str_]:
-    """Return the status planted for every answer: ``ok`` or a kind of invalid answer."""
-    if respondent.control == "refusing":
-        return np.full(np.broadcast(*at).shape, "refusal")
-    names = [*respondent.invalid, "ok"]
-    upper = np.cumsum([*respondent.invalid.values()])
-    return np.array(names)[np.searchsorted(upper, draw_uniform("status", seed, *at), side="right")]
+    return np.asarray(np.where(by_position, shown[np.arange(len(grid)), position], option), dtype=np.int64)
 
 
 def respondent_of(spec: Mapping[str, Any]) -> Respondent:
@@ -237,8 +274,7 @@ def answer(
     respondent = respondent_of(spec)
     scale = Scale.of(spec["scale"])
     planted = plant(respondent, vignettes, spec["factors"], scale, spec["seed"])
-    reasoning = spec.get("reasoning")
-    budget = reasoning["budget"] if reasoning else None
+    budget = (spec.get("reasoning") or {}).get("budget")
     return respond(
         respondent, planted, grid, variants, scale, spec["seed"], spec["temperature"], repeat, budget
     )
@@ -251,9 +287,12 @@ def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]
     held = pd.DataFrame(columns=["factor", "level", "coefficient", "stated"])
     if respondent.control is None:
         held = level_coefficients(respondent, levels, spec["seed"])
-    facts = {
-        **respondent.facts(),
+    # What most respondents have none of, only where it is.
+    optional = ("unrepeatable", "trace")
+    facts = {name: value for name, value in asdict(respondent).items() if name not in optional or value}
+    return {
+        **facts,
         "seed": spec["seed"],
         "planted": "No model was asked: these are the planted norms.",
+        "coefficients": held.to_dict("records"),
     }
-    return {**facts, "coefficients": held.to_dict("records")}

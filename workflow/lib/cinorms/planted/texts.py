@@ -52,15 +52,6 @@ INVALID = {
 }
 
 
-def _of_scale(scale: Scale) -> dict[str, tuple[str, ...]]:
-    """Return the invalid texts that another scale than the papers' needs: all of its own options, no number."""
-    if scale.name in PAPERS:
-        return {}
-    every = ("It could be {option}, and just as well {other}.", ", ".join(scale.options[:MOST_OPTIONS]))
-    words = tuple(text for text in INVALID["nonsense"] if not (scale.line and text.isdigit()))
-    return {"ambiguous": every, "nonsense": words}
-
-
 class TextBook:
     """All texts that can be written about the options of a ``scale``, and which of them fits an answer."""
 
@@ -69,7 +60,12 @@ class TextBook:
         self._truncated: list[bool] = []
         self._codes: dict[tuple[str, int], npt.NDArray[np.int64]] = {}
         options = scale.options
-        kinds = {"plain": PLAIN, "verbose": VERBOSE, **INVALID, **_of_scale(scale)}
+        kinds = {"plain": PLAIN, "verbose": VERBOSE, **INVALID}
+        if scale.name not in PAPERS:  # all of its own options, no number where numbers are options
+            kinds["ambiguous"] = (INVALID["ambiguous"][0], ", ".join(options[:MOST_OPTIONS]))
+            kinds["nonsense"] = tuple(
+                text for text in INVALID["nonsense"] if not (scale.line and text.isdigit())
+            )
         known: dict[str, int] = {}
         for kind, forms in kinds.items():
             for number, option in enumerate(options):

@@ -66,13 +66,8 @@ def _constants(frame: pd.DataFrame, shown: Sequence[str]) -> dict[str, str]:
     if len(frame) < 2:
         return {}
     texts = [name for name in shown if not _is_number(frame[name])]
-    same = {name: str(frame[name].iloc[0]) for name in texts if _is_constant(frame[name])}
+    same = {n: str(frame[n].iloc[0]) for n in texts if frame[n].nunique(dropna=False) == 1}  # noqa: PD101
     return same if len(same) < len(shown) else {}
-
-
-def _is_constant(column: pd.Series[Any]) -> bool:
-    codes, _ = pd.factorize(column, use_na_sentinel=False)
-    return bool((codes == codes[0]).all())
 
 
 def _cells(frame: pd.DataFrame, name: str) -> list[Cell]:

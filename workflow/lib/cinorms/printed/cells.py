@@ -1,21 +1,79 @@
-"""What a printed table is made of, and how its numbers are written."""
+"""What printed tables share: their options, what they are made of, and how their numbers are written."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
+from pydantic import Field
 
 from cinorms.core.rounding import rounded, scientific
-from cinorms.entries.entry import Entry
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.options import Names, Options, TMaj
 from cinorms.stats.pvalues import stars
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace
 
 #: Printed where there is no number.
 NONE = "--"
 #: The note that explains the stars of p-values.
 STARS_TEXT = "*** p < 0.001, ** p < 0.01, * p < 0.05."
+
+
+class PrintedOptions(Options):
+    """Options of every printed table."""
+
+    title: str = Field("", description="Title above the table.")
+    models: LeftOut[Names] = Field(
+        None, description="Models, in this order; default: those of the analyses, in their order."
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the models."""
+        super().check(place)
+        place.check_names("models", self.models or (), self.known_models(place), "model of these analyses")
+
+    def known_models(self, place: EntryPlace) -> list[str]:
+        """Return the models that the table can have."""
+        return place.study.all_models()
+
+
+class FromAnalyses(PrintedOptions):
+    """Options of a table that is made from those of analyses."""
+
+    #: Kinds of analyses that it can be made from.
+    made_from: ClassVar[tuple[str, ...]] = ()
+
+    sources: Names = Field(alias="from", description="Analyses whose rows the table combines.")
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the analyses, then the models."""
+        analyses = place.study.settings.analyses
+        fitting = [name for name, stated in analyses.items() if stated["kind"] in self.made_from]
+        what = f"analysis of kind {' or '.join(self.made_from)}"
+        for source in self.sources:
+            if source not in fitting:
+                raise place.unknown("from", source, fitting, what, hint=True)
+        super().check(place)
+
+    def known_models(self, place: EntryPlace) -> list[str]:
+        """Return the models that the analyses are made from."""
+        entries = [place.analysis(source) for source in self.sources]
+        return list(dict.fromkeys(model for entry in entries for _, model in entry.selected))
+
+
+def check_thresholds(place: EntryPlace, part: str, given: Iterable[int | TMaj], t_maj: bool) -> None:
+    """Raise ``ConfigError`` for a threshold that is not among those of the study."""
+    known = list(place.study.thresholds()[1 if t_maj else 0])
+    for value in given:
+        if value not in known:
+            allowed = ", ".join(map(str, known))
+            what = "T_maj" if t_maj else "T_val"
+            raise place.error(part, f"{what} {value} was given; allowed: {allowed} (norms.grid of the study)")
 
 
 @dataclass(frozen=True)
@@ -81,13 +139,8 @@ def share(count: Any, total: Any) -> Cell:
     if not total:
         return Cell(NONE)
     percent = 100 * int(count) / int(total)
-    return Cell(
-        f"{int(count)}/{int(total)} ({percent:.2f}%)" if 0 < percent < 1 else _whole(count, total, percent)
-    )
-
-
-def _whole(count: Any, total: Any, percent: float) -> str:
-    return f"{int(count)}/{int(total)} ({rounded(percent, 0)}%)"
+    shown = f"{percent:.2f}" if 0 < percent < 1 else rounded(percent, 0)
+    return Cell(f"{int(count)}/{int(total)} ({shown}%)")
 
 
 def p_starred(log10_p: Any) -> Cell:
@@ -111,24 +164,23 @@ def threshold(t_maj: Any) -> str:
     return "plurality" if str(t_maj) == "plurality" else f"≥ {100 * float(t_maj):g}%"
 
 
-def together(frames: Sequence[pd.DataFrame], models: Sequence[str] | None) -> pd.DataFrame:
-    """Return the rows of all tables, of ``models`` in their order where there are some."""
-    whole = pd.concat(frames, ignore_index=True)
-    if not models or "model" not in whole:
+def together(selected: Sequence[Selected], entry: Entry[FromAnalyses]) -> pd.DataFrame:
+    """Return the rows of all tables, of the entry's models in their order where it names some."""
+    whole, models = pd.concat([table.frame for table in selected], ignore_index=True), entry.options.models
+    if not models:
         return whole
     order = {model: i for i, model in enumerate(models)}
     chosen = whole[whole["model"].isin(models)]
     return chosen.sort_values("model", key=lambda m: m.map(order), kind="stable").reset_index(drop=True)
 
 
-def blank_again(rows: Iterable[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
+def blank_again(rows: Sequence[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
     """Return the rows, the first cell of each marked where it repeats the one above."""
-    found: list[tuple[Cell, ...]] = []
-    for row in rows:
-        first = row[0]
-        again = bool(found) and found[-1][0].text == first.text
-        found.append((Cell(first.text, again=again), *row[1:]))
-    return tuple(found)
+    texts = [row[0].text for row in rows]
+    again = [at > 0 and text == texts[at - 1] for at, text in enumerate(texts)]
+    return tuple(
+        (Cell(text, again=same), *row[1:]) for text, same, row in zip(texts, again, rows, strict=True)
+    )
 
 
 def marked(entry: Entry[Any]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -15,6 +15,7 @@ from cinorms.printed.cells import (
     NONE,
     STARS_TEXT,
     Cell,
+    FromAnalyses,
     Group,
     Printed,
     decimals,
@@ -23,7 +24,6 @@ from cinorms.printed.cells import (
     p_starred,
     together,
 )
-from cinorms.printed.options import FromAnalyses
 
 #: The term of the cutpoints between values, which the paper does not print.
 THRESHOLD = "threshold"
@@ -49,8 +49,7 @@ def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]
     In each group come the levels above the baseline of the first model first, then those below it; in
     both the largest coefficient first, as in the paper.
     """
-    frames = [one.frame for one in selected]
-    frame = together(frames, entry.options.models)
+    frame = together(selected, entry)
     frame = frame[frame["term"] != THRESHOLD]
     frame = frame.assign(fit=model_labels(zip(frame["arm"], frame["model"], strict=True)))
     fits = list(dict.fromkeys(frame["fit"]))
@@ -75,38 +74,29 @@ def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]
 
 def _group(term: Any, frame: pd.DataFrame, fits: Sequence[str]) -> Group:
     baseline = next((str(b) for b in frame["baseline"].dropna()), "")
-    at = {(row["level"], row["fit"]): row for row in frame.to_dict("records")}
+    rows_of = {(row["level"], row["fit"]): row for row in frame.to_dict("records")}
     first = frame[frame["fit"] == fits[0]].set_index("level")["estimate"]
-    known = dict.fromkeys(frame["level"])
-    levels = sorted(known, key=lambda level: _place(first.get(level)))
+
+    def order(level: Any) -> tuple[int, float]:
+        """Above 0, below 0, none; in each the largest first."""
+        estimate = first.get(level)
+        if estimate is None or pd.isna(estimate):
+            return 2, 0.0
+        return (0 if estimate > 0 else 1), -abs(float(estimate))
+
+    rows = []
+    for level in sorted(dict.fromkeys(frame["level"]), key=order):
+        cells = [Cell(str(level)[:1].upper() + str(level)[1:])]
+        for fit in fits:
+            row = rows_of.get((level, fit))
+            if row is None:
+                cells += [Cell(NONE)] * len(_COLUMNS)
+            else:
+                numbers = [decimals(row[name]) for name in ("estimate", "std_err", "statistic")]
+                cells += [*numbers, p_starred(row["log10_p"])]
+        rows.append(tuple(cells))
     name = str(term).replace("_", " ").capitalize()
-    return Group(
-        f"{name} (baseline: {baseline})" if baseline else name,
-        tuple((Cell(_capital(str(level))), *_numbers(level, at, fits)) for level in levels),
-    )
-
-
-def _place(estimate: Any) -> tuple[int, float]:
-    """Return what puts coefficients in order: above 0, below 0, none; in each the largest first."""
-    if estimate is None or pd.isna(estimate):
-        return 2, 0.0
-    return (0 if estimate > 0 else 1), -abs(float(estimate))
-
-
-def _numbers(level: Any, at: Mapping[Any, Mapping[Any, Any]], fits: Sequence[str]) -> list[Cell]:
-    cells = []
-    for fit in fits:
-        row = at.get((level, fit))
-        if row is None:
-            cells += [Cell(NONE)] * len(_COLUMNS)
-        else:
-            numbers = [decimals(row[name]) for name in ("estimate", "std_err", "statistic")]
-            cells += [*numbers, p_starred(row["log10_p"])]
-    return cells
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return Group(f"{name} (baseline: {baseline})" if baseline else name, tuple(rows))
 
 
 KINDS = (

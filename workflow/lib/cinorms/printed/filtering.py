@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import pandas as pd
 from pydantic import Field
@@ -16,9 +16,11 @@ from cinorms.entries.options import TMaj, TVal
 from cinorms.printed.cells import (
     NONE,
     Cell,
+    FromAnalyses,
     Group,
     Printed,
     blank_again,
+    check_thresholds,
     decimals,
     heading,
     marked,
@@ -26,7 +28,6 @@ from cinorms.printed.cells import (
     threshold,
     together,
 )
-from cinorms.printed.options import FromAnalyses, check_thresholds
 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
@@ -86,8 +87,7 @@ class LostOptions(FromAnalyses):
 
 def discarded(selected: Sequence[Selected], entry: Entry[DiscardedOptions]) -> Printed:
     """Return a row per model and T_val: flows below it, and flows below each T_maj of those left."""
-    frames = [one.frame for one in selected]
-    frame = together(frames, entry.options.models)
+    frame = together(selected, entry)
     t_majs = [str(t) for t in entry.options.t_maj or frame["t_maj"].unique()]
     return Printed(
         title=entry.options.title,
@@ -121,18 +121,20 @@ def _rows_of(frame: pd.DataFrame, options: DiscardedOptions, t_majs: Sequence[st
 
 def lost(selected: Sequence[Selected], entry: Entry[LostOptions]) -> Printed:
     """Return a row per model: the share of norms lost from each T_maj to a higher one."""
-    frames = [one.frame for one in selected]
-    frame = together(frames, entry.options.models)
+    frame = together(selected, entry)
     known = list(dict.fromkeys([*frame["from"], *frame["to"]]))
     steps = [(str(a), str(b)) for a, b in entry.options.steps or combinations(known, 2)]
     t_vals = frame.groupby("model", sort=False)["t_val"].first()
+    text = "T_val: " + ", ".join(f"{t} for {model}" for model, t in t_vals.items()) + "."
+    if len(t_vals.unique()) == 1:
+        text = f"T_val: {t_vals.iloc[0]}." if t_vals.iloc[0] else "No T_val."
     return Printed(
         title=entry.options.title,
         header=(heading("Models", *(f"{threshold(a)} → {threshold(b)}" for a, b in steps)),),
         groups=tuple(Group(name, _lost_rows(part, steps)) for name, part in _arms(frame).items()),
         notes=(
             "Flows whose norm does not reach the higher majority threshold, in percent of all flows.",
-            _t_val_said(t_vals),
+            text,
             *marked(entry),
         ),
         grouped="arm",
@@ -140,30 +142,18 @@ def lost(selected: Sequence[Selected], entry: Entry[LostOptions]) -> Printed:
 
 
 def _lost_rows(frame: pd.DataFrame, steps: Sequence[tuple[str, str]]) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(
-        (
-            Cell(str(model)),
-            *(_percent(part.set_index(["from", "to"])["share_lost"].get(step)) for step in steps),
-        )
-        for model, part in frame.groupby("model", sort=False)
-    )
-
-
-def _percent(value: Any) -> Cell:
-    cell = decimals(None if value is None else 100 * value)
-    return cell if cell.text == NONE else Cell(cell.text + "%")
-
-
-def _t_val_said(t_vals: pd.Series[Any]) -> str:
-    if len(t_vals.unique()) == 1:
-        return f"T_val: {t_vals.iloc[0]}." if t_vals.iloc[0] else "No T_val."
-    return "T_val: " + ", ".join(f"{t} for {model}" for model, t in t_vals.items()) + "."
+    rows = []
+    for model, part in frame.groupby("model", sort=False):
+        lost = 100 * part.set_index(["from", "to"])["share_lost"].reindex(list(steps))
+        texts = [decimals(share).text for share in lost]
+        rows.append((Cell(str(model)), *(Cell(text if text == NONE else f"{text}%") for text in texts)))
+    return tuple(rows)
 
 
 def _arms(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of each arm by the heading above them; one arm needs none."""
-    found = {str(arm): part for arm, part in frame.groupby("arm", sort=False)}
-    return found if len(found) > 1 else {"": frame}
+    arms = {str(arm): part for arm, part in frame.groupby("arm", sort=False)}
+    return arms if len(arms) > 1 else {"": frame}
 
 
 KINDS = (

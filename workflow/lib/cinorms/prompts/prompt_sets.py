@@ -84,23 +84,27 @@ def load_prompt_set(path: str | Path) -> PromptSet:
         return _stated(path, document)
     validation.check(document, GENERATE_SCHEMA, str(path))
     _check_asked(path, document)
-    frozen = frozen_folder(path.parent) / path.name
-    if not frozen.is_file():
-        return _awaited(path, document)
-    _refuse_other_words(path, document, frozen)
-    return load_prompt_set(frozen)
+    frozen = path.parent / "frozen" / path.name
+    if frozen.is_file():
+        _refuse_other_words(path, document, frozen)
+        return load_prompt_set(frozen)
+    asked = {key: document[key] for key in ("count", "tries", "temperature", "seed")}
+    return PromptSet(
+        name=path.stem,
+        title=document["title"],
+        paraphraser=document["paraphraser"],
+        scale=document["scale"],
+        origin={},
+        templates=(document["original"],),
+        generate=Generate(**asked, checkpoint=dict(document.get("checkpoint", {}))),
+    )
 
 
 def templates_path(path: Path) -> Path:
     """Return the file that holds the templates of the prompt set at ``path``, or will hold them."""
     document = validation.load_yaml(path)
     generated = isinstance(document, dict) and document.get("source") == "generate"
-    return frozen_folder(path.parent) / path.name if generated else path
-
-
-def frozen_folder(prompts: Path) -> Path:
-    """Return where the templates that are made for the prompt sets in the folder ``prompts`` are kept."""
-    return prompts / "frozen"
+    return path.parent / "frozen" / path.name if generated else path
 
 
 def part_path(frozen: Path) -> Path:
@@ -145,11 +149,6 @@ def placeholder_fault(template: str) -> str | None:
     return None
 
 
-def normalised(template: str) -> str:
-    """Return ``template`` without differences in capitals and spaces, to compare templates by."""
-    return " ".join(template.casefold().split())
-
-
 def digest(templates: Sequence[str]) -> str:
     """Return the SHA-256 of ``templates``, joined by line breaks, as 64 hexadecimal digits."""
     return hashlib.sha256("\n".join(templates).encode()).hexdigest()
@@ -157,12 +156,21 @@ def digest(templates: Sequence[str]) -> str:
 
 def _stated(path: Path, document: dict[str, Any]) -> PromptSet:
     validation.check(document, SCHEMA, str(path))
-    templates = tuple(document["templates"])
+    templates, first_seen = tuple(document["templates"]), dict[str, int]()
     for number, template in enumerate(templates):
         fault = placeholder_fault(template)
         if fault:
             raise ConfigError(f"{path}: templates[{number}]: {fault}")
-    _refuse_twins(str(path), templates)
+        words = " ".join(template.casefold().split())
+        first = first_seen.setdefault(words, number)
+        if first != number:
+            raise ConfigError(
+                f"{path}: templates[{number}]: the same wording as templates[{first}]; reword or remove one"
+            )
+    provenance, waits = document.get("provenance"), None
+    if provenance is not None:
+        confirmed: Literal["unread"] | None = None if provenance.get("confirmed") else "unread"
+        waits = confirmed if digest(templates) == provenance["templates_sha256"] else "edited"
     return PromptSet(
         name=path.stem,
         title=document["title"],
@@ -170,40 +178,8 @@ def _stated(path: Path, document: dict[str, Any]) -> PromptSet:
         scale=document["scale"],
         origin=dict(document["origin"]),
         templates=templates,
-        waits=_waits(templates, document.get("provenance")),
+        waits=waits,
         file=str(path),
-    )
-
-
-def _waits(
-    templates: Sequence[str], provenance: Mapping[str, Any] | None
-) -> Literal["unread", "edited"] | None:
-    """Return why templates have to be confirmed before anybody is asked in them, or ``None``.
-
-    A file that an earlier version froze has no key ``confirmed``; it was used as it is.
-    """
-    if provenance is None:
-        return None
-    if digest(templates) != provenance["templates_sha256"]:
-        return "edited"
-    return "unread" if "confirmed" in provenance and provenance["confirmed"] is None else None
-
-
-def _awaited(path: Path, document: Mapping[str, Any]) -> PromptSet:
-    return PromptSet(
-        name=path.stem,
-        title=document["title"],
-        paraphraser=document["paraphraser"],
-        scale=document["scale"],
-        origin={},
-        templates=(document["original"],),
-        generate=Generate(
-            count=document["count"],
-            tries=document["tries"],
-            temperature=document["temperature"],
-            seed=document["seed"],
-            checkpoint=dict(document.get("checkpoint", {})),
-        ),
     )
 
 
@@ -246,13 +222,3 @@ def _refuse_other_words(path: Path, document: Mapping[str, Any], frozen: Path) -
             f"{path}: {key}: {asked!r} differs from {held!r}, with which {frozen} was made; restore that, or delete "
             f"{frozen} to generate all templates again{keep}"
         )
-
-
-def _refuse_twins(file: str, templates: tuple[str, ...]) -> None:
-    first_seen: dict[str, int] = {}
-    for number, template in enumerate(templates):
-        first = first_seen.setdefault(normalised(template), number)
-        if first != number:
-            raise ConfigError(
-                f"{file}: templates[{number}]: the same wording as templates[{first}]; reword or remove one"
-            )

@@ -22,7 +22,7 @@ from cinorms.core.tables import CATEGORY, COUNT
 from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import SECTIONS, kinds
-from cinorms.figures.data import ENDING
+from cinorms.figures.theme import ENDING
 from cinorms.gate.policy import KINDS as POLICY_KINDS
 from cinorms.gate.policy import PolicyFile, claim_schema
 from cinorms.inference.engine_kind import engine_kinds

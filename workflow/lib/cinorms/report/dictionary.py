@@ -15,7 +15,7 @@ from cinorms.core.scales import Scale
 from cinorms.core.stage_tables import REPEATS, STAGES
 from cinorms.core.tables import CODES
 from cinorms.entries.registry import kinds
-from cinorms.figures.data import ENDING
+from cinorms.figures.theme import ENDING
 
 #: A row of the dictionary: file, what it holds, column, what that holds.
 Row = tuple[str, str, str, str]

@@ -15,7 +15,7 @@ from typing import Any
 from cinorms.gate.of_study import StatedGate, gates_of
 from cinorms.human.survey import split_name
 from cinorms.inference.engine_kind import EngineKind
-from cinorms.planted.norms import load_planted
+from cinorms.planted.respondents import load_planted
 from cinorms.rules.files import StudyFiles
 from cinorms.study.entries import norms_entry
 from cinorms.study.norm_room import norm_room
@@ -248,7 +248,7 @@ class StudyValues(StudyFiles):
         return [(arm, model, self.placed(path)) for arm, model, path in self.published(table)]
 
     def key_variables(self) -> list[str]:
-        """Return the names of the variables with keys: their values must appear in nothing that is kept or published."""
+        """Return the names of the variables with keys, whose values must appear in nothing that is kept or published."""
         models = [*self.study.all_models(), *filter(None, [self.study.coder])]
         entries = map(self.study.registry_entry, models)
         return sorted({name for entry in entries if (name := entry.settings.needed_key_variable)})

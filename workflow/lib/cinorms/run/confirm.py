@@ -8,8 +8,7 @@ from pathlib import Path
 
 from cinorms.core.logs import command
 from cinorms.core.validation import load_yaml
-from cinorms.prompts.paraphrase.checks import run_on_fault
-from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in
+from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in, run_on_fault
 from cinorms.prompts.prompt_sets import PromptSet, accepted_unread
 from cinorms.run.study_file import parser, read_study
 from cinorms.study.study import Study
@@ -61,7 +60,7 @@ def _confirm(prompt_set: PromptSet, yes: bool) -> bool:
 
 def _shown(prompt_set: PromptSet) -> Iterator[str]:
     """Yield each template with its number and its remarks."""
-    mended = mended_in(load_yaml(prompt_set.file)) or []
+    mended = mended_in(load_yaml(prompt_set.file))
     for number, template in enumerate(prompt_set.templates):
         marks = ["the original"] * (number == 0) + ["by hand"] * (number in mended)
         fault = run_on_fault(template)

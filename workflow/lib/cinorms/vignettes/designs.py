@@ -1,10 +1,10 @@
-"""Datasets and factorial designs: read from YAML, checked, and expanded into flows with their vignettes."""
+"""Datasets: read from YAML, checked, and their vignettes, from a factorial design, a CSV file or ConfAIde's files."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables, validation
-from cinorms.core.errors import ConfigError
-from cinorms.vignettes.source_files import SourceFile, own_files, read_source
+from cinorms.core.csv_header import check_header
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.vignettes.source_files import SourceFile, get, own_files, read_source
 
 SCHEMA = Path(__file__).parents[3] / "schemas" / "dataset.schema.yaml"
 
@@ -37,6 +38,12 @@ _TEMPLATE_NODES = frozenset(
     {"Template", "Output", "TemplateData", "Name", "Const", "List", "Tuple"}
     | {"If", "CondExpr", "Compare", "Operand", "And", "Or", "Not"}
 )
+
+#: ConfAIde separates instruction and scenario by these two characters, a backslash and an n.
+CONFAIDE_BREAK = "\\n"
+
+#: What tables and figures show for a level that is empty in a CSV file.
+EMPTY_LABEL = "(empty)"
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,7 @@ class Dataset:
     source: str
     origin: dict[str, str]
     design: Design | None = None
-    files: dict[str, SourceFile] | None = None
+    files: Mapping[str, SourceFile] = field(default_factory=dict)
     columns: Columns | None = None
     rows: int | None = None
     expected_range: tuple[float, float] | None = None
@@ -119,7 +126,7 @@ class Dataset:
 
     def inputs(self) -> dict[str, list[str]]:
         """Return what a rule that reads the vignettes must name: the dataset's file, and its ``own`` files."""
-        return {"dataset": [str(self.file)], "own": own_files((self.files or {}).values())}
+        return {"dataset": [str(self.file)], "own": own_files(self.files.values())}
 
     def n_flows(self, null_principle: bool = False) -> int | None:
         """Return the number of flows without reading the files, None where only a file can tell.
@@ -147,15 +154,32 @@ def load_dataset(path: str | Path) -> Dataset:
     _check_keys(str(path), document, source)
     design = None
     if "factors" in document:
-        design = _read_design(str(path), document)
+        factors = {
+            name: tuple(
+                Level(**given) if isinstance(given, dict) else Level(given, given) for given in levels
+            )
+            for name, levels in document["factors"].items()
+        }
+        linked = tuple(tuple(group) for group in document.get("linked", []))
+        null = NullLevel(**document["null_level"]) if "null_level" in document else None
+        design = Design(str(path), factors, linked, document.get("template", ""), null)
         _check_design(design, with_template=source == "design")
     columns = Columns(**document["columns"]) if "columns" in document else None
     if columns is not None:
-        _check_columns(str(path), columns, document)
+        _check_names(str(path), "columns.factors", columns.factors)
+        if columns.expected is not None and "expected_range" not in document:
+            raise ConfigError(f"{path}: key 'expected_range' is missing; columns.expected needs it")
     expected_range = document.get("expected_range")
     if expected_range is not None and not expected_range[0] < expected_range[1]:
         raise ConfigError(
             f"{path}: expected_range: {expected_range} does not rise; put the lower value first"
+        )
+    stated = document.get("files", {}).items()
+    files = {key: read_source(path, f"files.{key}", given) for key, given in stated}
+    if source == "csv" and "rows" not in document and files["vignettes"].path is None:
+        raise ConfigError(
+            f"{path}: key 'rows' is missing; a file with an address needs it, so that a study can be planned "
+            "before the file is downloaded"
         )
     return Dataset(
         file=path,
@@ -166,7 +190,7 @@ def load_dataset(path: str | Path) -> Dataset:
         source=source,
         origin=dict(document["origin"]),
         design=design,
-        files=_read_files(path, document) if "files" in document else None,
+        files=files,
         columns=columns,
         rows=document.get("rows"),
         expected_range=tuple(expected_range) if expected_range is not None else None,
@@ -185,7 +209,12 @@ def expand(design: Design, null_principle: bool = False) -> pd.DataFrame:
     """
     frame = _expand_part(design, None)
     if null_principle:
-        frame = _append(frame, _expand_part(design, _null(design)))
+        more, columns = _expand_part(design, _null(design)), {}
+        # pandas.concat would turn categoricals with different categories into text.
+        for name in design.factors:
+            columns[name] = pd.api.types.union_categoricals([frame[name], more[name]])
+        texts = pd.concat([frame["vignette"], more["vignette"]], ignore_index=True)
+        frame = pd.DataFrame(columns).assign(vignette=texts)
     twins = frame["vignette"].duplicated(keep=False)
     if twins.any():
         flows = frame.index[frame["vignette"] == frame.loc[twins, "vignette"].iloc[0]][:2].tolist()
@@ -202,6 +231,105 @@ def factor_columns(design: Design) -> pd.DataFrame:
     return _label_columns(design, _level_numbers(design, None))
 
 
+def read_vignettes(
+    dataset: Dataset, cache_dir: str | Path, mirror: str | Path | None = None, null_principle: bool = False
+) -> pd.DataFrame:
+    """Return the flows of ``dataset`` under the contract ``tables.VIGNETTES``, one column per factor.
+
+    ``expected`` is in the units of ``dataset.expected_range`` and missing where nothing is known. Files are
+    looked for in the folder ``mirror``, then in ``cache_dir``, then fetched.
+
+    Raises ``ConfigError`` where ``null_principle`` is not possible, ``DataError`` where a file is not as
+    declared.
+    """
+    n_flows, design = dataset.n_flows(null_principle), dataset.design
+    if dataset.source == "design" and design is not None:
+        return expand(design, null_principle)
+    files = {key: get(file, cache_dir, mirror) for key, file in dataset.files.items()}
+    path = files["vignettes"]
+    if dataset.columns is not None:
+        frame = _read_csv(path, dataset.columns)
+    else:
+        assert design is not None, "a dataset has columns or factors"
+        frame = _read_confaide(path, files["labels"], design)
+    if frame.empty:
+        raise DataError(f"{path}: has no rows; a dataset needs at least one")
+    if n_flows is not None and len(frame) != n_flows:
+        raise DataError(f"{path}: has {len(frame)} rows, the dataset's file declares {n_flows}")
+    empty = frame["vignette"].str.strip() == ""
+    if empty.any():
+        raise DataError(f"{path}: row {_first(empty)} has no vignette")
+    if dataset.expected_range is not None:
+        low, high = dataset.expected_range
+        outside = frame["expected"].notna() & ~frame["expected"].between(low, high)
+        if outside.any():
+            row = _first(outside)
+            raise DataError(
+                f"{path}: flow {row}: expected value {frame['expected'].iloc[row]} is outside expected_range "
+                f"[{low}, {high}]"
+            )
+    frame.insert(0, "flow", np.arange(len(frame), dtype=np.int32))
+    return frame
+
+
+def _read_csv(path: Path, columns: Columns) -> pd.DataFrame:
+    check_header(path)
+    try:
+        raw = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as a CSV file in UTF-8: {error}") from None
+    wanted = [columns.vignette, *columns.factors.values(), *([columns.expected] if columns.expected else [])]
+    absent = [name for name in wanted if name not in raw.columns]
+    if absent:
+        raise DataError(f"{path}: has no column {absent[0]!r}; it has: {', '.join(raw.columns)}")
+    frame = pd.DataFrame(index=raw.index)
+    for name, column in columns.factors.items():
+        values = raw[column].replace("", EMPTY_LABEL)
+        # Categories in the order in which they first come.
+        frame[name] = values.astype(pd.CategoricalDtype(list(dict.fromkeys(values))))
+    frame["vignette"] = raw[columns.vignette]
+    frame["expected"] = _numbers(path, raw[columns.expected]) if columns.expected else np.nan
+    return frame
+
+
+def _first(wrong: pd.Series) -> int:
+    """Return the number of the first row in which ``wrong`` is true."""
+    return int(wrong.to_numpy().argmax())
+
+
+def _lines(path: Path) -> list[str]:
+    # Not splitlines(), which also breaks at characters that a story may hold.
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+
+
+def _numbers(path: Path, values: pd.Series) -> pd.Series:
+    given = values.str.strip() != ""
+    numbers = pd.to_numeric(values.where(given), errors="coerce").astype("float64")
+    wrong = given & numbers.isna()
+    if wrong.any():
+        row = _first(wrong)
+        raise DataError(f"{path}: row {row}: expected value {values[row]!r} is not a number")
+    return numbers
+
+
+def _read_confaide(vignettes: Path, labels: Path, design: Design) -> pd.DataFrame:
+    """Return ConfAIde's scenarios, without the instruction before them, with the levels of ``design``."""
+    frame = factor_columns(design)
+    lines = _lines(vignettes)
+    values = pd.Series(_lines(labels), dtype="str")
+    for path, count in ((vignettes, len(lines)), (labels, len(values))):
+        if count != len(frame):
+            raise DataError(f"{path}: has {count} lines, the dataset's factors make {len(frame)} flows")
+    without = [number for number, line in enumerate(lines) if CONFAIDE_BREAK not in line]
+    if without:
+        raise DataError(
+            f"{vignettes}: line {without[0] + 1} has no {CONFAIDE_BREAK!r} between instruction and scenario"
+        )
+    frame["vignette"] = pd.array([line.partition(CONFAIDE_BREAK)[2].strip() for line in lines], dtype="str")
+    frame["expected"] = _numbers(labels, values)
+    return frame
+
+
 def _expand_part(design: Design, without: NullLevel | None) -> pd.DataFrame:
     numbers = _level_numbers(design, without.factor if without else None)
     frame = _label_columns(design, numbers)
@@ -211,18 +339,6 @@ def _expand_part(design: Design, without: NullLevel | None) -> pd.DataFrame:
         )
         frame.insert(list(design.factors).index(without.factor), without.factor, pd.Series(absent))
     return frame.assign(vignette=pd.array(_render(design, numbers), dtype="str"))
-
-
-def _append(frame: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
-    # pandas.concat would turn categoricals with different categories into text.
-    columns = {}
-    for name in frame.columns:
-        if name == "vignette":
-            columns[name] = pd.concat([frame[name], more[name]], ignore_index=True)
-        else:
-            union = pd.api.types.union_categoricals([frame[name], more[name]])
-            columns[name] = pd.Series(union)
-    return pd.DataFrame(columns)
 
 
 def _groups(design: Design, without: str | None = None) -> list[tuple[str, ...]]:
@@ -316,16 +432,6 @@ def _check_keys(file: str, document: dict[str, Any], source: str) -> None:
         raise ConfigError(f"{file}: files.labels: does not fit 'source: csv'; use columns.expected")
 
 
-def _read_design(file: str, document: dict[str, Any]) -> Design:
-    factors = {
-        name: tuple(Level(**given) if isinstance(given, dict) else Level(given, given) for given in levels)
-        for name, levels in document["factors"].items()
-    }
-    linked = tuple(tuple(group) for group in document.get("linked", []))
-    null_level = NullLevel(**document["null_level"]) if "null_level" in document else None
-    return Design(file, factors, linked, document.get("template", ""), null_level)
-
-
 def _check_design(design: Design, with_template: bool) -> None:
     """Refuse what the schema cannot see: unknown names, unequal lengths, repeated levels."""
     _check_names(design.file, "factors", design.factors)
@@ -376,19 +482,3 @@ def _check_names(file: str, key: str, names: dict[str, Any]) -> None:
             raise ConfigError(
                 f"{file}: {key}: {name!r} cannot name a factor, because tables have such a column; use another name"
             )
-
-
-def _check_columns(file: str, columns: Columns, document: dict[str, Any]) -> None:
-    _check_names(file, "columns.factors", columns.factors)
-    if columns.expected is not None and "expected_range" not in document:
-        raise ConfigError(f"{file}: key 'expected_range' is missing; columns.expected needs it")
-
-
-def _read_files(path: Path, document: dict[str, Any]) -> dict[str, SourceFile]:
-    files = {key: read_source(path, f"files.{key}", given) for key, given in document["files"].items()}
-    if document["source"] == "csv" and "rows" not in document and files["vignettes"].path is None:
-        raise ConfigError(
-            f"{path}: key 'rows' is missing; a file with an address needs it, so that a study can be planned "
-            "before the file is downloaded"
-        )
-    return files

@@ -61,7 +61,12 @@ def read_expected(
     between = _check_range(expected_range or ends)
     rows = _read_rows(path, list(factors), between)
     flows = vignettes[list(factors)].astype(str).reset_index(drop=True)
-    _check_levels(path, rows, flows)
+    for name in factors:
+        known = flows[name].unique()
+        wrong = (rows[name] != "") & ~rows[name].isin(known)
+        if wrong.any():
+            line, level = rows.loc[wrong, "line"].iloc[0], rows.loc[wrong, name].iloc[0]
+            raise DataError(f"{path}: line {line}: {name}: {level!r} is not a level; {listing(level, known)}")
     match = _match(path, rows, flows)
     value = np.full(len(flows), np.nan)
     source = np.full(len(flows), None, dtype=object)
@@ -109,7 +114,14 @@ def _read_rows(path: Path, factors: list[str], between: Range) -> pd.DataFrame:
     if len(lines) < 2:
         raise DataError(f"{path}: has no rows; write a header and one row per stated norm")
     (_, header), *body = lines
-    _check_header(path, header, factors)
+    allowed = [*factors, "expected", "note"]
+    for number, name in enumerate(header):
+        if name not in allowed:
+            raise DataError(f"{path}: line 1: {name!r} is not a column; {listing(name, allowed)}")
+        if name in header[:number]:
+            raise DataError(f"{path}: line 1: column {name!r} appears twice; keep one")
+    if "expected" not in header:
+        raise DataError(f"{path}: line 1: column 'expected' is missing; add it")
     rows = []
     for line, cells in body:
         if len(cells) != len(header):
@@ -132,17 +144,6 @@ def _lines(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
         line = reader.line_num + 1  # type: ignore[attr-defined]
 
 
-def _check_header(path: Path, header: list[str], factors: list[str]) -> None:
-    allowed = [*factors, "expected", "note"]
-    for number, name in enumerate(header):
-        if name not in allowed:
-            raise DataError(f"{path}: line 1: {name!r} is not a column; {listing(name, allowed)}")
-        if name in header[:number]:
-            raise DataError(f"{path}: line 1: column {name!r} appears twice; keep one")
-    if "expected" not in header:
-        raise DataError(f"{path}: line 1: column 'expected' is missing; add it")
-
-
 def _number(where: str, cell: str, between: Range) -> float:
     try:
         value = float(cell)
@@ -154,15 +155,6 @@ def _number(where: str, cell: str, between: Range) -> float:
             "(set expected_range for numbers with another range)"
         )
     return value
-
-
-def _check_levels(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> None:
-    for name in map(str, flows):
-        known = flows[name].unique()
-        wrong = (rows[name] != "") & ~rows[name].isin(known)
-        if wrong.any():
-            line, level = rows.loc[wrong, "line"].iloc[0], rows.loc[wrong, name].iloc[0]
-            raise DataError(f"{path}: line {line}: {name}: {level!r} is not a level; {listing(level, known)}")
 
 
 def _match(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> pd.DataFrame:
@@ -191,14 +183,10 @@ def _match(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> pd.DataFrame:
     differs = value[other["row"]] != value[other["row_first"]]
     if differs.any():
         pair = other[differs].iloc[0]
-        _refuse(path, rows, flows, pair)
+        one, two = rows.loc[pair["row_first"]], rows.loc[pair["row"]]
+        raise DataError(
+            f"{path}: lines {one['line']} and {two['line']} name equally many levels, but state "
+            f"{one['expected']:g} and {two['expected']:g} for the flow {flows.iloc[pair['at']].to_dict()}; "
+            "add a row with more levels, or drop one"
+        )
     return first
-
-
-def _refuse(path: Path, rows: pd.DataFrame, flows: pd.DataFrame, pair: pd.Series[int]) -> None:
-    one, two = rows.loc[pair["row_first"]], rows.loc[pair["row"]]
-    raise DataError(
-        f"{path}: lines {one['line']} and {two['line']} name equally many levels, but state "
-        f"{one['expected']:g} and {two['expected']:g} for the flow {flows.iloc[pair['at']].to_dict()}; "
-        "add a row with more levels, or drop one"
-    )

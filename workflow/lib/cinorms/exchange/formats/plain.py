@@ -92,9 +92,9 @@ def _recorded(path: Path, line: int, row: Mapping[str, Any], name: str) -> str:
 def _whole(path: Path, line: int, name: str, value: Any) -> int:
     if isinstance(value, str) and value.isdecimal() and len(value) <= MOST_DIGITS:
         return int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 10**MOST_DIGITS:
-        if value == int(value):
-            return int(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and 0 <= value < 10**MOST_DIGITS and value == int(value):
+        return int(value)
     raise broken(
         path,
         line,

@@ -1,9 +1,11 @@
-"""The file of frozen paraphrases: how it is written, and how a person's reading and edits are recorded."""
+"""Frozen paraphrases: what one must be, how their file is written, and how a person's reading and edits are kept."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,73 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.files import replacing
 from cinorms.core.scale_files import scale_near
 from cinorms.core.validation import load_yaml
-from cinorms.prompts.paraphrase.checks import fault_of
-from cinorms.prompts.prompt_sets import digest, load_prompt_set
+from cinorms.prompts.prompt_sets import digest, load_prompt_set, placeholder_fault
 
 HEAD = """\
 # Made by the rule generate_paraphrases. Read the templates, correct them here, then run `make confirm` with your study
 # and commit this file. While it exists, the paraphraser is not asked again; provenance records who worded what.
 """
+
+#: Shortest and longest paraphrase, as multiples of the characters of the original. The papers' paraphrases
+#: have 0.72 to 0.96 of them; a much shorter one has dropped an instruction, a much longer one has added one.
+LENGTHS = (0.4, 2.5)
+
+#: A vignette that a template ends with a mark of its own: the vignettes have none.
+_STOPPED = re.compile(r"\{scenario\}[.?!]")
+_RUN_ON = re.compile(r"\{scenario\}[^\S\n]*(?:[A-Z]\w*|\{options\})")
+
+
+def fault_of(candidate: str, templates: Sequence[str], options: Sequence[str]) -> str | None:
+    """Return the first reason why ``candidate`` cannot be a template next to ``templates``, or ``None``.
+
+    ``templates[0]`` is the original. The checks, in this order: there is text; it is one line; each of
+    ``{scenario}`` and ``{options}`` is in it exactly once and no other placeholder is; none of the
+    answer ``options`` is named; its length is within ``LENGTHS``; a vignette that has a full stop after it in the
+    original does not run into the next sentence; its wording is none of ``templates``.
+    """
+    if not candidate.strip():
+        return "it is empty"
+    if any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in candidate):
+        return "it has a line break or another control character"
+    fault = placeholder_fault(candidate) or option_fault(candidate, options)
+    shortest, longest = (round(share * len(templates[0])) for share in LENGTHS)
+    if not fault and not shortest <= len(candidate) <= longest:
+        fault = f"it has {len(candidate)} characters; allowed: {shortest} to {longest}"
+    if not fault and _STOPPED.search(templates[0]):
+        fault = run_on_fault(candidate)
+    wordings = [wording(template) for template in templates]
+    if not fault and wording(candidate) in wordings:
+        number = wordings.index(wording(candidate))
+        fault = f"the same wording as template {number}" + (" (the original)" if number == 0 else "")
+    return fault
+
+
+def option_fault(template: str, options: Sequence[str]) -> str | None:
+    """Return which of the answer ``options`` is in ``template`` as words, or ``None``.
+
+    A template that names an option suggests it to the model that is asked.
+    """
+    words = f" {wording(template)} "
+    named = next((option for option in options if f" {wording(option)} " in words), None)
+    return f"it names the answer option {named!r}" if named else None
+
+
+def run_on_fault(template: str) -> str | None:
+    """Return where a vignette without a full stop would run into the next sentence of ``template``, or ``None``.
+
+    The next sentence begins with a capital letter, or is the list of options. A template that goes on with a small
+    letter, a mark or a new line is left alone.
+    """
+    found = _RUN_ON.search(template)
+    if not found:
+        return None
+    return f"the vignette runs into the next sentence ({found[0]!r}); put a full stop after {{scenario}}"
+
+
+def wording(template: str) -> str:
+    """Return the words of ``template`` without differences in capitals, punctuation and spaces."""
+    plain = unicodedata.normalize("NFKC", template).casefold()
+    return " ".join(re.findall(r"[^\W_]+", plain.replace("'", "").replace("’", "")))
 
 
 def write_frozen(document: dict[str, Any], path: Path) -> None:
@@ -51,11 +113,9 @@ def confirm(path: Path, read: bool) -> None:
     write_frozen(document, path)
 
 
-def mended_in(document: Mapping[str, Any]) -> list[int] | None:
-    """Return the numbers of the templates that are not as the paraphraser wrote them; None where nobody can tell."""
-    generated = document["provenance"].get("generated")
-    if generated is None:
-        return None
+def mended_in(document: Mapping[str, Any]) -> list[int]:
+    """Return the numbers of the templates that are not as the paraphraser wrote them."""
+    generated = document["provenance"].get("generated", [])
     pairs = enumerate(zip(document["templates"][1:], generated, strict=False), start=1)
     return [number for number, (template, written) in pairs if template != written]
 

@@ -21,10 +21,8 @@ from cinorms import __version__
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.validation import load_yaml, unknown
-from cinorms.prompts.paraphrase.checks import fault_of, option_fault
-from cinorms.prompts.paraphrase.frozen_file import now, write_frozen
-from cinorms.prompts.paraphrase.paraphraser import Ask, ParaphraseError, Paraphraser
-from cinorms.prompts.paraphrase.paraphrasers import open_paraphraser
+from cinorms.prompts.paraphrase.frozen_file import fault_of, now, option_fault, write_frozen
+from cinorms.prompts.paraphrase.paraphrasers import Ask, ParaphraseError, Paraphraser, open_paraphraser
 from cinorms.prompts.prompt_sets import PromptSet, accepted_unread, digest, part_path
 
 #: Rejected candidates that the message about too few valid ones shows.
@@ -129,7 +127,9 @@ def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> N
         try:
             _ask_once(document, missing, paraphraser, request["options"])
         except ParaphraseError as error:
-            raise ParaphraseError(f"{error}{_kept(document, part)}") from None
+            valid = len(document["templates"]) - 1
+            kept = f" ({valid} valid paraphrases are kept in {part} for the next run)" if valid else ""
+            raise ParaphraseError(f"{error}{kept}") from None
         write_frozen(document, part)
         print(f"round {len(rounds)}: {rounds[-1]['accepted']} of {missing} missing paraphrases are valid")
     write_frozen(document, out)
@@ -140,6 +140,8 @@ def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> N
 def _begin(request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, Any]:
     who = request["paraphraser"]
     file, planted = request["file"], who["engine"] == "planted"
+    # A fixed list has nothing that somebody must read.
+    confirmed = {"date": now(), "how": "planted" if planted else "unread"}
     return {
         "title": request["title"],
         "source": "frozen",
@@ -159,17 +161,10 @@ def _begin(request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, An
             "rejected": [],
             "software": {},
             "generated": [],
-            "confirmed": _confirmed(planted),
+            "confirmed": confirmed if planted or accepted_unread() else None,
             "templates_sha256": "",
         },
     }
-
-
-def _confirmed(planted: bool) -> dict[str, str] | None:
-    """Return how new paraphrases are already confirmed: a fixed list has nothing that somebody must read."""
-    if not planted and not accepted_unread():
-        return None
-    return {"date": now(), "how": "planted" if planted else "unread"}
 
 
 def _resume(part: Path, request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, Any] | None:
@@ -180,12 +175,13 @@ def _resume(part: Path, request: Mapping[str, Any], paraphraser: Paraphraser) ->
     held, fresh = document["provenance"], _begin(request, paraphraser)["provenance"]
     # How many are wanted, and in how many rounds, does not make a valid paraphrase another one.
     free = {"count", "tries"}
-    same = all(held[key] == fresh[key] for key in ("paraphraser", "instruction")) and {
-        key: value for key, value in held["request"].items() if key not in free
-    } == {key: value for key, value in fresh["request"].items() if key not in free}
-    if same and digest(document["templates"]) == held["templates_sha256"]:
+
+    def identity(provenance: Mapping[str, Any]) -> list[Any]:
+        fixed = {key: value for key, value in provenance["request"].items() if key not in free}
+        return [provenance["paraphraser"], provenance["instruction"], fixed]
+
+    if identity(held) == identity(fresh) and digest(document["templates"]) == held["templates_sha256"]:
         held["request"], held["confirmed"] = fresh["request"], fresh["confirmed"]
-        held.setdefault("generated", document["templates"][1:])  # an earlier version kept none
         wanted = request["request"]["count"]
         del document["templates"][wanted + 1 :], held["generated"][wanted:]
         print(f"{part}: {len(document['templates']) - 1} valid paraphrases of earlier rounds are reused")
@@ -230,20 +226,12 @@ def _ask_once(
             **({"reported": dict(candidates.reported)} if candidates.reported else {}),
         }
     )
-    document["provenance"]["software"] = _versions(paraphraser.packages)
-
-
-def _versions(packages: Sequence[str]) -> dict[str, str]:
-    found = {"cinorms": __version__, "python": platform.python_version()}
-    for package in packages:
-        found[package] = metadata.version(package)
-    return found
-
-
-def _kept(document: Mapping[str, Any], part: Path) -> str:
-    """Return where the valid paraphrases are kept, or nothing where there are none."""
-    valid = len(document["templates"]) - 1
-    return f" ({valid} valid paraphrases are kept in {part} for the next run)" if valid else ""
+    versions = {package: metadata.version(package) for package in paraphraser.packages}
+    document["provenance"]["software"] = {
+        "cinorms": __version__,
+        "python": platform.python_version(),
+        **versions,
+    }
 
 
 def _too_few(document: Mapping[str, Any], missing: int, file: str, part: Path) -> str:
@@ -251,7 +239,8 @@ def _too_few(document: Mapping[str, Any], missing: int, file: str, part: Path) -
     provenance = document["provenance"]
     wanted, rejected = provenance["request"], provenance["rejected"]
     lines = [
-        f"  round {one['round']}: {one['reason']}: {one['candidate'][:120]!r}" for one in rejected[-SHOWN:]
+        f"  round {fault['round']}: {fault['reason']}: {fault['candidate'][:120]!r}"
+        for fault in rejected[-SHOWN:]
     ]
     more = len(rejected) - len(lines)
     if more > 0:

@@ -23,8 +23,8 @@ from cinorms.prompts.variants import list_variants
 from cinorms.study.data import CACHE
 from cinorms.study.spec import all_shards_of, journal_of, make_spec
 from cinorms.study.study import Study
+from cinorms.vignettes.designs import read_vignettes
 from cinorms.vignettes.source_files import local_copy
-from cinorms.vignettes.sources import read_vignettes
 
 #: An arm and a model.
 Pair = tuple[str, str]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from cinorms.core.errors import CinormsError
 from cinorms.inference.preflight import Finding, error, warning
-from cinorms.prompts.paraphrase.checks import run_on_fault
+from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.run.checks.case import Case, Check, flows_of
 from cinorms.study.entries import make_entry

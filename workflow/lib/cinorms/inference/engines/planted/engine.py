@@ -26,7 +26,7 @@ def _settings() -> type[EntrySettings]:
 def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     """Return what is planted, with the coefficients of the file that it names put in."""
     from cinorms.core.validation import unknown
-    from cinorms.planted.norms import load_planted
+    from cinorms.planted.respondents import load_planted
 
     planted, files = entry["planted"], place.files
     key = f"{place.model}.planted"

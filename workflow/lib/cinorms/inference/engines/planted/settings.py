@@ -8,8 +8,7 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
 from cinorms.inference.settings import EntrySettings
-from cinorms.planted.respondents import Respondent
-from cinorms.planted.traces import Traces
+from cinorms.planted.respondents import Respondent, Traces
 
 Weight = Annotated[Number, Field(ge=0, le=1000)]
 

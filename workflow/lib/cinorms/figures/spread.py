@@ -1,0 +1,395 @@
+"""Kinds ``minority`` and ``variance``: how far answers to one flow are apart, and the boxes that show many numbers.
+
+A box is of one row (a model) and group (an arm): quartiles, 5th and 95th percentile, mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pydantic import Field
+
+from cinorms.analyses.columns import WHO
+from cinorms.analyses.shared import chosen_each
+from cinorms.core.labels import variant_words
+from cinorms.entries.entry import Entry, Pair, Selected
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import Names, OfFlows, OfNorms
+from cinorms.figures import theme
+from cinorms.figures.options import FigureOptions
+from cinorms.figures.theme import GROUP_COLOURS, INK, TEXT_SIZE
+from cinorms.norms import assessment
+from cinorms.stats import survivorship
+from cinorms.stats.wordings import look_up, template_numbers
+from cinorms.vignettes.factors import text
+
+Floats = npt.NDArray[np.float64]
+
+#: The percentiles that a box shows, in the order of its columns.
+PERCENTILES = {"low": 5, "lower": 25, "median": 50, "upper": 75, "high": 95}
+#: The numbers of a box, as `summary` names them.
+BOX = (
+    Column("n", "Numbers in the box."),
+    Column("low", "5th percentile."),
+    Column("lower", "Lower quartile."),
+    Column("median", "Median."),
+    Column("upper", "Upper quartile."),
+    Column("high", "95th percentile."),
+    Column("mean", "Mean."),
+)
+EXPLAINED = "Boxes: quartiles and median; whiskers: 5th to 95th percentile; diamonds: mean."
+VIOLIN_EXPLAINED = (
+    f"Outline: density of the flows (Gaussian kernel, scaled to the same peak width). {EXPLAINED}"
+)
+#: Width in inches of the labels of rows, and height of one row of one group.
+LABEL_WIDTH, ROW_HEIGHT = 1.7, 0.26
+#: Share of a row's height that its boxes take.
+_FILLED = 0.8
+#: Share of a violin's height that the box within it takes, and points along its outline.
+_INSIDE, _GRID = 0.22, 96
+
+#: The columns of `survivorship.minority` that are shown, and how a panel is called.
+PANELS = {
+    "deviation": "mean distance from the norm (levels)",
+    "variance": "variance of the minority (levels squared)",
+}
+#: Over what the answers vary, and the column of the prompts table that is held fixed.
+FIXED = {"variants": None, "templates": "order_no", "orders": "template_no"}
+NAMES = {
+    "variants": "variance of a flow's valid answers over all variants",
+    "templates": "variance of a flow's valid answers over the templates, within one answer order",
+    "orders": "variance of a flow's valid answers over the answer orders, within one template",
+}
+UNITS = "variance of the answers (levels squared; a level is one step of the scale)"
+
+
+class MinorityOptions(FigureOptions, OfNorms):
+    """Options of the boxes of minority answers."""
+
+    arms: Names = Field(description="Arms to compare; each has one box.")
+
+
+class VarianceOptions(FigureOptions, OfFlows):
+    """Options of the boxes of variances."""
+
+    arms: Names = Field(description="Arms to compare; each has one box.")
+    over: Literal["variants", "templates", "orders"] = Field(
+        "variants",
+        description="variants: over all variants; templates: within one order; orders: within one template.",
+    )
+    by: Literal["arm", "temperature", "paraphraser", "order", "readout", "wrapper", "layout"] = Field(
+        "arm", description="How the boxes are labelled: arm (its name), or a condition of the arm."
+    )
+
+
+# --- Boxes
+
+
+def summary(values: Floats) -> dict[str, float]:
+    """Return n, the ``PERCENTILES`` and the mean of the values that are there; NaN without any."""
+    there = values[~np.isnan(values)]
+    if not len(there):
+        return {"n": 0, **dict.fromkeys((*PERCENTILES, "mean"), np.nan)}
+    percentiles = map(float, np.percentile(there, list(PERCENTILES.values())))
+    return {
+        "n": len(there),
+        **dict(zip(PERCENTILES, percentiles, strict=True)),
+        "mean": float(there.mean()),
+    }
+
+
+def place(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
+    """Return ``frame`` (columns row, group) with y, bottom and top of each box; the first row is highest."""
+    row = -pd.Index(rows).get_indexer(pd.Index(frame["row"]))
+    group = pd.Index(groups).get_indexer(pd.Index(frame["group"]))
+    height = _FILLED / len(groups)
+    y = row + _FILLED / 2 - (group + 0.5) * height
+    kind = pd.CategoricalDtype(list(groups), ordered=True)
+    return frame.assign(
+        y=y, bottom=y - 0.42 * height, top=y + 0.42 * height, group=frame["group"].astype(kind)
+    )
+
+
+def outlines(values: pd.DataFrame, placed: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the outlines of violins: columns x, y, piece, and those of ``placed`` that ``keys`` name.
+
+    ``values`` has the numbers in its column ``value``; fewer than three different ones have no outline. The
+    bandwidth is Silverman's, 0.9 min(standard deviation, interquartile range / 1.34) n^(-1/5).
+    """
+    parts = []
+    by_key = values.groupby(list(keys), observed=True)["value"]
+    numbers_of = {key: part.to_numpy(dtype=np.float64) for key, part in by_key}
+    for piece, row in enumerate(placed.to_dict("records")):
+        numbers = numbers_of.get(tuple(row[key] for key in keys), np.array([]))
+        if len(np.unique(numbers)) < 3:
+            continue
+        x = np.linspace(numbers.min(), numbers.max(), _GRID)
+        spreads = [float(numbers.std()), float(np.subtract(*np.percentile(numbers, [75, 25]))) / 1.34]
+        width = 0.9 * min(spread for spread in spreads if spread > 0) * len(numbers) ** -0.2
+        density = np.exp(-0.5 * ((x[:, None] - numbers) / width) ** 2).sum(axis=1)
+        half = density / density.max() * (row["top"] - row["bottom"]) / 2
+        outline = {
+            "x": np.concatenate([x, x[::-1]]),
+            "y": np.concatenate([row["y"] + half, (row["y"] - half)[::-1]]),
+        }
+        parts.append(pd.DataFrame(outline).assign(piece=piece, **{key: row[key] for key in keys}))
+    whole = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["x", "y", "piece", *keys])
+    return whole.astype({key: placed[key].dtype for key in keys})
+
+
+def layers(
+    placed: pd.DataFrame,
+    rows: Sequence[str],
+    groups: Sequence[str],
+    zero: bool = False,
+    violins: pd.DataFrame | None = None,
+) -> list[Any]:
+    """Return the layers and scales of the boxes; rows without numbers show "none".
+
+    With ``violins``, as `outlines` gives them, the boxes are slim and inside them.
+    """
+    import plotnine as p9
+
+    some, none = placed[placed["n"] > 0], placed[placed["n"] == 0]
+    built: list[Any] = [p9.geom_vline(xintercept=0, color=INK, size=0.5)] if zero else []
+    if violins is not None:
+        if len(violins):
+            outline = p9.aes("x", "y", group="piece", fill="group")
+            built.append(p9.geom_polygon(outline, violins, color=INK, size=0.4))
+        slim = {side: some["y"] + _INSIDE * (some[side] - some["y"]) for side in ("bottom", "top")}
+        some = some.assign(**slim)
+    if len(some):
+        whisker = p9.aes(x="low", xend="high", y="y", yend="y")
+        box = p9.aes(xmin="lower", xmax="upper", ymin="bottom", ymax="top", fill="group")
+        median = p9.aes(x="median", xend="median", y="bottom", yend="top")
+        diamond = {"shape": "D", "fill": "white", "size": 1.8, "stroke": 0.4}
+        built += [
+            p9.geom_segment(whisker, some, color=INK, size=0.5),
+            p9.geom_rect(box, some, color=INK, size=0.4),
+            p9.geom_segment(median, some, color=INK, size=1.3),
+            p9.geom_point(p9.aes(x="mean", y="y"), some, color=INK, **diamond),
+        ]
+    if len(none):
+        words = none.assign(x=0.0, label="none")
+        label = p9.aes("x", "y", label="label")
+        built.append(p9.geom_text(label, words, size=TEXT_SIZE - 2, color=INK, ha="left"))
+    return [
+        *built,
+        p9.scale_fill_manual(values=_colours(groups), limits=list(groups)),
+        p9.scale_y_continuous(
+            breaks=[-i for i in range(len(rows))],
+            labels=[theme.wrap(row, LABEL_WIDTH, TEXT_SIZE) for row in rows],
+            limits=(-len(rows) + 0.45, 0.55),
+            expand=(0, 0),
+            minor_breaks=[],
+        ),
+        *([p9.theme(legend_position="none")] if len(groups) == 1 else []),
+    ]
+
+
+def _colours(groups: Sequence[str]) -> dict[str, str]:
+    """Return the colours of groups, each a third of white, so that the median is seen; a single one is light."""
+    if len(groups) == 1:
+        return {groups[0]: "#9fc1dc"}
+    colours = {}
+    for at, group in enumerate(groups):
+        colour = GROUP_COLOURS[at % len(GROUP_COLOURS)]
+        parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+        colours[group] = "#" + "".join(f"{round(p + (255 - p) / 3):02x}" for p in parts)
+    return colours
+
+
+def height(rows: int, groups: int) -> float:
+    """Return the height of the rows in inches."""
+    return rows * max(0.42, 0.12 + ROW_HEIGHT * groups)
+
+
+# --- Answers outside the norm (PETS figure 6)
+
+
+def draw_minority(
+    selected: Sequence[Selected], entry: Entry[MinorityOptions], vignettes: Mapping[str, pd.DataFrame]
+) -> theme.Drawn:
+    """Return a box per model in two panels: distance of minority answers from the norm, their variance."""
+    import plotnine as p9
+
+    frame = deviations(chosen_each(selected, entry, vignettes), entry)
+    if not len(frame) or not frame["n"].any():
+        return theme.empty(entry, "no flow with a norm has an answer outside it.")
+    rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
+    panels = pd.CategoricalDtype(list(PANELS.values()), ordered=True)
+    placed = place(frame, rows, groups).assign(panel=frame["panel"].map(PANELS).astype(panels))
+    plot = p9.ggplot() + theme.base_theme() + p9.labs(x="", y="")
+    plot += [p9.facet_wrap("panel", nrow=1, scales="free_x"), *layers(placed, rows, groups)]
+    shown = frame[frame["panel"] == "deviation"]
+    counts = ", ".join(
+        f"{row}{' ' + group if len(groups) > 1 else ''} {n:,} of {kept:,}"
+        for row, group, n, kept in zip(shown["row"], shown["group"], shown["n"], shown["kept"], strict=True)
+    )
+    data = frame.rename(columns={"row": "model", "group": "arm", "panel": "measure"})
+    return theme.finish(
+        plot + p9.theme(panel_spacing_x=0.04),
+        entry,
+        data.replace({"measure": PANELS}),
+        (9.5, 2.2 + height(len(rows), len(groups))),
+        f"n = flows with a norm and at least one minority answer: {counts}. {EXPLAINED}",
+        "A minority answer is a valid answer that differs from the flow's norm. Flows without a norm, and flows "
+        "whose answers all agree, are left out.",
+        theme.thresholds_text(entry),
+        theme.selection_text(entry),
+    )
+
+
+def deviations(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -> pd.DataFrame:
+    """Return a row per arm, model and panel: row (model), group (arm), panel, kept (flows), n and its box."""
+    rows = []
+    for arm, model, norms in selected:
+        kept = norms[assessment.status(norms, entry.thresholds[model]) == "kept"]
+        minority = survivorship.minority(kept)
+        for panel in PANELS:
+            numbers = summary(minority[panel].to_numpy(dtype="float64"))
+            rows.append({"row": model, "group": arm, "panel": panel, "kept": len(kept), **numbers})
+    return pd.DataFrame(rows)
+
+
+# --- The spread over variants, templates or answer orders
+
+
+def draw_variance(
+    selected: Sequence[Selected],
+    entry: Entry[VarianceOptions],
+    vignettes: Mapping[str, pd.DataFrame],
+    prompts: Mapping[str, pd.DataFrame],
+) -> theme.Drawn:
+    """Return a row of boxes per model, a box for each of what is compared (arms by default)."""
+    import plotnine as p9
+
+    over = entry.options.over
+    frame = spreads(chosen_each(selected, entry, vignettes), entry, prompts)
+    if not len(frame) or not frame["n"].any():
+        return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}.")
+    rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
+    plot = p9.ggplot() + theme.base_theme() + p9.labs(x=UNITS, y="")
+    what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
+    under = f"n = {theme.span(frame['n'])} {what} per box, each with at least two valid answers. {EXPLAINED}"
+    means = ", ".join(
+        f"{row} {group} {mean:.2f}"
+        for row, group, mean in zip(frame["row"], frame["group"], frame["mean"], strict=True)
+    )
+    return theme.finish(
+        plot + layers(place(frame, rows, groups), rows, groups),
+        entry,
+        frame.rename(columns={"row": "model"}),
+        (8.5, 1.7 + height(len(rows), len(groups))),
+        " ".join([under, *asked_text(selected, prompts, entry.people)]),
+        f"{NAMES[over][0].upper()}{NAMES[over][1:]}, divided by their number. Invalid answers are left out.",
+        f"Means: {means}.",
+        theme.selection_text(entry),
+    )
+
+
+def asked_text(
+    selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame], people: Sequence[Pair] = ()
+) -> list[str]:
+    """Return what each model was asked, if models were asked different flows or different numbers of templates."""
+    asked: dict[tuple[int, int, str], list[str]] = {}
+    for arm, model, answers in selected:
+        used = template_numbers(prompts[arm])[answers["variant"].astype(str).unique()]
+        words = variant_words((arm, model) in people).many
+        models = asked.setdefault((answers["flow"].nunique(), used.nunique(), words), [])
+        if model not in models:
+            models.append(model)
+    if len(asked) < 2:
+        return []
+    most = max(asked, key=lambda key: len(asked[key]))
+    parts = [
+        f"{', '.join(models) if key != most else 'the others'} {key[0]:,} flows in {key[1]} {key[2]}"
+        for key, models in sorted(asked.items(), key=lambda item: item[0] == most)
+    ]
+    return [
+        f"Models were asked different flows and templates: {'; '.join(parts)}. Only compare boxes of the same model."
+    ]
+
+
+def spreads(
+    selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return one row per arm and model with the numbers of its box."""
+    groups = group_names(entry)
+    rows = []
+    for arm, model, answers in selected:
+        numbers = summary(variances(answers, prompts[arm], entry.options.over))
+        rows.append({"arm": arm, "row": model, "group": groups[arm], **numbers})
+    return pd.DataFrame(rows)
+
+
+def variances(answers: pd.DataFrame, prompts: pd.DataFrame, over: str) -> Floats:
+    """Return the population variance of the valid answers of each flow (and of each order, or each template).
+
+    NaN where there are fewer than two valid answers. Raises `DataError` for a variant not in the prompts.
+    """
+    levels = assessment.level_matrix(answers)
+    fixed = FIXED[over]
+    if fixed is None:
+        return _row_variances(levels.to_numpy())
+    numbers = look_up(levels.columns, prompts.set_index("variant")[fixed])
+    parts = [_row_variances(levels.loc[:, numbers == number].to_numpy()) for number in np.unique(numbers)]
+    return np.concatenate(parts) if parts else np.array([])
+
+
+def _row_variances(x: Floats) -> Floats:
+    valid = ~np.isnan(x)
+    n, total = valid.sum(axis=1), np.where(valid, x, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = (total**2).sum(axis=1) / n - (total.sum(axis=1) / n) ** 2
+    return np.where(n >= 2, np.maximum(variance, 0), np.nan)
+
+
+def group_names(entry: Entry[VarianceOptions]) -> dict[str, str]:
+    """Return what each arm is called: by the condition that ``by`` names, and its name where two share it."""
+    by, arms = entry.options.by, entry.arms
+    if by == "arm":
+        return {arm: arm for arm in arms}
+    names = {arm: f"{by} {text(entry.conditions[arm][by])}" for arm in arms}
+    return names if len(set(names.values())) == len(arms) else {arm: f"{names[arm]} ({arm})" for arm in arms}
+
+
+KINDS = (
+    Kind(
+        name="minority",
+        about="How far minority answers are from the norm, and their variance.",
+        options=MinorityOptions,
+        function=draw_minority,
+        reads="norms",
+        also=("vignettes",),
+        decided="pilot",
+        report_section="sensitivity",
+        key=("arm", "model", "measure"),
+        columns=(
+            *WHO,
+            Column("measure", "Which of the two numbers."),
+            Column("kept", "Flows with a norm."),
+            *BOX,
+        ),
+    ),
+    Kind(
+        name="variance",
+        about="Spread of the answers to one flow over prompt variants, per model and arm.",
+        options=VarianceOptions,
+        function=draw_variance,
+        reads="answers",
+        also=("vignettes", "prompts"),
+        decided="pilot",
+        report_section="sensitivity",
+        key=("arm", "model"),
+        columns=(
+            *WHO,
+            Column("group", "Label of the box in the legend: the arm, or its condition."),
+            *BOX,
+        ),
+    ),
+)
