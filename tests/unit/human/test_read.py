@@ -124,6 +124,30 @@ def test_a_person_by_row_number(folder_of_survey: Path) -> None:
         read(folder_of_survey, rater={"column": "WorkerId", "modulo": 7})
 
 
+def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeatedly(
+    folder_of_survey: Path,
+) -> None:
+    path = folder_of_survey / "ratings/doors.csv"
+    path.write_text(as_csv([*rows(), *rows()]), encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read(folder_of_survey, ratings=None)
+    message = str(caught.value)
+    assert (
+        "doors.csv: row 55 repeats an earlier one: the same person, flow and answer (54 such rows)" in message
+    )
+    assert "repeated: true" in message
+    assert not any(name in message for name in IDS)
+    assert len(read(folder_of_survey, ratings=None, repeated=True).answers) == 108
+    # By row number, where no two rows have the same cell.
+    one = [{**row, "WorkerId": number} for number, row in enumerate([*rows(), *rows()])]
+    path.write_text(as_csv(one), encoding="utf-8")
+    with pytest.raises(DataError, match="row 55 repeats"):
+        read(folder_of_survey, ratings=None, rater={"column": "WorkerId", "modulo": 9})
+    other = {**rows()[0], "Answer.people": 100}  # another answer is another rating
+    path.write_text(as_csv([*rows(), other]), encoding="utf-8")
+    assert len(read(folder_of_survey, ratings=55).answers) == 55
+
+
 def test_selected_flows_and_rows(folder_of_survey: Path) -> None:
     answers = read(folder_of_survey, select={"sender": ["a window"]}).answers
     assert sorted(answers["flow"].unique()) == [3, 4, 5]

@@ -281,7 +281,9 @@ def test_iot_and_coppa_equal_the_authors_files(name, mirror):
 @pytest.mark.parametrize("name", DESIGNS)
 def test_flows_have_the_levels_of_the_published_flow_of_the_same_number(name, tmp_path, mirror):
     ours = expand(load_dataset(DATASETS[name]).design)
-    theirs = read_vignettes(load_dataset(DATASETS[f"published_{DESIGNS[name][1]}"]), tmp_path, mirror)
+    dataset = load_dataset(DATASETS[f"published_{DESIGNS[name][1]}"])
+    assert (dataset.flows_of, dataset.n_flows()) == (name, len(ours))
+    theirs = read_vignettes(dataset, tmp_path, mirror)
     factors = [column for column in theirs.columns if column not in ("flow", "vignette", "expected")]
     assert [factor for factor in ours.columns if factor in factors] == factors
     for factor in factors:

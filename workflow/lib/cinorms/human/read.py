@@ -53,6 +53,8 @@ def read_ratings(
     flow = _flows(survey, path, rows, vignettes)
     level, status = _levels(asked, path, rows, levels)
     _check_counts(survey, path, rows, rater)
+    if not survey.repeated:
+        _check_once(survey, path, rows.assign(**{survey.rater: rater}), flow)
     keep, notes = np.isin(flow, select_flows(vignettes, select)["flow"]), []
     for check in survey.checks:
         hit = _is_any(rows[check.column], check.values)
@@ -214,6 +216,18 @@ def _check_counts(survey: Survey, path: Path, rows: pd.DataFrame, rater: npt.NDA
                 f"{survey.file}: {key}: {stated:,} is stated, but {path} has {found:,}; correct the number, or the "
                 "columns"
             )
+
+
+def _check_once(survey: Survey, path: Path, rows: pd.DataFrame, flow: npt.NDArray[np.int32]) -> None:
+    """Refuse a rating that is there twice: a file pasted below itself would count every person double."""
+    again = rows.drop(columns=survey.flow or []).assign(**{"": flow}).duplicated()
+    if again.any():
+        n = int(again.sum())
+        raise DataError(
+            f"{path}: row {_row(rows, again)} repeats an earlier one: the same person, flow and answer ({n:,} such "
+            f"{'row' if n == 1 else 'rows'}); delete what is there twice,\nor state repeated: true in {survey.file} if "
+            "people rated a flow more than once"
+        )
 
 
 def _answers(

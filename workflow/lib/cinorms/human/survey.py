@@ -60,6 +60,7 @@ class Survey:
     source: SourceFile
     rater: str
     modulo: int | None
+    repeated: bool
     flow: str | None
     factors: Mapping[str, FactorColumn]
     where: Mapping[str, str]
@@ -111,6 +112,7 @@ def load_survey(path: str | Path) -> Survey:
         source=read_source(path, "file", document["file"]),
         rater=document["rater"]["column"],
         modulo=document["rater"].get("modulo"),
+        repeated=document.get("repeated", False),
         flow=document.get("flow"),
         factors={name: _factor(given) for name, given in document.get("factors", {}).items()},
         where=dict(document.get("where", {})),

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cinorms.core.errors import ConfigError
 from cinorms.core.logs import command
 from cinorms.reference.pages import pages
 
@@ -13,6 +14,8 @@ from cinorms.reference.pages import pages
 @command()
 def main(arguments: Sequence[str]) -> int:
     """Write the reference into the folder that the arguments name."""
+    if len(arguments) != 1:
+        raise ConfigError("Name the folder of the documentation: python -m cinorms.reference docs")
     docs = Path(arguments[0])
     folder = docs / "reference"
     folder.mkdir(parents=True, exist_ok=True)
