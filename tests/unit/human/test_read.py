@@ -64,7 +64,9 @@ def test_more_raters_than_16_bits_can_count(folder_of_survey: Path, tmp_path: Pa
     assert norms.filter(regex="^n_").max(axis=None) == n
     for name, frame, contract in (("prompts", prompts, tables.PROMPTS), ("norms", norms, tables.NORMS)):
         tables.write(frame, tmp_path / name, contract)
-        pd.testing.assert_frame_equal(tables.read(tmp_path / name, contract)[[*frame]], frame, check_dtype=False)
+        pd.testing.assert_frame_equal(
+            tables.read(tmp_path / name, contract)[[*frame]], frame, check_dtype=False
+        )
     assert prompts["template_no"].tolist() == list(range(n))
 
 

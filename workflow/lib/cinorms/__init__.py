@@ -10,7 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-if sys.argv[:1] == ["-m"]:  # python -m cinorms.run.check: its modules are being looked for, and none is loaded yet
+if sys.argv[:1] == [
+    "-m"
+]:  # python -m cinorms.run.check: its modules are being looked for, and none is loaded yet
     import_module("cinorms.core.terminal").prepare()
 
 __version__ = "0.1.0"
