@@ -148,3 +148,23 @@ def test_pip_installs_what_a_study_needs_from_its_one_list() -> None:
     lines = (ROOT / "requirements/run.in").read_text(encoding="utf-8").splitlines()
     needed = {Requirement(line).name for line in lines if line and line[0] != "#"}
     assert {"snakemake", "pandas", "pydantic"} <= needed
+
+
+def test_the_lowest_snakemake_that_is_promised_is_the_one_that_is_tested() -> None:
+    lowest = re.search(r"^snakemake\S*>=([\d.]+)", (ROOT / "requirements/run.in").read_text(), re.MULTILINE)[
+        1
+    ]
+    locked_one = re.search(
+        r"^snakemake==([\d.]+)", (ROOT / "requirements/run.lock").read_text(), re.MULTILINE
+    )[1]
+    assert locked_one.startswith(f"{lowest}.")
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), ROOT / ".snakemake-workflow-catalog.yml"]
+    stated = [
+        found
+        for path in (ROOT / "workflow/Snakefile", *pages)
+        for found in re.findall(
+            r'min_version\("([\d.]+)"\)|Snakemake ([\d.]+) or newer', path.read_text(encoding="utf-8")
+        )
+    ]
+    assert len(stated) >= 3
+    assert {one or other for one, other in stated} == {lowest}

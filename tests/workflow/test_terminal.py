@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -14,28 +15,26 @@ from .conftest import SMALL, Project
 ENTRIES = {"analyses": {"answers": SMALL["analyses"]["answers"]}, "printed": {}}  # type: ignore[index]
 
 
-def short(project: Project, *arguments: str) -> tuple[int, str]:
-    """Run as `make run` does, and return the exit code and all that is printed."""
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--logger",
-        "cinorms",
-        "--cores",
-        "2",
-        "--configfile",
-        "tiny.yaml",
-    ]
-    done = subprocess.run(
-        [*command, *arguments],
+def start(project: Project, *arguments: str) -> subprocess.Popen[str]:
+    """Start a run as `make run` does."""
+    command = [sys.executable, "-m", "cinorms.run.snakemake", "--logger", "cinorms", "--cores", "2"]
+    return subprocess.Popen(
+        [*command, "--configfile", "tiny.yaml", *arguments],
         cwd=project.folder,
         env={**os.environ, "PYTHONPATH": str(project.folder / "workflow/lib")},
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    return done.returncode, done.stdout
+
+
+def short(project: Project, *arguments: str) -> tuple[int, str]:
+    """Run, and return the exit code and all that is printed."""
+    running = start(project, *arguments)
+    printed, _ = running.communicate()
+    return running.returncode, printed
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +104,17 @@ def test_a_dry_run_shows_the_jobs(project: Project) -> None:
     code, printed = short(project, "-n", "--", "figures")
     assert code == 0
     assert re.search(r"^draw_figure +1$", printed, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("when", ["jobs to run", "[ 1/"])
+def test_ctrl_c_is_one_line_and_the_next_run_goes_on(project: Project, when: str) -> None:
+    project.write("tiny.yaml", {**SMALL, **ENTRIES})
+    running = start(project)
+    assert running.stdout is not None
+    assert any(when in line for line in running.stdout)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of them
+    printed = running.stdout.read()
+    assert running.wait() in (128 + signal.SIGINT, -signal.SIGINT)  # which a shell calls 130 too
+    assert len(re.findall("Stopped by Ctrl|Terminating processes on user request", printed)) == 1
+    assert len([line for line in printed.splitlines() if line and not line.startswith("[")]) == 1, printed
+    assert short(project)[0] == 0

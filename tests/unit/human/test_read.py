@@ -59,7 +59,7 @@ def test_more_raters_than_16_bits_can_count(folder_of_survey: Path, tmp_path: Pa
     (folder_of_survey / "ratings/doors.csv").write_text(as_csv(many), encoding="utf-8")
     answers = read(folder_of_survey, raters=n, ratings=n).answers
     prompts = list_raters(answers, "doors_survey", "Would people agree?")
-    norms = assess(answers, "strict", papers_scale())
+    norms = assess(answers, "strict", papers_scale("agreement"))
     assert norms.filter(regex="^n_").max(axis=None) == n
     for name, frame, contract in (("prompts", prompts, tables.PROMPTS), ("norms", norms, tables.NORMS)):
         tables.write(frame, tmp_path / name, contract)

@@ -5,9 +5,15 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+if sys.argv[:1] == [
+    "-m"
+]:  # python -m cinorms.run.check: its modules are being looked for, and none is loaded yet
+    import_module("cinorms.core.terminal").prepare()
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "open_results"]

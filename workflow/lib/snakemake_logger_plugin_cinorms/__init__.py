@@ -35,6 +35,7 @@ class LogHandler(LogHandlerBase):
         """Start an empty report; it explains failed jobs at the end."""
         self.report = RunReport()
         self.repeated: list[str] = []
+        self.stopped = False
         if not self.common_settings.dryrun:
             os.environ[FAILURES_AT_THE_END] = "1"
 
@@ -42,6 +43,8 @@ class LogHandler(LogHandlerBase):
         """Print the part of ``record`` that a user needs."""
         if self.common_settings.dryrun:
             self._print(self.format(record))
+            return
+        if self.stopped:  # what fails after Ctrl+C fails because of it
             return
         event, facts = getattr(record, "event", None), vars(record)
         if event == LogEvent.RUN_INFO:
@@ -66,6 +69,7 @@ class LogHandler(LogHandlerBase):
 
     def _say(self, record: logging.LogRecord) -> None:
         text = str(record.msg or "")
+        self.stopped = text.startswith("Terminating processes on user request")
         repeated = text.startswith(_REPEATED) or "\nAt least one job did" in text
         if record.levelno >= logging.ERROR and repeated:
             self.repeated.append(text)

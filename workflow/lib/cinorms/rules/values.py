@@ -248,7 +248,7 @@ class StudyValues(StudyFiles):
         return [(arm, model, self.placed(path)) for arm, model, path in self.published(table)]
 
     def key_variables(self) -> list[str]:
-        """Return the names of the variables with keys, whose values must appear in nothing that is kept or published."""
+        """Return the variables with keys, whose values must appear in nothing that is kept or published."""
         models = [*self.study.all_models(), *filter(None, [self.study.coder])]
         entries = map(self.study.registry_entry, models)
         return sorted({name for entry in entries if (name := entry.settings.needed_key_variable)})
