@@ -11,8 +11,10 @@ import pytest
 from cinorms.core import csv_tables, tables
 from cinorms.core.errors import DataError
 from cinorms.exchange.identity import prompt_hash
+from cinorms.exchange.importing import import_responses
+from cinorms.exchange.registry import format_named
 
-from ...exchange_runs import planted_lines, planted_responses, take
+from ...exchange_runs import arm, planted_lines, planted_responses, take
 
 JOKE = "Tell me a joke."
 REPLY = {"role": "assistant", "content": "neutral"}
@@ -116,11 +118,42 @@ def test_a_recorded_chat_may_end_with_the_response_and_nothing_else(tmp_path: Pa
     prompts = list(planted_responses()[0].prompts())
     lines = [{"id": p.id, "text": "neutral", "messages": [*p.messages, REPLY]} for p in prompts]
     assert imported(tmp_path, lines).matched.reasons == {}
+    with pytest.raises(DataError, match="asked_otherwise 1"):  # without the instruction
+        imported(tmp_path, [{**lines[0], "messages": lines[0]["messages"][1:]}])
     lines[0]["messages"][-1] = {**REPLY, "content": "I rate this scenario as"}
     lines[1]["messages"] = [*lines[1]["messages"], {"role": "user", "content": "Sure?"}]
     assert imported(tmp_path, lines).matched.reasons == {"asked_otherwise": 2, "not_received": 2}
     with pytest.raises(DataError, match=r"line 1 has 17 as 'messages', which is neither a text nor messages"):
         imported(tmp_path, [{**lines[0], "messages": 17}])
+
+
+def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path: Path) -> None:
+    key, lines = "sk-0123456789", planted_lines()
+    lines[0] |= {
+        "text": f"neutral {key}",
+        "finish_reason": f"stop {key}",
+        "model": f"m {key}",
+        "temperature": 0,
+    }
+    lines[1] |= {"id": None, "prompt_sha256": key, "file": f"{key}.jsonl", "text": key}
+    path = tmp_path / "r.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    spec, vignettes, variants = arm()
+    found = import_responses(
+        format_named("plain"), [path], spec, vignettes, variants, None, None, [key, "neut"]
+    )
+    assert found.matched.responses.loc[0, ["text", "finish_reason"]].tolist() == [
+        "neutral [key]",
+        "stop [key]",
+    ]
+    row = found.matched.unmatched.iloc[0]
+    assert row[["reason", "file", "sha256", "text"]].tolist() == [
+        "unknown_prompt",
+        "[key].jsonl",
+        "[key]",
+        "[key]",
+    ]
+    assert json.loads(found.facts["elsewhere"])["stated"] == {"model": ["m [key]"], "temperature": [0]}
 
 
 def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import zipfile
 from datetime import date
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pandas as pd
 import pyarrow as pa
@@ -23,6 +24,7 @@ from cinorms.publish.crate import crate
 from cinorms.publish.croissant import croissant
 from cinorms.publish.datasheet import datasheet
 from cinorms.publish.eval_records import model_id, record
+from cinorms.publish.folder import publish
 from cinorms.publish.sources import sources_of
 
 from ...scales import ACCEPTABILITY
@@ -236,6 +238,25 @@ def test_a_file_that_nobody_can_search_is_refused(tmp_path: Path, machine: pytes
     (tmp_path / "c.png").write_bytes(b"\x89PNG\r\n")
     with pytest.raises(DataError, match=r"c\.png: is neither text nor Parquet nor zip nor gzip"):
         insist_on_nothing_personal(tmp_path)
+
+
+def test_a_refused_folder_is_not_left_behind(tmp_path: Path, machine: pytest.MonkeyPatch) -> None:
+    def write(results: Any, sources: list[dict[str, str]], today: date, folder: Path) -> list[Item]:
+        folder.mkdir()
+        (folder / "a.txt").write_text(f"{results.norms} {sources[0]['address']}", encoding="utf-8")
+        return []
+
+    machine.setattr("cinorms.publish.folder._write", write)
+    for name, content in (("study", '{"base_url": "http://gpu17:8000/v1"}'), ("provenance", "{}")):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    sources, folder = [{"address": "/scratch/janedoe/tulu"}], tmp_path / "published"
+    files = SimpleNamespace(study=tmp_path / "study", provenance=tmp_path / "provenance", norms="fine")
+    publish(cast(Any, files), sources, date(2026, 11, 22), folder)
+    assert (folder / "a.txt").read_text(encoding="utf-8") == "fine tulu"
+    files.norms = "gpu17 is down"
+    with pytest.raises(DataError, match="contains 'gpu17'"):
+        publish(cast(Any, files), sources, date(2026, 11, 22), folder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["provenance", "study"]
 
 
 def joined(tmp_path: Path) -> Item:
