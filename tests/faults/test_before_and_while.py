@@ -122,7 +122,9 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
         row.split() for row in before.splitlines()
     ]
     endpoint.delay = 0.3
-    endpoint.fault = lambda number, body: Fault(way="drop") if 30 <= number < 34 else None
+    endpoint.fault = lambda number, body: (
+        Fault(way="drop") if 5 <= number < 9 else None
+    )  # before the first line
     run = start(study)
     path = study.folder / STATE
     wait_for(lambda: path.exists() and json.loads(path.read_text())["answered"] >= 90)
