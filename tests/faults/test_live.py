@@ -89,13 +89,14 @@ def test_a_passing_fault_leaves_no_trace(shard: Shard, name: str) -> None:
 
 
 def test_a_request_without_reply_is_sent_again(shard: Shard) -> None:
-    shard.tuning = {"limits": {"timeout": 0.3}}
+    shard.tuning = {"limits": {"timeout": 1.0, "concurrency": 4}}
     shard.endpoint.fault = lambda number, body: Fault(way="hang") if number == 5 else None
     assert shard.ask()["text"].notna().all()
     assert shard.endpoint.number == 121
 
 
 def test_retry_after_is_waited_for_by_everybody(shard: Shard) -> None:
+    shard.tuning = {"limits": {"concurrency": 8}}
     told = Fault(429, "rate_limit_exceeded", headers={"Retry-After": "0.7"})
     shard.endpoint.fault = lambda number, body: told if number == 40 else None
     shard.ask()
@@ -159,7 +160,7 @@ def test_a_prompt_that_always_fails_ends_as_an_error_when_others_are_answered(sh
     )
     responses = shard.ask(backoff=0.001)
     assert set(responses.loc[responses["finish_reason"] == "error", "flow"]) == {7}
-    assert max(shard.endpoint.asked.values()) == 8
+    assert max(shard.endpoint.asked.values()) == 10
 
 
 def test_an_endpoint_that_is_down_stops_the_job(shard: Shard) -> None:
