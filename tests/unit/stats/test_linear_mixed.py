@@ -91,7 +91,7 @@ def test_what_cannot_be_fitted_is_said() -> None:
 
 def test_intervals_cover_over_raters_and_flows() -> None:
     """Planted: shops get 5 more. Raters and flows are drawn anew each time, so both must be in the interval."""
-    covered, rng, times = 0, np.random.default_rng(4), 500
+    covered, rng, times = 0, np.random.default_rng(4), 200
     for _ in range(times):
         fit = fit_linear_mixed(made(rng, 25, 60), "value", ["recipient"], "rater", ["rater", "flow"], {})
         reach = stdtrit(fit.freedom, 0.975) * np.sqrt(fit.variances()[1])

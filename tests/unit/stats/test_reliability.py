@@ -42,20 +42,6 @@ def test_alpha_of_the_textbook_example():
     assert found.n_flows == 11  # the last unit has one value only
 
 
-def test_alpha_by_its_definition_in_pairs():
-    rng = np.random.default_rng(3)
-    flows = [[int(x) if rng.random() > 0.2 else None for x in rng.integers(-2, 3, 5)] for _ in range(30)]
-    found = reliability.alpha(norms_of(flows)).estimate
-    units = [u for u in ([x for x in f if x is not None] for f in flows) if len(u) > 1]
-    pool = [x for u in units for x in u]
-    mid = {c: sum(x < c for x in pool) + sum(x == c for x in pool) / 2 for c in range(-2, 3)}
-    observed = sum(
-        sum((mid[a] - mid[b]) ** 2 for a, b in itertools.permutations(u, 2)) / (len(u) - 1) for u in units
-    ) / len(pool)
-    expected = sum((mid[a] - mid[b]) ** 2 for a, b in itertools.permutations(pool, 2))
-    assert found == pytest.approx(1 - observed / (expected / (len(pool) * (len(pool) - 1))))
-
-
 def test_alpha_at_its_ends_and_where_it_is_undefined():
     assert reliability.alpha(norms_of([[1, 1], [-2, -2]])).estimate == 1
     assert reliability.alpha(norms_of([[1, 1], [1, 1]])) == reliability.Estimate(None, 2, "no_variance")

@@ -52,16 +52,16 @@ def slopes(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_a_planted_growth_of_the_bias_is_recovered_and_its_intervals_hold() -> None:
-    """Over 40 seeds, 95% intervals of each position's slope cover what is planted, and the mean is it."""
+    """Over 20 seeds, 95% intervals of each position's slope cover what is planted, and the mean is it."""
     truth = 0.3 * (SHARES - 1 / 5)
     estimates, covered = [], []
-    for seed in range(40):
+    for seed in range(20):
         answers = answers_of(120, seed)
         found = slopes(trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3))
         assert (found["status"] == "ok").all()
         estimates.append(found["estimate"].to_numpy())
         covered.append((found["conf_low"] <= truth) & (truth <= found["conf_high"]))
-    mean, error = np.mean(estimates, axis=0), np.std(estimates, axis=0, ddof=1) / np.sqrt(40)
+    mean, error = np.mean(estimates, axis=0), np.std(estimates, axis=0, ddof=1) / np.sqrt(20)
     assert (np.abs(mean - truth) < 4 * error + 1e-9).all(), (mean, truth, error)
     assert 0.90 <= np.mean(covered) <= 0.99
 

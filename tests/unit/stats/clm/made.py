@@ -34,3 +34,16 @@ def two_models(
 def p_of_model(fit: ClmFit | ClmmFit) -> float:
     """Return the p-value of the difference between the models."""
     return float(fit.coefficients.set_index("factor").loc["model", "p"])
+
+
+def assert_is_rs(fit: ClmmFit, expected: pd.DataFrame, tolerance: float) -> None:
+    """Compare thresholds, coefficients, standard deviations and log-likelihood with R's (index: parameter)."""
+    assert fit.status == "ok"
+    names = [*fit.thresholds["threshold"], *(fit.coefficients["factor"] + fit.coefficients["level"])]
+    assert {*names, "logLik", *(f"sd_{group}" for group in fit.sd)} == set(expected.index)
+    for column in ("estimate", "std_err"):
+        found = np.concatenate([fit.thresholds[column], fit.coefficients[column]])
+        np.testing.assert_allclose(found, expected.loc[names, column], atol=tolerance)
+    for group, sd in fit.sd.items():
+        np.testing.assert_allclose(sd, expected.loc[f"sd_{group}", "estimate"], atol=tolerance)
+    np.testing.assert_allclose(fit.log_likelihood, expected.loc["logLik", "estimate"], atol=2 * tolerance)

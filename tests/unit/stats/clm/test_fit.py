@@ -119,26 +119,10 @@ def test_p_below_the_float_range_has_a_power_of_ten() -> None:
     assert row["log10_p"] == pytest.approx(log_p / np.log(10), rel=1e-9)
 
 
-def test_weights_repeat_rows(data: pd.DataFrame) -> None:
-    times = data["variant"] % 3
-    repeated = fit_clm(data.loc[data.index.repeat(times)], "level", FACTORS)
-    weighted = fit_clm(data.assign(w=times), "level", FACTORS, weights="w")
-    np.testing.assert_allclose(values(weighted), values(repeated), atol=1e-9)
-    np.testing.assert_allclose(weighted.coefficients["std_err"], repeated.coefficients["std_err"], atol=1e-9)
-
-
 def test_row_order_does_not_matter(data: pd.DataFrame) -> None:
     shuffled = data.sample(frac=1, random_state=3)
     np.testing.assert_allclose(
         values(fit_clm(shuffled, "level", FACTORS)), values(fit_clm(data, "level", FACTORS)), atol=1e-9
-    )
-
-
-def test_reversed_answers_mirror_the_coefficients(data: pd.DataFrame) -> None:
-    there, back = (fit_clm(data.assign(level=s * data["level"]), "level", FACTORS) for s in (1, -1))
-    np.testing.assert_allclose(back.coefficients["estimate"], -there.coefficients["estimate"], atol=1e-8)
-    np.testing.assert_allclose(
-        back.thresholds["estimate"], -there.thresholds["estimate"].to_numpy()[::-1], atol=1e-8
     )
 
 
@@ -148,14 +132,6 @@ def test_unused_levels_are_dropped_and_missing_answers_counted(data: pd.DataFram
     assert fit.levels == (-2, -1, 1, 2)
     assert list(fit.thresholds["threshold"]) == ["-2|-1", "-1|1", "1|2"]
     assert (fit.n, fit.n_missing) == (516, 84)
-
-
-def test_planted_coefficients_are_recovered() -> None:
-    effects = {"a": [0.0, 1.0, -2.0], "b": [0.0, 0.5]}
-    frame = planted(np.random.default_rng(5), 40_000, effects, [-1.5, 0.0, 2.0])
-    table = fit_clm(frame, "level", ["a", "b"]).coefficients
-    np.testing.assert_allclose(table["estimate"], [1.0, -2.0, 0.5], atol=4 * table["std_err"].max())
-    assert table["std_err"].max() < 0.03
 
 
 # --- separation ------------------------------------------------------------
@@ -351,6 +327,8 @@ def test_wrong_settings_say_what_is_allowed(data: pd.DataFrame, settings: dict, 
 def test_wrong_values_say_what_is_wrong(data: pd.DataFrame) -> None:
     with pytest.raises(DataError, match="whole numbers"):
         fit_clm(data.assign(level=0.5), "level", FACTORS)
+    with pytest.raises(DataError, match="some answers are infinite"):
+        fit_clm(data.assign(level=data["level"].replace(0, np.inf)), "level", FACTORS)
     with pytest.raises(DataError, match="0 or more"):
         fit_clm(data.assign(weight=-1.0), "level", FACTORS, weights="weight")
     with pytest.raises(DataError, match="at least two"):
@@ -396,19 +374,6 @@ def test_rows_that_weigh_next_to_nothing_do_not_hide_separation() -> None:
     mixed = frame.assign(level=[0, 1, 0, 1, 1, 0, 1, 1])
     usual, light = (fit_clm(mixed.assign(w=w), "level", ["a"], weights="w") for w in (1.0, 1e-9))
     np.testing.assert_allclose(light.coefficients["estimate"], usual.coefficients["estimate"], rtol=1e-6)
-
-
-def test_an_infinite_answer_is_refused() -> None:
-    frame = pd.DataFrame({"a": ["x", "y"] * 3, "level": [0.0, 1.0, np.inf, 1.0, 0.0, 1.0]})
-    with pytest.raises(DataError, match="some answers are infinite"):
-        fit_clm(frame, "level", ["a"])
-
-
-def test_clusters_of_one_row_each_are_nearly_the_model_errors() -> None:
-    frame = planted(np.random.default_rng(9), 20_000, {"a": [0, 1, -1]}, [-1.0, 0.0, 1.5])
-    frame["flow"] = np.arange(len(frame))
-    robust, plain = fit_clm(frame, "level", ["a"], cluster="flow"), fit_clm(frame, "level", ["a"])
-    np.testing.assert_allclose(robust.coefficients["std_err"], plain.coefficients["std_err"], rtol=0.03)
 
 
 def test_clusters_that_cross_add_up_less_their_cells(data: pd.DataFrame) -> None:

@@ -12,7 +12,8 @@ from cinorms.core.errors import ConfigError
 from cinorms.stats.clm import fit_clm, fit_clmm
 from cinorms.stats.clm.intercepts import OneIntercept, crossed_intercepts
 
-from .made import p_of_model, two_models
+from ....shared_ratings import confaide, needs_ratings
+from .made import assert_is_rs, p_of_model, two_models
 
 REFERENCE = Path(__file__).parents[3] / "reference"
 FACTORS = ["sender", "recipient", "order"]
@@ -29,14 +30,7 @@ def data() -> pd.DataFrame:
 def test_equals_r_clmm(data: pd.DataFrame, model: str, link: str, nodes: int) -> None:
     expected = pd.read_csv(REFERENCE / "clmm_reference.csv").query("model == @model").set_index("parameter")
     fit = fit_clmm(data, "level", FACTORS, "flow", {"sender": "lock"}, link=link, nodes=nodes)
-    assert fit.status == "ok"
-    names = [*fit.thresholds["threshold"], *(fit.coefficients["factor"] + fit.coefficients["level"])]
-    assert set(names) == set(expected.index) - {"logLik", "sd_flow"}
-    for column in ("estimate", "std_err"):
-        found = np.concatenate([fit.thresholds[column], fit.coefficients[column]])
-        np.testing.assert_allclose(found, expected.loc[names, column], atol=1e-4)
-    assert fit.sd["flow"] == pytest.approx(expected.loc["sd_flow", "estimate"], abs=1e-4)
-    assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-4)
+    assert_is_rs(fit, expected, 1e-4)
     assert fit.n_clusters == {"flow": 60}
 
 
@@ -45,42 +39,27 @@ def test_crossed_intercepts_equal_r_clmm(data: pd.DataFrame, groups: tuple[str, 
     reference = pd.read_csv(REFERENCE / "clmm_reference.csv").query("model == 'crossed_laplace'")
     expected = reference.set_index("parameter")
     fit = fit_clmm(data, "level", FACTORS, groups, {"sender": "lock"})
-    assert fit.status == "ok"
-    names = [*fit.thresholds["threshold"], *(fit.coefficients["factor"] + fit.coefficients["level"])]
-    assert set(names) == set(expected.index) - {"logLik", "sd_flow", "sd_variant"}
-    for column in ("estimate", "std_err"):
-        found = np.concatenate([fit.thresholds[column], fit.coefficients[column]])
-        np.testing.assert_allclose(found, expected.loc[names, column], atol=2e-4)
-    for name in groups:
-        assert fit.sd[name] == pytest.approx(expected.loc[f"sd_{name}", "estimate"], abs=1e-4)
-    assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-4)
+    assert_is_rs(fit, expected, 2e-4)
     with pytest.raises(ConfigError, match="Laplace"):
         fit_clmm(data, "level", FACTORS, groups, nodes=5)
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-@pytest.mark.parametrize("groups", [("flow", "variant"), ("variant", "flow")])
-def test_the_gradient_with_crossed_intercepts_is_that_of_the_likelihood(
-    data: pd.DataFrame, link: str, groups: tuple[str, str]
+@pytest.mark.parametrize("groups", [1, 5, ("flow", "variant"), ("variant", "flow")])
+def test_the_gradient_is_that_of_the_likelihood(
+    data: pd.DataFrame, link: str, groups: int | tuple[str, str]
 ) -> None:
-    mixed = crossed_intercepts(data, "level", FACTORS, groups, None, link)
-    at = np.append(fit_clm(data, "level", FACTORS, link=link).solved.parameters, [0.6, 0.3])
+    """With one intercept, by 1 and 5 nodes, and with two that cross."""
+    solved = fit_clm(data, "level", FACTORS, link=link, cluster="flow").solved
+    if isinstance(groups, int):
+        mixed, sigmas = OneIntercept(solved.problem, solved.clusters["flow"], groups), [0.6]
+    else:
+        mixed, sigmas = crossed_intercepts(data, "level", FACTORS, groups, None, link), [0.6, 0.3]
+    at = np.append(solved.parameters, sigmas)
     _, gradient = mixed.evaluate(at)
     steps = 1e-5 * np.eye(len(at))
     numeric = [(mixed.evaluate(at + e)[0] - mixed.evaluate(at - e)[0]) / 2e-5 for e in steps]
     np.testing.assert_allclose(gradient, numeric, atol=2e-5)
-
-
-@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-@pytest.mark.parametrize("nodes", [1, 5])
-def test_the_gradient_is_that_of_the_likelihood(data: pd.DataFrame, link: str, nodes: int) -> None:
-    solved = fit_clm(data, "level", FACTORS, link=link, cluster="flow").solved
-    mixed = OneIntercept(solved.problem, solved.clusters["flow"], nodes)
-    at = np.append(solved.parameters, 0.6)
-    _, gradient = mixed.evaluate(at)
-    steps = 1e-5 * np.eye(len(at))
-    numeric = [(mixed.evaluate(at + e)[0] - mixed.evaluate(at - e)[0]) / 2e-5 for e in steps]
-    np.testing.assert_allclose(gradient, numeric, atol=1e-5)
 
 
 def test_without_differences_between_groups_it_is_the_plain_model() -> None:
@@ -164,3 +143,22 @@ def test_size_of_comparing_two_models_with_an_intercept_for_each_template_of_eac
             p.append(p_of_model(fit))
     assert len(p) > 140
     assert np.mean(np.array(p) < 0.05) <= 0.06 + 2 * np.sqrt(0.05 * 0.95 / len(p))
+
+
+CUTS = {"-100|-50": "-2|-1", "-50|0": "-1|0", "0|50": "0|1", "50|100": "1|2"}
+
+
+@needs_ratings
+@pytest.mark.parametrize("tier", ["2a", "2b"])
+@pytest.mark.parametrize("groups", [("rater",), ("flow", "rater")])
+def test_rater_intercepts_of_peoples_ratings_equal_r_clmm(tier: str, groups: tuple[str, ...]) -> None:
+    reference = pd.read_csv(REFERENCE / "ratings_reference.csv").query(
+        f"model == '{tier}_{'_'.join(groups)}'"
+    )
+    terms = {
+        name: name if "|" in name or name.startswith(("sd", "log")) else f"type{name}"
+        for name in reference["parameter"]
+    }
+    expected = reference.replace({"parameter": terms | CUTS}).set_index("parameter")
+    fit = fit_clmm(confaide(tier), "value", ["type"], groups if len(groups) > 1 else groups[0])
+    assert_is_rs(fit, expected, 5e-4)

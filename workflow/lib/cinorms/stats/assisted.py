@@ -83,7 +83,7 @@ def _assisted(cell: Ints, ratings: Floats, predictions: Floats, of_all: Floats, 
         estimate = plain[i] - weight[i] * (of_rated[i] - of_all[i])
         plain_error, *of_plain = interval(plain[i], *alone)
         std_err, *limits = interval(estimate, *together)
-        table.loc[i, "plain_low":"weight"] = [*of_plain, estimate, std_err, *limits, weight[i]]  # type: ignore[misc]
+        table.loc[i, "plain_low":"weight"] = [*of_plain, estimate, std_err, *limits, weight[i]]
         table.loc[i, "n_effective"] = count[i] * divide(plain_error**2, std_err**2)
     return table.assign(n_ratings=count, n_raters=n_raters)
 

@@ -187,9 +187,10 @@ class _Square(NamedTuple):
         high = math.hypot(self.high - self.estimate, other.high - other.estimate)
         return _Square(estimate, estimate - low, estimate + high)
 
-    def root(self) -> tuple[float, ...]:
+    def root(self) -> tuple[float, float, float]:
         """Return the distance and its limits; squares below 0 count as 0."""
-        return tuple(math.sqrt(max(value, 0.0)) for value in self)
+        estimate, low, high = (math.sqrt(max(value, 0.0)) for value in self)
+        return estimate, low, high
 
 
 def _from_zero(low: float, high: float) -> tuple[float, float]:

@@ -72,7 +72,7 @@ def marginal_means(
     """
     rows = []
     for factor, names, tables in _cells(values, factors, linked).by_factor():
-        present = ~np.isnan(tables).all(axis=2)
+        present = np.asarray(~np.isnan(tables).all(axis=2))
         for j, level in enumerate(names):
             problem = None
             if not present[j].any():
