@@ -64,7 +64,7 @@ def make_answers(levels: Sequence[Sequence[int | None]]) -> pd.DataFrame:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def answers_of() -> Callable[..., Selected]:
     """Return a function that makes the selected answers of a model from the levels of each flow."""
 
@@ -74,7 +74,7 @@ def answers_of() -> Callable[..., Selected]:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def norms_of() -> Callable[..., Selected]:
     """Return a function that makes the selected norms of a model from the levels of each flow."""
 
@@ -84,7 +84,7 @@ def norms_of() -> Callable[..., Selected]:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def figure_entry() -> Callable[..., Entry[Any]]:
     """Return a function that makes the entry of a figure of these models in the arms; its options by keyword."""
 
@@ -105,7 +105,7 @@ def figure_entry() -> Callable[..., Entry[Any]]:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def built() -> Callable[..., Any]:
     """Return a function that builds a plot and returns the data of its layers (pixels are not looked at)."""
     from copy import deepcopy

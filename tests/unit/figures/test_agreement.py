@@ -1,10 +1,12 @@
-"""Agreement of every two models, both ways round, with the number of flows it rests on."""
+"""Matrices: agreement of every two models, both ways round; norms recovered against planted ones."""
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from cinorms.figures.agreement import PANELS, draw, matrix
+from cinorms.figures.agreement import NO_NORM, PANELS, draw, draw_calibration, matrix, recovered
 
 A = [[1, 1]] * 12 + [[-1, -1]] * 12
 B = [[1, 1]] * 18 + [[-1, -1]] * 6
@@ -45,13 +47,10 @@ def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, small_vignettes, bu
 
 @pytest.mark.parametrize("models", [["a"], ["none", "nobody"]])
 def test_one_model_or_no_norms_are_figures_that_say_so(
-    norms_of, figure_entry, small_vignettes, built, models
+    norms_of, figure_entry, small_vignettes, models
 ) -> None:
-    drawn = draw(
-        [norms_of(m, NONE) for m in models], figure_entry("agreement", models), {"main": small_vignettes}, {}
-    )
-    assert "Nothing to show" in drawn.caption
-    built(drawn.plot)
+    selected = [norms_of(model, NONE) for model in models]
+    assert draw(selected, figure_entry("agreement", models), {"main": small_vignettes}, {}).nothing
 
 
 def test_the_caption_names_pairs_that_differ_in_no_more_than_the_engine_alone_changes(
@@ -72,3 +71,53 @@ def test_the_caption_names_pairs_that_differ_in_no_more_than_the_engine_alone_ch
     assert "so the engine alone may be the reason: a and b." in caption(half)
     assert "up to 0.0% of a model's norms; every pair differs in more." in caption(A)
     assert "Asked again" not in draw(selected, entry, {"main": small_vignettes}, {}).caption
+
+
+# --- Recovered and planted norms
+
+LEVELS = [[1, 1]] * 12 + [[2, 2]] * 6 + [[None, None]] * 6
+
+
+def planted(level: int | None) -> pd.DataFrame:
+    levels = pd.array([level] * 24, dtype="Int8")
+    return pd.DataFrame({"flow": np.arange(24, dtype=np.int32), "level": levels})
+
+
+def test_shares_are_of_the_flows_planted_at_a_level(norms_of, figure_entry) -> None:
+    table = recovered(
+        [norms_of("a", LEVELS)], figure_entry("calibration", ["a"]), {("main", "a"): planted(1)}
+    )
+    assert len(table) == 6 * 5
+    here = table[table["planted"] == "somewhat acceptable"].set_index("recovered")["share"]
+    assert here["somewhat acceptable"] == pytest.approx(0.5)
+    assert here["strongly acceptable"] == here[NO_NORM] == pytest.approx(0.25)
+    assert here.sum() == pytest.approx(1)
+    assert table.loc[table["planted"] == "neutral", "label"].eq("-").all()
+
+
+def test_a_matrix_per_respondent_with_the_scale_in_its_order(
+    norms_of, figure_entry, small_vignettes, built
+) -> None:
+    names = ["b", "a"]
+    truth = {("main", name): planted(1) for name in names}
+    drawn = draw_calibration(
+        [norms_of(m, LEVELS) for m in names],
+        figure_entry("calibration", names),
+        {"main": small_vignettes},
+        truth,
+    )
+    tiles = built(drawn.plot)[0]
+    assert tiles.groupby("PANEL").size().tolist() == [30, 30]
+    limits = list(next(s for s in drawn.plot.scales if "y" in s.aesthetics).limits)
+    assert limits[0] == NO_NORM
+    assert limits[1] == "strongly unacceptable"
+    assert limits[-1] == "strongly acceptable"
+    assert "a n = 24 flows, 18 norms, 67% as planted" in drawn.caption
+
+
+@pytest.mark.parametrize("truth", [{}, {("main", "a"): planted(None)}], ids=["a model", "a control"])
+def test_where_nothing_was_planted_the_figure_says_so(norms_of, figure_entry, small_vignettes, truth) -> None:
+    drawn = draw_calibration(
+        [norms_of("a", LEVELS)], figure_entry("calibration", ["a"]), {"main": small_vignettes}, truth
+    )
+    assert "nothing was planted here" in drawn.caption

@@ -52,12 +52,13 @@ def printed(kind: str, options: dict[str, Any]) -> dict[str, Any]:
     return make_entry("printed", kind, options).plain()
 
 
-@pytest.fixture
-def drawn_caption(tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def drawn_caption(tmp_path_factory) -> Path:
     """Return the file of a caption that was saved with a figure."""
     from plotnine import ggplot
 
-    paths = [tmp_path / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
+    folder = tmp_path_factory.mktemp("figure")
+    paths = [folder / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
     save(Drawn(ggplot(), 2.0, 2.0, SAID, pd.DataFrame()), *paths)
     return paths[-1]
 

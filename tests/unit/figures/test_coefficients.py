@@ -67,8 +67,7 @@ def test_a_calibrations_table_shows_what_was_planted(figure_entry, built) -> Non
 
 
 @pytest.mark.parametrize("models", [["a"], ["nobody"]])
-def test_no_estimate_at_all_is_a_figure_that_says_so(figure_entry, built, models) -> None:
+def test_no_estimate_at_all_is_a_figure_that_says_so(figure_entry, models) -> None:
     one = table(models=("a",), estimate=np.nan, conf_low=np.nan, conf_high=np.nan, status="separated")
     drawn = draw([one], figure_entry("coefficients", models, table="regression"))
     assert "no term of the table 'regression' has an estimate" in drawn.caption
-    built(drawn.plot)

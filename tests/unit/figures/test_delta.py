@@ -36,14 +36,11 @@ def test_delta_is_in_the_points_of_the_dataset_and_leaves_out_what_is_missing(
     assert set(table["panel"]) == {OVERALL}
 
 
-def test_a_dataset_without_points_is_on_the_scale_of_levels(
-    norms_of, figure_entry, small_vignettes, built
-) -> None:
+def test_a_dataset_without_points_is_on_the_scale_of_levels(norms_of, figure_entry, small_vignettes) -> None:
     expects = {"main": small_vignettes.assign(expected=1.0)}
     drawn = draw([norms_of("a", LEVELS)], figure_entry("delta", ["a"]), expects, None)
     assert "a +0.04 (n = 23)" in drawn.caption
     assert "both in levels from -2 to 2" in drawn.caption
-    built(drawn.plot)
 
 
 def test_means_are_of_all_valid_answers_and_need_no_majority(norms_of, entry, expecting) -> None:
@@ -65,13 +62,6 @@ def test_by_a_factor_there_is_a_panel_per_level_after_that_of_all(norms_of, entr
     assert "a +2.3 (n = 22)" in drawn.caption
 
 
-def test_points_are_shown_where_they_are_few(norms_of, entry, expecting, built) -> None:
-    layers = built(draw([norms_of("a", LEVELS)], entry(["a"]), expecting, None).plot)
-    points = [layer for layer in layers if "shape" in layer and len(layer) == 22]
-    assert len(points) == 1
-    assert points[0]["y"].between(-0.5, 0.5).all()
-
-
 def test_a_violin_is_as_wide_as_its_numbers_and_widest_where_they_are(
     norms_of, entry, expecting, built
 ) -> None:
@@ -90,10 +80,14 @@ def test_a_violin_is_as_wide_as_its_numbers_and_widest_where_they_are(
     assert "Outline: density" in drawn.caption
 
 
-def test_equal_numbers_have_no_outline_but_a_box(norms_of, entry, expecting, built) -> None:
+def test_equal_numbers_have_no_outline_but_a_box_and_few_points_are_shown(
+    norms_of, entry, expecting, built
+) -> None:
     layers = built(draw([norms_of("a", LEVELS)], entry(["a"], shape="violin"), expecting, None).plot)
     assert not any(len(layer) == 2 * 96 for layer in layers)
     assert any("xmin" in layer and "ymin" in layer for layer in layers)
+    (points,) = [layer for layer in layers if "shape" in layer and len(layer) == 22]
+    assert points["y"].between(-0.5, 0.5).all()
 
 
 def test_expected_values_can_come_from_a_file(norms_of, entry, small_vignettes, tmp_path) -> None:
@@ -103,16 +97,13 @@ def test_expected_values_can_come_from_a_file(norms_of, entry, small_vignettes, 
     assert set(table["delta"]) == {150.0}
 
 
-def test_nothing_expected_is_a_figure_that_says_so(norms_of, entry, small_vignettes, built) -> None:
+def test_nothing_expected_and_no_norms_are_figures_that_say_so(
+    norms_of, entry, expecting, small_vignettes
+) -> None:
     drawn = draw([norms_of("a", LEVELS)], entry(["a"]), {"main": small_vignettes}, None)
     assert "no flow has both a norm and an expected value" in drawn.caption
-    built(drawn.plot)
-
-
-def test_no_norms_at_all_is_a_figure_that_says_so(norms_of, entry, expecting, built) -> None:
-    drawn = draw([norms_of("a", [[None, None]] * 24)], entry(["a"], by="recipient"), expecting, None)
-    assert "no flow has both" in drawn.caption
-    built(drawn.plot)
+    none = [norms_of("a", [[None, None]] * 24)]
+    assert "no flow has both" in draw(none, entry(["a"], by="recipient"), expecting, None).caption
 
 
 def test_numbers_stated_for_the_levels_are_the_unit(norms_of, entry, expecting) -> None:

@@ -17,7 +17,7 @@ from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.figures import theme
-from cinorms.figures.distribution import draw, segments
+from cinorms.figures.distribution import bars, draw, draw_norms, segments
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, AGREEMENT, LEVELS
@@ -93,17 +93,17 @@ def test_labels_stand_in_the_middle_of_their_segment_and_small_ones_have_none() 
 
 def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole() -> None:
     drawn = draw([Selected("main", "a", MIXED), Selected("main", "b", PLAIN)], entry())
-    bars, labels = layers(drawn)
-    assert len(bars) == 7 + 2
-    for _, bar in bars.groupby("x"):
+    stacked, labels = layers(drawn)
+    assert len(stacked) == 7 + 2
+    for _, bar in stacked.groupby("x"):
         bar = bar.sort_values("ymin")
         assert bar["ymin"].iloc[0] == pytest.approx(0)
         assert bar["ymax"].iloc[-1] == pytest.approx(1)
         assert np.allclose(bar["ymax"].to_numpy()[:-1], bar["ymin"].to_numpy()[1:])
-    first = bars[bars["x"] == bars["x"].max()].sort_values("ymin")  # the first model stands on top
+    first = stacked[stacked["x"] == stacked["x"].max()].sort_values("ymin")  # the first model stands on top
     assert np.allclose((first["ymax"] - first["ymin"]), [0.1, 0.2, 0.3, 0.15, 0.05, 0.12, 0.08])
     assert first["fill"].str.lower().tolist()[:5] == list(theme.level_colours(ACCEPTABILITY).values())
-    both = labels.merge(bars, on=["x", "PANEL"], suffixes=("_label", ""))
+    both = labels.merge(stacked, on=["x", "PANEL"], suffixes=("_label", ""))
     assert ((both["y_label"] > both["ymin"]) & (both["y_label"] < both["ymax"])).sum() == len(labels)
 
 
@@ -117,8 +117,8 @@ def test_models_stand_from_top_to_bottom_in_the_entrys_order() -> None:
 def test_panels_stand_in_the_order_of_the_entrys_arms() -> None:
     selected = [Selected(arm, "a", frame) for arm, frame in (("zeta", MIXED), ("main", PLAIN))]
     drawn = draw(selected, entry("zeta", "main"))
-    bars, _ = layers(drawn)
-    first_panel = bars[bars["PANEL"] == 1]
+    stacked, _ = layers(drawn)
+    first_panel = stacked[stacked["PANEL"] == 1]
     assert len(first_panel) == 7  # the mixed one, though "main" comes first in the alphabet
 
 
@@ -174,7 +174,10 @@ def test_the_entry_decides_title_and_size() -> None:
     assert drawn.plot.labels.title == "A title"
 
 
-def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_files(tmp_path: Path) -> None:
+def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_files(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(theme, "DPI", 60)
     written = []
     for name in ("one", "two"):
         folder = tmp_path / name
@@ -188,7 +191,38 @@ def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_
     pdf, png, svg, caption = written[0]
     assert pdf.startswith(b"%PDF")
     assert png.startswith(b"\x89PNG")
-    assert len(png) > 5_000
+    assert len(png) > 2_000
     assert b"strongly unacceptable" in svg
     assert b"Planted respondents: no model gave their answers." in svg
     assert caption.decode().strip().endswith("Planted respondents: no model gave their answers.")
+
+
+# --- Norms at each level, and flows without one
+
+NORMS = [[1, 1]] * 12 + [[-2, -2]] * 6 + [[1, -1]] * 3 + [[None, 1]] * 3
+
+
+def test_every_flow_is_counted_once_in_the_order_of_the_scale(norms_of, figure_entry) -> None:
+    table = bars([norms_of("a", NORMS)], figure_entry("norm_distribution", ["a"]))
+    assert table["flows"].sum() == 24
+    assert table.set_index("segment")["flows"][
+        ["strongly unacceptable", "a tie", "too few valid answers"]
+    ].tolist() == [6, 3, 3]
+    assert table["colour"].tolist()[:5] == list(theme.level_colours(ACCEPTABILITY).values())
+    assert table["start"].iloc[0] == 0
+    assert table["end"].iloc[-1] == pytest.approx(1)
+    assert table["start"].tolist()[1:] == table["end"].tolist()[:-1]
+
+
+def test_models_from_top_to_bottom_and_a_panel_per_arm(
+    norms_of, figure_entry, small_vignettes, built
+) -> None:
+    arms = ("x", "w")
+    selected = [norms_of(m, NORMS, arm) for arm in arms for m in ("b", "a")]
+    drawn = draw_norms(
+        selected, figure_entry("norm_distribution", ["b", "a"], arms), dict.fromkeys(arms, small_vignettes)
+    )
+    shown = built(drawn.plot)[0]
+    assert shown["PANEL"].nunique() == 2
+    assert next(s for s in drawn.plot.scales if "y" in s.aesthetics).labels == ["b", "a"]
+    assert "n = 24 (x), 24 (w) flows per model" in drawn.caption

@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 
 from cinorms.entries.entry import Selected
+from cinorms.entries.kind import Kind
 from cinorms.entries.registry import kinds
-from cinorms.figures.theme import ENDING, Drawn, data_of, save
+from cinorms.figures import theme
+from cinorms.figures.theme import ENDING, Drawn, data_of
 
 MODELS = ["b", "a"]
 #: Flows with norms, some with a minority of answers, one without valid answers.
@@ -45,7 +47,7 @@ def renamed(vignettes: pd.DataFrame, models: list[str]) -> pd.DataFrame:
     return vignettes.assign(**labels)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
     """Return a function that draws a kind from whatever it is made from."""
     levels = pd.array(np.resize([-2, -1, 0, 1, 2], 24), dtype="Int8")
@@ -71,12 +73,19 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
     return draw
 
 
-@pytest.mark.parametrize("name", kinds("figures"))
-def test_the_data_beside_a_figure_have_the_columns_declared(drawn, name: str) -> None:
-    figure = drawn(name)
-    assert "Nothing to show" not in figure.caption
-    kind = kinds("figures")[name]
-    table = data_of(figure, kind)
+TITLE = f"Of {HOSTILE[0]} {HOSTILE[1]}"
+
+
+@pytest.fixture(scope="session", params=kinds("figures"))
+def figure(request, drawn) -> tuple[Kind, Drawn]:
+    """Return a kind and its figure, drawn once."""
+    return kinds("figures")[request.param], drawn(request.param, HOSTILE, title=TITLE)
+
+
+def test_the_data_beside_a_figure_have_the_columns_declared(figure) -> None:
+    kind, shown = figure
+    assert "Nothing to show" not in shown.caption
+    table = data_of(shown, kind)
     assert len(table) > 0
     declared = [column.name for column in (*kind.columns, *ENDING)]
     assert len(declared) == len(set(declared))
@@ -93,14 +102,14 @@ ALWAYS = {"distribution", "profile"}
 
 @pytest.mark.parametrize("name", [name for name in kinds("figures") if name not in ALWAYS])
 def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, name: str) -> None:
-    nothing = {"coefficients": {"factors": ["nobody"]}, "sensitivity": {"select": {"sender": ["nobody"]}}}
+    nothing = {"factors": ["nobody"]} if name == "coefficients" else {"select": {"sender": ["nobody"]}}
     kind = kinds("figures")[name]
-    figure = drawn(name, **nothing.get(name, {"select": {"sender": ["nobody"]}}))
-    table = data_of(figure, kind)
+    empty = drawn(name, **nothing)
+    table = data_of(empty, kind)
     named = [column.name for column in (*kind.columns, *ENDING) if not column.name.startswith("<")]
     assert list(table) == named
     assert table["figure_status"].tolist() == ["empty"]
-    assert table["figure_reason"].iloc[0] in figure.caption
+    assert f"Nothing to show: {table['figure_reason'].iloc[0]}" in empty.caption
     assert table[named[:-2]].isna().all(axis=None)
 
 
@@ -127,15 +136,12 @@ def texts_of(svg: Path) -> list[str]:
     return ["".join(tag.itertext()) for tag in tags]
 
 
-@pytest.mark.parametrize("name", kinds("figures"))
-def test_labels_are_drawn_as_they_are_written(drawn, name: str, tmp_path: Path) -> None:
-    title = f"Of {HOSTILE[0]} {HOSTILE[1]}"
-    figure = drawn(name, HOSTILE, title=title)
-    assert "Nothing to show" not in figure.caption
+def test_labels_are_drawn_as_they_are_written(figure, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(theme, "DPI", 72)  # the pixels are not looked at
     files = {kind: tmp_path / f"figure.{kind}" for kind in ("pdf", "png", "svg", "caption")}
-    save(figure, **files)
+    theme.save(figure[1], **files)
     shown = " ".join(" ".join(texts_of(files["svg"])).split())
-    assert title in shown
+    assert TITLE in shown
     # The labels of the drawing itself, beside those of its title.
     for label in HOSTILE:
         assert shown.count(label) > 1, shown

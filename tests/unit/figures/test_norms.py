@@ -26,6 +26,13 @@ LEVELS = [*FIVE, *[[1, 1, 1]] * 16]
 OTHER = [[-2] * 3] * 24
 
 
+@pytest.fixture(scope="module")
+def plain(norms_of, figure_entry, small_vignettes, built):
+    """Return the heatmap of one model and what its layers are drawn from."""
+    drawn = draw([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
+    return drawn, built(drawn.plot)
+
+
 def polygons(layer: pd.DataFrame) -> pd.DataFrame:
     return layer.groupby("group", sort=False).agg(
         fill=("fill", "first"), x=("x", "mean"), y=("y", "mean"), n=("x", "size")
@@ -44,9 +51,9 @@ def test_a_cell_for_each_flow_and_what_is_in_it(norms_of, figure_entry, small_vi
     assert list(frame["shown"].cat.categories) == [*OPTIONS, NO_NORM]
 
 
-def test_colours_are_the_levels_and_grey_for_no_norm(norms_of, figure_entry, small_vignettes, built) -> None:
-    drawn = draw([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
-    shown = polygons(built(drawn.plot)[0])
+def test_colours_are_the_levels_and_grey_for_no_norm(plain) -> None:
+    drawn, layers = plain
+    shown = polygons(layers[0])
     assert len(shown) == 24
     assert shown["n"].eq(4).all()
     expected = [*theme.level_colours(ACCEPTABILITY).values(), *[theme.NO_NORM_COLOUR] * 3]
@@ -55,11 +62,8 @@ def test_colours_are_the_levels_and_grey_for_no_norm(norms_of, figure_entry, sma
     assert list(scale.limits) == [*OPTIONS, NO_NORM]
 
 
-def test_rows_go_down_and_columns_across_in_the_datasets_order(
-    norms_of, figure_entry, small_vignettes, built
-) -> None:
-    drawn = draw([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
-    at = polygons(built(drawn.plot)[0]).reset_index(drop=True)
+def test_rows_go_down_and_columns_across_in_the_datasets_order(plain, small_vignettes) -> None:
+    at = polygons(plain[1][0]).reset_index(drop=True)
     at = at.assign(**small_vignettes[["sender", "recipient", "information_type"]].astype(str))
     at["principle"] = small_vignettes["transmission_principle"].astype(str).to_numpy()
     rows = at.groupby(["sender", "principle"])["y"].agg(["min", "max"])
@@ -96,16 +100,12 @@ def test_the_key_shows_each_models_part(norms_of, figure_entry, small_vignettes,
         assert np.allclose(np.diff(filled["y"]) == 0, np.diff(centres(np.arange(n), n)[:, 1]) == 0) or n == 4
 
 
-def test_ties_are_marked_and_only_they(norms_of, figure_entry, small_vignettes, built) -> None:
-    layers = built(
-        draw([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes}).plot
-    )
-    marks = [layer for layer in layers if "shape" in layer]
-    frame = cells([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
-    assert len(marks) == 1
-    assert len(marks[0]) == frame["tie"].sum() > 0
-    plain = built(draw([norms_of("a", OTHER)], figure_entry("norms", ["a"]), {"main": small_vignettes}).plot)
-    assert not [layer for layer in plain if "shape" in layer]
+def test_ties_are_marked_and_only_they(plain, norms_of, figure_entry, small_vignettes) -> None:
+    (marks,) = [layer for layer in plain[1] if "shape" in layer]
+    assert len(marks) == 2
+    others = draw([norms_of("a", OTHER)], figure_entry("norms", ["a"]), {"main": small_vignettes}).plot
+    assert not any("shape" in layer.mapping for layer in others.layers)
+    assert any("shape" in layer.mapping for layer in plain[0].plot.layers)
 
 
 def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vignettes) -> None:
@@ -122,15 +122,16 @@ def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vign
 def test_a_selection_takes_its_levels_only(norms_of, figure_entry, small_vignettes, built) -> None:
     entry = figure_entry("norms", ["a"], select={"sender": ["a camera"], "recipient": ["a doctor"]})
     drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
-    assert len(polygons(built(drawn.plot)[0])) == 6
-    texts = {label for layer in built(drawn.plot) if "label" in layer for label in layer["label"]}
+    layers = built(drawn.plot)
+    assert len(polygons(layers[0])) == 6
+    texts = {label for layer in layers if "label" in layer for label in layer["label"]}
     assert "a camera" in {t.replace("\n", " ") for t in texts}
     assert "the police" not in {t.replace("\n", " ") for t in texts}
     assert "Only flows with sender: a camera, and recipient: a doctor." in drawn.caption
 
 
-def test_the_caption_counts_what_is_missing(norms_of, figure_entry, small_vignettes) -> None:
-    drawn = draw([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
+def test_the_caption_counts_what_is_missing(plain) -> None:
+    drawn = plain[0]
     assert "n = 24 flows. Norms held: a 21 (88%)." in drawn.caption
     assert "too few valid answers 1" in drawn.caption
     assert "at least 2 valid answers, a level given by at least 50% of them" in drawn.caption
@@ -142,7 +143,7 @@ def test_nothing_selected_and_no_norm_at_all_are_figures(
     nobody = figure_entry("norms", ["a"], select={"sender": ["a door"]})
     said = draw([norms_of("a", LEVELS)], nobody, {"main": small_vignettes})
     assert "no flow has the levels selected" in said.caption
-    built(said.plot)
+    built(said.plot)  # any figure with nothing to show
     none = draw([norms_of("a", [[None, None]] * 24)], figure_entry("norms", ["a"]), {"main": small_vignettes})
     assert "No model holds any norm here" in none.caption
     assert polygons(built(none.plot)[0])["fill"].str.lower().eq(theme.NO_NORM_COLOUR).all()

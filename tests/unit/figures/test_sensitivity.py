@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from cinorms.figures.sensitivity import draw, kept_shares
 
 LEVELS = [[1, 1, 1], [1, 1, -1], [1, -1, None], [None, None, None], *[[2, 2, 2]] * 20]
@@ -38,19 +36,6 @@ def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, small_vi
     assert "n = 24 flows per model" in drawn.plot.labels.caption
     limits = next(s for s in drawn.plot.scales if "x" in s.aesthetics).limits
     assert list(limits) == ["plurality", "50%", "67%"]
-
-
-def test_no_flow_at_all_is_a_figure_that_says_so(norms_of, figure_entry, small_vignettes, built) -> None:
-    entry = figure_entry("sensitivity", ["a"], select={"sender": ["nobody"]})
-    drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
-    assert "Nothing to show" in drawn.caption
-    built(drawn.plot)
-
-
-@pytest.mark.parametrize("models", [1, 9])
-def test_few_and_many_models_can_be_drawn(norms_of, figure_entry, small_vignettes, built, models) -> None:
-    names = [f"model-{i}" for i in range(models)]
-    drawn = draw(
-        [norms_of(m, LEVELS) for m in names], figure_entry("sensitivity", names), {"main": small_vignettes}
-    )
-    assert built(drawn.plot)[0]["PANEL"].nunique() == models
+    names = [f"model-{i}" for i in range(9)]
+    entry = figure_entry("sensitivity", names)
+    assert draw([norms_of(m, LEVELS) for m in names], entry, {"main": small_vignettes}).height > 6

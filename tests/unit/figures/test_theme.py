@@ -50,6 +50,7 @@ def test_words_and_tiles_are_one_group_and_the_picture_is_the_same(
         theme.save(theme.Drawn(plot(), 3, 2, "Four cells.", cells), *files)
         return files[1].read_bytes()
 
+    monkeypatch.setattr(theme, "DPI", 60)
     drawn = plot()
     theme._draw_at_once(drawn)
     assert [layer.mapping.get("group") for layer in drawn.layers] == [1, 1, None], "columns are stacked"
@@ -58,7 +59,10 @@ def test_words_and_tiles_are_one_group_and_the_picture_is_the_same(
     assert save("one-by-one") == at_once
 
 
-def test_a_pdf_embeds_the_shapes_of_its_letters_and_no_tables_for_setting_text(tmp_path: Path) -> None:
+def test_a_pdf_embeds_the_shapes_of_its_letters_and_no_tables_for_setting_text(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(theme, "DPI", 72)
     words = pd.DataFrame({"x": [1, 2], "y": [1, 2], "label": ["official file", "AVATAR"]})
     plot = ggplot(words, aes("x", "y", label="label")) + geom_text()
     pdf, *others = (tmp_path / f"words.{kind}" for kind in ("pdf", "png", "svg", "txt"))

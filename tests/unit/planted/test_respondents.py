@@ -174,8 +174,8 @@ def test_answers_do_not_depend_on_shards_or_on_what_else_is_asked(
     norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
 ) -> None:
     noisy = {**norms, "noise": 1, "template_sd": 1, "position_share": 0.3, "invalid": {"refusal": 0.1}}
+    flows = flows.head(192)
     whole, _ = ask_shard(spec_of(noisy), flows, iot_variants)
-    pd.testing.assert_frame_equal(whole, ask_shard(spec_of(noisy), flows, iot_variants)[0])
     parts = [ask_shard(spec_of(noisy, shard=shard), flows, iot_variants)[0] for shard in shard_names(3, 33)]
     assert [len(part) for part in parts] == [11 * len(flows)] * 3
     stacked = tables.stack(parts, tables.RESPONSES)
@@ -191,11 +191,10 @@ def test_answers_do_not_depend_on_shards_or_on_what_else_is_asked(
 def test_stacked_shards_come_back_from_files_as_the_one_shard_does(
     norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame, tmp_path: Path
 ) -> None:
-    names = {"1-of-1": shard_names(1, 33), "12": shard_names(12, 33)}
     stacked = []
-    for shards in names.values():
+    for shards in (shard_names(1, 33), shard_names(12, 33)):
         for shard in shards:
-            responses, facts = ask_shard(spec_of(norms, shard=shard), flows.head(30), iot_variants)
+            responses, facts = ask_shard(spec_of(norms, shard=shard), flows.head(5), iot_variants)
             tables.write(responses, tmp_path / f"{shard}.parquet", tables.RESPONSES, facts)
         frames = [tables.read(tmp_path / f"{shard}.parquet", tables.RESPONSES) for shard in shards]
         stacked.append(tables.stack(frames, tables.RESPONSES))
@@ -225,7 +224,7 @@ def test_without_noise_every_answer_is_the_norm(
 def test_noise_and_temperature_change_answers_but_no_norm(
     norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
 ) -> None:
-    right = []
+    right, flows = [], flows.head(288)
     for noise, temperature in ((0.0, 0), (0.4, 0), (0.4, 1.0), (1.4, 0)):
         responses = ask({**norms, "noise": noise}, flows, iot_variants, temperature=temperature)
         planted = truth(norms, flows).set_index("flow")["level"]
@@ -374,15 +373,14 @@ def test_a_refusing_respondent_always_refuses(flows: pd.DataFrame, iot_variants:
 def test_every_text_is_of_one_kind_only(scale: Scale) -> None:
     """The same text under two statuses could not be read back as what was planted."""
     kind: dict[str, str] = {}
-    book = TextBook(scale)
+    book, n = TextBook(scale), len(scale.options)
+    option, uniform = np.repeat(np.arange(n), 24), np.tile((np.arange(24) + 0.5) / 24, n)
     for status in ("ok", *INVALID):
         for verbose in (False, True):
-            for number in range(len(scale.options)):
-                uniform = (np.arange(24) + 0.5) / 24
-                codes = book.pick(np.full(24, number), np.full(24, status), np.full(24, verbose), uniform)
-                for code in codes:
-                    assert kind.setdefault(book.texts[code], status) == status
-    assert len(kind) > 12 * len(scale.options)
+            codes = book.pick(option, np.full(24 * n, status), np.full(24 * n, verbose), uniform)
+            for code in np.unique(codes):
+                assert kind.setdefault(book.texts[code], status) == status
+    assert len(kind) > 12 * n
 
 
 def test_the_orders_are_stored_with_the_responses(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.printed.analysis import analysis_table, number, p_value
@@ -71,6 +71,7 @@ def test_a_table_without_rows_is_a_table() -> None:
     assert "\\end{tabular}" in latex
 
 
+@settings(max_examples=40)
 @given(st.text())
 def test_no_text_can_end_a_cell_or_start_a_command(text: str) -> None:
     escaped = escape(text)

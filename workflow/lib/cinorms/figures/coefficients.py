@@ -95,6 +95,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     shift = (frame["fit"].cat.codes.to_numpy() - (len(fits) - 1) / 2) * LINE_HEIGHT
     levels = lines[lines["level"] != ""]
     across = max(1, int(HEADINGS / (theme.widest(fits, TEXT_SIZE) + 0.4)))
+    keys = -(-len(fits) // across)
     colours, marks = (
         dict(zip(fits, cycle(looks), strict=False)) for looks in (theme.GROUP_COLOURS, theme.GROUP_MARKERS)
     )
@@ -128,10 +129,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
         plot,
         entry,
         frame.drop(columns="fit").rename(columns={"term": "factor"}),
-        (
-            6.3 + theme.widest(levels["label"], TEXT_SIZE),
-            1.8 + 0.2 * -(-len(fits) // across) - lines["y"].min(),
-        ),
+        (6.3 + theme.widest(levels["label"], TEXT_SIZE), 1.8 + 0.2 * keys - lines["y"].min()),
         f"n = {f'norms or answers fitted: {fitted}; ' if fitted else ''}{shown} terms per regression. "
         "Lines: 95% intervals.",
         f"Terms of table '{entry.options.table}'{scale}.",

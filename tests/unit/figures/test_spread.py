@@ -1,4 +1,4 @@
-"""The spread of answers: what varies, what is held fixed, and who has none."""
+"""The spread of answers: what varies, what is held fixed, who has none; answers outside a norm; boxes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import pytest
 
 from cinorms.core.errors import DataError
 from cinorms.figures import spread
-from cinorms.figures.spread import draw_variance as draw
-from cinorms.figures.spread import group_names, spreads, variances
+from cinorms.figures.spread import (
+    deviations,
+    draw_minority,
+    draw_variance,
+    group_names,
+    spreads,
+    variances,
+)
 
 #: Templates 0 and 1, orders 0 and 1, as 0_0, 0_1, 1_0, 1_1.
 BY_TEMPLATE = [[-2, -2, 2, 2]] * 24
@@ -56,7 +62,7 @@ def test_a_box_per_model_and_arm_in_the_entrys_order(
     prompts = dict.fromkeys(arms, small_prompts)
     table = spreads(selected, entry, prompts)
     assert table["mean"].tolist() == [0, 0, 4, 4]
-    drawn = draw(selected, entry, dict.fromkeys(arms, small_vignettes), prompts)
+    drawn = draw_variance(selected, entry, dict.fromkeys(arms, small_vignettes), prompts)
     rectangles = next(
         layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer and "fill" in layer
     )
@@ -75,23 +81,22 @@ def test_arms_with_one_condition_keep_their_names(figure_entry) -> None:
 
 
 def test_without_two_answers_the_figure_says_so(
-    answers_of, figure_entry, small_vignettes, small_prompts, built
+    answers_of, figure_entry, small_vignettes, small_prompts
 ) -> None:
-    drawn = draw(
+    drawn = draw_variance(
         [answers_of("a", REFUSED)],
         figure_entry("variance", ["a"]),
         {"main": small_vignettes},
         {"main": small_prompts},
     )
-    assert "Nothing to show" in drawn.caption
-    built(drawn.plot)
+    assert drawn.nothing
 
 
 def test_one_model_without_numbers_is_named(
     answers_of, figure_entry, small_vignettes, small_prompts, built
 ) -> None:
     selected = [answers_of("a", REFUSED), answers_of("b", BY_ORDER)]
-    drawn = draw(
+    drawn = draw_variance(
         selected, figure_entry("variance", ["a", "b"]), {"main": small_vignettes}, {"main": small_prompts}
     )
     labels = [layer for layer in built(drawn.plot) if "label" in layer]
@@ -102,3 +107,30 @@ def test_a_box_holds_percentiles() -> None:
     found = spread.summary(np.arange(101.0))
     assert [found[k] for k in spread.PERCENTILES] == [5, 25, 50, 75, 95]
     assert spread.summary(np.array([np.nan]))["n"] == 0
+
+
+# --- Answers outside a norm
+
+MINORITY = [[2, 2, 2, -2], [1, 1, 1, 1], [0, None, None, None], *[[1, 1, 1, 0]] * 21]
+
+
+def test_deviation_is_of_flows_with_a_norm_and_a_minority(norms_of, figure_entry) -> None:
+    table = deviations([norms_of("a", MINORITY)], figure_entry("minority", ["a"])).set_index("panel")
+    assert table.loc["deviation", "kept"] == 23  # one flow has too few valid answers
+    assert table.loc["deviation", "n"] == 22  # another has no minority
+    assert table.loc["deviation", "mean"] == pytest.approx((4 + 21) / 22)
+    assert table.loc["variance", "mean"] == 0
+
+
+def test_two_panels_with_a_box_per_model(norms_of, figure_entry, small_vignettes, built) -> None:
+    selected = [norms_of(m, MINORITY) for m in ("b", "a")]
+    drawn = draw_minority(selected, figure_entry("minority", ["b", "a"]), {"main": small_vignettes})
+    rectangles = next(layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer)
+    assert rectangles.groupby("PANEL").size().tolist() == [2, 2]
+    assert "b 22 of 23, a 22 of 23" in drawn.caption
+
+
+@pytest.mark.parametrize("levels", [[[None, None]] * 24, [[1, 1]] * 24], ids=["no norm", "no minority"])
+def test_without_a_minority_the_figure_says_so(norms_of, figure_entry, small_vignettes, levels) -> None:
+    drawn = draw_minority([norms_of("a", levels)], figure_entry("minority", ["a"]), {"main": small_vignettes})
+    assert drawn.nothing
