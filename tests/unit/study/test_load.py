@@ -131,13 +131,13 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a study name that is no folder": (
         {"study": "My Study"},
-        "study: 'My Study' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_' (at most 100); "
-        "its results go to results/{{study}}.",
+        "study: 'My Study' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_' (at most 100)"
+        "; its results go to results/{{study}}.",
     ),
     "a study name with a line break": (
         {"study": "mine\n"},
-        "study: 'mine\\n' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_' (at most 100); "
-        "its results go to results/{{study}}.",
+        "study: 'mine\\n' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_' (at most 100)"
+        "; its results go to results/{{study}}.",
     ),
     "an unknown engine": (
         {"engine": "plantd"},

@@ -68,7 +68,7 @@ def tokens(value: object) -> int | None:
 
 
 def cleaned(value: Any) -> Any:
-    """Return what a file holds as every file can hold it: numbers that are none are missing, half characters are ``?``."""
+    """Return what every file can hold of ``value``: None for a number that is none, ``?`` for half a character."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):

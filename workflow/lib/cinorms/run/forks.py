@@ -134,7 +134,7 @@ def is_program(name: str) -> bool:
     """Tell whether ``name`` is what runs. A fork loads the file of the main program, which must then run nothing."""
     main = sys.modules["__main__"]
     if main.__spec__:
-        return main.__spec__.name in (f"{name}.__main__", f"cinorms.run.{name}")
+        return main.__spec__.name in (f"{name}.__main__", f"cinorms_{name}")
     return Path(getattr(main, "__file__", None) or "").name == name
 
 

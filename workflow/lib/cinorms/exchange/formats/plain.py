@@ -80,9 +80,9 @@ def _prompt_of(path: Path, line: int, row: Mapping[str, Any]) -> dict[str, Any]:
 def _whole(path: Path, line: int, name: str, value: Any) -> int:
     if isinstance(value, str) and value.isdecimal() and len(value) <= MOST_DIGITS:
         return int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 10**MOST_DIGITS:
-        if value == int(value):
-            return int(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and 0 <= value < 10**MOST_DIGITS and value == int(value):
+        return int(value)
     raise broken(
         path,
         line,
