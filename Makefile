@@ -35,7 +35,7 @@ READ = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.readable
 # Downloads the published files of a study, or lists the missing ones in one message.
 DATA = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.data
 # Prints a line per job, and each failure once, at the end (workflow/lib/snakemake_logger_plugin_cinorms).
-RUN = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.run.snakemake --logger cinorms
+RUN = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms_snakemake --logger cinorms
 HERE = --cores $(CORES) --resources gpu=1
 SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(RUN) $(if $(PROFILE),--profile $(PROFILE),$(HERE)) $(if $(STUDY),--configfile $(STUDY))
 # The commands before, during and after a run. They take Snakemake's options.
@@ -46,7 +46,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate figures tables plan replicate people test test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts publish test-exchange test-publish lint format reference docs lock clean
+.PHONY: help demo run check status confirm gate figures tables plan replicate people test test-workflow mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts publish test-exchange test-publish lint format reference docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -96,8 +96,17 @@ people: $(VENV)/run.done ## compare models with people: planted ones, then publi
 	  $(RUN) $(HERE) --configfile $$study $(ARGS) -- people && echo "results/$$(basename $$study .yaml)/people/index.html" || exit 1; \
 	done; [ -z "$$left" ] || echo "Left out, as their files are missing (listed above):$$left"
 
+# Of the tests that run Snakemake these two: a small study, and a use as a module.
+ONE_STUDY = tests/workflow/test_workflow.py::test_run_makes_every_stage
+ONE_MODULE = tests/workflow/test_module.py::test_with_a_prefix_everything_is_below_it
 test: $(VENV)/dev.done ## run the fast tests
-	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile
+	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/unit $(ONE_STUDY) $(ONE_MODULE)
+
+test-workflow: $(VENV)/dev.done ## test whole runs of Snakemake on small studies
+	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/workflow
+
+mutants: $(VENV)/dev.done ## edit the changed lines wrongly (ARGS="gate --most 50": a package), and list what no test notices
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 test-slow: $(VENV)/dev.done ## run the slow tests: simulations and whole studies
 	@$(BIN)/pytest -m slow -n auto --dist loadgroup tests/workflow tests/unit

@@ -74,11 +74,11 @@ def test_a_target_hands_over_the_study_and_nothing_after_it(target: str) -> None
     code, said = made("-n", target, "CONFIG=my.yaml", "ARGS=--dry-run")
     assert code == 0
     found = re.findall(
-        r"bin/(snakemake|python -m cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)", said.replace("\\\n", "")
+        r"-m (cinorms_snakemake|cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)", said.replace("\\\n", "")
     )
     assert bool(found) >= ("my.yaml" in said or "CONFIG" in TARGETS[target])
     for program, line in found:
-        parser = get_argument_parser() if program == "snakemake" else study_file.parser("", "")
+        parser = get_argument_parser() if program == "cinorms_snakemake" else study_file.parser("", "")
         given, _ = parser.parse_known_args(shlex.split(line))
         assert len(given.configfile) == 1, line
         assert {*getattr(given, "targets", [])} <= {*RULES, "export_prompts_plain"}

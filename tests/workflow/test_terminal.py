@@ -17,7 +17,7 @@ ENTRIES = {"analyses": {"answers": SMALL["analyses"]["answers"]}, "printed": {}}
 
 def start(project: Project, *arguments: str) -> subprocess.Popen[str]:
     """Start a run as `make run` does."""
-    command = [sys.executable, "-m", "cinorms.run.snakemake", "--logger", "cinorms", "--cores", "2"]
+    command = [sys.executable, "-m", "cinorms_snakemake", "--logger", "cinorms", "--cores", "2"]
     return subprocess.Popen(
         [*command, "--configfile", "tiny.yaml", *arguments],
         cwd=project.folder,

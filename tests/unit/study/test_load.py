@@ -136,8 +136,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a study name with a line break": (
         {"study": "mine\n"},
-        "study: 'mine\\n' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_' (at most 100); "
-        "its results go to results/{{study}}.",
+        "study: 'mine\\n' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_' (at most 100)"
+        "; its results go to results/{{study}}.",
     ),
     "an unknown engine": (
         {"engine": "plantd"},

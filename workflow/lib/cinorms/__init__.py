@@ -10,9 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-if sys.argv[:1] == [
-    "-m"
-]:  # python -m cinorms.run.check: its modules are being looked for, and none is loaded yet
+# While a command is looked for (python -m cinorms.run.check), before its libraries are loaded.
+if sys.argv[:1] == ["-m"]:
     import_module("cinorms.core.terminal").prepare()
 
 __version__ = "0.1.0"

@@ -217,5 +217,5 @@ def is_main_program() -> bool:
     """Tell whether Snakemake is what runs. A fork loads the file of the main program, which must then run nothing."""
     main = sys.modules["__main__"]
     if main.__spec__:
-        return main.__spec__.name in ("snakemake.__main__", "cinorms.run.snakemake")
+        return main.__spec__.name in ("snakemake.__main__", "cinorms_snakemake")
     return Path(getattr(main, "__file__", None) or "").name == "snakemake"

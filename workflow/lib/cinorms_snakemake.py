@@ -1,4 +1,4 @@
-"""``python -m cinorms.run.snakemake ...``: Snakemake as `make` starts it, so that Ctrl+C ends it with 130 and one line.
+"""``python -m cinorms_snakemake ...``: Snakemake as `make` starts it, so that Ctrl+C ends it with 130 and one line.
 
 Snakemake alone shows a traceback until its first job runs, and ends with 1 afterwards.
 """
@@ -9,9 +9,12 @@ import signal
 import sys
 from types import FrameType
 
+from cinorms.core.terminal import prepare
+
 
 def main() -> None:
     """Run Snakemake with this process's arguments."""
+    prepare()
     stopped = []
 
     def stop(number: int, frame: FrameType | None) -> None:
