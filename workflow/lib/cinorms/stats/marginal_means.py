@@ -194,7 +194,16 @@ def _effect(gaps: Floats) -> Influences:
 
 def _cells(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequence[str]]) -> _Cells:
     """Return the design's cells; levels in the order of their categories, or else sorted."""
-    _check(values, factors, linked)
+    unknown = [name for name in [*factors, "template", "value"] if name not in values]
+    if unknown or not factors:
+        raise ConfigError(f"factors {unknown or list(factors)}: name columns among {list(values.columns)}")
+    for group in linked:
+        named = [name for name in group if name in factors]
+        if named and len(named) < len(group):
+            raise ConfigError(f"factors {named}: linked with {list(group)}; name all of them or none")
+    for name in factors:
+        if values[name].isna().any():
+            raise DataError(f"factor '{name}': a flow has no level; every flow needs one of each factor")
     group_of = {name: tuple(group) for group in linked for name in group}
     groups = dict.fromkeys(group_of.get(name, (name,)) for name in factors)
     levels, codes = {}, []
@@ -213,19 +222,6 @@ def _cells(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequen
     counts = np.bincount(at, minlength=size)
     sums = np.bincount(at, weights=value[ok], minlength=size)
     return _Cells(levels, cell_codes, divide(sums, counts).reshape(-1, n_templates))
-
-
-def _check(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequence[str]]) -> None:
-    unknown = [name for name in [*factors, "template", "value"] if name not in values]
-    if unknown or not factors:
-        raise ConfigError(f"factors {unknown or list(factors)}: name columns among {list(values.columns)}")
-    for group in linked:
-        named = [name for name in group if name in factors]
-        if named and len(named) < len(group):
-            raise ConfigError(f"factors {named}: linked with {list(group)}; name all of them or none")
-    for name in factors:
-        if values[name].isna().any():
-            raise DataError(f"factor '{name}': a flow has no level; every flow needs one of each factor")
 
 
 def _joint(values: pd.DataFrame, group: tuple[str, ...]) -> tuple[list[str], Ints]:

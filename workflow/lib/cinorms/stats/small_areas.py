@@ -54,7 +54,11 @@ def estimate_flows(people: Sample, predictors: Floats) -> Fit:
     within = moderated(people.variances, np.maximum(people.sizes - 1, 0).astype(np.float64))[0]
     within = np.where(people.sizes > 0, within, float(np.mean(within[people.sizes > 0])))
     h, v = people.means[rated], people.noise_of(within)[rated]
-    shared = _shared(people)
+    # The covariance of two flows' means, not below 0: raters who rated both shift both.
+    rows = people.of_flows(people.sizes > 0)
+    n = len(rows.cells)
+    whole = rows.variance_of(np.full(n, 1 / n))[0]
+    shared = max((whole - float(rows.noise.sum()) / n**2) * n / (n - 1), 0.0)
     own = _own_variance(h, x[rated], np.maximum(v - shared, 0.0))
     plain = _own_variance(h, np.ones((len(h), 1)), np.maximum(v - shared, 0.0))
     predicted, estimate, std_err, weight, of_shared = _combine(h, x, rated, v, own, shared)
@@ -63,16 +67,6 @@ def estimate_flows(people: Sample, predictors: Floats) -> Fit:
     total = divide(std_err**4, (std_err**2 - of_shared) ** 2 / freedom + of_shared**2 / raters)
     table = _table(people, predicted, estimate, std_err, weight, quantile(total), within, status)
     return Fit(table, own, 1 - own / plain if plain > 0 else np.nan)
-
-
-def _shared(people: Sample) -> float:
-    """Return the covariance of two flows' means: raters who rated both shift both. Not below 0."""
-    rows = people.of_flows(people.sizes > 0)
-    n = len(rows.cells)
-    if n < 2:
-        return 0.0
-    whole = rows.variance_of(np.full(n, 1 / n))[0]
-    return max((whole - float(rows.noise.sum()) / n**2) * n / (n - 1), 0.0)
 
 
 def _own_variance(h: Floats, x: Floats, v: Floats) -> float:

@@ -64,7 +64,18 @@ def fit_clm(
     if len(levels) < 2 or not len(coding.term_slots):
         return request.unfitted()
     codes = np.searchsorted(levels, y).astype(np.int64)
-    clusters = {name: _cluster_codes(used, name) for name in by}
+    clusters = {}
+    for name in by:
+        rows, names = pd.factorize(used[name])
+        if (rows < 0).any():
+            raise DataError(
+                f"cluster {name}: {int((rows < 0).sum())} rows belong to no cluster; drop or name them"
+            )
+        if len(names) < 2:
+            raise DataError(
+                f"cluster {name}: all rows are in one cluster; clustered errors need at least two"
+            )
+        clusters[name] = rows.astype(np.int64)
     first, group = group_rows([codes, *slots.T, *clusters.values()])
     if link not in LINKS:
         raise ConfigError(f"link {link!r} is not known; choose one of {sorted(LINKS)}")
@@ -100,17 +111,6 @@ def _rows(frame: pd.DataFrame, outcome: str, weights: str | None) -> tuple[pd.Da
             )
     keep = known & (w > 0)
     return frame if keep.all() else frame[keep], y[keep], w[keep]
-
-
-def _cluster_codes(used: pd.DataFrame, cluster: str) -> Ints:
-    codes, names = pd.factorize(used[cluster])
-    if (codes < 0).any():
-        raise DataError(
-            f"cluster {cluster}: {int((codes < 0).sum())} rows belong to no cluster; drop or name them"
-        )
-    if len(names) < 2:
-        raise DataError(f"cluster {cluster}: all rows are in one cluster; clustered errors need at least two")
-    return codes.astype(np.int64)
 
 
 @dataclass(frozen=True)

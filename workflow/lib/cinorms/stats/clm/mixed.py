@@ -17,7 +17,7 @@ from cinorms.stats.arrays import Floats
 from cinorms.stats.clm.fit import fit_clm
 from cinorms.stats.clm.intercepts import CrossedIntercepts, OneIntercept, crossed_intercepts
 from cinorms.stats.clm.likelihood import evaluate
-from cinorms.stats.clm.results import ClmFit, ClmmFit, inference
+from cinorms.stats.clm.results import ClmFit, ClmmFit, Solved, inference
 
 #: A standard deviation below this (in units of the link) is none: at 0 the likelihood has an edge, not a maximum.
 NO_SPREAD = 0.01
@@ -63,8 +63,7 @@ def fit_clmm(
         crossed_intercepts(frame, outcome, factors, groups, baselines, link)
         if len(groups) > 1
         else OneIntercept(solved.problem, solved.clusters[groups[0]], nodes),
-        solved.parameters,
-        evaluate(solved.problem, solved.parameters).information,
+        solved,
         len(groups),
     )
     n_clusters = {name: int(frame.loc[frame[outcome].notna(), name].nunique()) for name in groups}
@@ -78,8 +77,7 @@ def fit_clmm(
     if not converged:
         parameters, covariance = np.full_like(parameters, np.nan), np.full_like(covariance, np.nan)
     std_err = np.sqrt(np.diag(covariance))
-    k = len(start.thresholds)
-    ok = (start.coefficients["status"] == "ok").to_numpy()
+    k, ok = len(start.thresholds), (start.coefficients["status"] == "ok").to_numpy()
     estimates, errors = np.full((2, len(ok)), np.nan)
     estimates[ok], errors[ok] = parameters[k : -len(groups)], std_err[k : -len(groups)]
     of_terms = start.coefficients["factor"].map(dict(freedom or {})).fillna(np.inf)
@@ -116,19 +114,22 @@ def _unfitted(start: ClmFit, nodes: int) -> ClmmFit:
 
 
 def _maximise(
-    mixed: OneIntercept | CrossedIntercepts, start: Floats, information: Floats, n_groups: int
+    mixed: OneIntercept | CrossedIntercepts, start: Solved, n_groups: int
 ) -> tuple[Floats, Floats, float, bool]:
     """Return the parameters at the maximum, their covariance, the log-likelihood, and if it is one.
 
     Where the climb ends short of it, it goes on from there in units of the curvature found there: far from the start
     (large sigmas) the first units no longer fit. If that fails too, it begins again with larger sigmas.
     """
+    information = evaluate(start.problem, start.parameters).information
     # In units of the standard errors of the model without groups the surface is nearly round.
     usual = np.append(np.sqrt(np.diag(linalg.inv(information))), [0.1] * n_groups)
     failed = np.full((len(usual), len(usual)), np.nan)
     for sigma in STARTS:
         # Given the intercepts, all coefficients are larger than without them.
-        reached = np.append(start * np.sqrt(1 + n_groups * sigma**2 / LATENT_VARIANCE), [sigma] * n_groups)
+        reached = np.append(
+            start.parameters * np.sqrt(1 + n_groups * sigma**2 / LATENT_VARIANCE), [sigma] * n_groups
+        )
         units = np.diag(usual)
         for _ in range(CLIMBS):
             value, reached, gradient, hessian = _climb(mixed, reached, units)

@@ -72,7 +72,13 @@ def fit_classes(
     flat = seen.reshape(len(seen), -1)
     tendency = tendencies(seen)
     tilt = tendency / tendency.mean(axis=0)
-    members = _first_members(seen, rng) if start is None else start
+    members = start
+    if members is None:
+        given = seen.sum(axis=1)
+        centres = given[rng.choice(len(seen), min(CLASSES, len(seen)), replace=False)] + 0.5
+        near = given @ np.log(centres / centres.sum(axis=1, keepdims=True)).T
+        noise = rng.dirichlet(np.full(len(centres), 0.3), len(seen)).astype(np.float32)
+        members = normalised(near.astype(np.float32) + np.log(noise + 1e-6))
     for _ in range(steps):
         counts = (members.T @ flat).reshape(-1, n_variants, n_codes)
         overall = counts.sum(axis=1) + 0.5
@@ -84,14 +90,6 @@ def fit_classes(
         classes = Classes(np.log(answers).astype(np.float32), np.log(shares).astype(np.float32))
         members = normalised(classes.log_joint(seen))
     return classes, members
-
-
-def _first_members(seen: Floats, rng: np.random.Generator) -> Floats:
-    counts = seen.sum(axis=1)
-    centres = counts[rng.choice(len(seen), min(CLASSES, len(seen)), replace=False)] + 0.5
-    near = counts @ np.log(centres / centres.sum(axis=1, keepdims=True)).T
-    noise = rng.dirichlet(np.full(len(centres), 0.3), len(seen)).astype(np.float32)
-    return normalised(near.astype(np.float32) + np.log(noise + 1e-6))
 
 
 #: Seen answers that the weights of the kinds of evidence are fitted to, at most.
@@ -140,13 +138,18 @@ class Predictor:
         if len(flow) > SAMPLE:
             drawn = rng.choice(len(flow), SAMPLE, replace=False)
             flow, variant = flow[drawn], variant[drawn]
+        # The log probability of each answer by the flow's class, as the flow's other answers tell it.
+        own = np.einsum("ac,kac->ak", seen[flow, variant], classes.log_answers[:, variant])
+        without_own = normalised(classes.log_joint(seen)[flow] - own)
+        mixed = np.einsum("ak,kac->ac", without_own, np.exp(classes.log_answers[:, variant]))
+        log_mixed = np.asarray(np.log(mixed), dtype=np.float32)
         log_tendency = np.log(tendency)
         kinds = list(of_neighbours(seen, tendency, factors))
         if places is not None:
             kinds.append(of_places(seen, tendency, places))
         sample = [
             log_tendency[variant],
-            _without_own(classes, seen, flow, variant) - log_tendency[variant],
+            log_mixed - log_tendency[variant],
             *(kind[flow, variant] for kind in kinds),
         ]
         weights = fit_weights(np.stack(sample, axis=2), codes[flow, variant]).astype(np.float32)
@@ -213,11 +216,3 @@ class Predictor:
         now = verdict(seen, n_variants, thresholds, first)
         later = verdict(future, n_variants, thresholds, first[:, None, :])
         return np.asarray((later != now[:, None]).mean(axis=1))
-
-
-def _without_own(classes: Classes, seen: Floats, flow: Ints, variant: Ints) -> Floats:
-    """Return the log probability of each answer by the flow's class, as the flow's other answers tell it."""
-    own = np.einsum("ac,kac->ak", seen[flow, variant], classes.log_answers[:, variant])
-    members = normalised(classes.log_joint(seen)[flow] - own)
-    mixed = np.einsum("ak,kac->ac", members, np.exp(classes.log_answers[:, variant]))
-    return np.asarray(np.log(mixed), dtype=np.float32)

@@ -226,7 +226,12 @@ class _Rehearsals:
         for half in (0, 1):
             at = np.flatnonzero(self._going & (self._half == half))
             part = self._part(seen, at, number)
-            predictor = self._rounds.predictor(self._held_back(seen, half, number), last, rng)
+            # Of this half of the pilot it knows no more than the first rehearsal does.
+            n_pilot = len(self._flow) // REHEARSED
+            held = np.flatnonzero(self._half[:n_pilot] == half)
+            known = seen.copy()
+            known[self._flow[held]] = self._part(seen, held, number)
+            predictor = self._rounds.predictor(known, last, rng)
             predicted = predictor.change(self._flow[at], part, rule.thresholds, design.rank, rng)
             self._predicted.append(predicted)
             now, full = (design.verdict(x, rule.thresholds) for x in (part, seen[self._flow[at]]))
@@ -245,14 +250,6 @@ class _Rehearsals:
         known = self._order[at, :number]
         np.put_along_axis(part, known, np.take_along_axis(seen[self._flow[at]], known, axis=1), axis=1)
         return part
-
-    def _held_back(self, seen: Ints, half: int, number: int) -> Ints:
-        """Return ``seen`` with no more of one half of the pilot than the first rehearsal knows."""
-        n_pilot = len(self._flow) // REHEARSED
-        at = np.flatnonzero(self._half[:n_pilot] == half)
-        known = seen.copy()
-        known[self._flow[at]] = self._part(seen, at, number)
-        return known
 
 
 def replay(design: Design, rule: Rule, codes: Ints) -> Flags:
