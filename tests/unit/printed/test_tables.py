@@ -335,13 +335,6 @@ def test_any_text_leaves_the_table_whole(texts: list[str]) -> None:
     assert latex.count("\\begin{") == latex.count("\\end{") == 1
 
 
-def test_a_long_table_breaks_over_pages() -> None:
-    rows = tuple((Cell(str(i)), Cell("1")) for i in range(60))
-    latex = check_latex(Printed("t", (heading("a", "b"),), (Group("", rows),)))
-    assert "\\begin{longtable}{lr}" in latex
-    assert "\\endhead" in latex
-
-
 # --- The entries of a study
 
 STUDY = {

@@ -371,12 +371,6 @@ def test_a_changed_declaration_is_not_taken_for_the_frozen_one(
     assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
 
 
-def test_an_edited_frozen_template_is_noticed(declared: Path, out: Path) -> None:
-    freeze(request_for(declared), Scripted(GOOD), out)
-    out.write_text(out.read_text(encoding="utf-8").replace("Reply with", "Answer by", 1), encoding="utf-8")
-    assert load_prompt_set(declared).waits == "edited"
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

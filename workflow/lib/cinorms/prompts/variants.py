@@ -28,6 +28,9 @@ WRAPPERS = {
 #: How a prompt is spread over the messages of a chat.
 LAYOUTS = ("single", "instruction_in_system")
 
+#: Prompts that a preview shows, or more where there are more templates.
+PREVIEWED = 30
+
 #: The place of the vignette in a template, with the punctuation before it.
 _SCENARIO = re.compile(r":?\s*\{scenario\}")
 
@@ -107,7 +110,8 @@ def messages(
     else:
         instruction, user = fill(_SCENARIO.sub("", template), "", shown), vignette
     head = "\n\n".join(part for part in (system, instruction) if part)
-    return [{"role": "system", "content": head}, {"role": "user", "content": user}][0 if head else 1 :]
+    first = [{"role": "system", "content": head}] if head else []
+    return [*first, {"role": "user", "content": user}]
 
 
 def fill(template: str, vignette: str, shown: str) -> str:
@@ -126,12 +130,7 @@ def wrap(chat: Sequence[Mapping[str, str]], wrapper: str) -> str:
 
 
 def preview(
-    vignettes: pd.DataFrame,
-    variants: pd.DataFrame,
-    arm: Mapping[str, Any],
-    scale: Scale,
-    seed: int,
-    rows: int = 30,
+    vignettes: pd.DataFrame, variants: pd.DataFrame, arm: Mapping[str, Any], scale: Scale, seed: int
 ) -> pd.DataFrame:
     """Return a sample of rendered prompts for people: every template, spread over the flows.
 
@@ -140,20 +139,14 @@ def preview(
     """
     flows = select_flows(vignettes, arm["select"])
     cycle = variants.sort_values(["order_no", "template_no"], ignore_index=True)
-    rows = max(rows, cycle["template_no"].nunique())
+    rows = max(PREVIEWED, cycle["template_no"].nunique())
     picked = np.linspace(0, len(flows) - 1, num=rows).round().astype(int)
     places = dict.fromkeys((int(at), number % len(cycle)) for number, at in enumerate(picked))
     lines = []
     for at, place in places:
         flow, variant = flows.iloc[at], cycle.iloc[place]
-        code = order_codes(
-            arm["orders"]["method"],
-            seed,
-            flow["flow"],
-            variant["template_no"],
-            variant["order_no"],
-            scale.n_shown,
-        )
+        numbers = (flow["flow"], variant["template_no"], variant["order_no"])
+        code = order_codes(arm["orders"]["method"], seed, *numbers, scale.n_shown)
         for layout in LAYOUTS if arm["layout"] == "paper" else (arm["layout"],):
             chat = messages(variant["template"], flow["vignette"], int(code), scale, layout, arm["system"])
             words = {message["role"]: message["content"] for message in chat}
