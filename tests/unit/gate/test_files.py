@@ -204,7 +204,12 @@ def _policy_of(text: str) -> Callable[[Path, Path], None]:
         (_damaged(scale="none"), {}, "study.json: is not"),
         (_damaged(scale={"name": 1}), {}, "study.json: is not"),
         (_damaged(models=None), {}, "study.json: is not"),
-        (_damaged(dataset="none"), {}, "vignettes/none.parquet: there is no such file"),
+        (_damaged(dataset="none"), {}, "study.json: is not"),
+        (
+            lambda folder, _: (folder / "vignettes/iot.parquet").unlink(),
+            {},
+            "iot.parquet: there is no such file",
+        ),
         (
             lambda folder, policy: (folder / "answers/main/m.parquet").write_text("x") and None,
             {},
