@@ -100,14 +100,13 @@ class Questions:
 
     @cached_property
     def digest(self) -> str:
-        """What names the questions of the shard, once its spec is known: their texts, orders, and levels of factors.
+        """What names the questions of the shard, with its spec: their texts, and what the spec draws their orders by.
 
         Responses with another digest are to other questions. It takes milliseconds; ``prompts`` takes seconds.
         """
         flows = self.flows[["flow", "vignette", *self.spec.factors]].astype("str")
         found = hashlib.sha256(flows.to_json(orient="values").encode("utf-8", "surrogatepass"))
         found.update(self.variants[["variant", "template"]].to_json(orient="values").encode())
-        found.update(np.ascontiguousarray(self._orders, dtype="<i8").tobytes())
         return found.hexdigest()
 
     def missing(self, answered: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
