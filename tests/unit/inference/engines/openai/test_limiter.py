@@ -151,7 +151,7 @@ def test_refusals_before_the_first_reply_after_a_cut_are_no_share(clock: Clock) 
     limiter = grown(clock)
     refuse(limiter, clock, 32, 64)
     assert limiter.allowed == 32
-    refuse(limiter, clock, 8, 8)
+    refuse(limiter, clock, 12, 12)
     succeed(limiter, clock, 1)
     assert limiter.allowed == 36
 
@@ -160,10 +160,27 @@ def test_replies_during_a_pause_do_not_make_the_start_after_it_less_slow(clock: 
     limiter = grown(clock)
     late = fill(limiter, 40)
     refuse(limiter, clock, 1, 1, retry_after=30.0)
-    for at in late:
+    for at in late[:20]:
         limiter.succeeded(1, at)
-    assert limiter.allowed == 8
-    assert limiter.wait() == 30
+    assert (limiter.allowed, limiter.wait()) == (8, 30)
+    clock.now += 40
+    for at in late[20:]:  # the endpoint works on what it took before: it may be given as much again
+        limiter.succeeded(1, at)
+    assert limiter.allowed == 8 + 20
+    clock.now += 1
+    refuse(limiter, clock, 1, 1, retry_after=30.0)
+    assert limiter.allowed == 4  # the second pause without a reply to what was sent after the first
+
+
+def test_a_pause_during_a_slow_start_does_not_end_it_for_good(clock: Clock) -> None:
+    limiter = grown(clock)
+    for _ in range(2):
+        refuse(limiter, clock, 1, 1, retry_after=1.0)
+        clock.now += 10
+        succeed(limiter, clock, 1)
+        assert limiter.allowed == 16
+    succeed(limiter, clock, 1)
+    assert 24 <= limiter.allowed <= 28  # up to half of 48
 
 
 def test_retry_after_holds_everybody_back(clock: Clock) -> None:

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -14,10 +15,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cinorms.core.errors import EngineError
 from cinorms.inference import handover
 from cinorms.inference.engines.openai import limiter, live
 from cinorms.inference.engines.openai.clients import Answer
 from cinorms.inference.engines.openai.endpoint import Endpoint
+from cinorms.inference.spending import spent_in
 
 from .....specs import endpoint_tuning, make_spec
 
@@ -89,10 +92,12 @@ Ask = Callable[..., tuple[float, Server]]
 def ask(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """Return a function that asks ``n`` questions and returns the seconds that it took, and the endpoint."""
 
-    def ask(n: int, refuse: Refuse = lambda now, under_way: None, keep: Any = None) -> tuple[float, Server]:
+    def ask(
+        n: int, refuse: Refuse = lambda now, under_way: None, keep: Any = None, **more: Any
+    ) -> tuple[float, Server]:
         server, began, kept = Server(loop, refuse), loop.now, []
         monkeypatch.setattr(Endpoint, "live_client", lambda self: server)
-        tuning = endpoint_tuning(limits={"concurrency": AT_ONCE})
+        tuning = endpoint_tuning(limits={"concurrency": AT_ONCE}, **more)
         engine = live.LiveEngine(Endpoint(make_spec(source="gpt-x"), tuning, None))
         engine.limiter = limiter.Limiter(AT_ONCE, clock=loop.time)
         questions: Any = SimpleNamespace(
@@ -191,3 +196,23 @@ def test_replies_are_journalled_in_time_also_during_a_pause(ask: Ask, loop: Loop
     asked = [at for at in server.times if at < 600]
     assert 50 < len(asked) < 400
     assert len([at for at in kept if at <= handover.SECONDS + 2]) == len(asked) - 1
+
+
+#: Every request may cost a dollar and, as the endpoint reports no tokens, does.
+A_DOLLAR = {"usd_per_million_input": 0.0, "usd_per_million_output": 10_000.0}
+
+
+def test_a_refusal_next_to_the_cap_ends_the_job(ask: Ask, tmp_path: Path) -> None:
+    numbers = iter(range(1000))
+    refuse = lambda now, under_way: (503, {}) if next(numbers) == 1 else None  # noqa: E731
+    with pytest.raises(EngineError, match="could exceed max_cost_usd"):
+        ask(20, refuse, rates=A_DOLLAR, max_cost_usd=2.5, spending=str(tmp_path))
+    assert spent_in(tmp_path) == pytest.approx(2.0)
+
+
+def test_what_was_not_sent_when_the_job_stops_costs_nothing(ask: Ask, tmp_path: Path) -> None:
+    numbers = iter(range(1000))
+    refuse = lambda now, under_way: (401, {}) if next(numbers) == 3 else None  # noqa: E731
+    with pytest.raises(EngineError, match="key"):
+        ask(100, refuse, rates=A_DOLLAR, max_cost_usd=200.0, spending=str(tmp_path))
+    assert spent_in(tmp_path) == pytest.approx(15.0)

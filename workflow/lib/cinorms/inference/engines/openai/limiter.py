@@ -86,9 +86,8 @@ class Limiter:
         self._threshold = float(ceiling)
         #: Only requests sent after the last cut count: it already answers those before.
         self._cut_at = -1.0
-        #: Most requests under way since then, and whether a reply has come: refusals come sooner than replies do, so
-        #: their share says nothing before.
-        self._peak, self._replied = 0, False
+        #: Whether a reply has come since then: refusals come sooner, so their share says nothing before.
+        self._replied = False
         #: Replies and refusals of this round; refusals, and pauses, since the last reply.
         self._n_replies = self._n_refusals = self._row = self._pauses = 0
         self._left = asyncio.Event()
@@ -114,7 +113,6 @@ class Limiter:
             await asyncio.sleep(min(wait, 1.0))
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
-        self._peak = max(self._peak, self.under_way)
         self._tokens_under_way += tokens
         self._requests.spend(1)
         self._tokens.spend(tokens)
@@ -128,7 +126,7 @@ class Limiter:
         """Note a reply, with the headers that came with it."""
         self._leave(tokens)
         # A limit that is not used says nothing about a higher one, nor does a reply while everybody waits.
-        if self.allowed < 2 * self._peak and self._paused_until <= self._clock():
+        if self.allowed < 2 * self.most_under_way and self._paused_until <= self._clock():
             fast = self.allowed < self._threshold
             self.allowed += 1 if fast else max(GROWTH, 1 / self.allowed)
             self.allowed = min(self.ceiling, self.allowed)
@@ -182,7 +180,7 @@ class Limiter:
         self._paused_until = max(self._paused_until, self._cut_at + seconds)
 
     def _cut(self) -> None:
-        self._cut_at, self._peak, self._replied = self._clock(), 0, False
+        self._cut_at, self._replied = self._clock(), False
         self._n_replies = self._n_refusals = 0
 
     def _leave(self, tokens: float) -> None:
