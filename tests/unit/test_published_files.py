@@ -42,7 +42,11 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bare")
     for name in ("workflow", "config", "resources"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for path in [ROOT / "pyproject.toml", ROOT / READING, *(ROOT / "tests").glob("*.py")]:
+    for path in [
+        ROOT / "pyproject.toml",
+        *(ROOT / READING).parent.glob("*.py"),
+        *(ROOT / "tests").glob("*.py"),
+    ]:
         target = folder / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)

@@ -120,8 +120,9 @@ def test_the_design_grid_by_hand():
     assert unknown["relative"].isna().all()
 
 
-def test_the_prediction_holds_on_the_published_answers(published):
-    levels = assessment.level_matrix(published("tulu-2-dpo-13b"))
+@pytest.mark.parametrize("model", ["Meta-Llama-3.1-8B-Instruct", "tulu-2-7b", "tulu-2-dpo-13b"])
+def test_the_prediction_holds_on_the_published_answers(model, published):
+    levels = assessment.level_matrix(published(model))
     templates = pd.Series([name.split("_")[0] for name in levels.columns], index=levels.columns)
     ks = [1, 2, 3, 5, 9]
     found = budget.observed(levels, templates, ks, seed=1, draws=100)
