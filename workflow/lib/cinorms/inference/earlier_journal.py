@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cinorms.inference.journal_files import n_rows_of, parts_in, read_part, records_in, whole_parts
+from cinorms.inference.journal_files import parts_in, read_part, records_in, whole_parts
 from cinorms.inference.samples import settings_of
 from cinorms.inference.spec import Spec
 
@@ -63,10 +63,6 @@ class EarlierJournal:
         """Return every reply in it, oldest part first; a damaged part is put aside unless nothing is to ``mend``."""
         parts = [read_part(data, PART) for _, data in whole_parts(self.folder, mend)]
         return pa.concat_tables([PART.empty_table(), *parts]).unify_dictionaries()
-
-    def n_kept(self) -> int:
-        """Return how many replies are in it, without reading them."""
-        return sum(map(n_rows_of, self.parts()))
 
     def runs(self) -> list[dict[str, Any]]:
         """Return the records of its jobs, oldest first."""

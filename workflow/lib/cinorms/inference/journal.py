@@ -48,7 +48,6 @@ from cinorms.inference.journal_files import (
     FULL,
     digest_of,
     explained,
-    n_rows_of,
     parts_in,
     read_part,
     records_in,
@@ -299,11 +298,6 @@ class Journal:
         """Return the parts of the asker's jobs."""
         own = f"{self.asker.mark}-"
         return [path for path in parts_in(self.folder / "parts") if path.name.split(".")[1].startswith(own)]
-
-    def n_kept(self) -> int:
-        """Return how many replies the asker's jobs have kept, without reading them."""
-        kept = sum(n_rows_of(path) for path in self._parts())
-        return max(kept, self.earlier.n_kept() if self.earlier else 0)
 
     def usd(self) -> float | None:
         """Return what the replies cost that the asker's jobs have kept; None where no price is known."""
