@@ -37,7 +37,7 @@ PRETENDED = """\
 packages="${0%/bin/python}/packages"
 begin() {
   echo "$*" >>"$NOTES"
-  if [ "$(wc -l <"$NOTES")" -eq "${KILL_AT:-0}" ]; then kill -9 $PPID; exit 1; fi
+  if [ "$(wc -l <"$NOTES")" -eq "${KILL_AT:-0}" ]; then kill -"${KILL_WITH:-9}" $PPID; exit 1; fi
 }
 case "$*" in
   --version) echo Python 3.11.2 ;;
@@ -70,8 +70,9 @@ def made(*arguments: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_target_hands_over_the_study_and_nothing_after_it(target: str) -> None:
-    code, said = made("-n", target, "CONFIG=my.yaml", "ARGS=--dry-run")
+@pytest.mark.parametrize("more", ["", "--dry-run"])
+def test_a_target_hands_over_the_study_and_nothing_after_it(target: str, more: str) -> None:
+    code, said = made("-n", target, "CONFIG=my.yaml", f"ARGS={more}")
     assert code == 0
     found = re.findall(
         r"-m (cinorms_snakemake|cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)", said.replace("\\\n", "")
@@ -122,12 +123,23 @@ def test_a_set_up_killed_at_any_moment_is_begun_again(clone: Path, ready: str) -
     assert moment > 3  # venv, uv, and what is installed
 
 
-def test_an_update_killed_half_way_leaves_no_environment_that_counts_as_ready(clone: Path) -> None:
+@pytest.mark.parametrize(("signal", "shell"), [("9", "sh"), ("2", "sh"), ("2", "bash")])
+def test_an_update_killed_half_way_leaves_no_environment_that_counts_as_ready(
+    clone: Path, signal: str, shell: str
+) -> None:
     assert made(".venv/run.done", cwd=clone)[0] == 0
-    assert made(".venv/dev.done", cwd=clone, KILL_AT="5")[0] != 0
+    assert made(".venv/dev.done", f"SHELL={shell}", cwd=clone, KILL_AT="5", KILL_WITH=signal)[0] != 0
     code, said = made(".venv/run.done", cwd=clone)
     assert (code, "Making .venv" in said) == (0, True)
     assert is_whole(clone, ".venv/run.done")
+
+
+def test_a_changed_lock_is_installed_and_a_set_up_that_has_just_ended_is_no_mistake(clone: Path) -> None:
+    assert made(".venv/run.done", cwd=clone)[0] == 0
+    os.utime(clone / ".venv/run.done", (1, 1))
+    assert "Installing" in made(".venv/run.done", cwd=clone)[1]
+    # What was unfinished when make began is gone when it looks again.
+    assert made(".venv/run.done", "UNFINISHED=.venv/unfinished", cwd=clone) == (0, "")
 
 
 def test_without_internet_an_environment_stays_as_it_was(clone: Path) -> None:

@@ -431,6 +431,11 @@ def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path: Path) -> None
     assert [(one.text, one.finish_reason) for one in read] == [(None, "error")] * 3
 
 
+def test_half_a_character_in_a_list_can_be_written(tmp_path: Path) -> None:
+    line = {"doc": {"id": planted_lines()[0]["id"]}, "resps": [["neutral \ud83d"]]}
+    assert take("lm_eval", jsonl(tmp_path / "s.jsonl", [line])).matched.responses["text"][0] == "neutral ?"
+
+
 def test_every_repeat_of_lm_eval_is_a_response(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "s.jsonl", [{"doc": {"q": 1}, "resps": [["a", "b"]], "arguments": [["ask", {}]]}])
     read = list(lm_eval.read(path))

@@ -60,7 +60,8 @@ def test_more_raters_than_16_bits_can_count(folder_of_survey: Path, tmp_path: Pa
     answers = read(folder_of_survey, raters=n, ratings=n).answers
     prompts = list_raters(answers, "doors_survey", "Would people agree?")
     norms = assess(answers, "strict", papers_scale("agreement"))
-    assert norms.filter(regex="^n_").max(axis=None) == n
+    assert norms[["n_asked", "n_valid"]].eq(n).all(axis=None)
+    assert norms.filter(regex="^n_[mp0]").max(axis=None) == n
     for name, frame, contract in (("prompts", prompts, tables.PROMPTS), ("norms", norms, tables.NORMS)):
         tables.write(frame, tmp_path / name, contract)
         pd.testing.assert_frame_equal(

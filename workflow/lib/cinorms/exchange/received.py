@@ -92,7 +92,7 @@ def cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {cleaned(key): cleaned(each) for key, each in value.items()}
+        return {key: cleaned(each) for key, each in value.items()}
     if isinstance(value, list):
         return [cleaned(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
