@@ -48,7 +48,7 @@ def test_a_timer_wakes_the_scheduler_once_and_only_then_comes_the_next(
     monkeypatch.setattr(inside, "Timer", HeldTimer)
     monkeypatch.setattr(HeldTimer, "started", [])
     planner = Planner()
-    assert Inside(SimpleNamespace(scheduler=planner)).wait_with_one_timer()
+    assert Inside(SimpleNamespace(modifier=None, scheduler=planner)).wait_with_one_timer()
     for number in (1, 2, 3):
         planner.plan(rounds=70)
         assert [timer.delay for timer in HeldTimer.started] == [60] * number
@@ -63,4 +63,4 @@ def test_this_version_of_snakemake_has_what_is_replaced() -> None:
 
 
 def test_another_scheduler_is_left_as_it_is() -> None:
-    assert not Inside(SimpleNamespace(scheduler=object())).wait_with_one_timer()
+    assert not Inside(SimpleNamespace(modifier=None, scheduler=object())).wait_with_one_timer()

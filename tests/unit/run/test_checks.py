@@ -129,7 +129,7 @@ def responses_of(study: Study, folder: Path) -> None:
 def test_a_value_of_config_that_cannot_be_read_gets_a_message(
     value: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert check.main(["--config", f"seed={value}"]) == 1
+    assert check.main(["--config", f"seed={value}"]) == 2
     assert "--config seed: not valid YAML at line 1" in capsys.readouterr().err
 
 

@@ -24,22 +24,24 @@ class Inside:
 
     def __init__(self, workflow: Any) -> None:
         self._workflow = workflow
+        # That of the workflow whose rule file this is; when jobs run it is the main one's.
+        self._modifier = workflow.modifier
 
     # --- How the study is given
 
     @property
     def is_module(self) -> bool:
         """Whether another workflow uses this one as a module."""
-        return not self._workflow.modifier.is_main_snakefile()
+        return not self._modifier.is_main_snakefile()
 
     @property
     def module(self) -> str:
         """The name under which another workflow uses this one."""
-        return str(self._workflow.modifier.namespace)
+        return str(self._modifier.namespace)
 
     def placed(self, path: str) -> str:
         """Return ``path`` below a module's `prefix`, for a parameter: Snakemake itself moves files only."""
-        return str(self._workflow.modifier.path_modifier.replace_prefix(path))
+        return str(self._modifier.path_modifier.replace_prefix(path))
 
     @property
     def given_config(self) -> dict[str, Any]:
