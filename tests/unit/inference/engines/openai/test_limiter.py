@@ -131,6 +131,8 @@ def test_what_was_under_way_at_a_pause_prolongs_nothing(clock: Clock) -> None:
         limiter.overloaded(at, None)
         limiter.failed(1)
     assert (limiter.wait(), limiter.allowed) == (paused, allowed)
+    limiter.overloaded(late[0], 100.0)
+    assert limiter.wait() == 100  # unless it is told how long
 
 
 def test_an_endpoint_that_refuses_most_is_left_alone_and_then_asked_slowly(clock: Clock) -> None:
@@ -151,6 +153,7 @@ def test_refusals_before_the_first_reply_after_a_cut_are_no_share(clock: Clock) 
     limiter = grown(clock)
     refuse(limiter, clock, 32, 64)
     assert limiter.allowed == 32
+    clock.now += 1
     refuse(limiter, clock, 12, 12)
     succeed(limiter, clock, 1)
     assert limiter.allowed == 36
