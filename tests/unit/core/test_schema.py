@@ -117,7 +117,7 @@ def test_a_class_inside_a_class_is_put_in_with_the_keys_own_description() -> Non
         "type": "object",
         "minProperties": 1,
         "propertyNames": {
-            "pattern": r"^[a-z0-9][a-z0-9_-]*(?!\n)$",
+            "pattern": r"^[a-z0-9][a-z0-9_-]{0,99}(?!\n)$",
             "description": "a name in small letters",
         },
         "additionalProperties": ORDERS,
