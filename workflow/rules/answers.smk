@@ -46,10 +46,6 @@ CODER_KIND = VALUES.coder_kind
 
 if CODER_KIND:
 
-    def get_coder_settings(wildcards):
-        """Return the settings of the coder's entry in the registry."""
-        return STUDY.registry_entry(STUDY.coder).settings
-
     rule ask_coder:
         input:
             **VALUES.checkpoint(CODER_KIND, STUDY.coder),

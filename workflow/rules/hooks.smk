@@ -113,3 +113,10 @@ def end_run():
             print(f"\n{notice(prompt_set)}\n", file=sys.stderr)
     if any(prompt_set.waits for prompt_set in made):
         raise SystemExit(1)
+
+
+def get_left(wildcards):
+    """Return in words what a run would still ask; None where a module's `prefix` moves the results."""
+    if INSIDE.placed(RESULTS) != RESULTS:
+        return None
+    return summary(STUDY, left_to_ask(STUDY))

@@ -3,12 +3,8 @@
 Inputs: resources/vignettes/{dataset}.yaml, and for `source: csv` and `confaide` the files it names: the user's own as they are,
         those with an address fetched once; the file of each prompt set
 Outputs: results/{study}/vignettes/{dataset}.parquet,
-         frozen/{prompt set}.yaml next to a prompt set of `source: generate` (under `engine: planted`
-         results/{study}/paraphrases/{prompt set}.yaml),
          results/{study}/prompts/{arm}.parquet, results/{study}/prompts/{arm}.preview.csv,
          results/{study}/prompts/{arm}.planned.parquet (for `make plan`, of an arm whose paraphrases do not exist yet)
-
-Commit a frozen file. While it exists, no paraphraser is asked again, whatever else changes.
 """
 
 
@@ -27,39 +23,6 @@ rule expand_vignettes:
         code=code_of("expand_vignettes"),
     script:
         "../scripts/expand_vignettes.py"
-
-
-def define_paraphrases(prompt_set):
-    """Define `generate_paraphrases_{prompt_set}`: each has its own file and environment."""
-    environment = paraphraser_environment(AWAITED[prompt_set]["paraphraser"]["engine"])
-
-    def get_request(wildcards):
-        # A function, because Snakemake fills in the braces of a text.
-        return json.dumps(AWAITED[prompt_set])
-
-    rule:
-        name:
-            f"generate_paraphrases_{prompt_set}"
-        input:
-            declared=VALUES.declared_prompts(prompt_set),
-        output:
-            frozen=local(STUDY.prompts_file(prompt_set)),
-        log:
-            f"logs/{STUDY.name}/generate_paraphrases/{prompt_set}.log",
-        conda:
-            get_env(environment.environment)
-        resources:
-            mem_mb=16000,
-            runtime=120,
-        params:
-            python=get_python_in(environment.virtual_environment),
-            request=get_request,
-        shell:
-            "{params.python} -m cinorms.prompts.paraphrase.generate --request {params.request:q} --out {output.frozen:q} --log {log:q}"
-
-
-for prompt_set in AWAITED:
-    define_paraphrases(prompt_set)
 
 
 rule list_variants:

@@ -13,13 +13,6 @@ from cinorms.report.people_facts import people_page_facts
 REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"
 
 
-def get_left(wildcards):
-    """Return in words what a run would still ask; None where a module's `prefix` moves the results."""
-    if INSIDE.placed(RESULTS) != RESULTS:
-        return None
-    return summary(STUDY, left_to_ask(STUDY))
-
-
 rule write_card:
     input:
         unpack(of(VALUES.card_inputs)),

@@ -1,22 +1,29 @@
-"""Asking: one job asks one shard of a model in an arm; before it checkpoints are fetched, after it the provenance gathered.
+"""Engines: the rules that follow from a declaration, one for each engine, prompt set that is generated, and format.
 
-Inputs: vignettes, prompts; what a checkpoint is made from, where it is not on the hub
+Inputs: vignettes, prompts; what a checkpoint is made from, where it is not on the hub; the file of a prompt set; files of
+        another tool
 Outputs: results/{study}/checkpoints/{model}.json (which checkpoint a model is),
          results/{study}/responses/{arm}/{model}/{shard}.parquet,
-         results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models),
-         results/{study}/provenance.json (what every response was made with)
+         frozen/{prompt set}.yaml next to a prompt set of `source: generate` (under `engine: planted`
+         results/{study}/paraphrases/{prompt set}.yaml),
+         results/{study}/responses/{arm}/{model}/received.jsonl (files that only the own package of another tool reads)
 
 An engine (`cinorms/inference/engines`) declares what its jobs need and how its models are asked; `ask_{engine}` and
 `fetch_checkpoint_{engine}` follow from that. `spec` is one value with everything that can change a response and nothing
 else: changing anything else asks no model again. Jobs that need the same engine load it once (crews.smk).
 
-The journal (results/.journal, which all studies share) is declared by no rule: Snakemake must not remove what was paid for.
+Commit a frozen prompt set. While it exists, no paraphraser is asked again, whatever else changes.
 """
 
 
 def get_settings(wildcards):
     """Return the settings of a model's entry in the registry."""
     return STUDY.registry_entry(wildcards.model).settings
+
+
+def get_coder_settings(wildcards):
+    """Return the settings of the coder's entry in the registry."""
+    return STUDY.registry_entry(STUDY.coder).settings
 
 
 def get_ask_command(kind):
@@ -113,44 +120,67 @@ for kind in engine_kinds():
         define_ask(kind)
 
 
-rule describe_planted:
-    input:
-        vignettes=of(VALUES.vignettes),
-    output:
-        planted="results/{study}/planted/{arm}/{model}.parquet",
-        coefficients="results/{study}/planted/{arm}/{model}.json",
-    log:
-        "logs/{study}/describe_planted/{arm}/{model}.log",
-    wildcard_constraints:
-        arm=ASKED_ARMS,
-        model=pattern(STUDY.planted()),
-    localrule: True
-    conda:
-        "../../envs/core.yaml"
-    params:
-        spec=of(VALUES.whole_spec),
-        code=code_of("describe_planted"),
-    script:
-        "../scripts/describe_planted.py"
+def define_paraphrases(prompt_set):
+    """Define `generate_paraphrases_{prompt_set}`: each has its own file and environment."""
+    environment = paraphraser_environment(AWAITED[prompt_set]["paraphraser"]["engine"])
+
+    def get_request(wildcards):
+        # A function, because Snakemake fills in the braces of a text.
+        return json.dumps(AWAITED[prompt_set])
+
+    rule:
+        name:
+            f"generate_paraphrases_{prompt_set}"
+        input:
+            declared=VALUES.declared_prompts(prompt_set),
+        output:
+            frozen=local(STUDY.prompts_file(prompt_set)),
+        log:
+            f"logs/{STUDY.name}/generate_paraphrases/{prompt_set}.log",
+        conda:
+            get_env(environment.environment)
+        resources:
+            mem_mb=16000,
+            runtime=120,
+        params:
+            python=get_python_in(environment.virtual_environment),
+            request=get_request,
+        shell:
+            "{params.python} -m cinorms.prompts.paraphrase.generate --request {params.request:q} --out {output.frozen:q} --log {log:q}"
 
 
-rule gather_provenance:
-    input:
-        responses=of(VALUES.asked),
-        coded=VALUES.coder_replies(),
-        received=of(VALUES.received),
-    output:
-        provenance="results/{study}/provenance.json",
-    log:
-        "logs/{study}/gather_provenance.log",
-    localrule: True
-    conda:
-        "../../envs/core.yaml"
-    params:
-        asked=of(VALUES.provenance),
-        coded=of(VALUES.coder_provenance),
-        received=of(VALUES.received_from),
-        spending=VALUES.spending,
-        code=code_of("gather_provenance"),
-    script:
-        "../scripts/gather_provenance.py"
+for prompt_set in AWAITED:
+    define_paraphrases(prompt_set)
+
+
+def define_conversion(kind):
+    """Define `convert_responses_{format}`, which runs in the environment of the tool."""
+
+    rule:
+        name:
+            f"convert_responses_{kind.name}"
+        input:
+            files=of(VALUES.response_files),
+        output:
+            converted=temp("results/{study}/responses/{arm}/{model}/received.jsonl"),
+        log:
+            f"logs/{{study}}/convert_responses_{kind.name}/{{arm}}/{{model}}.log",
+        wildcard_constraints:
+            arm=pattern(VALUES.arms_in(kind.name)),
+        localrule: True
+        conda:
+            get_env(kind.environment)
+        resources:
+            mem_mb=4000,
+            runtime=30,
+        params:
+            python=get_python_in(kind.virtual_environment),
+            converter=kind.converter,
+            code=code_digest(kind.converter),
+        shell:
+            "{params.python} -m {params.converter} --out {output.converted:q} {input.files:q} >{log:q} 2>&1"
+
+
+for each in formats():
+    if each.converter:
+        define_conversion(each)

@@ -1,0 +1,51 @@
+"""Inference: the steps after the jobs that ask (engines.smk): what was planted, provenance.
+
+Inputs: vignettes, responses
+Outputs: results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models),
+         results/{study}/provenance.json (what every response was made with)
+
+The journal (results/.journal, which all studies share) is declared by no rule: Snakemake must not remove what was paid for.
+"""
+
+
+rule describe_planted:
+    input:
+        vignettes=of(VALUES.vignettes),
+    output:
+        planted="results/{study}/planted/{arm}/{model}.parquet",
+        coefficients="results/{study}/planted/{arm}/{model}.json",
+    log:
+        "logs/{study}/describe_planted/{arm}/{model}.log",
+    wildcard_constraints:
+        arm=ASKED_ARMS,
+        model=pattern(STUDY.planted()),
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        spec=of(VALUES.whole_spec),
+        code=code_of("describe_planted"),
+    script:
+        "../scripts/describe_planted.py"
+
+
+rule gather_provenance:
+    input:
+        responses=of(VALUES.asked),
+        coded=VALUES.coder_replies(),
+        received=of(VALUES.received),
+    output:
+        provenance="results/{study}/provenance.json",
+    log:
+        "logs/{study}/gather_provenance.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        asked=of(VALUES.provenance),
+        coded=of(VALUES.coder_provenance),
+        received=of(VALUES.received_from),
+        spending=VALUES.spending,
+        code=code_of("gather_provenance"),
+    script:
+        "../scripts/gather_provenance.py"
