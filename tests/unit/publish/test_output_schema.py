@@ -50,7 +50,7 @@ def test_what_breaks_the_promise_is_named() -> None:
         "lost",
     ]
     assert "norms: column 'gone' is gone" in broken(promised, now)
-    assert "norms: column 'n_valid' was string, it is int16" in broken(promised, now)
+    assert "norms: column 'n_valid' was string, it is int32" in broken(promised, now)
 
 
 def test_a_new_column_breaks_nothing_and_new_words_can_be_accepted(tmp_path: Path) -> None:
