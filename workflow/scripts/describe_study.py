@@ -7,6 +7,6 @@ from cinorms.core.logs import start_logging
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    text = json.dumps(snakemake.params.study, indent=1, ensure_ascii=False)
+    text = json.dumps(snakemake.params.study, indent=1, ensure_ascii=False, allow_nan=False)
     Path(snakemake.output.study).write_text(text + "\n", encoding="utf-8")
     print(f"{len(text.encode()):,} bytes")

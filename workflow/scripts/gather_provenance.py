@@ -10,5 +10,5 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     asked = snakemake.params
     provenance = gather(snakemake.wildcards.study, asked.asked, asked.coded, asked.spending, asked.received)
-    text = json.dumps(provenance, indent=1, ensure_ascii=False)
+    text = json.dumps(provenance, indent=1, ensure_ascii=False, allow_nan=False)
     Path(snakemake.output.provenance).write_text(text + "\n", encoding="utf-8")

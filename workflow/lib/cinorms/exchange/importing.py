@@ -101,7 +101,9 @@ def import_responses(
         "unlike_the_arm": _unlike(stated.values(), spec),
         "spec": spec.as_plain(),
     }
-    return Imported(matched, {"cinorms": __version__, "elsewhere": json.dumps(facts, sort_keys=True)})
+    return Imported(
+        matched, {"cinorms": __version__, "elsewhere": json.dumps(facts, sort_keys=True, allow_nan=False)}
+    )
 
 
 def _read(format_: Format, path: Path) -> Iterator[Received]:

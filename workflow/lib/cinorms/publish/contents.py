@@ -125,7 +125,7 @@ def without_places(value: Any) -> Any:
 def write_json(value: Any, path: Path) -> None:
     """Write plain data as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def copy_json(source: str | Path, path: Path) -> Any:

@@ -194,7 +194,7 @@ def escape(text: object) -> str:
 
 def card_json(card: dict[str, Any]) -> str:
     """Return the card as JSON."""
-    return json.dumps(card, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(card, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def card_markdown(card: dict[str, Any]) -> str:

@@ -62,7 +62,7 @@ def render(results: Results, command: str) -> str:
 
 def embedded(data: Any) -> str:
     """Return ``data`` as JSON that can stand in a script element: it cannot end it, nor begin a comment."""
-    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
