@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -59,7 +60,14 @@ def make(*arguments: str, cwd: Path = ROOT, **variables: str) -> subprocess.Pope
         name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
     }
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.Popen(["make", *arguments], cwd=cwd, env=environment | variables, **streams)
+    return subprocess.Popen(
+        ["make", *arguments],
+        cwd=cwd,
+        env=environment | variables,
+        # What a shell starts in the background ignores SIGINT, and so do the tests then and all that they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **streams,
+    )
 
 
 def made(*arguments: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]:
@@ -123,12 +131,12 @@ def test_a_set_up_killed_at_any_moment_is_begun_again(clone: Path, ready: str) -
     assert moment > 3  # venv, uv, and what is installed
 
 
-@pytest.mark.parametrize(("signal", "shell"), [("9", "sh"), ("2", "sh"), ("2", "bash")])
+@pytest.mark.parametrize(("number", "shell"), [("9", "sh"), ("2", "sh"), ("2", "bash")])
 def test_an_update_killed_half_way_leaves_no_environment_that_counts_as_ready(
-    clone: Path, signal: str, shell: str
+    clone: Path, number: str, shell: str
 ) -> None:
     assert made(".venv/run.done", cwd=clone)[0] == 0
-    assert made(".venv/dev.done", f"SHELL={shell}", cwd=clone, KILL_AT="5", KILL_WITH=signal)[0] != 0
+    assert made(".venv/dev.done", f"SHELL={shell}", cwd=clone, KILL_AT="5", KILL_WITH=number)[0] != 0
     code, said = made(".venv/run.done", cwd=clone)
     assert (code, "Making .venv" in said) == (0, True)
     assert is_whole(clone, ".venv/run.done")
