@@ -28,6 +28,8 @@ ROW, SHORTEST_ROW = 0.5, 4
 LEFT, GROWTH = 0.75, 0.125
 #: Longest wait, in seconds, that follows an endpoint's "too many requests" without a Retry-After.
 LONGEST_PAUSE = 60.0
+#: How much longer each pause in a row is: the longer, the more of the time after an outage is lost.
+LONGER = 1.5
 #: Seconds of requests to wait, without a single reply, after which a job gives up.
 LONGEST_WAIT = 900.0
 
@@ -176,7 +178,9 @@ class Limiter:
         self.allowed = max(1.0, min(self.allowed, START / 2**self._pauses))
         self._cut()
         if seconds is None:
-            seconds = min(LONGEST_PAUSE, self._backoff * 2 ** (self._pauses - 1)) * random.uniform(0.75, 1.25)
+            seconds = min(LONGEST_PAUSE, self._backoff * LONGER ** (self._pauses - 1)) * random.uniform(
+                0.75, 1.25
+            )
         self._paused_until = max(self._paused_until, self._cut_at + seconds)
 
     def _cut(self) -> None:

@@ -197,7 +197,11 @@ class _Run:
         self.changed.set()
 
     def _put_back(self, at: int) -> None:
-        self.queue.append(at)
+        # What failed once comes next, or all of it would be left for the end; what fails again comes last.
+        if self.failures[at] < 2:
+            self.queue.appendleft(at)
+        else:
+            self.queue.append(at)
         self.changed.set()
 
     async def _send(self, client: LiveClient, at: int) -> None:
