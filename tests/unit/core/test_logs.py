@@ -121,7 +121,6 @@ def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
     [
         (ConfigError("name a model"), "\nIt cannot run.\nname a model\n\n"),
         (PermissionError(13, "Permission denied", "out/a"), "out/a: cannot be used (Permission denied)"),
-        (KeyboardInterrupt(), "Stopped by Ctrl+C"),
         (KeyError("x"), "KeyError: 'x' (test_logs.py, line "),
     ],
 )

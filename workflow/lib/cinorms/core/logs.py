@@ -88,7 +88,7 @@ def command(lead: str = "") -> Callable[[Callable[P, int]], Callable[P, int]]:
         def guarded(*args: P.args, **kwargs: P.kwargs) -> int:
             try:
                 return main(*args, **kwargs)
-            except (Exception, KeyboardInterrupt) as error:
+            except Exception as error:
                 lines = filter(None, (lead, _in_short(error)))
                 print("", *lines, "", sep="\n", file=sys.stderr)
                 return CANNOT
