@@ -241,21 +241,22 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         {"make_table": 1, "describe_tables": 1, "write_report": 1},
     ),
     "the module of the norms": (
-        # What decides when a flow needs no more answers judges norms too, and `read_answers` says what was not asked.
+        # What decides when a flow needs no more answers judges norms too, and `read_answers` says what was not asked. A
+        # printed table of models is laid out by the module that also counts norms for others.
         f"{MODULES}/norms/assessment.py",
         EDIT,
-        unchanged({"read_answers": 2, **ANSWERED}),
+        unchanged({"read_answers": 2, "print_table": 1, **ANSWERED}),
     ),
-    # The figure `distribution` draws the counts that the analysis `answer_counts` makes.
+    # The figures `distribution` and `norm_distribution` are of one module, which draws the counts of `answer_counts`.
     "the module of an analysis": (
         f"{MODULES}/{module_of('analyses', 'answer_counts')}",
         EDIT,
-        {"make_table": 1, "draw_figure": 1, "describe_tables": 1, "write_report": 1},
+        {"make_table": 1, "draw_figure": 2, "describe_tables": 1, "write_report": 1},
     ),
     "the module of a figure": (
         f"{MODULES}/{module_of('figures', 'norm_distribution')}",
         EDIT,
-        {"draw_figure": 1, "describe_tables": 1, "write_report": 1},
+        {"draw_figure": 2, "describe_tables": 1, "write_report": 1},
     ),
     "a module of the report": (f"{MODULES}/report/words.py", EDIT, {"write_card": 1, "write_report": 1}),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import runpy
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -103,6 +104,7 @@ def _run_script(script: str, variables: dict[str, str], waiting: Connection) -> 
     gc.freeze()
     waiting.recv()
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         runpy.run_path(script, run_name="__main__")
     except Exception:
         # The log of a job sets this hook, and a forked process would not call it.

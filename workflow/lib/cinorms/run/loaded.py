@@ -13,10 +13,9 @@ from importlib import import_module
 #: Environment variable with the names of the modules, with spaces between.
 MODULES = "CINORMS_LOADED"
 
-# Ctrl+C is for the process that starts this one, and for the scripts.
-_before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+# Ctrl+C is for the process that starts this one, and for the scripts once they run (`run.forks`).
+signal.signal(signal.SIGINT, signal.SIG_IGN)
 for _name in os.environ.get(MODULES, "").split():
     # A script that needs it says what is wrong.
     with suppress(Exception):
         import_module(_name)
-signal.signal(signal.SIGINT, _before)
