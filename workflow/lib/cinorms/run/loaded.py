@@ -13,8 +13,9 @@ from importlib import import_module
 #: Environment variable with the names of the modules, with spaces between.
 MODULES = "CINORMS_LOADED"
 
-# Ctrl+C is for the process that starts this one, and for the scripts once they run (`run.forks`).
-signal.signal(signal.SIGINT, signal.SIG_IGN)
+# Ctrl+C is for the process that starts the one with the libraries, and for the scripts once they run (`run.forks`).
+if MODULES in os.environ:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 for _name in os.environ.get(MODULES, "").split():
     # A script that needs it says what is wrong.
     with suppress(Exception):
