@@ -128,7 +128,7 @@ def test_a_paraphrase_is_mended_by_hand(study: Study, endpoint: Endpoint) -> Non
     snakemake(study, "all", code=1)
     bad = WORDINGS[0]
     edit(study, bad, "How acceptable is this? {scenario} Somewhat acceptable? One of: {options}")
-    message = call(study, "confirm", "--yes", code=1)
+    message = call(study, "confirm", "--yes", code=2)
     assert "templates[1]: it names the answer option 'somewhat acceptable'; correct it" in message
     assert "Traceback" not in message
 

@@ -171,6 +171,6 @@ def test_a_file_that_is_none(name: str, tmp_path: Path) -> None:
     if len(name) < 100:
         (tmp_path / name).mkdir()
     done = plan(tmp_path / name)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "cannot be read" in done.stderr
     assert "Traceback" not in done.stderr
