@@ -46,7 +46,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate figures tables plan replicate people test test-workflow mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts publish test-exchange test-publish lint format reference docs lock clean
+.PHONY: help demo run check status confirm gate trace figures tables plan replicate people test test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts publish test-exchange test-publish lint format reference docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -69,6 +69,10 @@ confirm: $(VENV)/run.done ## show the unconfirmed paraphrases of CONFIG, and con
 # make itself ends with 2 where a command fails; `python -m cinorms.gate` ends with the gate's own exit code (docs/gate.md).
 gate: $(VENV)/run.done ## did norms change? BASE=STUDY/ARM/MODEL NEW=... POLICY=policy.yaml; with CONFIG: the gates of a study
 	@$(if $(POLICY),PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.gate --base "$(BASE)" --new "$(NEW)" --policy "$(POLICY)" $(ARGS),$(SNAKEMAKE) $(ARGS) -- gate)
+
+# ARM=... where the model was asked in several arms.
+trace: $(VENV)/run.done ## show how one flow became numbers: STUDY=demo FLOW=12 MODEL=planted-gpt-4o-mini
+	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.trace --results "$(if $(findstring command,$(origin STUDY)),$(STUDY))" --flow "$(FLOW)" --model "$(MODEL)" $(if $(ARM),--arm "$(ARM)")
 
 figures: $(VENV)/run.done ## draw the figures of CONFIG
 	@$(SNAKEMAKE) $(ARGS) -- figures
@@ -104,6 +108,17 @@ test: $(VENV)/dev.done ## run the fast tests
 
 test-workflow: $(VENV)/dev.done ## test whole runs of Snakemake on small studies
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/workflow
+
+# The packages of this environment come after those in OTHER, with which tests/workflow/test_inside.py runs.
+OTHER := .venv-snakemake
+test-snakemake: $(VENV)/dev.done ## test what Snakemake does not document, with the lowest and the newest version that is allowed
+	@set -e; allowed=$$(sed -n 's/^snakemake\[[a-z]*\]//p' requirements/run.in); \
+	lowest=$$(echo "$$allowed" | sed -n 's/^>=\([0-9.]*\),.*/\1/p'); \
+	for which in "==$$lowest" "$$allowed"; do rm -rf $(OTHER); \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --target $(OTHER) "snakemake$$which"; \
+	  echo "Snakemake $$(PYTHONPATH=$(OTHER) $(BIN)/python -m snakemake --version), asked for as $$which"; \
+	  PYTHONPATH=$(CURDIR)/$(OTHER) $(BIN)/pytest -n auto tests/workflow/test_inside.py; \
+	done; rm -rf $(OTHER)
 
 mutants: $(VENV)/dev.done ## edit the changed lines wrongly (ARGS="gate --most 50": a package), and list what no test notices
 	@$(BIN)/python -m tests.mutants $(ARGS)

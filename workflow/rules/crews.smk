@@ -80,6 +80,11 @@ def get_key_of(job):
     return job.arm, job.model, job.shard
 
 
+def get_priority(wildcards):
+    """Return a job's minutes: where jobs wait for a GPU, the longest begins first, and none is left for the end."""
+    return asking_minutes(STUDY, wildcards.arm, wildcards.model, attempt=1)
+
+
 def get_needs(kind, get_settings, has_crew=False):
     """Return the resources that a job of an engine requests; `get_settings` returns the settings of its model.
 

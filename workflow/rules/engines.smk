@@ -104,6 +104,7 @@ def define_ask(kind):
             model=pattern(VALUES.engine_models(kind)),
         conda:
             get_env(kind.environment)
+        priority: get_priority
         threads: kind.needs.threads
         resources:
             **get_needs(kind, get_settings, has_crew=True),

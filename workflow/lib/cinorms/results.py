@@ -145,20 +145,35 @@ class Results:
         Columns: arm, model, flow, variant, n_trace_tokens, trace_status, trace (missing where none was written, and
         where it was lost). Only the journal beside the studies has these texts: read them where the model was asked.
         """
-        self._named("arm", arm, self.study["arms"])
-        self._named("model", model, self.study["models"])
-        responses = (self.folder / f"responses/{arm}/{model}").glob("*.parquet")
-        paths = sorted(path for path in responses if re.fullmatch(PATTERN, path.stem))
-        known = [path for path in paths if "trace_status" in pq.read_schema(path).names]
+        known = [path for path in self._responses(arm, model) if "trace_status" in pq.read_schema(path).names]
         if not known:
             raise DataError(
                 f"there are no responses with traces of model {model!r} in arm {arm!r} of {self.folder}"
             )
-        vignettes = self._file(f"vignettes/{self.study['arms'][arm]['dataset']}.parquet")
-        variants = self._file(f"prompts/{arm}.parquet")
-        asked = tables.read(vignettes, tables.VIGNETTES), tables.read(variants, tables.PROMPTS)
+        asked = self._asked(arm)
         found = pd.concat([self._traces(path, *asked, flows) for path in known], ignore_index=True)
         return found.assign(arm=arm, model=model)[["arm", "model", *found.columns]]
+
+    def replies(self, arm: str, model: str, flows: Sequence[int]) -> pd.DataFrame:
+        """Return what a model was sent about ``flows`` of an arm, and what it replied, word for word.
+
+        Columns: arm, model, flow, variant, messages (role and content of each), text (missing where there is no reply),
+        finish_reason. No rows where the answers were published or imported without their texts.
+        """
+        columns = ["flow", "variant", "text", "finish_reason"]
+        found = []
+        for path in self._responses(arm, model):
+            spec = json.loads(tables.facts(path).get("spec", "null"))
+            if spec is None:
+                continue
+            asked = Questions.of(Spec.from_plain(spec), *self._asked(arm))
+            frame = tables.read(path, tables.RESPONSES, columns)
+            at = np.flatnonzero(frame["flow"].isin(flows))
+            texts = frame.iloc[at].astype({"variant": "str", "text": "str", "finish_reason": "str"})
+            messages = pd.Series([asked.chat(int(row)) for row in at], index=texts.index)
+            found.append(texts.assign(arm=arm, model=model, messages=messages))
+        names = ["arm", "model", "flow", "variant", "messages", "text", "finish_reason"]
+        return pd.concat(found, ignore_index=True)[names] if found else pd.DataFrame(columns=names)
 
     def flows(self, dataset: str) -> pd.DataFrame:
         """Return the flows of a dataset: factors in words, the vignette, and the expected value."""
@@ -166,6 +181,19 @@ class Results:
         frame = tables.read(self._file(f"vignettes/{name}.parquet"), tables.VIGNETTES)
         factors = [column for column in frame if column not in _NO_FACTORS]
         return frame.astype(dict.fromkeys(factors, "str"))[["flow", *factors, "vignette", "expected"]]
+
+    def _responses(self, arm: str, model: str) -> list[Path]:
+        """Return the files of responses of a model in an arm, one for each shard; none where none was kept."""
+        self._named("arm", arm, self.study["arms"])
+        self._named("model", model, self.study["models"])
+        files = (self.folder / f"responses/{arm}/{model}").glob("*.parquet")
+        return sorted(path for path in files if re.fullmatch(PATTERN, path.stem))
+
+    def _asked(self, arm: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return the flows and the variants of an arm."""
+        vignettes = self._file(f"vignettes/{self.study['arms'][arm]['dataset']}.parquet")
+        variants = self._file(f"prompts/{arm}.parquet")
+        return tables.read(vignettes, tables.VIGNETTES), tables.read(variants, tables.PROMPTS)
 
     def _answers(self, arm: str, model: str) -> pd.DataFrame:
         settings = self.study["arms"][arm]

@@ -1,0 +1,169 @@
+"""``make trace STUDY=demo FLOW=12 MODEL=NAME``: one flow's way, from its words to where it counts.
+
+Everything is read from the results: what the model was sent, what it replied, how that was read, how it was counted,
+and which rows of tables and figures rest on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import pandas as pd
+
+from cinorms.core.errors import ConfigError, DataError, listing
+from cinorms.core.logs import command
+from cinorms.results import Results, open_results
+
+#: Columns that name a factor, where the table has a column `level` beside them.
+_FACTOR_COLUMNS = ("factor", "term", "by")
+
+
+@command()
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the way of the flow that the arguments name."""
+    options = argparse.ArgumentParser(prog="make trace")
+    options.add_argument("--results", default="", help="the study's name, or its folder of results")
+    options.add_argument("--flow", default="", help="the flow's number, as in norms.csv")
+    options.add_argument("--model", default="")
+    options.add_argument("--arm", help="needed where the model was asked in several arms")
+    given = options.parse_args(arguments)
+    if not (given.results and given.model and given.flow.isdecimal()):
+        raise ConfigError(
+            "make trace needs a study with results, the number of a flow (norms.csv has it) and a model: "
+            "make trace STUDY=demo FLOW=12 MODEL=planted-gpt-4o-mini"
+        )
+    folder = Path(given.results)
+    results = open_results(folder if folder.is_dir() else Path("results") / folder)
+    print("\n".join(trace(results, given.model, int(given.flow), given.arm)))
+    return 0
+
+
+def trace(results: Results, model: str, flow: int, arm: str | None = None) -> Iterator[str]:
+    """Yield the lines that tell the way of one flow, for one model in one arm."""
+    arm = _arm(results, model, arm)
+    settings = results.study["arms"][arm]
+    flows = results.flows(settings["dataset"]).set_index("flow")
+    if flow not in flows.index:
+        raise DataError(
+            f"there is no flow {flow} in dataset {settings['dataset']}; its flows have the numbers "
+            f"{flows.index.min()} to {flows.index.max()}"
+        )
+    levels = flows.loc[flow].drop(["vignette", "expected"])
+    yield f"Flow {flow} of dataset {settings['dataset']}: {model} in arm {arm} of study {results.study['name']}"
+    yield f"\n1. What the flow is ({results.folder}/vignettes/{settings['dataset']}.parquet)\n"
+    yield from _pairs(levels.to_dict())
+    yield from _pairs({"vignette": flows.loc[flow, "vignette"]})
+
+    yield f"\n2. What was asked, replied and read ({results.folder}/responses, prompts and answers)"
+    answers = results.answers(arm, model)
+    own = answers[answers["flow"] == flow]
+    if own.empty:
+        yield "\n   This flow was not asked in this arm."
+        return
+    sent = {reply.variant: reply for reply in results.replies(arm, model, [flow]).itertuples()}
+    for answer in own.itertuples():
+        yield f"\n   {answer.variant}: template {answer.template_no}, answers in order {answer.order_no}"
+        if answer.variant in sent:
+            yield from _exchange(sent[answer.variant])
+        else:
+            yield "      The text is not here: these answers were published or imported as levels."
+        yield f"      read as: {_reading(answer)}"
+
+    yield f"\n3. How it was counted ({results.folder}/norms.csv)\n"
+    yield from _count(own)
+    norms = results.norms
+    norm = norms[(norms["arm"] == arm) & (norms["model"] == model) & (norms["flow"] == flow)]
+    for _, row in norm.iterrows():
+        counted = row.drop(["arm", "model", "dataset", "flow", *levels.index]).dropna()
+        yield from _pairs(counted.to_dict())
+
+    yield "\n4. What rests on it: rows of this arm and model that are about this flow or one of its levels"
+    shown = [("tables", results.tables), ("figures", results.figures)]
+    for section, frames in shown:
+        for name in frames:
+            file = f"{results.folder}/{section}/{name}.csv"
+            rows = rows_about(frames[name], arm, model, flow, levels.to_dict())
+            if len(rows):
+                yield f"\n   {file}"
+                yield from (indent(rows.to_string(index=False), " " * 6).splitlines())
+    page = results.folder / "report/index.html"
+    if page.is_file():
+        yield f"\n   {page}#explorer, where this flow can be found by its levels"
+    yield "\n   Other tables and figures sum up flows: this one with the others, where they select it and its answers"
+    yield "   or norm are valid."
+
+
+def rows_about(
+    frame: pd.DataFrame, arm: str, model: str, flow: int, levels: Mapping[Any, Any]
+) -> pd.DataFrame:
+    """Return the rows of a table that are about a flow, or about all flows with one of its levels."""
+    about = pd.Series(True, index=frame.index)
+    for column, value in (("arm", arm), ("model", model)):
+        if column in frame:
+            about &= frame[column].astype("str") == value
+        elif f"{column}_a" in frame:
+            about &= (frame[f"{column}_a"].astype("str") == value) | (
+                frame[f"{column}_b"].astype("str") == value
+            )
+    factor = next((column for column in _FACTOR_COLUMNS if column in frame), None)
+    if "flow" in frame:
+        about &= pd.to_numeric(frame["flow"], errors="coerce") == flow
+    elif factor and "level" in frame:
+        about &= frame["level"].astype("str") == frame[factor].astype("str").map(levels)
+    else:
+        return frame.iloc[:0]
+    return frame[about].dropna(axis="columns", how="all")
+
+
+def _arm(results: Results, model: str, arm: str | None) -> str:
+    """Return the arm that is meant."""
+    if model not in results.study["models"]:
+        raise DataError(
+            f"there is no model {model!r} in this study; {listing(model, results.study['models'])}"
+        )
+    arms = [name for name, settings in results.study["arms"].items() if model in settings["models"]]
+    if arm is None and len(arms) > 1:
+        raise DataError(f"{model} was asked in several arms; name one with ARM=...: {', '.join(arms)}")
+    if arm is not None and arm not in arms:
+        raise DataError(f"{model} was not asked in an arm {arm!r}; {listing(arm, arms)}")
+    return arm or arms[0]
+
+
+def _exchange(reply: Any) -> Iterator[str]:
+    """Yield what was sent and what came back, whole."""
+    for message in reply.messages:
+        yield from indent(f"{message['role']}: {message['content']}", " " * 6).splitlines()
+    text = reply.text
+    if pd.isna(text):
+        yield "      (no reply)"
+    else:
+        yield from indent(f"reply: {text}", " " * 6).splitlines()
+
+
+def _reading(answer: Any) -> str:
+    level, words, status, rule = (getattr(answer, name) for name in ("level", "answer", "status", "rule"))
+    by = f", by rule '{rule}'" if pd.notna(rule) else ""
+    return f"{words} ({int(level):+d}){by}" if status == "ok" else f"no answer: {status}{by}"
+
+
+def _count(answers: pd.DataFrame) -> Iterator[str]:
+    """Yield how often each answer was given, and how often none."""
+    valid = answers[answers["status"] == "ok"]
+    yield from _pairs({f"{answer}": count for answer, count in valid["answer"].value_counts().items()})
+    yield from _pairs(
+        {f"no answer ({s})": count for s, count in answers["status"].value_counts().items() if s != "ok"}
+    )
+
+
+def _pairs(values: Mapping[Any, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        yield f"   {name + ':':<24} {f'{value:.4g}' if isinstance(value, float) else value}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
