@@ -102,9 +102,9 @@ def define_ask(kind):
         wildcard_constraints:
             arm=ASKED_ARMS,
             model=pattern(VALUES.engine_models(kind)),
+        priority: get_priority
         conda:
             get_env(kind.environment)
-        priority: get_priority
         threads: kind.needs.threads
         resources:
             **get_needs(kind, get_settings, has_crew=True),
