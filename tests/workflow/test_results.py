@@ -211,7 +211,7 @@ def test_the_way_of_a_flow_leads_from_its_words_to_the_cells_that_rest_on_it(
     [
         ("planted-gpt-4", 5, None, "there is no model 'planted-gpt-4' in this study; allowed:"),
         ("planted-gpt-4o-mini", 99999, None, "there is no flow 99999 in dataset iot; its flows have the numbers"),
-        ("planted-gpt-4o-mini", 5, "mian", "was not asked in an arm 'mian'; allowed: main;"),
+        ("planted-gpt-4o-mini", 5, "mainn", "was not asked in an arm 'mainn'; allowed: main;"),
     ],
 )  # fmt: skip
 def test_a_way_that_cannot_be_told_says_what_there_is(
