@@ -16,7 +16,7 @@ from .cluster import ROOT, Cluster
 
 VENV = ROOT / ".venv-vllm"
 #: Seconds after which a run that should have come somewhere is given up; a loaded machine is slow.
-PATIENCE = 1200.0
+PATIENCE = 2400.0
 
 #: 2 x 9 x 12 flows in 11 variants.
 ARM = {
