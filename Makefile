@@ -200,7 +200,8 @@ clean: ## remove what can be rebuilt; keep responses and codes, which may have c
 # One set-up at a time: a second one waits, and finds its work done. While a set-up works, its folder has a file `unfinished`:
 # where that is left, the set-up was killed, anything may be half installed, and the next one begins again from nothing.
 # The locked files pin every package with its hash. uv installs them in seconds, pip in minutes; but only pip reads the
-# package indexes in a machine's pip.conf.
+# package indexes in a machine's pip.conf. pip is told to add nothing: for an extra of a package, Debian's pip would take
+# the newest version instead of the locked one.
 define set-up
 @set -e; exec 9>>.venv-lock; flock -n 9 || { echo "Waiting for another set-up in this folder to end"; flock 9; }; \
 if [ -e $@ ] && [ ! $@ -ot $< ] && [ ! -e $(1)/unfinished ]; then exit 0; fi; \
@@ -217,7 +218,7 @@ touch $(1)/unfinished; \
   echo "Installing $$(grep -c '^[^ #]*==' $<) packages of $< into $(1)" && \
   { $$pip install --quiet --require-hashes -r requirements/uv.lock || true; } && \
   { { [ -x $(1)/bin/uv ] && $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(3) --require-hashes -r $<; } || { \
-    echo "Without uv this takes two to three minutes."; $$pip install --quiet $(3) --require-hashes -r $<; }; }; \
+    echo "Without uv this takes two to three minutes."; $$pip install --quiet --no-deps --require-hashes -r $<; }; }; \
 } || { rm $(1)/unfinished; exit 1; }; \
 echo "$(1) has $$(du -sm $(1) | cut -f1) MB"; rm $(1)/unfinished; touch $@
 endef
