@@ -193,13 +193,13 @@ def test_a_file_that_no_rounds_ask_for_is_refused(whole: Path) -> None:
         lost = (responses["flow"] == flow) & responses["variant"].isin(variants)
         check_complete(path, responses[~lost], spec().as_plain(), VIGNETTES, VARIANTS)
 
-    flow = int(np.flatnonzero(~pilot)[0])
+    flow, whole_flow = int(np.flatnonzero(~pilot)[0]), int(np.flatnonzero(pilot)[0])
     check_without(flow, names[flow, :0])
     check_without(flow, names[flow, 3:])  # its first block: a round may decide it then
-    for flow, variants in [
+    for wrong, lost in [
         (flow, names[flow, :1]),  # not its first ones
         (flow, names[flow, 2:]),  # less than its first block
-        (int(np.flatnonzero(pilot)[0]), names[np.flatnonzero(pilot)[0], -1:]),  # all of the pilot is asked
+        (whole_flow, names[whole_flow, -1:]),  # all of the pilot is asked
     ]:
         with pytest.raises(DataError, match="no rounds ask for"):
-            check_without(flow, variants)
+            check_without(wrong, lost)

@@ -23,7 +23,10 @@ def test_jobs_that_load_the_same_are_a_crew_whose_leader_starts_once() -> None:
 @pytest.mark.parametrize(
     ("lanes", "crews"),
     [
-        (None, ["1 1", "2 2", "3 3"]),  # a cluster: each shard may run beside the others, so arms share by shard
+        (
+            None,
+            ["1 1", "2 2", "3 3"],
+        ),  # a cluster: each shard may run beside the others, so arms share by shard
         (2, ["1 3 1 3", "2 2"]),
         (1, ["1 2 3 1 2 3"]),
         (0, ["1 2 3 1 2 3"]),  # Snakemake has fewer cores than a job wants
@@ -39,7 +42,10 @@ def test_a_crew_ends_in_time() -> None:
     crews = make_crews(jobs, None)
     # One start of 60 minutes, then 180 for each: three take 600, four would take 780.
     assert [(len(crew.jobs), crew.minutes) for crew in crews] == [(3, 600), (3, 600)]
-    assert make_crews([Asking(arm, "m", "1-of-1", "a", LONGEST // 2) for arm in "xy"], None)[0].minutes == LONGEST
+    assert (
+        make_crews([Asking(arm, "m", "1-of-1", "a", LONGEST // 2) for arm in "xy"], None)[0].minutes
+        == LONGEST
+    )
     assert not make_crews([Asking(arm, "m", "1-of-1", "a", LONGEST // 2 + 1) for arm in "xy"], None)
 
 
