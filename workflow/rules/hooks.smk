@@ -10,10 +10,10 @@ from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
 from cinorms.rules.files import SECTIONS
 from cinorms.rules.inside import fork_scripts, is_main_program
+from cinorms.run.check import make_checks
 from cinorms.run.checks.case import Case, left_to_ask, summary
-from cinorms.run.checks.registry import make_checks
-from cinorms.run.follow import Follower
 from cinorms.run.forks import LEAST_SCRIPTS, LIBRARIES
+from cinorms.run.progress import Follower
 
 # Frozen files that this run makes and that somebody must read before models are asked in their words. A fixed list of
 # planted rewordings needs no reading.

@@ -185,6 +185,21 @@ def test_a_kind_gets_the_part_that_it_declares(whole: Path) -> None:
 def test_a_file_that_no_rounds_ask_for_is_refused(whole: Path) -> None:
     responses = tables.read(whole, tables.RESPONSES)
     path = whole.with_name("1-of-1.parquet")
-    check_complete(path, responses, spec().as_plain(), VIGNETTES, VARIANTS)
-    with pytest.raises(DataError, match="no rounds ask for"):
-        check_complete(path, responses.drop(index=5), spec().as_plain(), VIGNETTES, VARIANTS)
+    questions = Questions.of(spec(), VIGNETTES, VARIANTS)
+    order, pilot = design_of(questions).order(), design_of(questions).pilot(100)
+    names = VARIANTS["variant"].to_numpy()[order]
+
+    def check_without(flow: int, variants: npt.NDArray[Any]) -> None:
+        lost = (responses["flow"] == flow) & responses["variant"].isin(variants)
+        check_complete(path, responses[~lost], spec().as_plain(), VIGNETTES, VARIANTS)
+
+    flow, whole_flow = int(np.flatnonzero(~pilot)[0]), int(np.flatnonzero(pilot)[0])
+    check_without(flow, names[flow, :0])
+    check_without(flow, names[flow, 3:])  # its first block: a round may decide it then
+    for wrong, lost in [
+        (flow, names[flow, :1]),  # not its first ones
+        (flow, names[flow, 2:]),  # less than its first block
+        (whole_flow, names[whole_flow, -1:]),  # all of the pilot is asked
+    ]:
+        with pytest.raises(DataError, match="no rounds ask for"):
+            check_without(wrong, lost)

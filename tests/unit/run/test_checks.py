@@ -17,6 +17,7 @@ from cinorms.inference.preflight import Surroundings
 from cinorms.inference.questions import Questions
 from cinorms.prompts.prompt_sets import digest
 from cinorms.run import check
+from cinorms.run.check import Line, checks, load_profile, make_checks, partitions_of
 from cinorms.run.checks.case import Case, flows_of, left_to_ask, variants_of
 from cinorms.run.checks.of_machine import look_at_checkpoints, look_at_partitions
 from cinorms.run.checks.of_study import (
@@ -25,8 +26,6 @@ from cinorms.run.checks.of_study import (
     look_at_paraphrases,
     look_at_sentences,
 )
-from cinorms.run.checks.registry import Line, checks, make_checks
-from cinorms.run.profile import load_profile, partitions_of
 from cinorms.study.root import Root
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study

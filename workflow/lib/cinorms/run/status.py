@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import pandas as pd
-
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import command
 from cinorms.inference.job_state import State, read_state
 from cinorms.inference.journal import Journal
 from cinorms.inference.spending import spent_in
-from cinorms.run.checks.case import Left, asked_spec, flows_of, left_of, response_file, responses_folder
+from cinorms.run.checks.case import Left, asked_spec, response_file, responses_folder, shards_left
+from cinorms.run.progress import dollars, duration, progress, trouble
 from cinorms.run.study_file import parser, read_study
-from cinorms.run.words import dollars, duration, progress, trouble
 from cinorms.study.spec import all_shards_of, journal_of, spending_folder
 from cinorms.study.study import Study
 
@@ -60,12 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def rows_of(study: Study, now: float) -> list[Row]:
     """Return one row per model and arm that is asked."""
-    return [
-        _row(study, arm, model, flows, now)
-        for arm in study.arms_from("model")
-        for flows in [flows_of(study, study.arms[arm].dataset)]
-        for model in study.models(arm)
-    ]
+    return [_row(study, *pair, shards, now) for pair, shards in shards_left(study)]
 
 
 def as_text(study: Study, rows: Sequence[Row]) -> str:
@@ -114,8 +107,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _row(study: Study, arm: str, model: str, flows: pd.DataFrame | None, now: float) -> Row:
-    shards = left_of(study, arm, model, flows)
+def _row(study: Study, arm: str, model: str, shards: Mapping[str, Left] | None, now: float) -> Row:
     responses = responses_folder(study)
     states = {shard: read_state(responses, arm, model, shard) for shard in all_shards_of(study, arm, model)}
     alive = {shard: state for shard, state in states.items() if state and state.is_alive(now)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -79,15 +79,9 @@ class Left(NamedTuple):
 
 def left_to_ask(study: Study) -> dict[Pair, int | None]:
     """Return the arms and models with responses to make, and how many prompts a run would ask; None: not known yet."""
-    found = {
-        (arm, model): left_of(study, arm, model, flows)
-        for arm in study.arms_from("model")
-        for flows in [flows_of(study, study.arms[arm].dataset)]
-        for model in study.models(arm)
-    }
     return {
         pair: None if shards is None else sum(shard.left for shard in shards.values())
-        for pair, shards in found.items()
+        for pair, shards in shards_left(study)
         if shards is None or not all(shard.is_current for shard in shards.values())
     }
 
@@ -111,15 +105,22 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def left_of(study: Study, arm: str, model: str, flows: pd.DataFrame | None) -> dict[str, Left] | None:
-    """Return how far each shard of ``model`` in ``arm`` is, with the study and its files as they are now.
+def shards_left(study: Study) -> Iterator[tuple[Pair, dict[str, Left] | None]]:
+    """Yield how far each shard of a model in an arm is, with the study's files as they are now; None: not known yet."""
+    flows = {dataset: flows_of(study, dataset) for dataset in study.datasets()}
+    for arm in study.arms_from("model"):
+        known, (variants, are_made) = flows[study.arms[arm].dataset], variants_of(study, arm)
+        for model in study.models(arm):
+            yield (
+                (arm, model),
+                None if known is None else _shards_of(study, arm, model, known, variants, are_made),
+            )
 
-    ``flows`` are those of the arm's dataset (``flows_of``); None, if they are not known.
-    """
-    if flows is None:
-        return None
+
+def _shards_of(
+    study: Study, arm: str, model: str, flows: pd.DataFrame, variants: pd.DataFrame, are_made: bool
+) -> dict[str, Left]:
     kind = study.registry_entry(model).kind
-    variants, are_made = variants_of(study, arm)
     found = {}
     for shard in all_shards_of(study, arm, model):
         spec = asked_spec(study, arm, model, shard)

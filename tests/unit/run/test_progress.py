@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from cinorms.inference.job_state import FOLDER, State
-from cinorms.run.follow import Follower
-from cinorms.run.words import dollars, duration, progress
+from cinorms.run.progress import Follower, dollars, duration, progress
 
 NOW = 1_000_000.0
 
