@@ -9,9 +9,17 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import ARM, PAIR, PAIR_NAMES, names
-from cinorms.analyses.floor import FLOOR, Repeats, between_norms, floor, of_norms
+from cinorms.analyses.comparing import (
+    FLOOR,
+    Repeats,
+    between_norms,
+    floor,
+    nothing_to_compare,
+    of_norms,
+    pairs_of,
+    side_by_side,
+)
 from cinorms.analyses.options import Compares
-from cinorms.analyses.pairing import nothing_to_compare, pairs_of, side_by_side
 from cinorms.analyses.shared import chosen_each, named, stack
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected

@@ -24,18 +24,22 @@ from cinorms.analyses.columns import (
     P,
     names,
 )
-from cinorms.analyses.floor import (
+from cinorms.analyses.comparing import (
     FLOOR,
     FLOOR_SHOWN,
     Repeats,
     between_answers,
     between_norms,
     floor,
+    groups_of,
+    labels_of,
+    nothing_to_compare,
     of_answers,
     of_norms,
+    pairs_of,
+    side_by_side,
 )
 from cinorms.analyses.options import Compares, Generalises
-from cinorms.analyses.pairing import groups_of, labels_of, nothing_to_compare, pairs_of, side_by_side
 from cinorms.analyses.shared import chosen_each, corrected, named, stack
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind

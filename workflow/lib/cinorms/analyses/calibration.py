@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import BASELINE, CONF_HIGH, CONF_LOW, FACTOR, LEVEL, STD_ERR, WHO, names
-from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.options import Baselines
-from cinorms.analyses.shared import chosen, for_each, held
+from cinorms.analyses.shared import add_factors, chosen, for_each, held, usual_factors
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import STATUS, WHO, P
-from cinorms.analyses.shared import chosen_each, for_each
+from cinorms.analyses.shared import for_each_model
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
@@ -23,23 +21,15 @@ class DependenceOptions(OfNorms):
     draws: int = Field(199, ge=19, le=100_000, description="Draws of the permutation test.")
 
 
-def flow_dependence(
-    selected: Sequence[Selected],
-    entry: Entry[DependenceOptions],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
-) -> pd.DataFrame:
+@for_each_model
+def flow_dependence(one: Selected, entry: Entry[DependenceOptions], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return, per model, how much its answers depend on the flow, and its norms next to those of exchanged answers."""
-
-    def make(one: Selected) -> pd.DataFrame:
-        templates = template_numbers(prompts[one.arm])
-        thresholds = entry.thresholds[one.model]
-        levels, scale = level_matrix(one.frame), entry.scales[one.arm]
-        found = dependence(levels, templates, scale, thresholds, entry.seed, entry.options.draws)
-        row = {**vars(found), "verdict": found.verdict, "verdict_text": VERDICTS[found.verdict]}
-        return pd.DataFrame([row])
-
-    return for_each(chosen_each(selected, entry, vignettes), make)
+    templates = template_numbers(prompts)
+    thresholds = entry.thresholds[one.model]
+    levels, scale = level_matrix(one.frame), entry.scales[one.arm]
+    found = dependence(levels, templates, scale, thresholds, entry.seed, entry.options.draws)
+    row = {**vars(found), "verdict": found.verdict, "verdict_text": VERDICTS[found.verdict]}
+    return pd.DataFrame([row])
 
 
 KINDS = (

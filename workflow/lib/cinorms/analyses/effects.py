@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import BASELINE, FACTOR, INTERVAL, LEVEL, REASON, STATUS, WHO, names
-from cinorms.analyses.factors import add_factors, templates_of, usual_factors
 from cinorms.analyses.options import Baselines, Factors, Generalises
-from cinorms.analyses.shared import chosen_each, for_each
+from cinorms.analyses.shared import add_factors, factors_of, for_each_model, templates_of
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfFlows
@@ -65,59 +64,47 @@ class EffectsOptions(Baselines, MeansOptions):
     """Options of average marginal component effects."""
 
 
+@for_each_model
 def level_means(
-    selected: Sequence[Selected],
-    entry: Entry[MeansOptions],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
+    one: Selected, entry: Entry[MeansOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the marginal mean of every level, per model: `marginal_means.marginal_means`."""
-
-    def make(one: Selected) -> pd.DataFrame:
-        values = _values(one, entry, vignettes[one.arm], prompts[one.arm])
-        if values.empty:
-            return _nothing(_OF_MEANS, "no_flows", "no flow has the selected levels")
-        return marginal_means.marginal_means(
-            values,
-            _factors(entry, one.arm, vignettes[one.arm]),
-            entry.factors_of[one.arm].linked,
-            entry.options.fixed_flows,
-        )
-
-    return for_each(chosen_each(selected, entry, vignettes), make)
+    values = _values(one, entry, vignettes, prompts)
+    if values.empty:
+        return _nothing(_OF_MEANS, "no_flows", "no flow has the selected levels")
+    return marginal_means.marginal_means(
+        values,
+        _factors(entry, one.arm, vignettes),
+        entry.factors_of[one.arm].linked,
+        entry.options.fixed_flows,
+    )
 
 
+@for_each_model
 def level_effects(
-    selected: Sequence[Selected],
-    entry: Entry[EffectsOptions],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
+    one: Selected, entry: Entry[EffectsOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the average marginal component effect of every level, per model: `marginal_means.amce`."""
     baselines = entry.options.stated_baselines()
-
-    def make(one: Selected) -> pd.DataFrame:
-        values = _values(one, entry, vignettes[one.arm], prompts[one.arm])
-        if values.empty:
-            return _nothing(_OF_EFFECTS, "no_flows", "no flow has the selected levels")
-        for factor, level in baselines.items():
-            if level not in _levels(values, factor):
-                return _nothing(_OF_EFFECTS, "no_baseline", f"no flow has the baseline {factor} = {level}")
-        return marginal_means.amce(
-            values,
-            _factors(entry, one.arm, vignettes[one.arm]),
-            baselines,
-            entry.factors_of[one.arm].linked,
-            entry.options.fixed_flows,
-        )
-
-    return for_each(chosen_each(selected, entry, vignettes), make)
+    values = _values(one, entry, vignettes, prompts)
+    if values.empty:
+        return _nothing(_OF_EFFECTS, "no_flows", "no flow has the selected levels")
+    for factor, level in baselines.items():
+        if level not in _levels(values, factor):
+            return _nothing(_OF_EFFECTS, "no_baseline", f"no flow has the baseline {factor} = {level}")
+    return marginal_means.amce(
+        values,
+        _factors(entry, one.arm, vignettes),
+        baselines,
+        entry.factors_of[one.arm].linked,
+        entry.options.fixed_flows,
+    )
 
 
 def _factors(entry: Entry[MeansOptions], arm: str, vignettes: pd.DataFrame) -> list[str]:
     """Return the named factors and those linked with them; all varying factors if none is named."""
     dataset = entry.factors_of[arm]
-    stated = entry.options.factors or usual_factors(vignettes, dataset)
+    stated = factors_of(entry, arm, vignettes)
     asked = {part for name in stated for part in name.split(JOINT)}
     linked = [name for group in dataset.linked if asked & set(group) for name in group]
     return [name for name in dataset.factors if name in {*asked, *linked}]

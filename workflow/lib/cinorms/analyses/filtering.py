@@ -22,9 +22,8 @@ from cinorms.analyses.columns import (
     P,
     names,
 )
-from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.options import Factors
-from cinorms.analyses.shared import chosen_each, corrected, for_each, held
+from cinorms.analyses.shared import add_factors, chosen_each, corrected, for_each, held, usual_factors
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind

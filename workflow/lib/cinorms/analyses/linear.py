@@ -22,9 +22,8 @@ from cinorms.analyses.columns import (
     P,
     names,
 )
-from cinorms.analyses.factors import add_factors, templates_of, usual_factors
 from cinorms.analyses.options import Baselines, Factors
-from cinorms.analyses.shared import chosen_each, named, stack
+from cinorms.analyses.shared import add_factors, chosen_each, named, stack, templates_of, usual_factors
 from cinorms.core import tails
 from cinorms.core.errors import DataError
 from cinorms.entries.entry import Entry, Pair, Selected

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from cinorms.analyses.factors import (
+from cinorms.analyses.options import OTHER_FACTORS, RESPONSE_FACTORS, RegressionOptions
+from cinorms.analyses.shared import (
     add_attributes,
     add_factors,
+    check_same_scale,
+    chosen_each,
+    held,
     position_of_highest,
     templates_of,
     usual_factors,
 )
-from cinorms.analyses.options import OTHER_FACTORS, RESPONSE_FACTORS, RegressionOptions
-from cinorms.analyses.shared import check_same_scale, chosen_each, held
 from cinorms.core.labels import POOLED
 from cinorms.entries.entry import Entry, Selected
 from cinorms.norms.assessment import valid_levels

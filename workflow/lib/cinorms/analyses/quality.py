@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import pandas as pd
 
 from cinorms.analyses.columns import ESTIMATE, FACTOR, LEVEL, STATUS, WHO
-from cinorms.analyses.factors import add_factors, usual_factors
 from cinorms.analyses.options import Factors
-from cinorms.analyses.shared import by_pair, chosen_each, for_each, named, stack
+from cinorms.analyses.shared import add_factors, factors_of, for_each_model, named, stack
 from cinorms.core import tables
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -21,65 +18,44 @@ class BoundsOptions(Factors, OfFlows):
     """Options of worst-case bounds."""
 
 
+@for_each_model
 def reliability_of_models(
-    selected: Sequence[Selected],
-    entry: Entry[OfArms],
-    norms: Sequence[Selected],
-    prompts: Mapping[str, pd.DataFrame],
+    one: Selected, entry: Entry[OfArms], norms: pd.DataFrame, prompts: pd.DataFrame
 ) -> pd.DataFrame:
     """Return `reliability.panel` of every model: alpha, split halves, shares of variance, orders."""
-    norms_of = by_pair(norms)
-    return for_each(
-        selected,
-        lambda one: reliability.panel(
-            one.frame,
-            norms_of[one.arm, one.model],
-            prompts[one.arm],
-            entry.scales[one.arm],
-            entry.seed,
-            people=(one.arm, one.model) in entry.people,
-        ),
-    )
+    people = (one.arm, one.model) in entry.people
+    return reliability.panel(one.frame, norms, prompts, entry.scales[one.arm], entry.seed, people=people)
 
 
-def position_effects(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
+@for_each_model
+def position_effects(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     """Return `reliability.position_effects` of every model."""
-    return for_each(selected, lambda one: reliability.position_effects(one.frame, entry.scales[one.arm]))
+    return reliability.position_effects(one.frame, entry.scales[one.arm])
 
 
-def missing_answers(
-    selected: Sequence[Selected], entry: Entry[OfArms], prompts: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+@for_each_model
+def missing_answers(one: Selected, entry: Entry[OfArms], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return how many answers are missing, by status, template, order and variant."""
-
-    def make(one: Selected) -> pd.DataFrame:
-        status = missing.by_status(one.frame).rename(columns={"status": "level"})
-        status = status[
-            (status["level"] != "ok") & (~status["level"].isin(tables.RARE_STATUSES) | (status["n"] > 0))
-        ]
-        variant = missing.by_variant(one.frame, prompts[one.arm])
-        variant["n"] = variant["n_asked"] - variant["n_valid"]
-        variant["share"] = variant["n"] / variant["n_asked"]
-        variant = variant.rename(columns={"n_asked": "of"})
-        status = status.assign(by="status", of=len(one.frame))
-        return stack([part[["by", "level", "n", "of", "share"]] for part in (status, variant)])
-
-    return for_each(selected, make)
+    status = missing.by_status(one.frame).rename(columns={"status": "level"})
+    status = status[
+        (status["level"] != "ok") & (~status["level"].isin(tables.RARE_STATUSES) | (status["n"] > 0))
+    ]
+    variant = missing.by_variant(one.frame, prompts)
+    variant["n"] = variant["n_asked"] - variant["n_valid"]
+    variant["share"] = variant["n"] / variant["n_asked"]
+    variant = variant.rename(columns={"n_asked": "of"})
+    status = status.assign(by="status", of=len(one.frame))
+    return stack([part[["by", "level", "n", "of", "share"]] for part in (status, variant)])
 
 
-def missing_bounds(
-    selected: Sequence[Selected], entry: Entry[BoundsOptions], vignettes: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+@for_each_model
+def missing_bounds(one: Selected, entry: Entry[BoundsOptions], vignettes: pd.DataFrame) -> pd.DataFrame:
     """Return worst-case bounds on the mean level, over all flows and at each level of each factor."""
-
-    def make(one: Selected) -> pd.DataFrame:
-        factors = entry.options.factors or usual_factors(vignettes[one.arm], entry.factors_of[one.arm])
-        frame = add_factors(one.frame, vignettes[one.arm], factors)
-        parts = [named(missing.mean_bounds(frame), {"factor": "all"})]
-        parts += [named(missing.mean_bounds(frame, frame[name]), {"factor": name}) for name in factors]
-        return stack(parts).rename(columns={"group": "level"})
-
-    return for_each(chosen_each(selected, entry, vignettes), make)
+    factors = factors_of(entry, one.arm, vignettes)
+    frame = add_factors(one.frame, vignettes, factors)
+    parts = [named(missing.mean_bounds(frame), {"factor": "all"})]
+    parts += [named(missing.mean_bounds(frame, frame[name]), {"factor": name}) for name in factors]
+    return stack(parts).rename(columns={"group": "level"})
 
 
 KINDS = (

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, STATUS, WHO
-from cinorms.analyses.floor import Repeats, answers_again, held_norms, norms_again
+from cinorms.analyses.comparing import Repeats, answers_again, held_norms, norms_again
 from cinorms.analyses.options import Generalises
 from cinorms.analyses.shared import by_pair, chosen_each, for_each, on_flows_of
 from cinorms.core.tables import ANSWER_STATUSES

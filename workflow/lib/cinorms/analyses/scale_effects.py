@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, MODEL, STATUS
-from cinorms.analyses.floor import FLOOR, Repeats, between_answers, floor, of_answers, of_norms
+from cinorms.analyses.comparing import FLOOR, Repeats, between_answers, floor, of_answers, of_norms
 from cinorms.analyses.shared import by_pair, chosen_each, held, on_flows_of
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Selected
@@ -168,7 +168,7 @@ def _of_norms(a: Side, b: Side) -> list[dict[str, Any]]:
 
 
 def _floor(a: Side, b: Side, what: str, of_a: pd.DataFrame, of_b: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of `floor.FLOOR` for what the matrices ``of_a`` and ``of_b`` hold."""
+    """Return the columns of `comparing.FLOOR` for what the matrices ``of_a`` and ``of_b`` hold."""
     return floor(between_answers(of_a, of_b), a.engine[what], b.engine[what])
 
 

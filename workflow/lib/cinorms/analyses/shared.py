@@ -1,26 +1,66 @@
-"""What the kinds of analyses share: the flows selected, the norms held, and one table out of many."""
+"""What the kinds of analyses share: the flows selected, the norms held, factors as columns, one table out of many."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
 
-from cinorms.core.errors import ConfigError
+from cinorms.analyses.columns import names
+from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.labels import listed
 from cinorms.entries.entry import Entry, Pair, Selected
+from cinorms.entries.kind import Column
 from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
 from cinorms.stats import pvalues
-from cinorms.vignettes.factors import has_levels, other_flows
+from cinorms.stats.wordings import look_up, template_numbers
+from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, has_levels, other_flows, text
+
+#: The vignettes, or the prompts, of each arm.
+Frames: TypeAlias = Mapping[str, pd.DataFrame]
+Table: TypeAlias = Callable[..., pd.DataFrame]
+
+
+def for_each_model(make: Table) -> Table:
+    """Make a kind's function of one that makes the rows of one model in one arm; they get both names in front.
+
+    ``make`` takes one of the selected tables, the entry, and of what the kind reads besides, by name, the arm's or the
+    model's own: None where a model has none. Where the entry can select flows, it sees only these.
+    """
+    wanted = list(signature(make).parameters)[2:]
+
+    @wraps(make)
+    def function(selected: Sequence[Selected], entry: Entry[Any], **also: Any) -> pd.DataFrame:
+        if "vignettes" in also:
+            selected = chosen_each(selected, entry, also["vignettes"])
+
+        def of_one(one: Selected) -> pd.DataFrame:
+            return make(one, entry, **{name: _own(name, also[name], one) for name in wanted})
+
+        return for_each(selected, of_one)
+
+    return function
+
+
+def _own(name: str, read: Any, one: Selected) -> Any:
+    """Return of what a kind reads under ``name`` that of the arm and model of ``one``."""
+    if name == "expected":
+        return read  # one file for all
+    if name in ("vignettes", "prompts"):
+        return read[one.arm]
+    if name in ("answers", "norms"):
+        return on_flows_of(one, by_pair(read)[one.arm, one.model])
+    return read.get((one.arm, one.model))
 
 
 def for_each(selected: Iterable[Selected], make: Callable[[Selected], pd.DataFrame]) -> pd.DataFrame:
     """Return what ``make`` gives for each table, one below the other, with its arm and model in front."""
-    return stack(
-        [named(make(one), {"arm": one.arm, "model": one.model}) for one in selected],
-    )
+    return stack([named(make(one), {"arm": one.arm, "model": one.model}) for one in selected])
 
 
 def by_pair(selected: Iterable[Selected]) -> dict[Pair, pd.DataFrame]:
@@ -34,10 +74,14 @@ def named(table: pd.DataFrame, names: Mapping[str, Any]) -> pd.DataFrame:
     return pd.concat([front, table], axis=1)
 
 
-def stack(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the parts as one table; those without rows only count if all are so."""
+def stack(parts: Sequence[pd.DataFrame], columns: Sequence[Column] = ()) -> pd.DataFrame:
+    """Return the parts as one table; those without rows only count if all are so. ``columns`` are those of no parts."""
     some = [part for part in parts if len(part)]
-    return pd.concat(some or parts[:1], ignore_index=True) if parts else pd.DataFrame()
+    return (
+        pd.concat(some or parts[:1], ignore_index=True)
+        if parts
+        else pd.DataFrame(columns=list(names(*columns)))
+    )
 
 
 def chosen(frame: pd.DataFrame, entry: Entry[OfFlows], vignettes: pd.DataFrame) -> pd.DataFrame:
@@ -48,9 +92,7 @@ def chosen(frame: pd.DataFrame, entry: Entry[OfFlows], vignettes: pd.DataFrame) 
     return frame[frame["flow"].isin(flows)].reset_index(drop=True)
 
 
-def chosen_each(
-    selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: Mapping[str, pd.DataFrame]
-) -> list[Selected]:
+def chosen_each(selected: Sequence[Selected], entry: Entry[Any], vignettes: Frames) -> list[Selected]:
     """Return the selected tables with the flows that the entry's ``select`` names."""
     return [one._replace(frame=chosen(one.frame, entry, vignettes[one.arm])) for one in selected]
 
@@ -76,7 +118,7 @@ def check_same_scale(entry: Entry[Any], arms: Iterable[str]) -> None:
         )
 
 
-def check_same_flows(entry: Entry[Any], vignettes: Mapping[str, pd.DataFrame], a: str, b: str) -> None:
+def check_same_flows(entry: Entry[Any], vignettes: Frames, a: str, b: str) -> None:
     """Refuse to match the flows of two arms by their number where these are not the same flows.
 
     The check of the study did so already, except where only a file tells the levels.
@@ -91,3 +133,67 @@ def corrected(table: pd.DataFrame) -> pd.DataFrame:
     of_parts = [c for c in table.columns if c in ("p", "p_text") or str(c).endswith(pvalues.METHODS)]
     table = table.drop(columns=of_parts).astype({"log10_p": "float64"})
     return pvalues.add_columns(table, corrections=True)
+
+
+def factors_of(entry: Entry[Any], arm: str, vignettes: pd.DataFrame) -> list[str]:
+    """Return the factors that an analysis names, or else those of the dataset that vary."""
+    return list(entry.options.factors or usual_factors(vignettes, entry.factors_of[arm]))
+
+
+def usual_factors(vignettes: pd.DataFrame, dataset: DatasetFactors) -> list[str]:
+    """Return the factors that an analysis takes where it names none: those of the dataset that vary."""
+    factors = default_factors(dataset)
+    varied = [name for name in factors if len(vignettes[name.split(JOINT)].drop_duplicates()) > 1]
+    return varied or factors
+
+
+def add_factors(frame: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+    """Return ``frame`` with a categorical column for each of the dataset's ``factors``, found by flow.
+
+    Raises ``DataError`` for a flow that the vignettes do not have.
+    """
+    at = pd.Index(vignettes["flow"]).get_indexer(pd.Index(frame["flow"]))
+    if (at < 0).any():
+        raise DataError(
+            f"flow {frame['flow'].iloc[int((at < 0).argmax())]} is not in the vignettes; delete both tables and rerun"
+        )
+    return frame.assign(**{name: _column(vignettes, name).take(at) for name in factors})
+
+
+def add_attributes(
+    frame: pd.DataFrame, factors: Sequence[str], arm: str, model: str, entry: Entry[Any]
+) -> pd.DataFrame:
+    """Return ``frame`` with a column for each factor that is the model, the arm or their attribute."""
+    known = {**entry.conditions[arm], **entry.attributes[model], "model": model, "arm": arm}
+    return frame.assign(**{name: text(known[name]) for name in factors if name in known})
+
+
+UNKNOWN = "not recorded"
+
+
+def position_of_highest(order: pd.Series[Any]) -> pd.Categorical[Any]:
+    """Return at which position (1 first) the highest option was shown.
+
+    "not recorded" for a missing order, and on a number line.
+    """
+    shown = pd.Categorical(order)
+    orders = [str(name) for name in shown.categories]
+    # The highest option has the highest digit (`orders.DIGITS`).
+    known = [str(order.index(max(order)) + 1) if len(order) > 1 else UNKNOWN for order in orders]
+    places = [*known, UNKNOWN]
+    names = pd.Index(sorted(set(places), key=lambda place: (len(place), place)))
+    return pd.Categorical.from_codes(names.get_indexer(pd.Index(places))[shown.codes], categories=names)
+
+
+def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.Categorical[Any]:
+    """Return the template number of each answer, in the order of the numbers."""
+    variant = pd.Categorical(answers["variant"].astype("category"))
+    order, codes = np.unique(look_up(variant.categories, template_numbers(prompts)), return_inverse=True)
+    return pd.Categorical.from_codes(codes[variant.codes], categories=pd.Index([str(int(n)) for n in order]))
+
+
+def _column(vignettes: pd.DataFrame, name: str) -> pd.Categorical[Any]:
+    if name in vignettes:
+        return pd.Categorical(vignettes[name].astype("category"))
+    joint = vignettes[name.split(JOINT)].astype(str).agg(JOINT.join, axis=1)
+    return pd.Categorical(joint, categories=pd.Index(joint.unique()))

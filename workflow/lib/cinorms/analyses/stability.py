@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import INTERVAL, STATUS, WHO
-from cinorms.analyses.shared import by_pair, chosen, chosen_each, for_each, held
+from cinorms.analyses.shared import for_each_model, held
 from cinorms.core.schema import Distinct, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -43,99 +42,69 @@ class GridOptions(OfArms):
     orders: Counts = Field((1, 3, 5), description="Numbers of orders per template to try.")
 
 
-def norm_intervals(
-    selected: Sequence[Selected],
-    entry: Entry[OfNorms],
-    norms: Sequence[Selected],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
+def _norm_intervals(
+    one: Selected, entry: Entry[OfNorms], norms: pd.DataFrame, prompts: pd.DataFrame
 ) -> pd.DataFrame:
     """Return an interval of the mean level and the stability of the norm for every flow."""
-    norms_of = by_pair(norms)
-
-    def make(one: Selected) -> pd.DataFrame:
-        frame = chosen(norms_of[one.arm, one.model], entry, vignettes[one.arm])
-        values = held(frame, entry, one.model)
-        values["norm_status"] = np.where(values["value"].notna(), "kept", "none")
-        templates = template_numbers(prompts[one.arm])
-        found = flow_intervals(level_matrix(one.frame), templates, entry.scales[one.arm])
-        found = found.rename(columns={"low": "conf_low", "high": "conf_high"})
-        return values.merge(found, on="flow", validate="one_to_one")
-
-    return for_each(chosen_each(selected, entry, vignettes), make)
+    values = held(norms, entry, one.model)
+    values["norm_status"] = np.where(values["value"].notna(), "kept", "none")
+    templates = template_numbers(prompts)
+    found = flow_intervals(level_matrix(one.frame), templates, entry.scales[one.arm])
+    found = found.rename(columns={"low": "conf_low", "high": "conf_high"})
+    return values.merge(found, on="flow", validate="one_to_one")
 
 
+norm_intervals = for_each_model(_norm_intervals)
+
+
+@for_each_model
 def stability(
-    selected: Sequence[Selected],
-    entry: Entry[OfNorms],
-    norms: Sequence[Selected],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
+    one: Selected, entry: Entry[OfNorms], norms: pd.DataFrame, prompts: pd.DataFrame
 ) -> pd.DataFrame:
     """Return, per model, how many of its norms would be the same in other wordings."""
-    whole = norm_intervals(selected, entry, norms, vignettes, prompts)
-
-    def make(one: Selected) -> pd.DataFrame:
-        rows = whole[(whole["arm"] == one.arm) & (whole["model"] == one.model)]
-        kept = rows[rows["norm_status"] == "kept"]
-        judged = kept["stability"].dropna()
-        status = "no_norms" if kept.empty else ("one_template" if judged.empty else "ok")
-        row: dict[str, float] = {"flows": len(rows), "norms": len(kept)}
-        row |= {
-            "mean_stability": judged.mean(),
-            "share_stable": (judged >= STABLE).mean() if len(judged) else np.nan,
-        }
-        width = (kept["conf_high"] - kept["conf_low"]).mean()
-        return pd.DataFrame([row | {"mean_width": width, "status": status}])
-
-    return for_each(selected, make)
+    rows = _norm_intervals(one, entry, norms, prompts)
+    kept = rows[rows["norm_status"] == "kept"]
+    judged = kept["stability"].dropna()
+    status = "no_norms" if kept.empty else ("one_template" if judged.empty else "ok")
+    row: dict[str, float] = {"flows": len(rows), "norms": len(kept)}
+    row |= {
+        "mean_stability": judged.mean(),
+        "share_stable": (judged >= STABLE).mean() if len(judged) else np.nan,
+    }
+    width = (kept["conf_high"] - kept["conf_low"]).mean()
+    return pd.DataFrame([row | {"mean_width": width, "status": status}])
 
 
-def budget_curve(
-    selected: Sequence[Selected], entry: Entry[OfArms], prompts: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+@for_each_model
+def budget_curve(one: Selected, entry: Entry[OfArms], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return the predicted and the observed error of a flow's mean over k templates against that over all."""
-
-    def make(one: Selected) -> pd.DataFrame:
-        levels, templates = level_matrix(one.frame), template_numbers(prompts[one.arm])
-        asked = templates[levels.columns].nunique()
-        ks = [k for k in KS if k < asked] or [1]
-        table = budget.predicted(levels, templates, ks, asked).rename(columns={"rmse": "predicted"})
-        table["observed"] = budget.observed(levels, templates, ks, entry.seed)["rmse"]
-        table["predicted_any"] = budget.predicted(levels, templates, ks)["rmse"]
-        table.insert(1, "of", asked)
-        return table[["k", "of", "n_flows", "predicted", "observed", "predicted_any", "status"]]
-
-    return for_each(selected, make)
+    levels, templates = level_matrix(one.frame), template_numbers(prompts)
+    asked = templates[levels.columns].nunique()
+    ks = [k for k in KS if k < asked] or [1]
+    table = budget.predicted(levels, templates, ks, asked).rename(columns={"rmse": "predicted"})
+    table["observed"] = budget.observed(levels, templates, ks, entry.seed)["rmse"]
+    table["predicted_any"] = budget.predicted(levels, templates, ks)["rmse"]
+    table.insert(1, "of", asked)
+    return table[["k", "of", "n_flows", "predicted", "observed", "predicted_any", "status"]]
 
 
-def budget_needed(
-    selected: Sequence[Selected], entry: Entry[NeededOptions], prompts: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+@for_each_model
+def budget_needed(one: Selected, entry: Entry[NeededOptions], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return how many templates, in how many orders each, give a flow's mean each target standard error."""
-
-    def make(one: Selected) -> pd.DataFrame:
-        levels, templates = level_matrix(one.frame), template_numbers(prompts[one.arm])
-        parts = [
-            budget.needed(levels, templates, se, entry.options.orders).assign(target_se=se)
-            for se in entry.options.target_se
-        ]
-        table = pd.concat(parts, ignore_index=True)
-        return table[["target_se", *[c for c in table if c != "target_se"]]]
-
-    return for_each(selected, make)
+    levels, templates = level_matrix(one.frame), template_numbers(prompts)
+    parts = [
+        budget.needed(levels, templates, se, entry.options.orders).assign(target_se=se)
+        for se in entry.options.target_se
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    return table[["target_se", *[c for c in table if c != "target_se"]]]
 
 
-def budget_design(
-    selected: Sequence[Selected], entry: Entry[GridOptions], prompts: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+@for_each_model
+def budget_design(one: Selected, entry: Entry[GridOptions], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return the standard error of a flow's mean by numbers of templates and orders: `budget.design_grid`."""
-
-    def make(one: Selected) -> pd.DataFrame:
-        shares = reliability.variance_shares(level_matrix(one.frame), template_numbers(prompts[one.arm]))
-        return budget.design_grid(shares, entry.options.templates, entry.options.orders)
-
-    return for_each(selected, make)
+    shares = reliability.variance_shares(level_matrix(one.frame), template_numbers(prompts))
+    return budget.design_grid(shares, entry.options.templates, entry.options.orders)
 
 
 KINDS = (

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import ESTIMATE, INTERVAL, WHO, names
-from cinorms.analyses.factors import templates_of
-from cinorms.analyses.shared import for_each
+from cinorms.analyses.shared import for_each_model, templates_of
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms
@@ -32,19 +30,14 @@ class TraceOptions(OfArms):
     )
 
 
-def bias_by_trace(
-    selected: Sequence[Selected], entry: Entry[TraceOptions], prompts: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+@for_each_model
+def bias_by_trace(one: Selected, entry: Entry[TraceOptions], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return `stats.trace_bias.trace_bias` of every model in every arm."""
     options = entry.options
-
-    def make(one: Selected) -> pd.DataFrame:
-        frame = one.frame
-        of_template = options.unit == "template"
-        units = templates_of(frame, prompts[one.arm]) if of_template else frame["flow"]
-        return trace_bias.trace_bias(frame, pd.Series(units).to_numpy(), entry.scales[one.arm], options.parts)
-
-    return for_each(selected, make)
+    frame = one.frame
+    of_template = options.unit == "template"
+    units = templates_of(frame, prompts) if of_template else frame["flow"]
+    return trace_bias.trace_bias(frame, pd.Series(units).to_numpy(), entry.scales[one.arm], options.parts)
 
 
 _MEASURE = Column(

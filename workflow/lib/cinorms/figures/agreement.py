@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.floor import Repeats, between_norms, floor, held_norms, of_norms
+from cinorms.analyses.comparing import Repeats, between_norms, floor, held_norms, of_norms
 from cinorms.analyses.shared import chosen_each, held
 from cinorms.core.labels import NO_NORM, model_labels
 from cinorms.entries.entry import Entry, Selected

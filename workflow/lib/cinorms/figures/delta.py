@@ -13,8 +13,8 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.deltas import bias_of_flows
-from cinorms.analyses.factors import add_factors
 from cinorms.analyses.options import Expects
+from cinorms.analyses.shared import add_factors
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected

@@ -11,8 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.factors import add_factors
-from cinorms.analyses.shared import check_same_scale, chosen
+from cinorms.analyses.shared import add_factors, check_same_scale, chosen
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import NO_NORM, NORM_LABELS, model_labels
 from cinorms.core.scales import Scale

@@ -40,7 +40,7 @@ def draw(
     """Return bars per model in four panels, and strokes where a model would be that does not read the flow."""
     import plotnine as p9
 
-    table = flow_dependence(selected, entry, vignettes, prompts)
+    table = flow_dependence(selected, entry, vignettes=vignettes, prompts=prompts)
     frame = measures(table, chosen_each(selected, entry, vignettes), entry)
     data = frame[["arm", "model", "panel", "value", "reference"]].rename(columns={"panel": "measure"})
     data["measure"] = data["measure"].map({name: " ".join(words.split()) for name, words in PANELS.items()})
