@@ -25,6 +25,8 @@ from ..specs import endpoint_tuning, make_spec
 from .server import Endpoint
 
 KEY = "sk-planted-0123456789abcdef"
+#: A reply costs 0.008 + 0.004 dollars.
+RATES = {"usd_per_million_input": 100.0, "usd_per_million_output": 1000.0}
 
 
 @pytest.fixture
@@ -148,3 +150,22 @@ def once(fault: Any) -> Callable[[int, dict[str, Any]], Any]:
         return fault if first else None
 
     return decide
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def killed_when(shard: Shard, name: str, monkeypatch: pytest.MonkeyPatch, after: bool = True) -> None:
+    """Ask, and die after (or before) the first call of a method of the engine."""
+    engine = shard.engine()
+    method = getattr(engine, name)
+
+    def die(*given: Any, **named: Any) -> Any:
+        if after:
+            method(*given, **named)
+        raise Killed
+
+    monkeypatch.setattr(engine, name, die)
+    with pytest.raises(Killed):
+        write_shard(shard.spec, shard.flows, shard.variants, shard.out, engine, shard.journal())

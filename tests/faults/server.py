@@ -43,6 +43,11 @@ class Fault:
     content: bytes | None = None
 
 
+def about(flow: int, fault: Fault) -> Callable[[int, dict[str, Any]], Fault | None]:
+    """Return a decision to answer the prompts about one flow with a fault."""
+    return lambda number, body: fault if f"picture {flow} " in body["messages"][0]["content"] else None
+
+
 def answer_to(chat: list[dict[str, str]]) -> str:
     """Return the option that the endpoint answers a chat with."""
     number = int.from_bytes(hashlib.sha256(json.dumps(chat).encode()).digest()[:4], "big")

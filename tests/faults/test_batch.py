@@ -10,10 +10,10 @@ import pytest
 from cinorms.core.errors import EngineError
 from cinorms.inference.engines.openai import batch
 
-from .conftest import KEY, Shard, every_file, vignettes
-from .server import Endpoint, Fault
+from .conftest import KEY, RATES, Shard, killed_when, vignettes
+from .server import Endpoint, Fault, about
 
-RATES = {"usd_per_million_input": 100.0, "usd_per_million_output": 1000.0, "batch_discount": 0.5}
+RATES = {**RATES, "batch_discount": 0.5}
 
 
 @pytest.fixture
@@ -27,13 +27,21 @@ def sizes(endpoint: Endpoint) -> list[int]:
     return [len(endpoint.files[b["input_file_id"]].splitlines()) for b in endpoint.batches.values()]
 
 
-def test_batch_and_live_give_the_same_file(batched: Shard) -> None:
-    batched.ask()
-    live = Shard(batched.folder / "live", batched.endpoint)
+def live_file(shard: Shard) -> bytes:
+    """Return the file of the same questions, asked live."""
+    live = Shard(shard.folder / "live", shard.endpoint)
     live.ask()
-    assert batched.out.read_bytes() == live.out.read_bytes()
+    return live.out.read_bytes()
+
+
+def test_batch_and_live_give_the_same_file_for_half_the_price(batched: Shard) -> None:
+    batched.tuning["rates"] = RATES
+    batched.ask()
+    assert batched.endpoint.keys == {f"Bearer {KEY}"}
+    assert batched.out.read_bytes() == live_file(batched)
     assert sizes(batched.endpoint) == [120]
     assert batched.last_run()["mode"] == "batch"
+    assert batched.last_run()["usd"] == pytest.approx(120 * 0.006)
     line = json.loads(batched.endpoint.files["file-in-0"].splitlines()[0])
     assert set(line) == {"custom_id", "method", "url", "body"}
     assert line["url"] == "/v1/chat/completions"
@@ -50,15 +58,9 @@ def test_files_keep_to_the_limits(batched: Shard, monkeypatch: pytest.MonkeyPatc
         assert len(data.splitlines()) <= 50
 
 
-def test_the_real_limits_are_the_apis() -> None:
-    assert batch.REQUESTS == 50_000
-    assert batch.BYTES == 200_000_000
-
-
-def test_what_failed_is_asked_again_and_nothing_else(batched: Shard) -> None:
-    batched.endpoint.line_fault = lambda times, body: (
-        Fault(500) if times == 0 and "picture 3 " in body["messages"][0]["content"] else None
-    )
+def test_what_failed_once_is_asked_again_and_nothing_else(batched: Shard) -> None:
+    fails = about(3, Fault(500))
+    batched.endpoint.line_fault = lambda times, body: None if times else fails(times, body)
     responses = batched.ask()
     assert responses["text"].notna().all()
     assert sizes(batched.endpoint) == [120, 6]
@@ -79,24 +81,16 @@ def test_batches_that_always_expire_end_the_job(batched: Shard) -> None:
     assert batched.journal().read().num_rows == 60 + 30 + 15
 
 
-def test_refused_lines_become_errors_with_their_reason(batched: Shard) -> None:
-    batched.endpoint.line_fault = lambda times, body: (
-        Fault(400, "content_policy_violation", "no")
-        if "picture 3 " in body["messages"][0]["content"]
-        else None
-    )
+@pytest.mark.parametrize(
+    ("fault", "sent"),
+    [(Fault(400, "content_policy_violation", "no"), [120]), (Fault(500), [120, 6, 6])],
+    ids=["refused", "failed in three rounds"],
+)
+def test_a_prompt_without_answer_is_an_error(batched: Shard, fault: Fault, sent: list[int]) -> None:
+    batched.endpoint.line_fault = about(3, fault)
     responses = batched.ask()
     assert set(responses.loc[responses["finish_reason"] == "error", "flow"]) == {3}
-    assert sizes(batched.endpoint) == [120]
-
-
-def test_a_prompt_that_always_fails_is_believed_after_three_rounds(batched: Shard) -> None:
-    batched.endpoint.line_fault = lambda times, body: (
-        Fault(500) if "picture 3 " in body["messages"][0]["content"] else None
-    )
-    responses = batched.ask()
-    assert set(responses.loc[responses["finish_reason"] == "error", "flow"]) == {3}
-    assert sizes(batched.endpoint) == [120, 6, 6]
+    assert sizes(batched.endpoint) == sent
 
 
 def test_nothing_is_recorded_where_every_line_is_refused(batched: Shard) -> None:
@@ -107,14 +101,11 @@ def test_nothing_is_recorded_where_every_line_is_refused(batched: Shard) -> None
 
 
 def test_quota_in_the_middle_keeps_what_was_answered_and_goes_on_later(batched: Shard) -> None:
-    broke = {"yes": True}
-    batched.endpoint.line_fault = lambda times, body: (
-        Fault(429, "insufficient_quota", "no money") if broke["yes"] and "picture 3 " in str(body) else None
-    )
+    batched.endpoint.line_fault = about(3, Fault(429, "insufficient_quota", "no money"))
     with pytest.raises(EngineError, match="no money"):
         batched.ask()
     assert batched.journal().read().num_rows == 114
-    broke["yes"] = False
+    batched.endpoint.line_fault = lambda times, body: None
     batched.ask()
     assert sizes(batched.endpoint) == [120, 6]
 
@@ -123,13 +114,9 @@ def test_a_full_queue_makes_smaller_batches_one_after_the_other(
     batched: Shard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch, "SMALLEST", 10)
-    running = {"most": 0}
-
-    def end(number: int, requests: list[dict[str, Any]]) -> str:
-        running["most"] = max(running["most"], len(requests))
-        return "failed:token_limit_exceeded" if len(requests) > 40 else "completed"
-
-    batched.endpoint.batch_end = end
+    batched.endpoint.batch_end = lambda number, requests: (
+        "failed:token_limit_exceeded" if len(requests) > 40 else "completed"
+    )
     assert batched.ask()["text"].notna().all()
     assert set(batched.endpoint.billed.values()) == {1}
     assert sizes(batched.endpoint) == [120, 60, 30, 30, 30, 30]
@@ -137,20 +124,20 @@ def test_a_full_queue_makes_smaller_batches_one_after_the_other(
 
 def test_a_known_queue_limit_is_never_passed(batched: Shard) -> None:
     batched.tuning["limits"] = {"enqueued_tokens": 3000}
-    waiting = {"most": 0}
+    waiting: list[int] = []
     create = batched.endpoint.create_batch
 
     def count(given: dict[str, Any]) -> dict[str, Any]:
         made = create(given)
-        open_ones = [b for b in batched.endpoint.batches.values() if b["status"] == "in_progress"]
-        size = sum(len(batched.endpoint.files[b["input_file_id"]]) for b in open_ones)
-        waiting["most"] = max(waiting["most"], sum(80 for _ in range(size // 500)))
+        running = [b for b in batched.endpoint.batches.values() if b["status"] == "in_progress"]
+        size = sum(len(batched.endpoint.files[b["input_file_id"]]) for b in running)
+        waiting.append(80 * (size // 500))
         return made
 
     batched.endpoint.create_batch = count  # type: ignore[method-assign]
     batched.ask()
     assert len(batched.endpoint.batches) > 1
-    assert waiting["most"] <= 3000
+    assert max(waiting) <= 3000
     assert set(batched.endpoint.billed.values()) == {1}
 
 
@@ -176,50 +163,19 @@ def test_a_spoilt_download_is_fetched_again(batched: Shard) -> None:
     assert sizes(batched.endpoint) == [120]
 
 
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-def killed_when(shard: Shard, name: str, monkeypatch: pytest.MonkeyPatch, after: bool = True) -> None:
-    """Ask, and die after (or before) the first call of a method of the engine."""
-    engine = shard.engine()
-    method = getattr(engine, name)
-
-    def die(*given: Any, **named: Any) -> Any:
-        if after:
-            method(*given, **named)
-        raise Killed
-
-    monkeypatch.setattr(engine, name, die)
-    from cinorms.ask import write_shard
-
-    with pytest.raises(Killed):
-        write_shard(shard.spec, shard.flows, shard.variants, shard.out, engine, shard.journal())
-
-
-MOMENTS = [
-    ("_create", False),
-    ("_create", True),
-    ("_submit", True),
-    ("_show", True),
-    ("_harvest", False),
-    ("_harvest", True),
-    ("_read", True),
-    ("_settle", True),
-]
-
-
-@pytest.mark.parametrize(("name", "after"), MOMENTS)
+@pytest.mark.parametrize(
+    ("method", "after"),
+    [("_create", False), ("_create", True), ("_submit", True), ("_harvest", True)],
+    ids=["noted", "created", "submitted", "harvested"],
+)
 def test_a_killed_job_finds_its_batches_again(
-    batched: Shard, name: str, after: bool, monkeypatch: pytest.MonkeyPatch
+    batched: Shard, method: str, after: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed_when(batched, name, monkeypatch, after)
+    killed_when(batched, method, monkeypatch, after)
     batched.ask()
     assert sizes(batched.endpoint) == [120]
     assert set(batched.endpoint.billed.values()) == {1}
-    live = Shard(batched.folder / "live", batched.endpoint)
-    live.ask()
-    assert batched.out.read_bytes() == live.out.read_bytes()
+    assert batched.out.read_bytes() == live_file(batched)
 
 
 def test_a_lost_reply_to_create_makes_no_second_batch(batched: Shard) -> None:
@@ -249,12 +205,6 @@ def test_other_settings_do_not_take_replies_of_an_old_batch(
     assert sizes(batched.endpoint) == [120, 120]
 
 
-def test_the_cost_is_half(batched: Shard) -> None:
-    batched.tuning["rates"] = RATES
-    batched.ask()
-    assert batched.last_run()["usd"] == pytest.approx(120 * 0.006)
-
-
 def test_the_cap_holds_for_batches(batched: Shard) -> None:
     batched.tuning |= {"rates": RATES, "max_cost_usd": 0.5}
     with pytest.raises(EngineError, match="could exceed max_cost_usd"):
@@ -277,9 +227,3 @@ def test_a_killed_jobs_reservation_is_taken_over(batched: Shard, monkeypatch: py
     other.ask()
     ledger = (batched.folder / "responses/.spending").glob("*.json")
     assert sum(json.loads(path.read_bytes())["usd"] for path in ledger) == pytest.approx(150 * 0.006)
-
-
-def test_the_key_is_stored_nowhere(batched: Shard) -> None:
-    batched.ask()
-    assert batched.endpoint.keys == {f"Bearer {KEY}"}
-    assert KEY.encode() not in every_file(batched.folder)

@@ -6,47 +6,33 @@ import gzip
 import json
 import math
 import shutil
-import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
+from itertools import cycle
 from typing import Any
 
 import pytest
 
 from cinorms.core.errors import EngineError
 from cinorms.inference.engines.openai import batch_api, batch_notes, clients, live, replies
+from cinorms.inference.journal import Journal
 
-from ..specs import endpoint_tuning
-from .conftest import KEY, Shard, every_file, once, spec, variants, vignettes
-from .server import Endpoint, Fault, completion
-from .test_batch import killed_when
-from .test_kill import command, environment, files, journal_of
-
-RATES = {"usd_per_million_input": 100.0, "usd_per_million_output": 1000.0}  # a reply: 0.008 + 0.004 dollars
+from .conftest import KEY, RATES, Shard, every_file, killed_when, variants, vignettes
+from .server import Endpoint, Fault, about, completion
 
 Decide = Callable[[int, dict[str, Any]], Fault | None]
 
 
-def altered(change: Callable[[dict[str, Any]], Any], where: str = "picture") -> Decide:
-    """Return a fault: an answer that ``change`` has altered, for the prompts in which ``where`` appears."""
+def altered(change: Callable[[dict[str, Any]], None]) -> Decide:
+    """Return a fault: an answer that ``change`` has altered."""
 
-    def decide(number: int, body: dict[str, Any]) -> Fault | None:
-        if where not in body["messages"][0]["content"]:
-            return None
+    def decide(number: int, body: dict[str, Any]) -> Fault:
         reply = completion(body)
-        changed = change(reply)
-        content = changed if isinstance(changed, bytes) else json.dumps(changed or reply).encode()
-        return Fault(200, content=content)
+        change(reply)
+        return Fault(200, content=json.dumps(reply).encode())
 
     return decide
-
-
-def message(**fields: Any) -> Callable[[dict[str, Any]], None]:
-    """Return a change of the message of an answer."""
-    return lambda reply: reply["choices"][0]["message"].update(fields)
 
 
 def packed(size: int, status: int = 200) -> Fault:
@@ -57,51 +43,31 @@ def packed(size: int, status: int = 200) -> Fault:
 
 # --- A strange reply
 
+#: What no field beside the answer should be; of the answer itself, `tests/unit/inference/engines/openai` has more.
 ODD = [12345, 1.5, -1, True, [1], {"a": {}}, "fp_\ud800", "\x00", "", "x" * 10**6, 10**400, math.nan]
+FIELDS = ("id", "model", "system_fingerprint", "created", "usage", "object")
 
 
-@pytest.mark.parametrize("field", ["id", "model", "system_fingerprint", "created", "usage", "object"])
-def test_an_odd_field_costs_no_answer(shard: Shard, field: str) -> None:
+@pytest.mark.parametrize("mode", ["live", "batch"])
+def test_odd_fields_cost_no_answer(shard: Shard, mode: str) -> None:
     clean = Shard(shard.folder / "clean", shard.endpoint)
-    clean.ask()
-    values = iter(ODD * 10)
-    shard.endpoint.fault = altered(lambda reply: reply.update({field: next(values)}))
-    responses = shard.ask(chunk=1000)
-    assert responses["text"].tolist() == tables_text(clean)
+    expected = clean.ask()["text"].tolist()
+    shard.tuning = {"mode": mode}
+    values = cycle(ODD)
+
+    def spoil(reply: dict[str, Any]) -> dict[str, Any]:
+        next(values)  # seven steps of twelve a reply: every field has every value
+        reply.update({field: next(values) for field in FIELDS})
+        return reply
+
+    shard.endpoint.reply = lambda asked, reply: spoil(reply)
+    shard.endpoint.line_body = spoil
+    assert shard.ask()["text"].tolist() == expected
     assert set(shard.endpoint.asked.values()) == {2}  # once by each shard
 
 
-def tables_text(shard: Shard) -> list[str]:
-    return list(shard.ask()["text"])  # from the journal
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"content": [{"type": "text", "text": "strongly "}, {"type": "text", "text": "acceptable"}]},
-        {"content": 3},
-        {"content": "neutral \ud800"},
-        {"content": "[" * 100_000},
-        {"content": None, "refusal": {"reason": "I will not"}},
-    ],
-    ids=["parts", "number", "surrogate", "brackets", "refusal"],
-)
-def test_an_answer_in_another_shape_is_an_answer(shard: Shard, fields: dict[str, Any]) -> None:
-    shard.flows = vignettes(4)
-    shard.endpoint.fault = altered(message(**fields))
-    responses = shard.ask()
-    assert responses["text"].notna().all()
-    assert (responses["finish_reason"] == "stop").all()
-    assert set(shard.endpoint.asked.values()) == {1}
-
-
 HOSTILE: dict[str, Fault] = {
-    "brackets": Fault(200, content=b"[" * 100_000),
-    "objects": Fault(200, content=b'{"a":' * 100_000),
-    "nothing": Fault(200, content=b""),
     "a page": Fault(200, content=b"<html>"),
-    "bytes": Fault(200, content=b"\xff\xfe\x00"),
-    "no answer": Fault(200, content=b'{"choices": [{"message": {"content": {"a": 1}}}]}'),
     "a bomb": packed(100),
     "a bomb in an error": packed(100, status=500),
     "half packed": Fault(200, content=gzip.compress(b"{}")[:8] + b"x", headers={"Content-Encoding": "gzip"}),
@@ -112,9 +78,7 @@ HOSTILE: dict[str, Fault] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_reply_that_cannot_be_read_is_asked_for_twice_and_costs_no_other(shard: Shard, name: str) -> None:
     shard.tuning = {"rates": RATES}
-    shard.endpoint.fault = lambda number, body: (
-        HOSTILE[name] if "picture 3 " in body["messages"][0]["content"] else None
-    )
+    shard.endpoint.fault = about(3, HOSTILE[name])
     responses = shard.ask(chunk=1000)
     errors = responses[responses["finish_reason"] == "error"]
     assert set(errors["flow"]) == {3}
@@ -131,33 +95,26 @@ def test_a_reply_that_cannot_be_read_is_asked_for_twice_and_costs_no_other(shard
     assert shard.endpoint.number == 126
 
 
+#: What is no error that the API has: contents, and headers where they matter.
+ERRORS: list[tuple[bytes, dict[str, str]]] = [
+    (json.dumps({"error": {"message": "no \ud800", "code": "content_policy_violation"}}).encode(), {}),
+    (json.dumps({"error": {"message": ["\ud800"], "code": {"a": 1}, "param": [2], "type": 3}}).encode(), {}),
+    (json.dumps({"error": "\ud800"}).encode(), {}),
+    (json.dumps({"detail": [{"msg": "\ud800"}]}).encode(), {}),
+    (b"[" * 100_000, {}),
+    (b"\xff", {}),
+    (b"{}", {"Content-Type": "application/json; charset=zlib"}),
+]
+
+
 @pytest.mark.parametrize("status", [400, 500])
-@pytest.mark.parametrize(
-    "content",
-    [
-        json.dumps({"error": {"message": "no \ud800", "code": "content_policy_violation"}}).encode(),
-        json.dumps({"error": {"message": ["\ud800"], "code": {"a": 1}, "param": [2], "type": 3}}).encode(),
-        json.dumps({"error": "\ud800"}).encode(),
-        json.dumps({"detail": [{"msg": "\ud800"}]}).encode(),
-        b"[" * 100_000,
-        b"\xff",
-    ],
-)
-def test_an_error_of_any_shape_costs_no_answer(shard: Shard, status: int, content: bytes) -> None:
-    shard.flows = vignettes(4)
-    shard.endpoint.fault = lambda number, body: (
-        Fault(status, content=content) if "picture 3 " in body["messages"][0]["content"] else None
-    )
+def test_errors_of_any_shape_cost_no_answer(shard: Shard, status: int) -> None:
+    faults = [about(flow, Fault(status, content=c, headers=h)) for flow, (c, h) in enumerate(ERRORS)]
+    shard.endpoint.fault = lambda *asked: next(filter(None, (fault(*asked) for fault in faults)), None)
     responses = shard.ask(backoff=0.001, chunk=1000)
-    assert set(responses.loc[responses["finish_reason"] == "error", "flow"]) == {3}
-    assert responses["text"].notna().sum() == 18
-
-
-def test_an_error_in_a_charset_that_is_none_costs_no_answer(shard: Shard) -> None:
-    shard.flows = vignettes(4)
-    headers = {"Content-Type": "application/json; charset=zlib"}
-    shard.endpoint.fault = once(Fault(500, content=b"{}", headers=headers))
-    assert shard.ask()["text"].notna().all()
+    refused = responses["finish_reason"] == "error"
+    assert set(responses.loc[refused, "flow"]) == set(range(len(ERRORS)))
+    assert responses["text"].notna().sum() == 120 - 6 * len(ERRORS)
 
 
 def test_an_endpoint_that_only_answers_nonsense_stops_the_job(shard: Shard) -> None:
@@ -172,8 +129,6 @@ def test_an_endpoint_that_only_answers_nonsense_stops_the_job(shard: Shard) -> N
 
 
 def test_what_can_be_handed_over_again_is_not_lost(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cinorms.inference.journal import Journal
-
     keep, calls = Journal.keep, []
 
     def fail_once(journal: Journal, part: Any, *traces: Any) -> None:
@@ -203,15 +158,8 @@ def test_equal_ids_are_no_equal_replies(shard: Shard) -> None:
 
 @pytest.mark.parametrize(
     "usage",
-    [
-        {"prompt_tokens": 0, "completion_tokens": 0},
-        {"prompt_tokens": 0.4, "completion_tokens": -3},
-        {"prompt_tokens": False, "completion_tokens": "0"},
-        {"prompt_tokens": 1, "completion_tokens": 1},
-        {},
-        [],
-        None,
-    ],
+    [{"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": 1, "completion_tokens": 1}, None],
+    ids=["none", "fewer than its text has", "not said"],
 )
 def test_no_reply_is_free(shard: Shard, usage: object) -> None:
     shard.tuning = {"rates": RATES, "max_cost_usd": 1.0}
@@ -261,7 +209,7 @@ def elsewhere() -> Iterator[Endpoint]:
         yield running
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 308])
 @pytest.mark.parametrize("mode", ["live", "batch"])
 def test_prompts_do_not_follow_a_redirect(shard: Shard, elsewhere: Endpoint, status: int, mode: str) -> None:
     shard.tuning = {"mode": mode}
@@ -295,7 +243,7 @@ def test_a_redirect_to_nowhere_is_one_message(shard: Shard, location: str | None
 # --- Time
 
 
-@pytest.mark.parametrize("after", ["-5", "0", "nan", "inf", "soon", "", "Wed, 21 Oct 2015 07:28:30 GMT"])
+@pytest.mark.parametrize("after", ["-5", "nan", "Wed, 21 Oct 2015 07:28:30 GMT"])
 def test_useless_advice_to_wait_ends_with_the_longest_wait(
     shard: Shard, after: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,8 +256,7 @@ def test_useless_advice_to_wait_ends_with_the_longest_wait(
     assert shard.endpoint.number < 40, "it asks again and again without a pause"
 
 
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("after", ["3600", "1e308", "9" * 300, "Wed, 21 Oct 2815 07:28:30 GMT"])
+@pytest.mark.parametrize(("status", "after"), [(429, "3600"), (503, "Wed, 21 Oct 2815 07:28:30 GMT")])
 def test_advice_to_wait_for_ever_ends_the_job(shard: Shard, status: int, after: str) -> None:
     shard.endpoint.fault = lambda number, body: Fault(status, "busy", headers={"Retry-After": after})
     started = time.monotonic()
@@ -326,30 +273,6 @@ def test_a_reply_that_drips_is_given_up(shard: Shard) -> None:
     assert sorted(shard.endpoint.asked.values()) == [1] * 11 + [2]
 
 
-def test_ctrl_c_is_one_message_and_keeps_what_was_answered(tmp_path: Path, endpoint: Endpoint) -> None:
-    endpoint.delay = 0.05
-    given = files(tmp_path, spec(endpoint), vignettes(400), variants())
-    given["tuning"] = endpoint_tuning()
-    running = subprocess.Popen(
-        command(given, tmp_path),
-        env=environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-        # What a shell starts in the background ignores SIGINT, and so do the tests then and all that they start.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    end = time.monotonic() + 60
-    while sum(endpoint.answered.values()) < 200 and time.monotonic() < end:
-        time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
-    _, shown = running.communicate(timeout=30)
-    assert running.returncode != 0
-    assert "Stopped by Ctrl+C" in shown
-    assert "Traceback" not in shown + (tmp_path / "job.log").read_text()
-    assert journal_of(given).read().num_rows >= 200 - 64
-    assert journal_of(given).runs()[-1]["status"] == "failed"
-
-
 # --- Batches
 
 
@@ -359,21 +282,13 @@ def batched(shard: Shard) -> Shard:
     return shard
 
 
-@pytest.mark.parametrize("field", ["id", "model", "system_fingerprint", "created", "usage"])
-def test_an_odd_field_costs_no_answer_of_a_batch(batched: Shard, field: str) -> None:
-    values = iter(ODD * 10)
-    batched.endpoint.line_body = lambda body: {**body, field: next(values)}
-    assert batched.ask()["text"].notna().all()
-    assert set(batched.endpoint.billed.values()) == {1}
-
-
-@pytest.mark.parametrize("body", [None, [], {"choices": 3}, "x", {"choices": [{"message": {"content": {}}}]}])
-def test_an_unreadable_line_is_asked_for_twice(batched: Shard, body: Any) -> None:
+def test_unreadable_lines_are_asked_for_twice(batched: Shard) -> None:
+    bodies = cycle([None, [], {"choices": 3}, "x", {"choices": [{"message": {"content": {}}}]}, 7])
     marks: list[str] = []
 
     def spoil(reply: dict[str, Any]) -> Any:
         marks.append(reply["id"])
-        return body if reply["id"] in marks[:6] else reply
+        return next(bodies) if reply["id"] in marks[:6] else reply
 
     batched.endpoint.line_body = spoil
     responses = batched.ask()
@@ -381,11 +296,11 @@ def test_an_unreadable_line_is_asked_for_twice(batched: Shard, body: Any) -> Non
     assert sorted(batched.endpoint.billed.values()) == [1] * 114 + [2] * 6
 
 
-@pytest.mark.parametrize("line", [b"[" * 100_000, b"", b"\xff", b"7", b'{"custom_id": "other"}'])
-def test_a_line_that_never_comes_is_asked_for_twice(batched: Shard, line: bytes) -> None:
+def test_lines_that_never_come_are_asked_for_twice(batched: Shard) -> None:
+    strange = [b"[" * 100_000, b"", b"\xff", b"7", b'{"custom_id": "other"}', b"{}"]
+
     def spoil(number: int, data: bytes) -> bytes:
-        lines = data.splitlines()
-        return b"\n".join([*lines[:-6], *[line] * 6]) if len(lines) > 6 else b"\n".join([line] * 6)
+        return b"\n".join([*data.splitlines()[:-6], *strange])
 
     batched.endpoint.spoil_download = spoil
     responses = batched.ask()
@@ -413,17 +328,19 @@ def test_results_without_end_are_one_message(batched: Shard, monkeypatch: pytest
     assert batched.endpoint.downloads == 1
 
 
-@pytest.mark.parametrize("response", [7, "x", [], {"status_code": "x"}, {"status_code": [2]}, {}])
-def test_a_line_of_another_shape_costs_no_answer(batched: Shard, response: Any) -> None:
+def test_lines_of_another_shape_cost_no_answer(batched: Shard) -> None:
+    shapes = [7, "x", [], {"status_code": "x"}, {"status_code": [2]}, {}]
+
     def spoil(number: int, data: bytes) -> bytes:
         lines = [json.loads(line) for line in data.splitlines()]
         if number == 1:
-            lines[0] |= {"response": response, "error": response}
+            for line, response in zip(lines, shapes, strict=False):
+                line |= {"response": response, "error": response}
         return "\n".join(json.dumps(line) for line in [*lines, lines[-1]]).encode()
 
     batched.endpoint.spoil_download = spoil
     assert batched.ask()["text"].notna().all()
-    assert sorted(batched.endpoint.billed.values()) == [1] * 119 + [2]
+    assert sorted(batched.endpoint.billed.values()) == [1] * 114 + [2] * 6
 
 
 def test_a_batch_is_not_named_after_the_key(batched: Shard) -> None:
@@ -435,21 +352,8 @@ def test_a_batch_is_not_named_after_the_key(batched: Shard) -> None:
     assert KEY.encode() not in every_file(batched.folder)
 
 
-STRANGE = [
-    None,
-    True,
-    7,
-    1.5,
-    "",
-    "x",
-    [],
-    [1],
-    {},
-    {"data": 3},
-    {"data": [3, {"code": [1]}]},
-    "\ud800",
-    -(10**30),
-]
+STRANGE: list[Any] = [None, True, 7, 1.5, "", "x", [], [1], {}, {"data": 3}, {"data": [3, {"code": [1]}]}]
+STRANGE += ["\ud800", -(10**30)]
 
 
 @pytest.mark.parametrize(
@@ -501,7 +405,7 @@ def test_an_answer_of_another_shape_to_a_call_is_one_message(batched: Shard, ans
 # --- Clocks
 
 
-@pytest.mark.parametrize("days", [-4000, -1, 1, 4000])
+@pytest.mark.parametrize("days", [-4000, 4000])
 def test_a_clock_that_was_wrong_when_a_batch_was_made_pays_for_nothing_twice(
     batched: Shard, days: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

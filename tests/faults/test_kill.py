@@ -152,20 +152,37 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib"), **more}
 
 
-def test_sigterm_keeps_what_was_answered(tmp_path: Path, endpoint: Endpoint) -> None:
-    """SLURM sends it half a minute before it kills."""
+@pytest.mark.parametrize(
+    ("by", "words"), [(signal.SIGTERM, "Stopped by SIGTERM"), (signal.SIGINT, "Stopped by Ctrl+C")]
+)
+def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(
+    tmp_path: Path, endpoint: Endpoint, by: signal.Signals, words: str
+) -> None:
+    """SLURM sends SIGTERM half a minute before it kills."""
     endpoint.delay = 0.05
     given = files(tmp_path, spec(endpoint), vignettes(400), variants())
-    running = subprocess.Popen(command(given, tmp_path), env=environment())
+    running = subprocess.Popen(
+        command(given, tmp_path),
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        # What a shell starts in the background ignores SIGINT, and so do the tests then and all that they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     end = time.monotonic() + 60
     while sum(endpoint.answered.values()) < 200 and time.monotonic() < end:
         time.sleep(0.05)
-    running.terminate()
-    assert running.wait(30) == 128 + signal.SIGTERM
+    running.send_signal(by)
+    _, shown = running.communicate(timeout=30)
+    assert running.returncode != 0
+    assert by != signal.SIGTERM or running.returncode == 128 + by
+    log = (tmp_path / "job.log").read_text()
+    # SLURM's end is for the log; whoever pressed Ctrl+C sits at the terminal.
+    assert words in (log if by == signal.SIGTERM else shown)
+    assert "Traceback" not in shown + log
     kept = journal_of(given)
     assert kept.read().num_rows >= 200 - 64  # some of the 200 may not have arrived
     assert kept.runs()[-1]["status"] == "failed"
-    assert "Stopped by SIGTERM" in (tmp_path / "job.log").read_text()
     assert sum(endpoint.asked.values()) - kept.read().num_rows <= 64
 
 
