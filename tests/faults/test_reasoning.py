@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 from cinorms.answers.read import read_responses
-from cinorms.inference.journal import PART
 from cinorms.inference.questions import Questions
 from cinorms.inference.traces import read_traces
 
@@ -170,26 +168,6 @@ def test_a_second_run_asks_nothing_and_writes_the_same_bytes(shard: Shard) -> No
     shard.out.unlink()
     shard.ask()
     assert (shard.out.read_bytes(), shard.endpoint.number) == (before, n)
-
-
-def test_a_journal_written_before_traces_is_read_on(shard: Shard) -> None:
-    """Parts without the columns about traces: nothing is asked again, and the lengths are missing."""
-    asked(shard, says(count=200, reasoning=TRACE), SERVED)
-    n = shard.endpoint.number
-    old = PART.names[: PART.names.index("n_trace_tokens")]
-    journal = shard.journal()
-    for path in (journal.folder / "parts").glob("*.parquet"):
-        table = pq.read_table(path).select(old)
-        pq.write_table(table, path, compression="zstd")
-        from cinorms.inference.journal_files import digest_of
-
-        stem = path.name.split(".")
-        path.rename(path.with_name(".".join([*stem[:3], digest_of(path.read_bytes()), "parquet"])))
-    shard.out.unlink()
-    responses = shard.ask()
-    assert shard.endpoint.number == n
-    assert responses["n_trace_tokens"].isna().all()
-    assert responses["trace_status"].isna().all()
 
 
 def test_a_batch_keeps_traces_too(shard: Shard) -> None:

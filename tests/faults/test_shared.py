@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
-import shutil
 import signal
 import subprocess
 import time
@@ -13,25 +11,17 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from cinorms.core import tables
-from cinorms.inference.earlier_journal import PART
 from cinorms.inference.engines.openai import batch
 from cinorms.inference.journal import Asker, Journal
-from cinorms.inference.journal_files import digest_of
-from cinorms.inference.questions import Questions
-from cinorms.inference.samples import settings_of
 from cinorms.inference.spec import Spec
 
 from ..specs import endpoint_tuning
 from .conftest import Shard, spec, variants, vignettes
 from .server import Endpoint
 from .test_kill import command, environment
-from .test_study import Study
 
 
 def files(folder: Path, study: str, of: Spec, flows: Any) -> dict[str, Any]:
@@ -164,60 +154,3 @@ def test_a_running_batch_of_another_study_is_harvested_and_not_asked_again(
     before = sum(endpoint.billed.values())
     assert one.ask()["text"].tolist() == frame["text"].tolist()
     assert sum(endpoint.billed.values()) == before
-
-
-@pytest.mark.slow
-def test_a_study_of_the_version_before_is_up_to_date_and_asks_nothing(
-    tmp_path: Path, endpoint: Endpoint
-) -> None:
-    """Its journal has the earlier layout. A new run has nothing to do; responses that are deleted are collected."""
-    study = Study(tmp_path / "project", endpoint)
-    study.run()
-    n = sum(endpoint.asked.values())
-    as_before(study)
-    assert "Nothing to be done" in study.run(
-        "-n", targets=("results/api/responses/main/behind-an-api/1-of-1.parquet",)
-    )
-    before = {p: p.read_bytes() for p in study.folder.glob("results/api/responses/*/*/*.parquet")}
-    for path in before:
-        path.unlink()
-    targets = ("results/api/responses/main/behind-an-api/1-of-1.parquet", "results/api/provenance.json")
-    study.run(targets=targets)
-    assert sum(endpoint.asked.values()) == n
-    assert all(path.read_bytes() == data for path, data in before.items())
-    assert study.provenance()["usd"] == pytest.approx(n * 120e-6)
-    # The same arm of another study, and a pilot's share of a larger one.
-    study.study["study"] = "again"
-    study.run(targets=("results/again/provenance.json",))
-    assert sum(endpoint.asked.values()) == n
-    found = json.loads((study.folder / "results/again/provenance.json").read_text())
-    assert found["usd"] is None
-    assert found["asked"][0]["replies_kept"] == n
-
-
-def as_before(study: Study) -> None:
-    """Put a study's replies where the version before kept them, and remove the shared journal."""
-    folder = study.folder / "results/api"
-    out = folder / "responses/main/behind-an-api/1-of-1.parquet"
-    of = Spec.from_plain(json.loads(tables.facts(out)["spec"]))
-    flows = tables.read(folder / "vignettes/iot.parquet", tables.VIGNETTES)
-    asked = tables.read(folder / "prompts/main.parquet", tables.PROMPTS)
-    questions = Questions.of(of, flows, asked)
-    (part,) = (study.folder / "results/.journal").glob("*/parts/*")
-    kept = pq.read_table(part).to_pandas().set_index("prompt")
-    rows = kept.loc[[bytes(key) for key in questions.prompts]].reset_index(drop=True)
-    rows["flow"] = questions.grid["flow"]
-    rows["variant"] = questions.variants["variant"].to_numpy(dtype=object)[questions.grid["row"]]
-    rows["prompt"] = questions.earlier_prompts
-    key = hashlib.sha256(json.dumps(settings_of(of), sort_keys=True).encode()).hexdigest()[:16]
-    place = out.parent / ".journal" / key
-    for name in ("parts", "runs"):
-        (place / name).mkdir(parents=True)
-    (place / "settings.json").write_text(json.dumps(settings_of(of)))
-    table = pa.Table.from_pandas(pd.DataFrame(rows)[PART.names], schema=PART, preserve_index=False)
-    buffer = pa.BufferOutputStream()
-    pq.write_table(table.replace_schema_metadata(None), buffer)
-    data = buffer.getvalue().to_pybytes()
-    name = f"{time.time_ns():020d}.1-of-1.{len(table)}.{digest_of(data)}.parquet"
-    (place / "parts" / name).write_bytes(data)
-    shutil.rmtree(study.folder / "results/.journal")

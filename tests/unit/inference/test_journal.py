@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -220,7 +218,9 @@ def test_other_settings_are_never_mixed_in(
     (name,) = change
     shown = json.dumps(spec().as_plain().get(name))
     if name != "source":  # another model's journals are not this one's
-        assert f"{name} {shown} instead of {json.dumps(change[name])}" in capsys.readouterr().out
+        printed = capsys.readouterr().out
+        assert f"{name} {shown} instead of {json.dumps(change[name])}" in printed
+        assert "format" not in printed
     back = Recording()
     ask(tmp_path, back)
     assert back.asked == []
@@ -267,15 +267,52 @@ def test_a_damaged_part_is_reported_and_only_it_is_asked_again(
     assert once_more.asked == []
 
 
-def test_a_damaged_settings_file_and_run_record_do_no_harm(tmp_path: Path) -> None:
+def test_a_damaged_run_record_does_no_harm(tmp_path: Path) -> None:
     ask(tmp_path, Recording())
     (folder,) = (tmp_path / ".journal").iterdir()
-    (folder / "settings.json").write_bytes(b"{")
     next((folder / "runs").iterdir()).write_bytes(b"")
     engine = Recording()
     ask(tmp_path, engine)
     assert engine.asked == []
-    assert json.loads((folder / "settings.json").read_bytes()) == sample_settings(spec())
+    assert json.loads((folder / "settings.json").read_bytes()) == {"format": 1, **sample_settings(spec())}
+
+
+@pytest.mark.parametrize(
+    ("content", "states"),
+    [
+        ('{"format": 2}', "format 2"),
+        ('{"format": "1"}', "format '1'"),
+        ('{"temperature": 0}', "no format"),
+        ("{", "no format (Expecting"),
+        ("[]", "no format"),
+        ("", "no format (Expecting"),
+    ],
+)
+def test_a_journal_of_another_format_is_refused_and_nothing_is_asked(
+    tmp_path: Path, content: str, states: str
+) -> None:
+    before = ask(tmp_path, Recording())
+    (folder,) = (tmp_path / ".journal").iterdir()
+    (folder / "settings.json").write_text(content)
+    kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    engine = Recording()
+    for refused in (
+        lambda: ask(tmp_path, engine),
+        lambda: Journal.at(tmp_path / ".journal", spec()),
+        lambda: Journal.of({"journal": str(tmp_path / ".journal")}, spec()),
+    ):
+        with pytest.raises(JournalError) as caught:
+            refused()
+        message = str(caught.value)
+        assert message.startswith(f"{folder / 'settings.json'}: states {states}")
+        assert "this version of cinorms reads format 1. Run the version that wrote the journal" in message
+        assert "delete it" in message
+    assert engine.asked == []
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == kept
+    # What the message says: a damaged file is deleted, and costs nothing.
+    (folder / "settings.json").unlink()
+    pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
+    assert engine.asked == []
 
 
 def test_foreign_files_are_named_once_and_cost_no_reply(
@@ -373,20 +410,6 @@ def test_the_first_reply_to_a_question_counts(tmp_path: Path) -> None:
     assert len(parts(tmp_path)) == 2
     pd.testing.assert_frame_equal(ask(tmp_path, Recording()), before)
     assert part.exists()
-
-
-def test_a_part_of_an_older_version_lacks_a_column_and_is_read(tmp_path: Path) -> None:
-    before = ask(tmp_path, Recording(64))
-    (part,) = parts(tmp_path)
-    buffer = pa.BufferOutputStream()
-    pq.write_table(pq.read_table(part).drop_columns(["usd", "fingerprint"]), buffer)
-    data = buffer.getvalue().to_pybytes()
-    start, shard, rows, _, end = part.name.split(".")
-    part.with_name(f"{start}.{shard}.{rows}.{journal.digest_of(data)}.{end}").write_bytes(data)
-    part.unlink()
-    engine = Recording()
-    pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
-    assert engine.asked == []
 
 
 # --- A disk that is full, a folder that is closed

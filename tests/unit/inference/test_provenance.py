@@ -70,7 +70,7 @@ def gather_one(files: list[str], **about: Any) -> dict[str, Any]:
         "model": "m",
         "planted": False,
         "responses": files,
-        "journal": {"journal": str(folder / ".journal"), "earlier": "", "asker": []},
+        "journal": {"journal": str(folder / ".journal"), "asker": []},
     }
     return gather("s", [{**entry, **about}], [], str(folder.parents[1] / ".spending"))
 

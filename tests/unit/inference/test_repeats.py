@@ -85,8 +85,6 @@ def test_the_first_asking_has_the_keys_it_always_had_and_each_repeat_has_others(
     settings = [sample_settings(each.spec) for each in made.values()]
     assert settings[0] == settings[1] == settings[2]
     assert made[1].chat(7) == made[2].chat(7)
-    # A journal of an earlier version holds first askings only.
-    assert not set(made[1].earlier_prompts.tolist()) & set(made[2].earlier_prompts.tolist())
 
 
 def test_a_repeat_asks_the_same_prompts_in_another_order_each_time_the_same() -> None:
@@ -135,7 +133,7 @@ def test_the_lock_of_an_asking_has_places_of_its_own(tmp_path: Path, monkeypatch
         ):
             pass
     first, second, part_of_second = map(set, held)
-    assert first == {(0, 0), (10, 2)}  # where every earlier version looks
+    assert first == {(0, 0), (10, 2)}
     assert not first & second
     assert second == part_of_second  # shards of one asking still exclude each other
 

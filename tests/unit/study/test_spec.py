@@ -127,7 +127,6 @@ def test_what_changes_no_response_reaches_the_engine_beside_the_spec(build_study
     study = study_of(build_study, {"tulu-2-7b": {"gpus": 4, "max_model_len": 700, "shards": 2}})
     journal = {
         "journal": "results/.journal",
-        "earlier": "results/s/responses/main/tulu-2-7b/.journal",
         "asker": [study.name, "main", "tulu-2-7b"],
     }
     tuning = make_tuning(study, "main", "tulu-2-7b", "1-of-2", "results/s/responses")

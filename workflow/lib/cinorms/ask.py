@@ -202,10 +202,7 @@ def recall(questions: Questions, journal: Journal | None, replies: CollectedRepl
     if journal:
         for other in journal.others:
             print(f"Ignoring a journal made with other settings: {other}")
-        part = replies.recall(journal)
-        if len(part):
-            journal.keep(part)
-            print(f"{len(part):,} responses of an earlier version's journal are copied into the shared one.")
+        replies.take_old(journal.read())
         print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
     job_state.current().begin(len(questions.grid), replies.n_answered)
 

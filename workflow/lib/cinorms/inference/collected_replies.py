@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.journal import PART, Journal
+from cinorms.inference.journal import PART
 from cinorms.inference.journal_files import facts_of
 from cinorms.inference.prompt_keys import KEY_BYTES, as_column
 from cinorms.inference.questions import Questions
@@ -44,53 +44,12 @@ class CollectedReplies:
         """Number of questions that have a reply."""
         return int(self.answered.sum())
 
-    def recall(self, journal: Journal, mend: bool = True) -> pa.Table:
-        """Take every reply to the questions that ``journal`` has; return those of its earlier version, as a part.
-
-        Without ``mend`` the files of the journal stay as they are.
-        """
-        self.take_old(journal.read(mend))
-        if journal.earlier and not self.answered.all():
-            return self.take_earlier(journal.earlier.read(mend))
-        return PART.empty_table()
-
     def take_old(self, parts: pa.Table) -> None:
         """Take from the journal every reply to one of the questions."""
         found = pc.index_in(as_column(self._questions.prompts), parts["prompt"])
         at = np.flatnonzero(found.is_valid().to_numpy(zero_copy_only=False) & ~self.answered)
         self._add(parts.take(found.take(pa.array(at))), at)
         self._old += len(at)
-
-    def take_earlier(self, parts: pa.Table) -> pa.Table:
-        """Take from an earlier journal every reply to a question that has none, and return them as a part.
-
-        A reply is to the same prompt of the same flow and variant. Its price stays in the earlier journal.
-        """
-        questions = self._questions
-        rows = pd.Index(questions.variants["variant"])
-        variant = parts["variant"].combine_chunks()
-        row = rows.get_indexer(pd.Index(variant.dictionary.to_pylist()))[variant.indices.to_numpy()]
-        place = pd.Index(questions.flows["flow"]).get_indexer(parts["flow"].to_numpy())
-        at = np.where((row < 0) | (place < 0), -1, place * len(rows) + row)
-        same = at >= 0
-        same[same] = questions.earlier_prompts[at[same]] == parts["prompt"].to_numpy()[same]
-        same[same] = ~self.answered[at[same]]
-        old = np.flatnonzero(same)
-        _, first = np.unique(at[old], return_index=True)
-        old = old[first]
-        taken = parts.take(old)
-        known = {"prompt": as_column(questions.prompts[at[old]]), "usd": pa.nulls(len(old), pa.float64())}
-        missing = {
-            field.name: pa.nulls(len(old), field.type)
-            for field in PART
-            if field.name not in taken.column_names
-        }
-        known = missing | known
-        columns = [known[name] if name in known else taken[name] for name in PART.names]
-        part = pa.table(dict(zip(PART.names, columns, strict=True))).cast(PART)
-        self._add(part, at[old])
-        self._old += len(old)
-        return part
 
     def take(self, chunk: pd.DataFrame) -> pa.Table:
         """Take a finished chunk (see ``engine.Keep``) and return it as a part of the journal.

@@ -91,7 +91,7 @@ def count_left(questions: Questions, journal: Journal) -> tuple[int, int]:
     if journal.is_empty:
         return 0, total
     replies = CollectedReplies(questions)
-    replies.recall(journal, mend=False)
+    replies.take_old(journal.read(mend=False))
     answered, rule = replies.n_answered, rule_of(questions.spec)
     if rule is not None:
 

@@ -3,7 +3,7 @@
 It belongs to no study: all studies and arms of a folder of results share it, so nothing is asked twice among them. No
 rule declares it, so Snakemake never removes it. It holds what was paid for:
 
-    results/.journal/{model}.{key}/settings.json   which model this is and how it is sampled
+    results/.journal/{model}.{key}/settings.json   the format, which model this is and how it is sampled
                                    parts/*.parquet one file per finished chunk, never changed
                                    traces/*.parquet the traces of the part of the same name (``inference.traces``)
                                    runs/*.json     one record per job: versions, device, start, end
@@ -43,13 +43,11 @@ from cinorms.core.errors import JournalError
 from cinorms.core.files import write_whole
 from cinorms.inference import job_state
 from cinorms.inference.claims import NO_LOCKS, Claims
-from cinorms.inference.earlier_journal import EarlierJournal
 from cinorms.inference.journal_files import (
     FULL,
     digest_of,
     explained,
     parts_in,
-    read_part,
     records_in,
     usd_of,
     whole_parts,
@@ -82,6 +80,9 @@ PART = pa.schema(
     ]
 )
 
+#: What ``settings.json`` states of how a journal is laid out; only such journals are read and written. It is not in the
+#: key, so that a version with another format finds a journal and refuses it before it asks what that holds.
+FORMAT = 1
 #: Kept free for the chunk in hand when the disk fills up.
 SPARE_BYTES = 4 * 2**20
 #: Seconds that a job waits for another that asks the same variants: on NFS a lock may outlive its job.
@@ -125,41 +126,38 @@ class Journal:
     folder: Path
     shard: str
     asker: Asker = field(default_factory=Asker)
-    #: What an earlier version kept for this arm and model under the same settings.
-    earlier: EarlierJournal | None = None
     #: Settings in which the other journals of this model differ from this one.
     others: list[str] = field(default_factory=list)
 
     @classmethod
-    def at(cls, root: Path, spec: Spec, asker: Asker | None = None, earlier: Path | None = None) -> Journal:
+    def at(cls, root: Path, spec: Spec, asker: Asker | None = None) -> Journal:
         """Return the journal of ``spec`` in ``root``, there or not.
 
-        ``earlier`` is the folder in which an earlier version kept the journals of this model in this arm.
+        Raises ``JournalError`` where it is there in another format.
         """
         settings = sample_settings(spec)
         key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
-        before = EarlierJournal.at(earlier, spec) if earlier else None
-        return cls(root / f"{_name_of(spec)}.{key}", spec.shard, asker or Asker(), before)
+        folder = root / f"{_name_of(spec)}.{key}"
+        _check_format(folder / "settings.json")
+        return cls(folder, spec.shard, asker or Asker())
 
     @classmethod
     def of(cls, where: Mapping[str, Any], spec: Spec) -> Journal:
         """Return the journal of ``spec`` where ``study.spec.journal_of`` says that it is, there or not."""
-        asker = Asker.from_plain(where.get("asker", ()))
-        earlier = Path(where["earlier"]) if where.get("earlier") else None
-        return cls.at(Path(where["journal"]), spec, asker, earlier)
+        return cls.at(Path(where["journal"]), spec, Asker.from_plain(where.get("asker", ())))
 
     @classmethod
-    def open(cls, root: Path, spec: Spec, asker: Asker | None = None, earlier: Path | None = None) -> Journal:
+    def open(cls, root: Path, spec: Spec, asker: Asker | None = None) -> Journal:
         """Open, or begin, the journal of ``spec`` in ``root``; see ``at``.
 
         Raises ``JournalError`` before anything is asked if nothing can be written.
         """
-        return cls.at(root, spec, asker, earlier).begin(spec)
+        return cls.at(root, spec, asker).begin(spec)
 
     def begin(self, spec: Spec) -> Journal:
         """Make the folders of the journal of ``spec``, if they are not there, and return it; see ``open``."""
         settings, root = sample_settings(spec), self.folder.parent
-        text = json.dumps(settings, sort_keys=True, indent=1, ensure_ascii=False)
+        text = json.dumps({**settings, "format": FORMAT}, sort_keys=True, indent=1, ensure_ascii=False)
         with explained(self.folder):
             for name in ("parts", "runs", "locks", "claims", *(["traces"] if reasons(spec) else [])):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
@@ -180,7 +178,7 @@ class Journal:
         """
         tables = [PART.empty_table()]
         for path, data in whole_parts(self.folder, mend):
-            table = read_part(data, PART)
+            table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
             own = path.name.split(".")[1].startswith(self.asker.mark)
             tables.append(table if own else table.filter(pc.is_null(table["error"])))
         return pa.concat_tables(tables).unify_dictionaries()
@@ -292,7 +290,7 @@ class Journal:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was ever kept in it."""
-        return not parts_in(self.folder / "parts") and not (self.earlier and self.earlier.parts())
+        return not parts_in(self.folder / "parts")
 
     def _parts(self) -> list[Path]:
         """Return the parts of the asker's jobs."""
@@ -301,8 +299,7 @@ class Journal:
 
     def usd(self) -> float | None:
         """Return what the replies cost that the asker's jobs have kept; None where no price is known."""
-        paths = [*self._parts(), *(self.earlier.parts() if self.earlier else ())]
-        known = [usd for usd in map(usd_of, paths) if usd is not None]
+        known = [usd for usd in map(usd_of, self._parts()) if usd is not None]
         return sum(known) if known else None
 
     # --- Run records
@@ -341,8 +338,7 @@ class Journal:
 
     def runs(self) -> list[dict[str, Any]]:
         """Return the records of all jobs of the asker, oldest first."""
-        earlier = self.earlier.runs() if self.earlier else []
-        return [*earlier, *(record for _, record in self._records())]
+        return [record for _, record in self._records()]
 
     def _records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
         yield from records_in(self.folder / "runs", f"{self.asker.mark}-")
@@ -364,6 +360,23 @@ def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:
     return True
 
 
+def _check_format(path: Path) -> None:
+    """Raise ``JournalError`` unless ``path`` states the format of this version, or is not there yet."""
+    try:
+        stated = json.loads(path.read_bytes())
+        found = f"format {stated['format']!r}" if "format" in stated else "no format"
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ValueError, TypeError) as error:
+        found = f"no format ({error})"
+    if found != f"format {FORMAT}":
+        raise JournalError(
+            f"{path}: states {found}, this version of cinorms reads format {FORMAT}. Run the version that wrote the "
+            "journal. If this one did, the file is damaged: delete it, and it is written again. To ask and pay for "
+            f"everything again, move {path.parent} to another place"
+        )
+
+
 def _name_of(spec: Spec) -> str:
     """Return the beginning of the name of a model's journals: for people, and to find its others."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", str(spec.identity.get("source") or spec.model)).strip("-")[-60:]
@@ -377,7 +390,7 @@ def _difference(path: Path, settings: Mapping[str, Any]) -> str:
         return ""
     if not isinstance(other, dict):
         return ""
-    names = [n for n in sorted({*settings, *other}) if settings.get(n) != other.get(n)]
+    names = [n for n in sorted({*settings, *other} - {"format"}) if settings.get(n) != other.get(n)]
     shown = [f"{name} {_short(other.get(name))} instead of {_short(settings.get(name))}" for name in names]
     return f"{path.parent.name}: {'; '.join(shown)}"
 

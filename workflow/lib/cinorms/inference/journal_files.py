@@ -106,17 +106,6 @@ def n_rows_of(path: Path) -> int:
     return int(path.name.split(".")[2])
 
 
-def read_part(data: bytes, schema: pa.Schema) -> pa.Table:
-    """Return a part; a column that parts did not have when it was written is missing throughout."""
-    table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
-    if table.schema.equals(schema):
-        return table
-    columns = [
-        table[f.name] if f.name in table.column_names else pa.nulls(len(table), f.type) for f in schema
-    ]
-    return pa.table(dict(zip(schema.names, columns, strict=True))).cast(schema)
-
-
 def facts_of(replies: pa.Table) -> dict[str, Any]:
     """Return what replies say of themselves, as plain data: tokens, times, who answered, errors."""
     created = pc.min_max(replies["created"]).as_py()

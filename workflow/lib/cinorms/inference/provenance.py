@@ -17,7 +17,6 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import REMEDY
 from cinorms.inference.journal import Journal
-from cinorms.inference.journal_files import facts_of
 from cinorms.inference.spec import Spec
 from cinorms.inference.spending import spent_in
 
@@ -126,17 +125,14 @@ def _journal(journal: Journal | None, shards: Sequence[str]) -> dict[str, Any]:
 
     A reply that another study or arm has paid for costs nothing here.
     """
-    if journal is None or not (journal.folder.exists() or journal.earlier):
+    if journal is None or not journal.folder.exists():
         return {"usd": None, "runs": []}
     runs = journal.runs()
     last = {run["shard"]: run["replies"] for run in runs if run.get("status") == "done" and "replies" in run}
-    # Files that an earlier version wrote have no such record; all that it kept is then summed up.
     kept = [last[shard] for shard in shards if shard in last]
-    kept = kept or ([facts_of(journal.earlier.read())] if journal.earlier else [])
-    folder = journal.folder if journal.folder.exists() or not journal.earlier else journal.earlier.folder
     first, end = ([each[name] for each in kept if each[name]] for name in ("first_reply", "last_reply"))
     return {
-        "journal": folder.name,
+        "journal": journal.folder.name,
         "replies_kept": sum(each["replies_kept"] for each in kept),
         "input_tokens": _whole(each["input_tokens"] for each in kept),
         "output_tokens": _whole(each["output_tokens"] for each in kept),

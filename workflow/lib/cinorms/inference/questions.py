@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,8 +16,6 @@ from cinorms.inference.prompt_keys import Keys, as_numbers, keys_in_repeat, numb
 from cinorms.inference.shards import take_shard
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import ask_grid, messages, select_flows
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -61,10 +58,6 @@ class Questions:
         """Return a name of a question that outlives shards, jobs and studies: the key of its prompt."""
         return bytes(self.prompts[at]).hex()
 
-    def earlier_name(self, at: int) -> str:
-        """Return the name that a question had while every arm had a journal of its own."""
-        return f"{self._flows[at]}.{self._variants[self._rows[at]]}.{self.earlier_prompts[at]:016x}"
-
     @cached_property
     def flow_places(self) -> npt.NDArray[np.int64]:
         """The row of ``flows`` that each question asks about."""
@@ -84,19 +77,6 @@ class Questions:
         keys = number_samples(keys.ravel(), first).reshape(codes.shape)
         own = pd.Index(variants["variant"]).get_indexer(self.variants["variant"])
         return keys_in_repeat(np.ascontiguousarray(keys[:, own]).ravel(), spec.repeat)
-
-    @cached_property
-    def earlier_prompts(self) -> npt.NDArray[np.uint64]:
-        """The hashes by which journals of single arms know prompts: of vignette, template and answer order.
-
-        Those journals are of a first asking: in a repeat no prompt has a hash that they know.
-        """
-        vignette = _hashes(self._vignettes)[self.flow_places]
-        template = _hashes(self._templates)[self._rows]
-        order = self._orders.astype(np.uint64)
-        with np.errstate(over="ignore"):
-            found = ((vignette * _ODD + template) * _ODD + order) * _ODD
-            return np.asarray(found + np.uint64(self.spec.repeat - 1), dtype=np.uint64)
 
     @cached_property
     def digest(self) -> str:
@@ -144,16 +124,5 @@ class Questions:
         return self.flows["vignette"].tolist()
 
     @cached_property
-    def _variants(self) -> list[str]:
-        return self.variants["variant"].tolist()
-
-    @cached_property
     def _templates(self) -> list[str]:
         return self.variants["template"].tolist()
-
-
-def _hashes(texts: Iterable[str]) -> npt.NDArray[np.uint64]:
-    digests = (
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts
-    )
-    return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.uint64)

@@ -180,7 +180,7 @@ class StudyValues(StudyFiles):
 
     def coder_tuning(self, scale: str) -> str:
         """Return how the coder is reached and paid."""
-        tuning = make_coder_tuning(self.study, scale, self.placed(self.coding), self.placed_responses)
+        tuning = make_coder_tuning(self.study, scale, self.placed_responses)
         return json.dumps(tuning, sort_keys=True)
 
     def coder_provenance(self) -> list[dict[str, Any]]:
@@ -192,11 +192,7 @@ class StudyValues(StudyFiles):
                 "model": self.study.coder,
                 "planted": False,
                 "responses": [self.placed(path)],
-                "journal": (
-                    coder_journal(self.study, scale, self.placed(self.coding), self.placed_responses)
-                    if journalled
-                    else None
-                ),
+                "journal": (coder_journal(self.study, scale, self.placed_responses) if journalled else None),
             }
             for scale, path in zip(self.coded_scales, self.coder_replies(), strict=True)
         ]

@@ -73,21 +73,20 @@ def make_coder_spec(study: Study, scale: str) -> Spec:
     return Spec.from_plain({**common, **wrapped, **entry.identity})
 
 
-def make_coder_tuning(study: Study, scale: str, folder: str, responses: str) -> dict[str, Any]:
-    """Return `make_tuning` of the coder, which replies into ``folder``; its cost counts as the study's."""
-    name = f"coder.{scale}"
+def make_coder_tuning(study: Study, scale: str, responses: str) -> dict[str, Any]:
+    """Return `make_tuning` of the coder; its cost counts as the study's."""
     return _tuning(
         study,
         study.registry_entry(_coder(study)),
-        name,
-        coder_journal(study, scale, folder, responses),
+        f"coder.{scale}",
+        coder_journal(study, scale, responses),
         responses,
     )
 
 
-def coder_journal(study: Study, scale: str, folder: str, responses: str) -> dict[str, Any]:
+def coder_journal(study: Study, scale: str, responses: str) -> dict[str, Any]:
     """Return `journal_of` for the coder."""
-    return _journal(responses, [study.name, f"coder.{scale}", _coder(study)], f"{folder}/.journal")
+    return journal_of(study, f"coder.{scale}", _coder(study), responses)
 
 
 def _coder(study: Study) -> str:
@@ -120,15 +119,8 @@ def _tuning(
 
 
 def journal_of(study: Study, arm: str, model: str, responses: str) -> dict[str, Any]:
-    """Return where replies of ``model`` are kept: all studies next to this one share the folder ``journal``.
-
-    ``asker`` is who asks, ``earlier`` the folder in which earlier versions kept what this arm asked.
-    """
-    return _journal(responses, [study.name, arm, model], f"{responses}/{arm}/{model}/.journal")
-
-
-def _journal(responses: str, asker: list[str], earlier: str) -> dict[str, Any]:
-    return {"journal": str(Path(responses).parents[1] / ".journal"), "earlier": earlier, "asker": asker}
+    """Return where replies of ``model`` are kept, and who asks: all studies next to this one share the folder."""
+    return {"journal": str(Path(responses).parents[1] / ".journal"), "asker": [study.name, arm, model]}
 
 
 def spending_folder(responses: str) -> str:

@@ -460,7 +460,7 @@ def test_a_damaged_note_of_a_batch_stops_the_job_and_a_foreign_one_does_not(
 ) -> None:
     """Without its note a batch would be paid again."""
     notes = BatchNotes(tmp_path)
-    batch = notes.new(["a"], 1.0, 0.5)
+    batch = notes.new(["a"], 1.0, 0.5, "")
     for name in ("._x.json", "x.json", f"{batch.mark} (1).json"):
         (tmp_path / name).write_bytes(b"\0\xff")
     assert notes.all() == [batch]

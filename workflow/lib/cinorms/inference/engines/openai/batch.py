@@ -48,10 +48,7 @@ _ENDED = ("completed", "failed", "expired", "cancelled")
 
 
 class BatchEngine:
-    """Asks a shard in batches; ``poll`` and ``backoff`` are in seconds.
-
-    ``folder`` holds the batches of every job that uses the journal, ``earlier`` those of an earlier version's journal.
-    """
+    """Asks a shard in batches; ``folder`` holds those of every job that uses the journal. Times are in seconds."""
 
     def __init__(
         self,
@@ -60,12 +57,11 @@ class BatchEngine:
         poll: float = POLL,
         backoff: float = 1.0,
         most_requests: int = REQUESTS,
-        earlier: Path | None = None,
     ) -> None:
         discount = float(endpoint.tuning["rates"].get("batch_discount", 0.0))
         self.endpoint = endpoint
         self.spending = endpoint.spending(discount)
-        self._notes = BatchNotes(folder, earlier)
+        self._notes = BatchNotes(folder)
         self._asker = Asker.from_plain(endpoint.tuning.get("asker", ())).mark
         self._poll, self._backoff, self._most_requests = poll, backoff, most_requests
         self.counts = {"batches": 0, "requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
@@ -77,12 +73,6 @@ class BatchEngine:
         self._some_answered = job_state.current().state.answered > 0
         #: Row of each question that is not settled, by its name.
         self._open = {self._questions.name(at): at for at in todo.tolist()}
-        #: Today's name of each question by the name that it has in an earlier version's batches.
-        self._renamed = (
-            {questions.earlier_name(at): questions.name(at) for at in todo.tolist()}
-            if self._notes.has_earlier
-            else {}
-        )
         self._fresh: list[int] = []
         self._reserved: dict[str, float] = {}
         self._rounds: dict[int, int] = {}
@@ -104,7 +94,7 @@ class BatchEngine:
 
     def _ask_all(self) -> None:
         running = self._find_again()
-        taken = {name for batch in running for name in self._names(batch)}
+        taken = {name for batch in running for name in batch.ids}
         self._fresh = [at for name, at in self._open.items() if name not in taken]
         while self._fresh or running:
             self._submit_what_fits(running)
@@ -127,7 +117,7 @@ class BatchEngine:
             if (
                 batch.void
                 or self._shard in batch.harvested
-                or not any(name in self._open for name in self._names(batch))
+                or not any(name in self._open for name in batch.ids)
             ):
                 continue
             if batch.batch_id is None:
@@ -214,16 +204,15 @@ class BatchEngine:
                 "again later. To ask its questions again, and pay again, use --config mode=live"
             )
         # A batch of another study or arm is paid for there.
-        self._paid_elsewhere = batch.asker not in ("", self._asker)
-        names = self._names(batch)
+        self._paid_elsewhere = batch.asker != self._asker
         replies: dict[str, dict[str, Any] | Failure] = {}
         for line, raw in self._lines(state):
-            name = self._renamed.get(str(line.get("custom_id")), str(line.get("custom_id")))
+            name = str(line.get("custom_id"))
             if name in self._open and name not in replies:
                 replies[name] = self._read(line, raw)
         if state.status == "completed":
             missing = unreadable("no readable line in the results of its batch")
-            replies |= {name: missing for name in names if name in self._open and name not in replies}
+            replies |= {name: missing for name in batch.ids if name in self._open and name not in replies}
         rows = []
         for name, reply in replies.items():
             if (row := self._settle(self._open[name], reply)) is not None:
@@ -239,7 +228,7 @@ class BatchEngine:
         if not batch.void:
             batch.harvested.append(self._shard)
         self._notes.save(batch)
-        again = [at for name in names if (at := self._open.get(name)) is not None]
+        again = [at for name in batch.ids if (at := self._open.get(name)) is not None]
         self._fresh += again
         print(f"Batch {state.id} {state.status}: {len(rows):,} replies, {len(again):,} to be asked again.")
         if self._stop:
@@ -345,9 +334,6 @@ class BatchEngine:
     @property
     def _shard(self) -> str:
         return f"{self._asker}-{self._questions.spec.shard}"
-
-    def _names(self, batch: Batch) -> list[str]:
-        return [self._renamed.get(name, name) for name in batch.ids]
 
     def _show(self, states: Iterable[State]) -> None:
         counts = [state.counts for state in states if state.counts]

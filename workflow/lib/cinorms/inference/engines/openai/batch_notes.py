@@ -31,10 +31,10 @@ class Batch:
     #: Input tokens that it puts into the account's queue, and what it costs at most; estimates.
     tokens: float
     usd: float
+    #: Who created it (``journal.Asker.mark``), so who pays.
+    asker: str
     #: What the API calls it; None until it is known to have been created.
     batch_id: str | None = None
-    #: Who created it (``journal.Asker.mark``), so who pays; an earlier version's batches are of the asker alone.
-    asker: str = ""
     #: Jobs that have taken their replies from it.
     harvested: list[str] = field(default_factory=list)
     #: Whether the API took none of it: its questions are free for another batch.
@@ -42,35 +42,27 @@ class Batch:
 
 
 class BatchNotes:
-    """The batches of one journal: one small file each. ``earlier`` is the same of an earlier version's journal."""
+    """The batches of one journal: one small file each."""
 
-    def __init__(self, folder: Path, earlier: Path | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._earlier = {path.stem: path for path in own_files(earlier, _NOTE)} if earlier else {}
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
 
-    @property
-    def has_earlier(self) -> bool:
-        """Whether an earlier version has left batches."""
-        return bool(self._earlier)
-
-    def new(self, ids: Sequence[str], tokens: float, usd: float, asker: str = "") -> Batch:
+    def new(self, ids: Sequence[str], tokens: float, usd: float, asker: str) -> Batch:
         """Write down a batch that is about to be created."""
-        batch = Batch(uuid.uuid4().hex, list(ids), time.time(), tokens, usd, asker=asker)
+        batch = Batch(uuid.uuid4().hex, list(ids), time.time(), tokens, usd, asker)
         self.save(batch)
         return batch
 
     def save(self, batch: Batch) -> None:
         """Write down the new state of a batch."""
-        path = self._earlier.get(batch.mark, self._folder / f"{batch.mark}.json")
         with explained(self._folder):
-            write_whole(path, json.dumps(asdict(batch)).encode())
+            write_whole(self._folder / f"{batch.mark}.json", json.dumps(asdict(batch)).encode())
 
     def all(self) -> list[Batch]:
         """Return every batch that was ever written down, oldest first."""
-        paths = [*self._earlier.values(), *own_files(self._folder, _NOTE)]
-        return sorted(map(_read, paths), key=lambda batch: batch.written)
+        return sorted(map(_read, own_files(self._folder, _NOTE)), key=lambda batch: batch.written)
 
 
 def _read(path: Path) -> Batch:

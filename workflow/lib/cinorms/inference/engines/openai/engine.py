@@ -79,7 +79,6 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
         raise ConfigError(
             f"{place}: the package openai is not installed here; run `make` or use envs/openai.yaml"
         ) from None
-    from cinorms.inference.earlier_journal import EarlierJournal
     from cinorms.inference.engines.openai.batch import BatchEngine
     from cinorms.inference.engines.openai.endpoint import Endpoint
     from cinorms.inference.engines.openai.live import LiveEngine
@@ -89,8 +88,7 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
         return LiveEngine(endpoint)
     if folder is None:
         raise ConfigError(f"{place}: mode batch needs a journal")
-    before = EarlierJournal.at(Path(tuning["earlier"]), spec) if tuning.get("earlier") else None
-    return BatchEngine(endpoint, folder / "batches", earlier=before.folder / "batches" if before else None)
+    return BatchEngine(endpoint, folder / "batches")
 
 
 def _checks() -> tuple[ModelCheck, ...]:
