@@ -8,7 +8,6 @@ from functools import cached_property
 
 from cinorms.answers.reading.continued import first_answer
 from cinorms.answers.reading.mentions import find_mentions
-from cinorms.answers.reading.named import Mention
 from cinorms.answers.reading.normalise import (
     after_thinking,
     normalise,
@@ -19,99 +18,21 @@ from cinorms.answers.reading.normalise import (
     without_struck,
 )
 from cinorms.answers.reading.numbers import without_scale
-from cinorms.answers.reading.words import Token, mark_unclear, tokens
+from cinorms.answers.reading.patterns import word_set
+from cinorms.answers.reading.words import Mention, Token, mark_unclear, tokens
 from cinorms.core.scales import Scale
 
 #: What a rule decides: a status, and a level where it is ok.
 Verdict = tuple[str, int | None]
 
 #: Words that introduce an answer and cannot change it.
-_INTRODUCTION = frozenset(
-    [
-        "answer",
-        "answers",
-        "response",
-        "rating",
-        "rate",
-        "rated",
-        "option",
-        "output",
-        "result",
-        "verdict",
-        "conclusion",
-        "choice",
-        "selected",
-        "selection",
-        "final",
-        "my",
-        "the",
-        "is",
-        "it",
-        "this",
-        "that",
-        "scenario",
-        "situation",
-        "flow",
-        "statement",
-        "as",
-        "be",
-        "would",
-        "will",
-        "i",
-        "choose",
-        "select",
-        "pick",
-        "say",
-        "therefore",
-        "thus",
-        "so",
-        "hence",
-        "sure",
-        "certainly",
-        "okay",
-        "ok",
-        "here",
-        "here's",
-        "acceptability",
-        "agreement",
-        "likert",
-        "scale",
-        "level",
-        "of",
-        "assistant",
-        "model",
-        "best",
-        "correct",
-        "appropriate",
-        "most",
-        "people",
-        "am",
-        "find",
-        "think",
-        "consider",
-        "considered",
-        "it's",
-        "i'd",
-        "i'm",
-        "based",
-        "on",
-        "value",
-        "label",
-        "text",
-        "boxed",
-        "response's",
-        "and",
-        "with",
-        "according",
-        "me",
-        "an",
-        "a",
-        "yes",
-        "s",
-        "d",
-        "m",
-        "ll",
-    ]
+_INTRODUCTION = word_set(
+    "answer answers response rating rate rated option output result verdict conclusion choice selected",
+    "selection final my the is it this that scenario situation flow statement as be would will i choose",
+    "select pick say therefore thus so hence sure certainly okay ok here here's acceptability agreement",
+    "likert scale level of assistant model best correct appropriate most people am find think consider",
+    "considered it's i'd i'm based on value label text boxed response's and with according me an a yes",
+    "s d m ll",
 )
 #: Numbers and letters of a list, and of a longer one.
 _NUMBER, _LONG_NUMBER = (re.compile(rf"\d{{1,3}}|[a-{last}]|i{{1,3}}|iv|v") for last in "hk")

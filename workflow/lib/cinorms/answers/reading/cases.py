@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
-from cinorms.answers.reading.corrections import moves_on
-from cinorms.answers.reading.lazy import lazy
+from cinorms.answers.reading.corrections import last_part, moves_on
 from cinorms.answers.reading.parties import FIRST_PERSON
-from cinorms.answers.reading.words import any_of
+from cinorms.answers.reading.patterns import any_of, lazy
 
 _NEGATED_CONDITION = (
     r"(?:if|where|when|whenever|in case|assuming|provided)\b(?! not\b| i had to\b| you (?:ask|want"
@@ -170,8 +167,3 @@ def said_of_another_case(sentence: str, rest: str, near: str) -> bool:
     # "I'd worry if it were kept, but that isn't so" denies the worry, not the option of the sentence before.
     found = _ELSEWHERE.search(near)
     return found is not None and found.start() < len(_SUPPOSED.split(near)[0])
-
-
-def last_part(sentence: str) -> str:
-    """Return what stands after the last turn of a sentence: "if it were X it would be A, but here .."."""
-    return re.split(r"\bbut\b|;|\bhowever\b|\btherefore\b|,\s*so\b", sentence)[-1]

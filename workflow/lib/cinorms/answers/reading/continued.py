@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cinorms.answers.reading.patterns import any_of
 from cinorms.answers.reading.scale_words import is_numeric, option_words, per_scale
-from cinorms.answers.reading.words import any_of
 from cinorms.core.scales import Scale
 
 #: The first line of another question.

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 
 from cinorms.answers.reading.corrections import moves_on, replaces
-from cinorms.answers.reading.lazy import lazy
+from cinorms.answers.reading.patterns import WORD, any_of, lazy
 from cinorms.answers.reading.ruled_out import concludes, negated_near
-from cinorms.answers.reading.scale_words import WORD
-from cinorms.answers.reading.words import any_of
 
 _NOUN = any_of(
     r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection|output",

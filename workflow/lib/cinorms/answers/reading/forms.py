@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 #: An option, with where its name begins and ends.
-Place = tuple[int | None, int, int]
+Place = tuple[int, int, int]
 
 _VALUE = re.compile(
     r"[ \t\"'*_)|:=>-]*(\w+|[✓✔✅☑🗹❌✗✘])?(?P<goes_on>[\W_]*\b(?:if|when|only|unless|provided|but|for|or|perhaps"
@@ -21,7 +21,7 @@ _REJECTS = re.compile(
 )
 
 
-def _chosen_column(body: str, named: Sequence[Place]) -> set[int | None]:
+def _chosen_column(body: str, named: Sequence[Place]) -> set[int]:
     """Return the options that head a column with a mark: "| X | Y |" over "| | x |"."""
     head, *rows = body[body.rfind("\n", 0, named[0][1]) + 1 :].split("\n")
     values = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in (head, *rows)]
@@ -39,11 +39,11 @@ def _chosen_column(body: str, named: Sequence[Place]) -> set[int | None]:
     return {option for (option, _, _), cell in zip(named, marks[0], strict=True) if cell in _YES}
 
 
-def chosen_by_value(body: str, named: Sequence[Place], n_options: int) -> set[int | None]:
+def chosen_by_value(body: str, named: Sequence[Place], n_options: int) -> set[int]:
     """Return the options that a form of the whole scale answers with yes; none where the text is no such form."""
     if len(named) != n_options or len({option for option, _, _ in named}) != n_options:
         return set()
-    chosen: set[int | None] = set()
+    chosen: set[int] = set()
     if "|" in body and "\n" not in body[named[0][1] : named[-1][2]]:
         return _chosen_column(body, named)
     stops = [*(start for _, start, _ in named[1:]), len(body)]

@@ -1,16 +1,21 @@
-"""English options in sentences of other languages: what calls one the answer, denies it, or says it of something else.
+"""The words of other languages around an option: what calls it the answer, denies it, or says it of something else.
 
-One table holds the words of each language. Texts are in lower case, and a space parts the Latin letters of an option
-from the letters of other scripts.
+English options also stand in sentences of other languages: one table holds the words of each. A scale in another
+language brings its words in its file. Texts are in lower case, and a space parts the Latin letters of an option from
+the letters of other scripts.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from cinorms.answers.reading.lazy import lazy
-from cinorms.answers.reading.words import any_of
+from cinorms.answers.reading.normalise import normalise
+from cinorms.answers.reading.patterns import NEVER, any_of, lazy
+from cinorms.answers.reading.scale_words import per_scale
+from cinorms.core.scales import Scale
 
 
 class Language(NamedTuple):
@@ -189,20 +194,46 @@ def _any_word(kind: str) -> str:
     return rf"(?:(?<![\w-]){_words(kind, True)}(?![\w-])|{_words(kind, False)})"
 
 
-_BUT = lazy(r"[.!?;\n]|" + _any_word("but"))
-_CLAUSE = lazy(rf"[.!?;\n]|,(?!\s*{_words('that', True)}\b)|{_any_word('but')}")
-_NEGATION = lazy(_any_word("negations"))
-_LEAD = lazy(
-    rf"(?:{_any_word('leads')}),?[^.;,!?\n]{{0,30}}(?:,\s*{_words('that', True)}\b[^.;,!?\n]{{0,20}})?$"
-    rf"|(?:resposta|risposta)(?: \w+)? (?:é|è|e)[^\w.;\n]*$"
-)
-_FOLLOWS = lazy(rf"[\s\"'*_)\],]{{0,5}}(?:{_words('follows', True)}(?!\w)|{_words('follows', False)})")
-_DENIED_AFTER = lazy(
-    rf"[\s\"'*_)\],]{{0,5}}(?:{_words('denies_after', True)}(?!\w)|{_words('denies_after', False)})"
-)
-_ASIDE = lazy(_any_word("aside"))
+@dataclass(frozen=True)
+class Lexicon:
+    """A pattern for each kind of words around an option."""
+
+    leads: re.Pattern[str]  # before an option that is the answer
+    follows: re.Pattern[str]  # after one
+    negations: re.Pattern[str]
+    denied_after: re.Pattern[str]
+    scope: re.Pattern[str]  # where the reach of a negation ends
+    aside: re.Pattern[str]  # before an option that others hold, another case, a first thought
+    turns: re.Pattern[str]  # where the reach of these ends
+
+    def calls_answer(self, before: str, after: str) -> bool:
+        """Whether the words around an option call it the answer."""
+        return self.leads.search(before) is not None or self.follows.match(after) is not None
+
+    def denies(self, before: str, after: str) -> bool:
+        """Whether an option is negated by what stands before it, or by what follows it."""
+        before = self.scope.split(before)[-1]
+        return self.negations.search(before) is not None or self.denied_after.match(after) is not None
+
+    def sets_aside(self, before: str) -> bool:
+        """Whether an option is what others say, holds under another condition, or was a first thought."""
+        return self.aside.search(self.turns.split(before)[-1]) is not None
 
 
+FOREIGN = Lexicon(
+    leads=lazy(
+        rf"(?:{_any_word('leads')}),?[^.;,!?\n]{{0,30}}(?:,\s*{_words('that', True)}\b[^.;,!?\n]{{0,20}})?$"
+        rf"|(?:resposta|risposta)(?: \w+)? (?:é|è|e)[^\w.;\n]*$"
+    ),
+    follows=lazy(rf"[\s\"'*_)\],]{{0,5}}(?:{_words('follows', True)}(?!\w)|{_words('follows', False)})"),
+    negations=lazy(_any_word("negations")),
+    denied_after=lazy(
+        rf"[\s\"'*_)\],]{{0,5}}(?:{_words('denies_after', True)}(?!\w)|{_words('denies_after', False)})"
+    ),
+    scope=lazy(rf"[.!?;\n]|,(?!\s*{_words('that', True)}\b)|{_any_word('but')}"),
+    aside=lazy(_any_word("aside")),
+    turns=lazy(r"[.!?;\n]|" + _any_word("but")),
+)
 _MARKS = frozenset(" ".join(language.marks for language in LANGUAGES.values()).split())
 
 
@@ -211,21 +242,44 @@ def is_foreign(text: str, words: Iterable[str]) -> bool:
     return not text.isascii() or not _MARKS.isdisjoint(words)
 
 
-def calls_answer(before: str, after: str) -> bool:
-    """Whether the words around an option call it the answer."""
-    return _LEAD.search(before) is not None or called_after(after)
+@dataclass(frozen=True)
+class OwnWords(Lexicon):
+    """The words of a scale's file, with kinds that English has in the rules."""
+
+    hedges: re.Pattern[str]
+    refusals: re.Pattern[str]
+    degrees: frozenset[str]
+    joins: frozenset[str]
 
 
-def called_after(after: str) -> bool:
-    """Whether the words after an option call it the answer."""
-    return _FOLLOWS.match(after) is not None
+@per_scale
+def own_words(scale: Scale) -> OwnWords:
+    """Return the words of the scale's file; of a scale without any, patterns that never match."""
+    words = {kind: tuple(map(normalise, of_kind)) for kind, of_kind in scale.words}
+
+    def anywhere(kind: str, before: str = "", after: str = "") -> re.Pattern[str]:
+        """Return a pattern for any words of a kind: whole words, in scripts that part words with spaces."""
+        found = words.get(kind, ())
+        return re.compile(before + any_of(*map(_whole, found)) + after) if found else NEVER
+
+    turns = re.compile(any_of(r"[.!?;:\n]", *map(_whole, words.get("turns", ()))))
+    return OwnWords(
+        leads=anywhere("leads", after=r"[^.;!?\n]{0,30}$"),
+        follows=NEVER,
+        negations=anywhere("negations"),
+        denied_after=anywhere("negations", before=r"[^.;:,!?\n]{0,40}?"),  # "somewhat acceptable is this not"
+        scope=turns,
+        aside=anywhere("others"),
+        turns=turns,
+        hedges=anywhere("hedges"),
+        refusals=anywhere("refusals"),
+        degrees=frozenset(words.get("degrees", ())),
+        joins=frozenset(words.get("joins", ())),
+    )
 
 
-def denied(before: str, after: str) -> bool:
-    """Whether an option is negated by what stands before it in its clause, or by what follows it."""
-    return _NEGATION.search(_CLAUSE.split(before)[-1]) is not None or _DENIED_AFTER.match(after) is not None
-
-
-def said_of_something_else(sentence: str) -> bool:
-    """Whether an option is what others say, holds under another condition, or was a first thought."""
-    return _ASIDE.search(_BUT.split(sentence)[-1]) is not None
+def _whole(phrase: str) -> str:
+    """Return a pattern for ``phrase`` that does not begin or end inside a word, where spaces part words."""
+    pattern = r"\s+".join(map(re.escape, phrase.split()))
+    edges = [r"\b" if ord(c) < 0x3040 and c.isalnum() else "" for c in (phrase[0], phrase[-1])]
+    return edges[0] + pattern + edges[1]

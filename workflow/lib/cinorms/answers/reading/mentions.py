@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bisect
 import re
+from dataclasses import dataclass
 
-from cinorms.answers.reading import languages, own_words
 from cinorms.answers.reading.corrections import changed, reconsiders, replaces
 from cinorms.answers.reading.cues import (
     cue_after,
@@ -20,11 +20,11 @@ from cinorms.answers.reading.cues import (
 )
 from cinorms.answers.reading.forms import column_of
 from cinorms.answers.reading.frames import frame
-from cinorms.answers.reading.lazy import lazy
-from cinorms.answers.reading.named import LIST_WORDS, Mention, find_options
+from cinorms.answers.reading.languages import FOREIGN, Lexicon, is_foreign, own_words
+from cinorms.answers.reading.named import LIST_WORDS, find_options
+from cinorms.answers.reading.patterns import WORD, any_of, lazy
 from cinorms.answers.reading.ruled_out import is_affirmed, is_open_between, is_ruled_out, rules_out_all
 from cinorms.answers.reading.scale_words import (
-    WORD,
     denying_words,
     heads_and_tails,
     is_numeric,
@@ -33,7 +33,7 @@ from cinorms.answers.reading.scale_words import (
     plain_options,
 )
 from cinorms.answers.reading.voice import where_said
-from cinorms.answers.reading.words import Token, any_of
+from cinorms.answers.reading.words import Mention, Token
 from cinorms.core.scales import PAPERS, Scale
 
 #: How far around an option its context is read, in characters.
@@ -60,15 +60,21 @@ def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) 
     found = find_options(words, text, scale, cut_short)
     if not found:
         return []
-    ends = [m.end() for m in _SENTENCE_END.finditer(text)]
-    only = len({m.option for m in found}) == 1
-    foreign = scale.language != "English" or languages.is_foreign(text, (w.text for w in words))
-    plain = _without_denials(text, found, scale) if denying_words(scale) else text
-    in_context = [
-        _in_context(m, found[i - 1].end if i else 0, text, plain, ends, scale, only, foreign)
-        for i, m in enumerate(_mark_lists(found, text, scale))
-    ]
-    return _voiced(in_context, text, ends, foreign, own_words.own_words(scale))
+    foreign = scale.language != "English" or is_foreign(text, (w.text for w in words))
+    passage = _Passage(
+        text,
+        plain=_without_denials(text, found, scale) if denying_words(scale) else text,
+        scale=scale,
+        lexicons=(FOREIGN, own_words(scale)) if foreign else (own_words(scale),),
+        ends=[m.end() for m in _SENTENCE_END.finditer(text)],
+        only=len({m.option for m in found}) == 1,
+    )
+    return passage.voiced(
+        [
+            passage.in_context(m, found[i - 1].end if i else 0)
+            for i, m in enumerate(_mark_lists(found, text, scale))
+        ]
+    )
 
 
 def _without_denials(text: str, found: list[Mention], scale: Scale) -> str:
@@ -78,44 +84,6 @@ def _without_denials(text: str, found: list[Mention], scale: Scale) -> str:
         if len(words) > 1 and not denying_words(scale).isdisjoint(words):
             text = text[: m.start] + "x" * (m.end - m.start) + text[m.end :]
     return text
-
-
-def _voiced(
-    found: list[Mention], text: str, ends: list[int], foreign: bool, own: own_words.OwnWords | None
-) -> list[Mention]:
-    """Mark the options that are said by others, of another case, or taken back; the last first.
-
-    What stands in a row with one that others say, or that is said of another case, is no answer either.
-    """
-    marked: list[Mention] = []
-    aside: set[str] = set()
-    later: Mention | None = None  # the next option that nothing sets aside
-    for mention in reversed(found):
-        if mention.candidate:
-            begin = ends[mention.sentence - 1] if mention.sentence else 0
-            stop = ends[mention.sentence] if mention.sentence < len(ends) else len(text)
-            if mention.opens and text[begin - 1 : begin] == "?":  # the question that it answers
-                begin = ends[mention.sentence - 2] if mention.sentence > 1 else 0
-            before = text[max(begin, mention.start - WINDOW) : mention.start]
-            until = later.start if later else len(text)
-            rest, following = text[mention.end : min(stop, until)], text[mention.end : until]
-            voice = where_said(before, rest[:WINDOW], following[: 2 * WINDOW])
-            if foreign and not voice and languages.said_of_something_else(before):
-                voice = "case"
-            if own and not voice and own_words.said_of_something_else(before, own):
-                voice = "others"
-            replaced = later is not None and (
-                replaces(following[-WINDOW:])
-                or ((later.standing or later.cue == "strong") and reconsiders(following[: 2 * WINDOW]))
-            )
-            mention = mention._replace(elsewhere=voice or ("back" if replaced else ""))
-            later = later if mention.elsewhere else mention
-            aside |= {mention.frame} if mention.elsewhere in ("others", "case") else set()
-        marked.append(mention)
-    return [
-        m._replace(elsewhere="others") if m.candidate and m.frame and m.frame in aside else m
-        for m in marked[::-1]
-    ]
 
 
 #: The last cell of a row of a table.
@@ -132,7 +100,7 @@ def _is_cell(text: str, m: Mention) -> bool:
 def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
     """Mark the options that stand in a row with other options, and nothing but list marks between them."""
     runs: list[list[int]] = []
-    seen: set[int | None] = set()
+    seen: set[int] = set()
     kind = ""
     for i, mention in enumerate(found):
         gap = text[found[i - 1].end : mention.start] if i else "x x"
@@ -165,7 +133,7 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
         elif not re.search("[;:]", text[found[run[0]].end : found[run[-1]].start]):
             # "Neither X nor Y": none of them; "between X and Y": none of them so far. But "not X; Y is my choice".
             for i in run:
-                marked[i] = found[i]._replace(elsewhere="case", ruled_out=not is_open_between(before))
+                marked[i] = found[i]._replace(elsewhere="aside", ruled_out=not is_open_between(before))
     return marked
 
 
@@ -174,8 +142,7 @@ def _is_list_gap(gap: str, scale: Scale) -> bool:
     if len(gap) > 40 or re.search(r"[.!?]\s", re.sub(r"\b(?:\w|\d+)\.", "", gap)):
         return False
     marks = _made_up(scale).sub(" ", gap)
-    own = own_words.own_words(scale)
-    joins = LIST_WORDS | own.joins if own else LIST_WORDS
+    joins = LIST_WORDS | own_words(scale).joins
     return all(
         w.group() in joins or only_numbering(w.group(), len(scale.options)) for w in WORD.finditer(marks)
     )
@@ -185,69 +152,104 @@ def _is_list_gap(gap: str, scale: Scale) -> bool:
 _LINKS = lazy(r"\b(?:or|and|but|maybe|perhaps|possibly|also|even|then|well|no|hm+)\b")
 
 
-def _in_context(
-    m: Mention,
-    previous: int,
-    text: str,
-    plain: str,
-    ends: list[int],
-    scale: Scale,
-    only: bool,
-    foreign: bool,
-) -> Mention:
-    """Return ``m`` with what its context says of it.
+@dataclass(frozen=True)
+class _Passage:
+    """A text that names options, and what the context of each is read with."""
 
-    ``previous`` is where the mention before it ends; ``plain`` is the text without the denials that options are made
-    of; ``only`` says that no other option is named, ``foreign`` that the
-    text may be in another language.
-    """
-    sentence = bisect.bisect_right(ends, m.start)
-    if m.listed or (m.elsewhere and not m.cue):  # never an answer, whatever is said of it
-        return m._replace(sentence=sentence)
-    begin = ends[sentence - 1] if sentence else 0
-    stop = ends[sentence] if sentence < len(ends) else len(text)
-    floor = max(m.start - WINDOW, previous)
-    first_in_sentence = floor <= begin
-    before, after = text[floor : m.start], text[m.end : m.end + 80]
-    k = len(scale.options)
-    right_free = only_numbering(without_tag(text[m.end : min(stop, m.end + 60)]), k)
-    cue = (cue_of_number if m.one_word else cue_before)(before, right_free, k)
-    cue = m.cue or (cue if cue in ("final", "strong") else cue_after(after) or cue)
-    if foreign and languages.calls_answer(before, after):
-        cue = "strong"
-    own = own_words.own_words(scale)
-    if own and own.leads.search(before):
-        cue = "strong"
-    disapproves = only and m.option is not None and m.option >= 0 and scale.sides[m.option] < 0
-    one_word = m.one_word or (m.option is not None and not m.cut and len(option_words(scale)[m.option]) == 1)
-    everyday = one_word and not m.one_word and m.option is not None and m.option in plain_options(scale)
-    if everyday and not cue and is_stated_verb(before, after):
-        cue = "strong"
-    if everyday and cue == "maybe" and is_possible(before):
-        cue = ""
-    wide = plain[max(0, m.start - WINDOW) : m.start]
-    column = column_of(text, m.start)
-    affirmed = is_affirmed(after)
-    if affirmed:
-        after = ""
-        cue = "strong"
-    return m._replace(
-        ruled_out=m.ruled_out
-        or is_ruled_out(wide, after, scale, disapproves)
-        or (foreign and languages.denied(wide, after))
-        or (own is not None and own_words.denied(wide, after, own)),
-        elsewhere=m.elsewhere
-        or ("others" if column == "others" else "")
-        or ("question" if text[stop - 1 : stop] == "?" and not affirmed else ""),
-        counts=not one_word
-        or (foreign and languages.called_after(after))
-        or not is_running_text(wide, text[m.end : m.end + 60], cue, everyday),
-        standing=column == "answer"
-        or _is_cell(text, m)
-        or (first_in_sentence and only_numbering(text[begin : m.start].rpartition(":")[2], k) and right_free),
-        cue=cue,
-        sentence=sentence,
-        frame=frame(text[max(begin, previous) : m.start]),
-        opens=first_in_sentence and only_numbering(_LINKS.sub(" ", text[begin : m.start]), k),
-        topic=not cue and is_topic(after),
-    )
+    text: str
+    plain: str  # the text without the denials that options are made of
+    scale: Scale
+    lexicons: tuple[Lexicon, ...]  # of the languages that it may be in, beside English
+    ends: list[int]  # where its sentences end
+    only: bool  # whether it names one option only
+
+    def bounds(self, sentence: int) -> tuple[int, int]:
+        """Return where a sentence begins and ends."""
+        begin = self.ends[sentence - 1] if sentence else 0
+        return begin, self.ends[sentence] if sentence < len(self.ends) else len(self.text)
+
+    def voiced(self, found: list[Mention]) -> list[Mention]:
+        """Mark the options that are said by others, of another case, or taken back; the last first.
+
+        What stands in a row with one that others say, or that is said of another case, is no answer either.
+        """
+        text = self.text
+        marked: list[Mention] = []
+        aside: set[str] = set()
+        later: Mention | None = None  # the next option that nothing sets aside
+        for mention in reversed(found):
+            if mention.candidate:
+                begin, stop = self.bounds(mention.sentence)
+                if mention.opens and text[begin - 1 : begin] == "?":  # the question that it answers
+                    begin = self.bounds(mention.sentence - 1)[0]
+                before = text[max(begin, mention.start - WINDOW) : mention.start]
+                until = later.start if later else len(text)
+                rest, following = text[mention.end : min(stop, until)], text[mention.end : until]
+                voice = where_said(before, rest[:WINDOW], following[: 2 * WINDOW])
+                if not voice and any(words.sets_aside(before) for words in self.lexicons):
+                    voice = "aside"
+                replaced = later is not None and (
+                    replaces(following[-WINDOW:])
+                    or ((later.standing or later.cue == "strong") and reconsiders(following[: 2 * WINDOW]))
+                )
+                mention = mention._replace(elsewhere=voice or ("back" if replaced else ""))
+                later = later if mention.elsewhere else mention
+                aside |= {mention.frame} if mention.elsewhere == "aside" else set()
+            marked.append(mention)
+        return [
+            m._replace(elsewhere="aside") if m.candidate and m.frame and m.frame in aside else m
+            for m in marked[::-1]
+        ]
+
+    def in_context(self, m: Mention, previous: int) -> Mention:
+        """Return ``m`` with what its context says of it; ``previous`` is where the mention before it ends."""
+        text, k = self.text, len(self.scale.options)
+        sentence = bisect.bisect_right(self.ends, m.start)
+        if m.listed or (m.elsewhere and not m.cue):  # never an answer, whatever is said of it
+            return m._replace(sentence=sentence)
+        begin, stop = self.bounds(sentence)
+        floor = max(m.start - WINDOW, previous)
+        first_in_sentence = floor <= begin
+        before, after = text[floor : m.start], text[m.end : m.end + 80]
+        right_free = only_numbering(without_tag(text[m.end : min(stop, m.end + 60)]), k)
+        named = m.option >= 0
+        one_word = m.one_word or (named and not m.cut and len(option_words(self.scale)[m.option]) == 1)
+        everyday = one_word and not m.one_word and m.option in plain_options(self.scale)
+        affirmed = is_affirmed(after)
+        cue = "strong" if affirmed else self._cue(m, before, after, right_free, everyday)
+        after = "" if affirmed else after
+        wide = self.plain[max(0, m.start - WINDOW) : m.start]
+        disapproves = self.only and named and self.scale.sides[m.option] < 0
+        column = column_of(text, m.start)
+        asked = text[stop - 1 : stop] == "?" and not affirmed
+        return m._replace(
+            ruled_out=m.ruled_out
+            or is_ruled_out(wide, after, self.scale, disapproves)
+            or any(words.denies(wide, after) for words in self.lexicons),
+            elsewhere=m.elsewhere or ("aside" if column == "others" else "question" if asked else ""),
+            counts=not one_word
+            or any(words.follows.match(after) for words in self.lexicons)
+            or not is_running_text(wide, text[m.end : m.end + 60], cue, everyday),
+            standing=column == "answer"
+            or _is_cell(text, m)
+            or (
+                first_in_sentence
+                and only_numbering(text[begin : m.start].rpartition(":")[2], k)
+                and right_free
+            ),
+            cue=cue,
+            sentence=sentence,
+            frame=frame(text[max(begin, previous) : m.start]),
+            opens=first_in_sentence and only_numbering(_LINKS.sub(" ", text[begin : m.start]), k),
+            topic=not cue and is_topic(after),
+        )
+
+    def _cue(self, m: Mention, before: str, after: str, right_free: bool, everyday: bool) -> str:
+        """Return how firmly the words around an option call it the answer."""
+        if any(words.calls_answer(before, after) for words in self.lexicons):
+            return "strong"
+        cue = (cue_of_number if m.one_word else cue_before)(before, right_free, len(self.scale.options))
+        cue = m.cue or (cue if cue in ("final", "strong") else cue_after(after) or cue)
+        if everyday and not cue and is_stated_verb(before, after):
+            return "strong"
+        return "" if everyday and cue == "maybe" and is_possible(before) else cue

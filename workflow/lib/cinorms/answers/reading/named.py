@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
-from cinorms.answers.reading.degrees import ADVERBS, ASSURING, DEGREES, INTENSIFIERS, STRENGTHENING
-from cinorms.answers.reading.lazy import lazy
+from cinorms.answers.reading.languages import own_words
 from cinorms.answers.reading.numbers import find_numbers
-from cinorms.answers.reading.own_words import own_words
+from cinorms.answers.reading.patterns import NEVER, lazy, word_set
 from cinorms.answers.reading.scale_words import (
     heads_and_tails,
     is_numeric,
-    is_utmost,
     names,
     option_numbers,
     option_texts,
@@ -22,47 +19,45 @@ from cinorms.answers.reading.scale_words import (
     per_scale,
     plain_options,
 )
-from cinorms.answers.reading.words import UNCLEAR, Token
+from cinorms.answers.reading.words import OPEN, UNCLEAR, Mention, Token
 from cinorms.core.scales import Scale
 
+#: Words that make another option of the one they stand before: "very strongly acceptable" is not on the scale.
+INTENSIFIERS = word_set(
+    "very extremely quite rather highly too most more less fairly pretty incredibly",
+)
+#: Words before "acceptable" that do not make another option of it.
+FUNCTION_WORDS = word_set(
+    "it is be this that the an a not are was i am answer scenario situation flow yes no",
+)
+#: Adverbs that do not end in -ly.
+ADVERBS = word_set(
+    "very quite rather sometimes somehow somewhere most more less so too partly just",
+)
+#: Adverbs that say how sure the model is, not how far: "clearly acceptable" is acceptable.
+ASSURING = word_set(
+    "clearly definitely certainly probably obviously surely honestly truly plainly actually simply",
+    "indeed therefore ultimately overall personally likely undoubtedly evidently decidedly still also",
+    "just",
+)
+#: Adverbs that make a verdict stronger: what is "completely acceptable" is acceptable, where the scale has no more.
+STRENGTHENING = word_set(
+    "completely totally fully entirely absolutely perfectly wholly utterly thoroughly very extremely",
+    "highly strongly really",
+)
+#: Words of degree that do not end in -ly, beside ADVERBS.
+DEGREES = word_set("somewhat pretty kinda sorta almost half semi borderline")
 #: What may stand between the words of one option: "**somewhat** acceptable", "somewhat-acceptable".
 _WITHIN = lazy(r"(?!\s*\n\s*\n)[\s\-_*'\"~\\]{0,6}")
 #: Words that keep a list of options a list.
-LIST_WORDS = frozenset({"and", "or", "to", "nor", "through", "vs", "versus"})
-
-
-class Mention(NamedTuple):
-    """One place where an option is named; ``option`` is its index in the scale, None where unclear."""
-
-    option: int | None
-    start: int
-    end: int
-    cut: bool = False  # the text breaks off inside the option
-    listed: bool = False  # one of several options in a row
-    ruled_out: bool = False  # negated, compared, asked
-    elsewhere: str = ""  # said by "others", of another "case", taken "back", or in a "question"
-    counts: bool = True  # False: an everyday word such as "neutral" in running text
-    one_word: bool = False  # an everyday word or number can be this option
-    standing: bool = False  # a sentence or line of its own
-    cue: str = ""  # final, strong (the answer is ..), weak (it is ..), maybe (it would be ..) or none
-    sentence: int = 0
-    opens: bool = False  # the first words of its sentence
-    frame: str = ""  # the form of its statement, where it may be one of a row: ":" or a preposition
-    topic: bool = False  # what a statement is about, and nothing calls it the answer
-
-    @property
-    def candidate(self) -> bool:
-        """Whether this can be the answer."""
-        return (
-            self.counts and not self.listed and not self.ruled_out and not self.elsewhere and not self.topic
-        )
+LIST_WORDS = word_set("and or to nor through vs versus")
 
 
 @per_scale
 def decorated(scale: Scale) -> re.Pattern[str]:
     """Return a pattern of one option and nothing but signs; its group number is the option's, from 1."""
     if scale.line is not None:
-        return re.compile(r"(?!)")
+        return NEVER
     gap = _within(scale).pattern.replace("{0,6}", "{1,6}")
     numbers = {i: n for n, i in option_numbers(scale).items()}
     options = []
@@ -84,8 +79,8 @@ def _within(scale: Scale) -> re.Pattern[str]:
     return re.compile(_WITHIN.pattern.replace(r"[\s", r"[\s" + "".join(map(re.escape, sorted(own)))))
 
 
-def _named(words: list[Token], text: str, scale: Scale) -> Iterator[tuple[int, int, int | None]]:
-    """Yield (first token, last token, option) for each option named in full."""
+def _named(words: list[Token], text: str, scale: Scale) -> Iterator[Mention]:
+    """Yield each option named in full."""
     options, within = names(scale), _within(scale)
     heads, _ = heads_and_tails(scale)
     longest = max(map(len, options), default=0)
@@ -101,50 +96,40 @@ def _named(words: list[Token], text: str, scale: Scale) -> Iterator[tuple[int, i
                 continue
             if not all(within.fullmatch(text[a.end : b.start]) for a, b in pairwise(part)):
                 continue
-            shared = unclear or _shares_a_word(words, i, i + n - 1, text, scale)
-            shared = shared or (n > 1 and _intensified(words, i, text, scale))
-            if n > 1 or not _modified(words, i, text, scale, options.get(name)):
-                yield i, i + n - 1, None if shared else options[name]
+            if n > 1:
+                unclear |= _shares_a_word(words, i, i + n - 1, text, scale) or _intensified(
+                    words, i, text, scale
+                )
+            if n > 1 or not _modified(words, i, text, scale, options[name]):
+                yield Mention(OPEN if unclear else options[name], part[0].start, part[-1].end)
             done = i + n
             break
 
 
-def _modified(words: list[Token], i: int, text: str, scale: Scale, option: int | None) -> bool:
+def _modified(words: list[Token], i: int, text: str, scale: Scale, option: int) -> bool:
     """Whether a one-word option follows an adverb: "somewhat neutral" is not on the scale."""
     if i == 0 or not re.fullmatch(r"[\s\-]+", text[words[i - 1].end : words[i].start]):
         return False
     if words[i - 1].scale_word in heads_and_tails(scale)[0]:
         return True
-    if option is None or option not in plain_options(scale):
+    if option not in plain_options(scale):
         return False
     word = words[i - 1].text
-    if word in ASSURING or (word in STRENGTHENING and is_utmost(scale, option)):
+    utmost = option in (0, len(scale.options) - 1)  # the end of its side: nothing is stronger
+    if word in ASSURING or (word in STRENGTHENING and utmost):
         return False
-    own = own_words(scale)
-    return (
-        word.endswith("ly")
-        or word in ADVERBS
-        or word in DEGREES
-        or word in STRENGTHENING
-        or (own is not None and word in own.degrees)
-    )
+    return word.endswith("ly") or word in ADVERBS | DEGREES | STRENGTHENING | own_words(scale).degrees
 
 
 def _intensified(words: list[Token], i: int, text: str, scale: Scale) -> bool:
     """Whether the option at word ``i`` follows an intensifier."""
-    if i == 0:
+    if i == 0 or words[i - 1].text not in INTENSIFIERS | own_words(scale).degrees:
         return False
-    if words[i - 1].text not in INTENSIFIERS:
-        own = own_words(scale)
-        if own is None or words[i - 1].text not in own.degrees:
-            return False
     return text[words[i - 1].end : words[i].start].isspace()
 
 
 def _shares_a_word(words: list[Token], first: int, last: int, text: str, scale: Scale) -> bool:
     """Whether two options share a word: "somewhat or strongly acceptable", "agree/disagree"."""
-    if first == last:
-        return False
     heads, tails = heads_and_tails(scale)
 
     def near(step: int, edge: int) -> str | None:
@@ -182,7 +167,7 @@ def cut_option(words: list[Token], text: str, scale: Scale) -> Mention | None:
             continue
         need = 3 if n == 2 else 4
         sure = len(fits) == 1 and len(part[-1].text) >= need
-        return Mention(fits[0] if sure else None, part[0].start, part[-1].end, cut=True)
+        return Mention(fits[0] if sure else OPEN, part[0].start, part[-1].end, cut=True)
     return None
 
 
@@ -192,25 +177,16 @@ def _with_numbers(found: list[Mention], text: str, scale: Scale, cut_short: bool
     A number right before an option's words, or in brackets after them, names the same option, or leaves it unclear.
     """
     numbers = [
-        Mention(n.option, n.start, n.end, cut=n.option is None, ruled_out=n.limit, one_word=True)
-        for n in find_numbers(text, scale, cut_short)
-        if not any(m.start <= n.start < m.end for m in found)
+        n for n in find_numbers(text, scale, cut_short) if not any(m.start <= n.start < m.end for m in found)
     ]
     result: list[Mention] = []
     for mention in sorted([*found, *numbers], key=lambda m: m.start):
-        last = result[-1] if result else None
-        gap = text[last.end : mention.start] if last else "x"
-        before = (
-            re.fullmatch(r"[^\w\n,;/]{1,4}", gap) is not None and mention not in numbers and last in numbers
-        )
-        after = (
-            re.fullmatch(r"[\s\"'*_]{0,4}[(\[]", gap) is not None
-            and mention in numbers
-            and last not in numbers
-        )
-        if last and (before or (after and last.option == mention.option)):
-            same = last.option if last.option == mention.option else None
-            result[-1] = Mention(same, last.start, mention.end)
+        last = result[-1] if result else mention
+        same = last.option == mention.option
+        gap = r"[^\w\n,;/]{1,4}" if last.one_word else r"[\s\"'*_]{0,4}[(\[]"
+        joined = last.one_word != mention.one_word and (same or last.one_word)
+        if joined and re.fullmatch(gap, text[last.end : mention.start]):
+            result[-1] = Mention(last.option if same else OPEN, last.start, mention.end)
         else:
             result.append(mention)
     return result
@@ -218,7 +194,7 @@ def _with_numbers(found: list[Mention], text: str, scale: Scale, cut_short: bool
 
 def find_options(words: list[Token], text: str, scale: Scale, cut_short: bool) -> list[Mention]:
     """Return every place where ``text`` names an option, in order."""
-    found = [Mention(o, words[a].start, words[b].end) for a, b, o in _named(words, text, scale)]
+    found = list(_named(words, text, scale))
     if is_numeric(scale):
         found = _with_numbers(found, text, scale, cut_short)
     if cut_short:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from cinorms.answers.reading.lazy import lazy
+from cinorms.answers.reading.patterns import lazy
 
 #: Where a reasoning model thinks; the names are those of public chat templates.
 _THINK_OPEN = lazy(

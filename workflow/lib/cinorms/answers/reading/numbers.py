@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import NamedTuple
 
 from cinorms.answers.reading.normalise import normalise
+from cinorms.answers.reading.patterns import any_of
 from cinorms.answers.reading.scale_words import is_numeric, option_numbers, per_scale
-from cinorms.answers.reading.words import any_of
+from cinorms.answers.reading.words import OFF, OPEN, Mention
 from cinorms.core.scales import Scale, level_of_number
-
-#: The option of a number that the scale does not have.
-OFF = -1
 
 _UNITS = [
     "zero",
@@ -32,14 +29,8 @@ _UNITS = [
     "ten",
     "eleven",
     "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
 ]
+_UNITS += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _VALUES = {word: n for n, word in enumerate(_UNITS)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
 _IN_WORDS = (
@@ -73,15 +64,6 @@ _LIMIT_AFTER = re.compile(
 _EVERYDAY = 11
 
 
-class Number(NamedTuple):
-    """A number in a text; ``option`` is the option that it stands for, ``OFF`` where the scale lacks it."""
-
-    option: int | None
-    start: int
-    end: int
-    limit: bool
-
-
 def option_of(number: float, scale: Scale) -> int:
     """Return the option that ``number`` stands for, ``OFF`` for none."""
     if scale.line is None:
@@ -92,12 +74,12 @@ def option_of(number: float, scale: Scale) -> int:
     return OFF if level is None else scale.levels.index(level)
 
 
-def _highest(scale: Scale) -> int:
-    return scale.line.highest if scale.line is not None else max(option_numbers(scale))
-
-
-def _lowest(scale: Scale) -> int:
-    return scale.line.lowest if scale.line is not None else min(option_numbers(scale))
+@per_scale
+def _ends(scale: Scale) -> tuple[int, int]:
+    """Return the lowest and the highest number of the scale."""
+    if scale.line is not None:
+        return scale.line.lowest, scale.line.highest
+    return min(option_numbers(scale)), max(option_numbers(scale))
 
 
 def _value(found: re.Match[str]) -> float | None:
@@ -120,14 +102,13 @@ def _value(found: re.Match[str]) -> float | None:
 
 def _fits(found: re.Match[str], scale: Scale) -> bool:
     """Whether what follows a number is of this scale: "/100", "out of 100", "%" on a line from 0 to 100."""
-    highest, lowest = _highest(scale), _lowest(scale)
     if found["most"] is not None:
         most = 100 if "hundred" in found["most"] else int(found["most"][:9])
-        return most == highest
-    return found["percent"] is None or (lowest, highest) == (0, 100)
+        return most == _ends(scale)[1]
+    return found["percent"] is None or _ends(scale) == (0, 100)
 
 
-def find_numbers(text: str, scale: Scale, cut_short: bool) -> list[Number]:
+def find_numbers(text: str, scale: Scale, cut_short: bool) -> list[Mention]:
     """Return the numbers of ``text`` that can be answers, in order."""
     if not is_numeric(scale):
         return []
@@ -141,19 +122,19 @@ def find_numbers(text: str, scale: Scale, cut_short: bool) -> list[Number]:
         everyday = found["digits"] is None and abs(value) < _EVERYDAY and not brief
         if everyday or (found["digits"] is None and value == 1 and len(text.split()) > 2):
             continue
-        option: int | None = option_of(value, scale) if _fits(found, scale) else OFF
+        option = option_of(value, scale) if _fits(found, scale) else OFF
         if cut_short and not text[found.end() :].strip() and _can_go_on(found, value, scale):
-            option = None
+            option = OPEN
         limit = _LIMIT.search(text[max(0, found.start() - 20) : found.start()]) is not None
         limit = limit or _LIMIT_AFTER.match(text, found.end()) is not None
-        result.append(Number(option, found.start(), found.end(), limit))
+        result.append(Mention(option, *found.span(), cut=option == OPEN, ruled_out=limit, one_word=True))
     return result
 
 
 def _can_go_on(found: re.Match[str], value: float, scale: Scale) -> bool:
     """Whether the length limit may have cut digits off: "7" of 73."""
     digits = found["digits"] is not None and found.end() == found.end("digits")
-    return digits and 0 < abs(value) * 10 <= max(abs(_lowest(scale)), abs(_highest(scale)))
+    return digits and 0 < abs(value) * 10 <= max(map(abs, _ends(scale)))
 
 
 def _items(text: str) -> frozenset[int]:
@@ -172,7 +153,7 @@ def _the_scale_itself(scale: Scale) -> re.Pattern[str]:
 
     Numbers that only repeat it are no answer.
     """
-    lowest, highest = re.escape(str(_lowest(scale))), re.escape(str(_highest(scale)))
+    lowest, highest = (re.escape(str(end)) for end in _ends(scale))
     low, high = rf"(?<![\w.,-]){lowest}(?!\w|[.,]\d)", rf"(?<![\w.,]){highest}(?!\w|[.,]\d|\s?%)"
     patterns = [
         rf"(?:\b(?:from|between)\s+)?{low}(?:\s*\([^()\n]*\))?\s*(?:-+|to|and|through|\.{{2,}}|…|bis)\s*{high}(?:\s*\([^()\n]*\))?"

@@ -6,10 +6,11 @@ import re
 from itertools import pairwise
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, plain
-from cinorms.answers.reading.degrees import ADVERBS, FUNCTION_WORDS
+from cinorms.answers.reading.languages import own_words
+from cinorms.answers.reading.named import ADVERBS, FUNCTION_WORDS
 from cinorms.answers.reading.normalise import normalise
-from cinorms.answers.reading.own_words import own_words
-from cinorms.answers.reading.scale_words import WORD, heads_and_tails, option_texts, per_scale, vocabulary
+from cinorms.answers.reading.patterns import WORD
+from cinorms.answers.reading.scale_words import heads_and_tails, option_texts, per_scale, vocabulary
 from cinorms.answers.reading.words import Token
 from cinorms.core.scales import PAPERS, Scale, papers_scale
 
@@ -17,8 +18,7 @@ from cinorms.core.scales import PAPERS, Scale, papers_scale
 def wrong_scale_word(asked: AskedText) -> Verdict | None:
     """Call it nonsense where a word is not on the scale ("strictly acceptable") or from another scale."""
     _, tails = heads_and_tails(asked.scale)
-    own = own_words(asked.scale)
-    degrees = ADVERBS | own.degrees if own else ADVERBS
+    degrees = ADVERBS | own_words(asked.scale).degrees
     for before, word in pairwise(asked.words):
         adverb = before.text.endswith("ly") or before.text in degrees
         short = len(asked.words) <= 3 and before.text not in FUNCTION_WORDS

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict
+from cinorms.answers.reading.patterns import any_of
 from cinorms.answers.reading.scale_words import is_numeric, option_words, per_scale
 from cinorms.answers.reading.verdicts import level_verdict
-from cinorms.answers.reading.words import any_of
 from cinorms.core.scales import Scale
 
 
@@ -33,7 +33,7 @@ def own_symbols(asked: AskedText) -> Verdict | None:
     if len(asked.mentions) < 2 or is_numeric(asked.scale):
         return None
     its_symbol, chosen_symbol = _symbols(asked.scale)
-    options: dict[str, set[int | None]] = {}
+    options: dict[str, set[int]] = {}
     for mention in asked.mentions:
         found = its_symbol.search(asked.body[max(0, mention.start - 12) : mention.start])
         if found:

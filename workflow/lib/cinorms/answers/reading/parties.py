@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cinorms.answers.reading.lazy import lazy
-from cinorms.answers.reading.words import any_of
+from cinorms.answers.reading.patterns import any_of, lazy
 
 _PEOPLE = any_of(
     r"people|persons?|individuals?|users?|customers?|consumers?|owners?|patients?|parents?|children|employees?"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from cinorms.answers.reading.lazy import lazy
-from cinorms.answers.reading.words import any_of
+from cinorms.answers.reading.patterns import any_of, lazy
 
 _CANNOT = any_of(
     r"can ?not|can't|cant|could not|couldn't|won't|will not|am not able to|'m not able to|(?:am "
@@ -69,9 +66,8 @@ _PROMPT_SPEECH = lazy(
     r"|\b(?:trained|designed|programmed|intended|made|here) to (?:provide|assist|offer|give)\b[^.!?\n]*"
 )
 _ASKS_BACK = lazy(
-    r"(?:\W*|.*[,.:!\n] *)(?:what|who|which|why|where|when|how(?! acceptable)|should i|can you|could you)\b"
-    r"[^.!?\n]*\?$",
-    re.DOTALL,
+    r"(?s:(?:\W*|.*[,.:!\n] *)(?:what|who|which|why|where|when|how(?! acceptable)|should i|can you|could you)\b"
+    r"[^.!?\n]*\?$)"
 )
 _MACHINE = lazy(
     any_of(

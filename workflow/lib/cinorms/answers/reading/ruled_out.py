@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cinorms.answers.reading.lazy import lazy
+from cinorms.answers.reading.patterns import any_of, lazy
 from cinorms.answers.reading.scale_words import DENYING, vocabulary
-from cinorms.answers.reading.words import any_of
 from cinorms.core.scales import Scale
 
 #: Where the reach of a negation ends.

@@ -12,17 +12,18 @@ from collections.abc import Callable
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
 from cinorms.answers.reading.forms import chosen_by_value
-from cinorms.answers.reading.lazy import lazy
-from cinorms.answers.reading.named import Mention, decorated
+from cinorms.answers.reading.languages import own_words
+from cinorms.answers.reading.named import decorated
 from cinorms.answers.reading.numbers import lone_number
 from cinorms.answers.reading.off_scale import half_option, wrong_scale_word
 from cinorms.answers.reading.own_symbols import own_symbols
-from cinorms.answers.reading.own_words import own_words
+from cinorms.answers.reading.patterns import lazy
 from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
 from cinorms.answers.reading.ruled_out import has_denial_mark
-from cinorms.answers.reading.scale_words import is_numeric, option_texts, option_words
+from cinorms.answers.reading.scale_words import option_texts, option_words
 from cinorms.answers.reading.symbols import chosen_symbols, shown_option, ticked_options
 from cinorms.answers.reading.verdicts import level_verdict
+from cinorms.answers.reading.words import OPEN, Mention
 
 # --- whole answers ----------------------------------------------------------------------------------------
 
@@ -40,9 +41,8 @@ def exact(asked: AskedText) -> Verdict | None:
     text, texts = asked.raw.strip().lower(), option_texts(asked.scale)
     if text in texts and asked.scale.line is None:
         return level_verdict(asked, texts.index(text))
-    if not is_numeric(asked.scale) or not _WHOLE_NUMBER.fullmatch(text) or asked.cut:
-        return None
-    return level_verdict(asked, lone_number(text, asked.scale))
+    number = lone_number(text, asked.scale) if _WHOLE_NUMBER.fullmatch(text) and not asked.cut else None
+    return None if number is None else level_verdict(asked, number)
 
 
 def unfinished_thinking(asked: AskedText) -> Verdict | None:
@@ -119,7 +119,7 @@ def label(asked: AskedText) -> Verdict | None:
 
 def _is_spelt(mention: Mention, asked: AskedText) -> bool:
     """Whether an option is written as the scale has it."""
-    if mention.one_word or mention.option is None:
+    if mention.one_word or mention.option == OPEN:
         return mention.one_word
     return plain(asked.body[mention.start : mention.end]) == " ".join(
         option_words(asked.scale)[mention.option]
@@ -151,11 +151,11 @@ def repeated(asked: AskedText) -> Verdict | None:
     if len(asked.mentions) < 2 or any(m.ruled_out for m in asked.mentions):
         return None
     options = {m.option for m in asked.mentions if not m.cut}
-    if len(options) != 1 or None in options:
+    if len(options) != 1 or OPEN in options:
         return None
     (option,) = options
     tail = plain(asked.body[asked.mentions[-1].end :])
-    only = asked.rest == tail.split() and " ".join(option_words(asked.scale)[option or 0]).startswith(tail)
+    only = asked.rest == tail.split() and " ".join(option_words(asked.scale)[option]).startswith(tail)
     return level_verdict(asked, option) if only else None
 
 
@@ -217,7 +217,7 @@ def stated_answer(asked: AskedText) -> Verdict | None:
 
 def _begun(mention: Mention) -> bool:
     """Whether the length limit left open which option this is."""
-    return mention.cut and mention.option is None
+    return mention.cut and mention.option == OPEN
 
 
 def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> bool:
@@ -252,7 +252,7 @@ def _rivals(other: Mention, answer: Mention) -> bool:
     firm = answer.cue in ("final", "strong")
     if other.cue == "maybe" and other.start < answer.start and firm:
         return False
-    if other.sentence == answer.sentence or other.opens or other.standing or other.option is None:
+    if other.sentence == answer.sentence or other.opens or other.standing or other.option == OPEN:
         return True
     if other.frame and not other.cue:
         return True  # "X for the doctor; for the insurer Y"
@@ -277,16 +277,14 @@ def _answers_last(asked: AskedText) -> bool:
 
 def declines(asked: AskedText) -> Verdict | None:
     """Call it a refusal where one is stated: no opinions, cannot help, declines."""
-    own = own_words(asked.scale)
-    says = says_no(asked.body) or (own is not None and own.refusals.search(asked.body) is not None)
+    says = says_no(asked.body) or own_words(asked.scale).refusals.search(asked.body) is not None
     return ("refusal", None) if says and not _answers_last(asked) else None
 
 
 def asks_for_context(asked: AskedText) -> Verdict | None:
     """Call it a need of context where it depends, information is missing, or a question comes back."""
-    own = own_words(asked.scale)
     asks = wants_context(asked.body) or (not asked.mentions and asks_back(asked.body))
-    asks = asks or (own is not None and own.hedges.search(asked.body) is not None)
+    asks = asks or own_words(asked.scale).hedges.search(asked.body) is not None
     return ("needs_context", None) if asks and not _answers_last(asked) else None
 
 
@@ -317,7 +315,7 @@ def several_options(asked: AskedText) -> Verdict | None:
     chosen = {m.option for m in asked.mentions if m.candidate or (m.elsewhere == "back" and m.start > last)}
     denied = {m.option for m in asked.mentions if m.ruled_out and m.counts and m.elsewhere != "question"}
     listed = {m.option for m in asked.mentions if m.listed}
-    part_of_scale = 0 < len(listed) < len(asked.scale.options) or None in listed
+    part_of_scale = 0 < len(listed) < len(asked.scale.options) or OPEN in listed
     return ("ambiguous", None) if len(chosen) > 1 or part_of_scale or chosen & denied else None
 
 
@@ -328,7 +326,7 @@ def negated(asked: AskedText) -> Verdict | None:
 
 def unclear_spelling(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where a spelling is as near to the opposite option, or two options share a word."""
-    return ("ambiguous", None) if any(m.option is None for m in asked.candidates) else None
+    return ("ambiguous", None) if any(m.option == OPEN for m in asked.candidates) else None
 
 
 def truncated_prefix(asked: AskedText) -> Verdict | None:

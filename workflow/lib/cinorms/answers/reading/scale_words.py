@@ -8,9 +8,9 @@ from functools import wraps
 from typing import TypeVar
 
 from cinorms.answers.reading.normalise import normalise
+from cinorms.answers.reading.patterns import WORD, word_set
 from cinorms.core.scales import Scale
 
-WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 T = TypeVar("T")
 
 #: How many scales are known at a time.
@@ -20,9 +20,7 @@ _NUMBERED = re.compile(r"(-?\d+)(?!\w)(?:[\s.):=-]+(?=\w)|$)")
 #: What makes the opposite of a word.
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-", "not ")
 #: Words that deny what follows them, also where options have them.
-DENYING = frozenset(
-    {"not", "no", "never", "neither", "nor", "cannot", "hardly", "barely", "scarcely", "none"}
-)
+DENYING = word_set("not no never neither nor cannot hardly barely scarcely none")
 
 
 def per_scale(make: Callable[[Scale], T]) -> Callable[[Scale], T]:
@@ -119,11 +117,6 @@ def plain_options(scale: Scale) -> frozenset[int]:
     return frozenset(
         i for i, words in enumerate(option_words(scale)) if len(words) == 1 and scale.sides[i] != 0
     )
-
-
-def is_utmost(scale: Scale, option: int) -> bool:
-    """Whether an option is the end of its side of the scale, so that nothing is stronger."""
-    return option in (0, len(scale.options) - 1)
 
 
 @per_scale

@@ -54,7 +54,7 @@ _TICK_BEFORE = re.compile(r"(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅☒🗹🔘◉])
 _TICK_AFTER = re.compile(r"[^\w\n]*?(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅✓✔🗹]|<-+(?=\W*$|\n))")
 
 
-def ticked_options(asked: AskedText) -> set[int | None]:
+def ticked_options(asked: AskedText) -> set[int]:
     """Return the options with a tick before or after them."""
     return {
         m.option

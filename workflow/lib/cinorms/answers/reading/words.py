@@ -1,4 +1,4 @@
-"""The words of a text, and which of them are words of the scale: spelt, split, glued or misspelt."""
+"""The words of a text, and which of them are words of the scale: spelt, split, glued or misspelt; and its options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
 
-from cinorms.answers.reading.scale_words import WORD, per_scale, vocabulary
+from cinorms.answers.reading.patterns import NEVER, WORD, word_set
+from cinorms.answers.reading.scale_words import per_scale, vocabulary
 from cinorms.core.scales import Scale
 
 #: What may stand inside one word: "un-acceptable", "some what", "**un**acceptable".
@@ -20,32 +21,11 @@ _JOINT = re.compile(r"[ \-*_]{1,4}|-?\n")
 UNCLEAR = "?"
 _EITHER = "eitherpolarity"
 #: English words within a slip of the pen of an option's word.
-_OTHER_WORDS = frozenset(
-    {
-        "neural",
-        "strangely",
-        "lively",
-        "newer",
-        "offer",
-        "offend",
-        "supports",
-        "supported",
-        "opposes",
-    }
-)
+_OTHER_WORDS = word_set("neural strangely lively newer offer offend supports supported opposes")
 
 
 #: A word with its first place and the place after its last.
 _Piece = tuple[str, int, int]
-
-
-#: How an answer changes its place on the scale: "I'd move up to X".
-MOVES = r"(?:move|go|drop|come|shift|step|climb|slide)(?: back)?"
-
-
-def any_of(*patterns: str) -> str:
-    """Return a pattern for any of ``patterns``."""
-    return "(?:" + "|".join(patterns) + ")"
 
 
 class Token(NamedTuple):
@@ -55,6 +35,36 @@ class Token(NamedTuple):
     start: int
     end: int
     scale_word: str | None
+
+
+#: The option of a number that the scale does not have, and of words that leave open which option they mean.
+OFF, OPEN = -1, -2
+
+
+class Mention(NamedTuple):
+    """One place where an option is named; ``option`` is its index in the scale, or OFF or OPEN."""
+
+    option: int
+    start: int
+    end: int
+    cut: bool = False  # the text breaks off inside the option
+    listed: bool = False  # one of several options in a row
+    ruled_out: bool = False  # negated, compared, asked
+    elsewhere: str = ""  # said by others or of another case ("aside"), taken "back", or in a "question"
+    counts: bool = True  # False: an everyday word such as "neutral" in running text
+    one_word: bool = False  # an everyday word or number can be this option
+    standing: bool = False  # a sentence or line of its own
+    cue: str = ""  # final, strong (the answer is ..), weak (it is ..), maybe (it would be ..) or none
+    sentence: int = 0
+    opens: bool = False  # the first words of its sentence
+    frame: str = ""  # the form of its statement, where it may be one of a row: ":" or a preposition
+    topic: bool = False  # what a statement is about, and nothing calls it the answer
+
+    @property
+    def candidate(self) -> bool:
+        """Whether this can be the answer."""
+        set_aside = self.listed or self.ruled_out or self.elsewhere or self.topic
+        return self.counts and not set_aside
 
 
 @per_scale
@@ -117,7 +127,7 @@ def _both_polarities(scale: Scale) -> re.Pattern[str]:
     words = vocabulary(scale)
     prefixes = {(b[: -len(a)], a) for a in words for b in words if a != b and b.endswith(a)}
     both = "|".join(rf"[(\[]?\b{re.escape(p)}(?:[)\]/]|\s/)+\s*{re.escape(a)}" for p, a in sorted(prefixes))
-    return re.compile(both or r"(?!)")
+    return re.compile(both) if both else NEVER
 
 
 def mark_unclear(text: str, scale: Scale) -> str:
