@@ -127,6 +127,17 @@ VALUES = st.recursive(
 )
 
 
+def test_a_key_that_ends_a_line_is_shown_in_one() -> None:
+    for document, shown in [
+        ({"columns": {"\n": None}}, r"columns.'\n'"),
+        ({"\t": 1}, r"'\t'"),
+        ({"columns": {"\n": "\0"}}, r"columns.'\n'"),
+    ]:
+        with pytest.raises(ConfigError) as caught:
+            check(document, SCHEMAS["dataset.schema.yaml"], "any.yaml")
+        assert str(caught.value).startswith(f"any.yaml: {shown}: ")
+
+
 @pytest.mark.parametrize("name", ["a study", "the registry", "dataset.schema.yaml"])
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)

@@ -228,7 +228,7 @@ def _check_text(document: Any, file: str, key: str) -> None:
         )
     if isinstance(document, dict):
         for name, value in document.items():
-            where = f"{key}.{name}" if key else str(name)
+            where = f"{key}.{_key(name)}" if key else _key(name)
             if not isinstance(name, str):
                 raise ConfigError(f"{file}: {where}: YAML reads this key as {_shown(name)}; put it in quotes")
             _check_text(value, file, where)
@@ -243,6 +243,11 @@ def _shown(value: object) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
+def _key(name: object) -> str:
+    """Return a key as a message shows it: in one line."""
+    return str(name) if str(name).isprintable() else repr(name)
+
+
 def _order(error: Any) -> tuple[bool, str, bool]:
     # An unknown key explains more than the key that is then missing, a wrong type more than a bound.
     return (error.validator != "additionalProperties", error.json_path, error.validator != "type")
@@ -254,7 +259,7 @@ def _where(error: Any, prefix: str) -> str:
         if isinstance(part, int):
             parts[-1:] = [f"{parts[-1] if parts else ''}[{part}]"]
         else:
-            parts.append(str(part))
+            parts.append(_key(part))
     return ".".join(parts)
 
 
@@ -336,7 +341,7 @@ def _plain(value: object) -> str:
 def _unknown_key(error: Any, where: str) -> str:
     known = error.schema.get("properties", {})
     extra = next(str(name) for name in error.instance if name not in known)
-    full = f"{where}.{extra}" if where else extra
+    full = f"{where}.{_key(extra)}" if where else _key(extra)
     return f"{full}: there is no such key here; {listing(extra, known)}"
 
 
