@@ -1,8 +1,9 @@
-"""Types of arrays, and rows that agree in several columns of small numbers, as one number."""
+"""Types of arrays, rows that agree in several columns, and variances of sums over clusters of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,3 +30,36 @@ def group_rows(columns: Sequence[Ints] | Ints) -> tuple[Ints, Ints]:
         size *= radix
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     return first.astype(np.int64), group.astype(np.int64)
+
+
+def sums_by(codes: Ints, values: Floats) -> Floats:
+    """Return the sums of the rows of ``values`` that have the same code, counted from 0."""
+    sums = np.zeros((codes.max(initial=-1) + 1, values.shape[1]))
+    np.add.at(sums, codes, values)
+    return sums
+
+
+def with_cells(ways: Sequence[Ints]) -> list[Ints]:
+    """Return the ways of clustering rows and, if there are two, the cells in which they cross."""
+    return [*ways, group_rows(ways)[1]] if len(ways) > 1 else list(ways)
+
+
+def clustered(sums: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return variances that are robust against what clusters share (CR1), and their degrees of freedom.
+
+    ``sums`` has what the clusters add to the estimates (clusters x estimates), for each of `with_cells`.
+    """
+    parts = [(len(s) / (len(s) - 1) * (s**2).sum(axis=0), np.full(s.shape[1], len(s) - 1.0)) for s in sums]
+    return parts[0] if len(parts) == 1 else two_way(parts[0], parts[1], parts[2][0])
+
+
+def two_way(one: tuple[Any, Any], other: tuple[Any, Any], shared: Any) -> tuple[Any, Any]:
+    """Return the variance from two kinds of units that cross, and its degrees of freedom (Satterthwaite).
+
+    Each kind brings a variance and its degrees of freedom. Both hold what is ``shared``, the noise of single answers,
+    which counts once; the variance is never less than that of either.
+    """
+    (a, freedom_a), (b, freedom_b) = one, other
+    variance = np.maximum(a + b - shared, np.maximum(a, b))
+    parts = a**2 / freedom_a + b**2 / freedom_b
+    return variance, np.maximum(variance**2 / np.maximum(parts, 1e-300), 1.0)

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.wordings import FEWEST, Units, interval, spread, sums_by
+from cinorms.stats.arrays import Floats, Ints, sums_by
+from cinorms.stats.wordings import FEWEST, Units, interval, spread
 
 ALL_FLOWS = "all flows"
 

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import DataError
-from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.wordings import sums_by
+from cinorms.stats.arrays import Floats, Ints, clustered, sums_by, with_cells
 
 #: Name of the first coefficient.
 INTERCEPT = "(Intercept)"
@@ -46,19 +45,10 @@ class LinearFit:
         return min(self.count(name) for name in self.clusters) - 1.0
 
     def variances(self) -> Floats:
-        """Return the cluster-robust variance (CR1) of each coefficient, at least that of each kind of clusters."""
-        kinds = list(self.clusters.values())
-        if len(kinds) > 1:  # cells (a rater and a flow) are in both kinds
-            one, two = kinds
-            kinds.append(np.unique(one * (two.max() + 1) + two, return_inverse=True)[1])
-        squares = []
-        for codes in kinds:
-            sums = sums_by(codes, self.influence)
-            squares.append((sums**2).sum(axis=0) * len(sums) / (len(sums) - 1))
-        if len(kinds) == 1:
-            return np.asarray(squares[0])
-        *of_kinds, of_cells = squares
-        return np.asarray(np.maximum.reduce([np.sum(of_kinds, axis=0) - of_cells, *of_kinds]))
+        """Return the cluster-robust variance of each coefficient."""
+        return clustered([sums_by(codes, self.influence) for codes in with_cells([*self.clusters.values()])])[
+            0
+        ]
 
 
 def fit_linear_mixed(

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.scales import Scale
-from cinorms.stats.arrays import Bools, Floats, Ints
+from cinorms.stats.arrays import Bools, Floats, Ints, clustered, sums_by
 from cinorms.stats.reliability import Choices, choices
-from cinorms.stats.wordings import FEWEST, interval, sums_by
+from cinorms.stats.wordings import FEWEST, interval
 
 #: The unit of a slope: tokens of a trace.
 PER = 1000
@@ -109,7 +109,6 @@ def _interval(
     found = about.assign(estimate=estimate, n_units=units)
     if units < FEWEST or n <= n_fitted:
         return found.assign(status="one_unit")
-    correction = units / (units - 1) * (n - 1) / (n - n_fitted)
-    variance = correction * (sums_by(codes, influence) ** 2).sum(axis=0)
-    std_err, low, high = interval(estimate, variance, units - 1)
+    variance, freedom = clustered([sums_by(codes, influence)])
+    std_err, low, high = interval(estimate, variance * (n - 1) / (n - n_fitted), freedom)
     return found.assign(std_err=std_err, conf_low=low, conf_high=high)

@@ -21,7 +21,7 @@ import pandas as pd
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Floats, Ints
+from cinorms.stats.arrays import Floats, Ints, two_way
 
 #: An interval needs at least this many templates (and, if flows are a sample, flows).
 FEWEST = 2
@@ -115,15 +115,10 @@ def spread(templates: Units, flows: Units | None = None, cells: Floats | None = 
     ``flows`` is None where the flows are the only ones; with them, ``cells`` is the influence of each flow in
     each template, NaN where there is none.
     """
-    of_templates, freedom = _squares(templates)
     if flows is None:
-        return of_templates, freedom
+        return _squares(templates)
     assert cells is not None
-    of_flows, flow_freedom = _squares(flows)
-    # Both sums hold the noise of single answers; it counts once.
-    variance = max(of_templates + of_flows - rest_variance(cells), of_templates, of_flows)
-    parts = of_templates**2 / freedom + of_flows**2 / flow_freedom
-    return variance, max(variance**2 / parts, 1.0) if parts > 0 else 1.0
+    return two_way(_squares(templates), _squares(flows), rest_variance(cells))
 
 
 def pooled(parts: Sequence[tuple[float, float]], otherwise: float = 1.0) -> tuple[float, float]:
@@ -134,13 +129,6 @@ def pooled(parts: Sequence[tuple[float, float]], otherwise: float = 1.0) -> tupl
     variance = sum(part for part, _ in parts)
     squares = sum(part**2 / freedom for part, freedom in parts)
     return variance, max(variance**2 / squares, 1.0) if squares > 0 else otherwise
-
-
-def sums_by(codes: npt.NDArray[Any], values: Floats) -> Floats:
-    """Return the sums of the rows of ``values`` that have the same code, counted from 0."""
-    sums = np.zeros((codes.max(initial=-1) + 1, values.shape[1]))
-    np.add.at(sums, codes, values)
-    return sums
 
 
 def interval(

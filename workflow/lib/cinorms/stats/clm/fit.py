@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats.arrays import Bools, Floats, Ints, group_rows
+from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows, with_cells
 from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
 from cinorms.stats.clm.information import maximise_penalised
-from cinorms.stats.clm.likelihood import LINKS, Problem, evaluate, make_problem
-from cinorms.stats.clm.newton import Maximum, clustered, solve, start
+from cinorms.stats.clm.likelihood import LINKS, Problem, evaluate, make_problem, scores
+from cinorms.stats.clm.newton import Maximum, solve, start
 from cinorms.stats.clm.results import COEFFICIENT_COLUMNS, ClmFit, Solved, inference
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
@@ -156,7 +156,10 @@ class _Request:
         """Return the result at ``best``; ``lost`` marks parameters without a finite maximum."""
         variance, freedom = np.diag(best.covariance), np.full(len(best.covariance), np.inf)
         if clusters:
-            variance, freedom = clustered(problem, best, list(clusters.values()))
+            ways = with_cells([*clusters.values()])
+            # The sandwich: what the scores of a cluster add to each parameter.
+            of_ways = [scores(problem, best.point.parameters, codes) @ best.covariance for codes in ways]
+            variance, freedom = clustered(of_ways)
         std_err = np.sqrt(variance)
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"

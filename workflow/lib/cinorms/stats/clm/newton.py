@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy import linalg, sparse, special
 from scipy.optimize import linprog
 
 from cinorms.stats.arrays import Bools, Floats, Ints
-from cinorms.stats.clm.likelihood import Point, Problem, evaluate, scores
+from cinorms.stats.clm.likelihood import Point, Problem, evaluate
 
 #: Newton's decrement g'H^-1 g (squared distance to the maximum in standard errors) at which it has converged.
 CONVERGED = 1e-12
@@ -104,31 +103,6 @@ def climb(problem: Problem, point: Point, step: Floats) -> tuple[Point, bool]:
             return new, True
         size /= 2
     return point, False
-
-
-def clustered(problem: Problem, best: Maximum, clusters: Sequence[Ints]) -> tuple[Floats, Floats]:
-    """Return the variance of each parameter that is robust against what clusters share, and its degrees of freedom.
-
-    One way of clustering: the diagonal of the sandwich V (sum of s s') V G/(G-1), s the score of a cluster, V the
-    inverse information. Two ways that cross: the sum of both less that of their cells, whose noise both hold, and never
-    less than either. The degrees of freedom are G - 1, or Satterthwaite's of the sum.
-    """
-    squares, ways = [], list(clusters)
-    if len(clusters) > 1:
-        first, second = clusters
-        cells = np.unique(first * (second.max() + 1) + second, return_inverse=True)[1]
-        ways.append(cells.astype(np.int64))
-    for codes in ways:
-        influence = scores(problem, best.point.parameters, codes) @ best.covariance
-        n = len(influence)
-        squares.append((n / (n - 1) * (influence**2).sum(axis=0), n - 1.0))
-    if len(clusters) == 1:
-        ((variance, freedom),) = squares
-        return variance, np.full_like(variance, freedom)
-    (one, n_one), (other, n_other), (both, _) = squares
-    variance = np.maximum(one + other - both, np.maximum(one, other))
-    parts = one**2 / n_one + other**2 / n_other
-    return variance, np.maximum(variance**2 / np.maximum(parts, 1e-300), 1.0)
 
 
 # --- Separation: which parameters have no finite maximum, and the problem that is left in the limit
