@@ -125,6 +125,10 @@ def test_the_orders_of_a_study_are_these_for_ever() -> None:
         "42301",
         "42310",
     ]
+    # Five orders and more: the next block of five is the reverse of the last one.
+    assert " ".join(ORDERS[c] for c in order_codes("balanced", 0, 7, 0, range(11), 5)) == (
+        "04321 21043 43210 10432 32104 01234 23401 40123 12340 34012 04321"
+    )
 
 
 def test_fixed_is_the_papers_order_everywhere() -> None:

@@ -16,8 +16,8 @@ WRONG: dict[str, tuple[Any, str]] = {
         "arms.main.models: 'tulu-2-7' is not a model; allowed: {models}; did you mean 'tulu-2-7b'?",
     ),
     "a system prompt that no command line takes": (
-        arm(system="x" * 200_000),
-        "arms.main.system: the text has 200,000 characters, 200,004 bytes as a job receives it; "
+        arm(system="x" * 99_997),
+        "arms.main.system: the text has 99,997 characters, 100,001 bytes as a job receives it; "
         "allowed: at most 100,000; shorten it",
     ),
     "asked until decided, with few variants": (
@@ -134,6 +134,10 @@ WRONG: dict[str, tuple[Any, str]] = {
 def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], wrong: str) -> None:
     document, message = WRONG[wrong]
     assert message_of(build_study, document) == f"study.yaml: {message.format(**names)}"
+
+
+def test_the_longest_system_prompt_that_a_command_line_takes_is_taken(build_study: Build) -> None:
+    assert build_study(arm(system="x" * 99_996)).arms["main"].system
 
 
 def test_a_default_that_an_arm_does_not_fit_is_shown_where_it_is_stated(build_study: Build) -> None:
