@@ -9,6 +9,9 @@ from typing import Any
 import pandas as pd
 
 from cinorms.report.repeat_findings import on_page
+from cinorms.study.facts import EntryFacts, StudyFacts
+
+from ...study_facts import facts
 
 AGAIN = {
     "arm": "main",
@@ -25,11 +28,14 @@ PAIR = {"arm_a": "main", "model_a": "m", "arm_b": "hot", "model_b": "m", "engine
 
 def results(folder: Path, **tables: list[dict[str, Any]]) -> Any:
     kinds = {"again": "repeatability", "contrasts": "model_contrasts"}
-    entries = {name: {"kind": kinds[name], "meanings": rows[0]} for name, rows in tables.items()}
+    entries = {
+        name: facts(EntryFacts, kind=kinds[name], meanings=dict.fromkeys(rows[0], ""))
+        for name, rows in tables.items()
+    }
     for name, rows in tables.items():
         pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False)
     return SimpleNamespace(
-        study={"analyses": entries}, tables={name: folder / f"{name}.csv" for name in tables}
+        study=facts(StudyFacts, analyses=entries), tables={name: folder / f"{name}.csv" for name in tables}
     )
 
 

@@ -46,16 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def trace(results: Results, model: str, flow: int, arm: str | None = None) -> Iterator[str]:
     """Yield the lines that tell the way of one flow, for one model in one arm."""
     arm = _arm(results, model, arm)
-    settings = results.study["arms"][arm]
-    flows = results.flows(settings["dataset"]).set_index("flow")
+    settings = results.study.arms[arm]
+    flows = results.flows(settings.dataset).set_index("flow")
     if flow not in flows.index:
         raise DataError(
-            f"there is no flow {flow} in dataset {settings['dataset']}; its flows have the numbers "
+            f"there is no flow {flow} in dataset {settings.dataset}; its flows have the numbers "
             f"{flows.index.min()} to {flows.index.max()}"
         )
     levels = flows.loc[flow].drop(["vignette", "expected"])
-    yield f"Flow {flow} of dataset {settings['dataset']}: {model} in arm {arm} of study {results.study['name']}"
-    yield f"\n1. What the flow is ({results.folder}/vignettes/{settings['dataset']}.parquet)\n"
+    yield f"Flow {flow} of dataset {settings.dataset}: {model} in arm {arm} of study {results.study.name}"
+    yield f"\n1. What the flow is ({results.folder}/vignettes/{settings.dataset}.parquet)\n"
     yield from _pairs(levels.to_dict())
     yield from _pairs({"vignette": flows.loc[flow, "vignette"]})
 
@@ -122,11 +122,9 @@ def rows_about(
 
 def _arm(results: Results, model: str, arm: str | None) -> str:
     """Return the arm that is meant."""
-    if model not in results.study["models"]:
-        raise DataError(
-            f"there is no model {model!r} in this study; {listing(model, results.study['models'])}"
-        )
-    arms = [name for name, settings in results.study["arms"].items() if model in settings["models"]]
+    if model not in results.study.models:
+        raise DataError(f"there is no model {model!r} in this study; {listing(model, results.study.models)}")
+    arms = [name for name, settings in results.study.arms.items() if model in settings.models]
     if arm is None and len(arms) > 1:
         raise DataError(f"{model} was asked in several arms; name one with ARM=...: {', '.join(arms)}")
     if arm is not None and arm not in arms:

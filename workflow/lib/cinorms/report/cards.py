@@ -62,17 +62,15 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
         "card": "cinorms norm card",
         "version": 1,
         "cinorms": __version__,
-        "study": study["name"],
+        "study": study.name,
         "model": model,
-        "planted": study["models"][model]["planted"],
+        "planted": study.models[model].planted,
         "people": people,
-        "identity": {
-            k: v for k, v in study["models"][model].items() if k not in ("arms", "asked", "planted")
-        },
+        "identity": dict(study.models[model].identity),
         "norm_needs": {
-            "t_val": study["t_val"][model],
-            "t_maj": study["t_maj"],
-            "consensus": study["consensus"],
+            "t_val": study.t_val[model],
+            "t_maj": study.t_maj,
+            "consensus": study.consensus,
         },
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],
         "limits": list(LIMITS_OF_PEOPLE if people else LIMITS),
@@ -80,17 +78,17 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
 
 
 def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
-    settings, codes, norms = results.study["arms"][arm], results.codes[arm, model], results.norms[arm, model]
+    settings, codes, norms = results.study.arms[arm], results.codes[arm, model], results.norms[arm, model]
     held, status = results.held(arm, model), results.status(arm, model)
     kept = (status == "kept").to_numpy()
     return {
         "arm": arm,
-        "dataset": results.study["datasets"][settings["dataset"]]["title"],
-        "prompts": settings["prompts"],
+        "dataset": results.study.dataset_of(arm).title,
+        "prompts": settings.prompts,
         "variants": int((norms["n_asked"]).max()),
-        "raters": settings["people"],
-        "orders": settings["orders"]["method"],
-        "temperature": settings["temperature"],
+        "raters": settings.people,
+        "orders": settings.orders["method"],
+        "temperature": settings.temperature,
         "options": list(results.scale(arm).options),
         "says": asdict(results.scale(arm).spoken),
         "answers": codes.n_asked,
@@ -154,8 +152,8 @@ def _extremes(results: Results, arm: str, model: str, kept: Any, best: bool) -> 
 def _sensitivity(results: Results, norms: pd.DataFrame, kept: Any) -> dict[str, Any]:
     """Return how consistent the norms are, and how many each pair of thresholds keeps."""
     pairs = {}
-    t_vals, t_majs = results.study["grid"]
-    for under in grid(t_vals, t_majs, results.study["consensus"]):
+    t_vals, t_majs = results.study.grid
+    for under in grid(t_vals, t_majs, results.study.consensus):
         t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
         pairs[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
     firm = norms.loc[kept, "share"]
@@ -168,8 +166,8 @@ def _sensitivity(results: Results, norms: pd.DataFrame, kept: Any) -> dict[str, 
 
 def _delta(results: Results, arm: str, model: str) -> dict[str, Any] | None:
     """Return how far the model's mean answers are from expected values, if an analysis of the study computes it."""
-    for name, entry in results.study["analyses"].items():
-        if entry["kind"] == "mean_delta" and arm in entry["arms"]:
+    for name, entry in results.study.analyses.items():
+        if entry.kind == "mean_delta" and arm in entry.arms:
             table = read_csv(results.tables[name], as_text=True)
             row = table[(table["arm"] == arm) & (table["model"] == model)]
             if len(row):

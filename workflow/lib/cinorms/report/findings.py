@@ -14,7 +14,6 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
-from cinorms.core.scales import Scale
 from cinorms.report import repeat_findings
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import Results, dependence_table
@@ -295,8 +294,8 @@ def _engine(results: Results) -> Finding | None:
 
 def _delta(results: Results) -> Finding | None:
     """Return how far mean answers are from expected values, if an analysis of the study computes it."""
-    for name, entry in results.study["analyses"].items():
-        if entry["kind"] != "mean_delta":
+    for name, entry in results.study.analyses.items():
+        if entry.kind != "mean_delta":
             continue
         table = read_csv(results.tables[name])
         table = table[table["status"] == "ok"]
@@ -304,15 +303,15 @@ def _delta(results: Results) -> Finding | None:
             continue
         distance = table["mean_signed"].abs().to_numpy()
         near, far = table.iloc[int(distance.argmin())], table.iloc[int(distance.argmax())]
-        arm = results.study["arms"][str(far["arm"])]
-        dataset, levels = results.study["datasets"][arm["dataset"]], arm["levels"]
-        low, high = dataset["expected_range"] or levels[:: len(levels) - 1]
+        arm = results.study.arms[str(far["arm"])]
+        dataset, levels = results.study.datasets[arm.dataset], arm.levels
+        low, high = dataset.expected_range or levels[:: len(levels) - 1]
         text = (
-            f"The dataset ‘{dataset['title']}’ states expected values from {low:g} to {high:g}. The mean answers of "
+            f"The dataset ‘{dataset.title}’ states expected values from {low:g} to {high:g}. The mean answers of "
             f"{near['model']} are closest to them ({_signed(near)} on average over {count(int(near['n']))} flows)"
         )
         text += f"; those of {far['model']} are furthest ({_signed(far)})." if len(table) > 1 else "."
-        text += f" A positive number: {Scale.of(arm['scale']).spoken.more} than expected."
+        text += f" A positive number: {arm.scale.spoken.more} than expected."
         title, shown = "Distance from expected values", link(str(far["arm"]), [str(far["model"])])
         return Finding("delta", title, _signed(far), text, shown, "the flows with an expected value")
     return None
@@ -376,8 +375,8 @@ def _discarded_sentences(
 
 def _association(results: Results, arm: str) -> Iterator[str]:
     """Yield whether discarding is associated with a factor, if an analysis of the study tests it."""
-    for name, entry in results.study["analyses"].items():
-        if entry["kind"] != "discarded_association":
+    for name, entry in results.study.analyses.items():
+        if entry.kind != "discarded_association":
             continue
         table = read_csv(results.tables[name])
         tested = table[(table["arm"] == arm) & (table["status"] == "ok")]

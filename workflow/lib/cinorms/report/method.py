@@ -33,7 +33,7 @@ def summary(results: Results) -> list[tuple[str, str]]:
     study = results.study
     arms = list(dict.fromkeys(arm for arm, _ in results.norms))
     people = {model for arm, model in results.norms if results.is_people(arm)}
-    models = [model for model in study["models"] if model not in people]
+    models = [model for model in study.models if model not in people]
     rows = [("Models", listed(models))] if models else []
     for arm in arms:
         rows.append((f"{'Rated' if results.is_people(arm) else 'Asked'} in arm {arm}", _arm(results, arm)))
@@ -45,10 +45,10 @@ def summary(results: Results) -> list[tuple[str, str]]:
             f"{count(asked)}; {count(valid)} of them ({share(valid, asked)}) are valid, that is, have a level",
         )
     )
-    t_vals = list(study["t_val"].values())
+    t_vals = list(study.t_val.values())
     usual = max(t_vals, key=t_vals.count)
-    needed = thresholds(usual, study["t_maj"])
-    others = [f"{t} for {model}" for model, t in study["t_val"].items() if t != usual]
+    needed = thresholds(usual, study.t_maj)
+    others = [f"{t} for {model}" for model, t in study.t_val.items() if t != usual]
     rows.append(("A norm needs", needed + (f" (valid answers: {', '.join(others)})" if others else "")))
     rows += [("From another tool", _received(one)) for one in results.provenance.get("received", [])]
     return [*rows, ("When", _when(results))]
@@ -74,22 +74,22 @@ def _received(one: Mapping[str, Any]) -> str:
 
 
 def _arm(results: Results, arm: str) -> str:
-    settings, prompts = results.study["arms"][arm], results.prompts[arm]
-    dataset = results.study["datasets"][settings["dataset"]]
+    settings, prompts = results.study.arms[arm], results.prompts[arm]
+    dataset = results.study.dataset_of(arm)
     flows = len(results.norms[results.pairs(arm)[0]])
     if results.is_people(arm):
         rated = next(iter(results.codes[pair] for pair in results.pairs(arm))).n_asked
         return (
-            f"{counted(flows, 'flow')} of {dataset['title']}, rated by people, not by models: {settings['people']} "
-            f"gave {counted(rated, 'rating')} ({settings['prompts']})"
+            f"{counted(flows, 'flow')} of {dataset.title}, rated by people, not by models: {settings.people} "
+            f"gave {counted(rated, 'rating')} ({settings.prompts})"
         )
-    n_orders, asking = prompts["order_no"].nunique(), settings["asking"]
+    n_orders, asking = prompts["order_no"].nunique(), settings.asking
     decided = f", until the risk that its norm would change is at most {asking['risk']:g}"
     return (
-        f"{counted(flows, 'flow')} of {dataset['title']}, each in up to {counted(len(prompts), 'variant')}: "
-        f"{counted(prompts['template_no'].nunique(), 'wording')} ({settings['prompts']}) in "
+        f"{counted(flows, 'flow')} of {dataset.title}, each in up to {counted(len(prompts), 'variant')}: "
+        f"{counted(prompts['template_no'].nunique(), 'wording')} ({settings.prompts}) in "
         f"{counted(n_orders, 'order')} of the options"
-        + (f", asked {settings['repeat']} times (the first asking counts)" if "repeat" in settings else "")
+        + (f", asked {settings.repeat} times (the first asking counts)" if settings.repeat > 1 else "")
         + (decided if asking["until"] == "decided" else "")
     )
 
@@ -102,11 +102,11 @@ def _when(results: Results) -> str:
     if moments:
         first, last = min(moments)[:10], max(moments)[:10]
         parts.append(first if first == last else f"{first} to {last}")
-    if results.study["planted"]:
+    if results.study.planted:
         parts.append("no time is kept for planted respondents")
-    published = {a["origin"] for a in results.study["arms"].values() if a["source"] == "published"}
+    published = {arm.origin for arm in results.study.arms.values() if arm.source == "published"}
     parts += [f"answers published by {origin}" for origin in sorted(published)]
-    if any(arm["source"] == "raw_csv" for arm in results.study["arms"].values()):
+    if any(arm.source == "raw_csv" for arm in results.study.arms.values()):
         parts.append("answers from response files, which record no time")
     if results.provenance.get("received"):
         parts.append("no time is known of responses that another tool collected")
@@ -117,7 +117,8 @@ def models(results: Results) -> list[dict[str, str]]:
     """Return what is known about each model and arm; columns without any value are left out."""
     asked = {(one["arm"], one["model"]): one for one in results.provenance["asked"]}
     rows = [
-        _model(pair, results.study["models"][pair[1]], asked.get(pair, {}), results) for pair in results.norms
+        _model(pair, results.study.models[pair[1]].identity, asked.get(pair, {}), results)
+        for pair in results.norms
     ]
     known = [name for name in rows[0] if any(row[name] for row in rows)]
     return [{name: row[name] for name in known} for row in rows]
@@ -128,7 +129,7 @@ def _model(
 ) -> dict[str, str]:
     spec, codes = record.get("spec", {}), results.codes[pair]
     runs = record.get("runs", [])
-    source = results.study["arms"][pair[0]]["source"]
+    source = results.study.arms[pair[0]].source
     return {
         "arm": pair[0],
         "model": pair[1],
@@ -200,12 +201,12 @@ def _sha256(path: Path) -> str:
 def citations(results: Results) -> list[str]:
     """Return the citations of the study's datasets, prompts and published answers."""
     study = results.study
-    found = [dataset["citation"] for dataset in study["datasets"].values()]
-    for arm in study["arms"].values():
-        found += [arm["prompts_citation"], arm["origin"]]
+    found = [dataset.citation for dataset in study.datasets.values()]
+    for arm in study.arms.values():
+        found += [arm.prompts_citation, arm.origin]
     return list(dict.fromkeys(text for text in found if text))
 
 
 def settings_text(results: Results) -> str:
     """Return the settings of the study, including defaults, as text."""
-    return json.dumps(results.study["settings"], indent=2, ensure_ascii=False)
+    return json.dumps(dict(results.study.settings), indent=2, ensure_ascii=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
-from cinorms.core.scales import Scale, measures_of
+from cinorms.core.scales import measures_of
 from cinorms.core.templates import environment
 from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
@@ -36,8 +36,8 @@ def render(results: Results, command: str) -> str:
         .get_template("report.html")
         .render(
             study=results.study,
-            mark=results.study["mark"],
-            measures=measures_of(Scale.of(arm["scale"]) for arm in results.study["arms"].values()),
+            mark=results.study.mark,
+            measures=measures_of(arm.scale for arm in results.study.arms.values()),
             style=style,
             script=script,
             policy=policy(style, script),
@@ -83,7 +83,7 @@ def _hash(text: str) -> str:
 
 def _style(results: Results) -> str:
     """Return the page's style, with the colours that all figures have."""
-    scales = {scale.name: scale for scale in map(results.scale, results.study["arms"])}
+    scales = {scale.name: scale for scale in map(results.scale, results.study.arms)}
     lines = [
         f".{class_of(scale, at)} {_colours(colour)}"
         for scale in scales.values()

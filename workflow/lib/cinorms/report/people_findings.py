@@ -8,14 +8,13 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core.csv_files import read_csv
-from cinorms.core.scales import Scale
 from cinorms.report.results import Results
 
 
 def _rows(results: Results, kind: str, arm: str, model: str) -> pd.DataFrame | None:
     """Return a model's rows in the study's first table of a kind that compares the arm, if there is one."""
-    for name, entry in results.study["analyses"].items():
-        if entry["kind"] == kind and arm in entry["arms"]:
+    for name, entry in results.study.analyses.items():
+        if entry.kind == kind and arm in entry.arms:
             table = read_csv(results.tables[name])
             rows = table[(table["arm"] == arm) & (table["model"] == model)]
             if len(rows):
@@ -79,9 +78,8 @@ def _who(row: Mapping[Hashable, Any]) -> str:
 
 def _units(results: Results, arm: str) -> str:
     """Return the units in which means are compared: those of the dataset, which can differ from the scale's levels."""
-    settings = results.study["arms"][arm]
-    levels = Scale.of(settings["scale"]).levels
-    low, high = results.study["datasets"][settings["dataset"]]["expected_range"] or (levels[0], levels[-1])
+    levels = results.study.arms[arm].levels
+    low, high = results.study.dataset_of(arm).expected_range or (levels[0], levels[-1])
     return f"from {low:g} to {high:g}"
 
 

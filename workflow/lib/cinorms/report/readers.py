@@ -23,7 +23,7 @@ def readers(results: Results) -> list[tuple[str, str]]:
     """Return who coded how many answers, and how often a person agrees with the coder; empty without a coder."""
     if results.readers is None or results.agreement is None:
         return []
-    coder = str(results.study["coder"])
+    coder = str(results.study.coder)
     by = results.readers
     n_coder, n_hand = int(by.get(rule_of(coder), 0)), int(by.get(BY_HAND, 0))
     rows = [

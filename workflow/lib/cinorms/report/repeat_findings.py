@@ -20,8 +20,8 @@ def on_page(results: Results) -> tuple[str, str] | None:
     """Return the number that matters most and the sentences; None where no table of the study is about repeats."""
     found = [
         read_csv(results.tables[name])
-        for name, entry in results.study["analyses"].items()
-        if entry["kind"] == "repeatability"
+        for name, entry in results.study.analyses.items()
+        if entry.kind == "repeatability"
     ]
     if not found:
         return None
@@ -59,8 +59,8 @@ def _sentences(asked: pd.DataFrame, worst: pd.Series[Any]) -> Iterator[str]:
 
 def _contrasts(results: Results) -> Iterator[str]:
     """Yield, for each table of contrasts, how many are no larger than what the engine alone changes."""
-    for name, entry in results.study["analyses"].items():
-        if "engine_status" not in entry["meanings"]:
+    for name, entry in results.study.analyses.items():
+        if "engine_status" not in entry.meanings:
             continue
         table = read_csv(results.tables[name])
         judged = table[table["engine_status"].isin(["above", "not_above", "one_side_repeated"])]
