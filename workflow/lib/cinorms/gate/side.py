@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,7 +97,8 @@ def find(given: str, key: str, results: Path = RESULTS) -> Address:
         for n in range(len(parts), 0, -1):
             for folder in (Path(*parts[:n]), results / Path(*parts[:n])):
                 if (folder / "study.json").is_file():
-                    return _address(given, key, folder, parts[n:])
+                    arms = {name: arm.models for name, arm in StudyFacts.read(folder).arms.items()}
+                    return address_in(folder, parts[n:], arms, given, key)
     shown = given if len(given) <= MOST_SHOWN else f"{given[:MOST_SHOWN]}..."
     raise ConfigError(
         f"{key}: {shown!r}: there are no results of a study here (no study.json, looked in {shown} and "
@@ -170,8 +171,28 @@ def as_arrays(answers: pd.DataFrame, flows: Iterable[int], prompts: pd.DataFrame
     )
 
 
-def only(names: Iterable[str], given: str, key: str, what: str) -> str:
-    """Return the one name there is; raise ``ConfigError`` that lists them where there are several."""
+def address_in(
+    folder: Path, rest: Sequence[str], arms: Mapping[str, Sequence[str]], given: str, key: str
+) -> Address:
+    """Return the address that ``rest`` names in the study in ``folder``, whose ``arms`` have these models.
+
+    Raises ``ConfigError`` that lists the arms or models where the name is not one of them, or could be several.
+    """
+    if len(rest) > 2:
+        raise ConfigError(
+            f"{key}: {given!r} names more than a study, an arm and a model; give STUDY/ARM/MODEL"
+        )
+    arm = rest[0] if rest else _only(arms, given, key, "arm")
+    if arm not in arms:
+        raise ConfigError(f"{key}: {given!r}: the study has no arm {arm!r}; {listing(arm, arms)}")
+    models = arms[arm]
+    model = rest[1] if len(rest) > 1 else _only(models, f"{folder.name}/{arm}", key, "model")
+    if model not in models:
+        raise ConfigError(f"{key}: {given!r}: arm {arm!r} has no model {model!r}; {listing(model, models)}")
+    return Address(folder, arm, model)
+
+
+def _only(names: Iterable[str], given: str, key: str, what: str) -> str:
     found = list(names)
     if len(found) != 1:
         raise ConfigError(
@@ -198,22 +219,6 @@ def _order_numbers(orders: pd.Series[Any]) -> Ints:
     kinds = pd.Categorical(orders)
     numbers = [crc32(str(text).encode()) for text in kinds.categories]
     return np.append(np.array(numbers, dtype=np.intp), -1)[np.asarray(kinds.codes)]
-
-
-def _address(given: str, key: str, folder: Path, rest: tuple[str, ...]) -> Address:
-    arms = StudyFacts.read(folder).arms
-    if len(rest) > 2:
-        raise ConfigError(
-            f"{key}: {given!r} names more than a study, an arm and a model; give STUDY/ARM/MODEL"
-        )
-    arm = rest[0] if rest else only(arms, given, key, "arm")
-    if arm not in arms:
-        raise ConfigError(f"{key}: {given!r}: the study has no arm {arm!r}; {listing(arm, arms)}")
-    models = arms[arm].models
-    model = rest[1] if len(rest) > 1 else only(models, f"{folder.name}/{arm}", key, "model")
-    if model not in models:
-        raise ConfigError(f"{key}: {given!r}: arm {arm!r} has no model {model!r}; {listing(model, models)}")
-    return Address(folder, arm, model)
 
 
 def _file(folder: Path, name: str) -> Path:

@@ -23,8 +23,8 @@ from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import SECTIONS, kinds
 from cinorms.figures.theme import ENDING
-from cinorms.gate.policy import KINDS as POLICY_KINDS
-from cinorms.gate.policy import PolicyFile, claim_schema
+from cinorms.gate.claims import KINDS as CLAIMS
+from cinorms.gate.policy import PolicyFile
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import EntrySettings
@@ -89,8 +89,8 @@ def policies_page() -> str:
     """Return the page of the keys of a gate's policy: those of the file, and those of each kind of claim."""
     about = "Every key of a policy, the file with the claims of a [gate](../gate.md)."
     parts = ["# Policies", _NOTE, about, _keys(schema_of(PolicyFile))]
-    for kind, (_, holds) in POLICY_KINDS.items():
-        parts += [f"## {kind}", f"A claim of this kind: {_lower(holds)}", _keys(claim_schema(kind))]
+    for claim in CLAIMS.values():
+        parts += [f"## {claim.name}", f"A claim of this kind: {_lower(claim.about)}", _keys(claim.schema)]
     return "\n\n".join(parts) + "\n"
 
 
