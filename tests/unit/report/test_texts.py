@@ -23,10 +23,10 @@ from cinorms.norms.assessment import assess
 from cinorms.prompts.variants import list_variants
 from cinorms.report.answer_codes import encode
 from cinorms.report.cards import card_markdown, make_card
-from cinorms.report.closing import closing_words
 from cinorms.report.description import describe
 from cinorms.report.page import render
 from cinorms.report.results import Results
+from cinorms.report.words import closing_words
 from cinorms.stats.flow_dependence import VERDICTS
 
 from ...scales import ACCEPTABILITY, ORDERS
@@ -182,3 +182,38 @@ def _page_text(page: str) -> str:
 def _shortened(card: str) -> str:
     """Return a card with at most the first two rows of each table."""
     return re.sub(r"(?m)((?:^\|.*\n){4})(?:^\|.*\n)+", r"\1", card).strip()
+
+
+# --- Closing words name what a run made, and nothing else
+
+PLACES = {
+    "Comparison": ["results/s/index.html"],
+    "Report": ["results/s/report/index.html"],
+    "Tables": [f"results/s/tables/{name}.csv" for name in "abcde"],
+    "Figures": ["results/s/figures/x.png", "results/s/figures/y.png"],
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "lines"),
+    [
+        ([], []),
+        (["results/s/answers/main/m.parquet"], []),
+        (["results/s/report/index.html"], ["Report  results/s/report/index.html"]),
+        (PLACES["Tables"], ["Tables  results/s/tables/"]),
+        (PLACES["Tables"][:2], ["Tables  results/s/tables/a.csv, results/s/tables/b.csv"]),
+        (PLACES["Tables"][:4], ["Tables  results/s/tables/"]),
+        (
+            ["results/s/index.html", *PLACES["Figures"]],
+            ["Comparison  results/s/index.html", "Figures     results/s/figures/"],
+        ),
+    ],
+)
+def test_only_what_this_run_made_is_named(made: list[str], lines: list[str]) -> None:
+    words = closing_words(PLACES, made)
+    assert [line.strip() for line in words.splitlines() if line] == lines
+
+
+def test_the_mark_is_below_what_was_made_only() -> None:
+    assert closing_words(PLACES, [], "Planted.") == ""
+    assert closing_words(PLACES, ["results/s/index.html"], "Planted.").rstrip().endswith("  Planted.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from cinorms.core.errors import ConfigError
-from cinorms.exchange.format import Format
+from cinorms.exchange.registry import Format
 from cinorms.exchange.way import Way, ways_of
 from cinorms.inference.spec import Spec
 

@@ -15,9 +15,9 @@ import pandas as pd
 from cinorms import __version__
 from cinorms.core.errors import DataError
 from cinorms.core.logs import SHORTEST_KEY, redact
-from cinorms.exchange.format import Format
 from cinorms.exchange.matching import NOT_RECEIVED, Matched, match
 from cinorms.exchange.received import STATED, Received
+from cinorms.exchange.registry import Format
 from cinorms.exchange.way import ways_of
 from cinorms.inference.spec import Spec
 

@@ -36,14 +36,6 @@ from cinorms.study.facts import StudyFacts
 
 #: What a folder states of the study and the software, next to the data.
 WORKFLOW, SETTINGS = "workflow/Snakefile", "settings.json"
-_SOURCES = {
-    "what": "Dataset, prompt set, published answers, model or planted respondent.",
-    "name": "Its name in the study.",
-    "citation": "Who made it.",
-    "licence": "Its licence; missing where its makers state none.",
-    "address": "Where it is from; of a model with its revision.",
-    "sha256": "SHA-256 of a file that was downloaded.",
-}
 
 
 @dataclass(frozen=True)
@@ -110,7 +102,7 @@ def _write(results: Results, sources: Sequence[Mapping[str, str]], today: date, 
     ]
     write_csv(pd.DataFrame(sources, columns=list(COLUMNS)), folder / "sources.csv")
     items.append(
-        Item("sources.csv", "What the study is made from, with licences. One row per source.", _SOURCES)
+        Item("sources.csv", "What the study is made from, with licences. One row per source.", COLUMNS)
     )
     prompts = {arm: tables.read(path, tables.PROMPTS) for arm, path in results.prompts.items()}
     answers = (

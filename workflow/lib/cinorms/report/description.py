@@ -1,7 +1,8 @@
-"""What the report states about a study: its settings and names as plain data, read before anything is made."""
+"""What cards and pages state about a study: its settings and names as plain data, read before anything is made."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from cinorms.study.entries import make_entry
@@ -155,3 +156,56 @@ def _entry(study: Study, section: str, name: str) -> EntryFacts:
         models=tuple(dict.fromkeys(model for _, model in entry.selected)),
         columns=tuple(kind.shown),
     )
+
+
+# --- The page on people and models
+
+
+def tables_of(analyses: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the study's first analysis of distances, and its first of flows; fewer where it has none."""
+    found = []
+    for kind in ("people_distances", "people_flows"):
+        found += [name for name, entry in analyses.items() if entry["kind"] == kind][:1]
+    return found
+
+
+def people_page_facts(study: Study) -> dict[str, Any]:
+    """Return the facts as plain data, for a parameter of a rule; without arms and scale where nothing is compared."""
+    stated = study.settings.analyses
+    arms = [arm for name in tables_of(stated)[:1] for arm in stated[name]["arms"]]
+    rated = [arm for arm in arms if study.arms[arm].source == "human"]
+    compared = [arm for arm in arms if arm not in rated]
+    # People are named as such all over the page; the mark is about the models.
+    models = dict.fromkeys(model for arm in compared for model in study.models(arm))
+    # People answer on the scale of the dataset; an arm of models can be asked on another, and is put on this one.
+    shown = (rated + compared)[:1]
+    return {
+        "study": study.name,
+        "datasets": list(dict.fromkeys(study.arms[arm].dataset for arm in compared or rated))[:1],
+        "people": {
+            arm: {
+                "title": study.survey(arm).title,
+                "people": study.survey(arm).people,
+                "question": study.question(arm).text,
+            }
+            for arm in rated
+        },
+        "models": {
+            arm: {
+                "question": study.prompt_set(study.arms[arm].prompts).templates[0],
+                "wordings": study.templates(arm),
+                "models": len(study.models(arm)),
+            }
+            for arm in compared
+        },
+        "mark": study.mark(models),
+        "scale": _units(study, shown[0]) if shown else {},
+    }
+
+
+def _units(study: Study, arm: str) -> dict[str, Any]:
+    """Return the units in which means are compared, and what their ends and directions are called."""
+    scale = study.scale(arm)
+    lowest, highest = study.factors_of(arm).expected_range or (scale.levels[0], scale.levels[-1])
+    words = {"measure": scale.measured, "more": scale.spoken.more, "less": scale.spoken.less}
+    return {"lowest": lowest, "highest": highest, "ends": list(scale.ends), **words}

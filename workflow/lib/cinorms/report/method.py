@@ -1,17 +1,19 @@
-"""How the study was made: which models answered what and when, with which software, at what cost."""
+"""How the study was made: which models answered what and when, who read it, with which software, at what cost."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
+from cinorms.coding.agreement import COUNTS, INCOMPLETE, NONE, TOO_LOW
+from cinorms.coding.codes import BY_HAND, rule_of
 from cinorms.core.labels import listed
 from cinorms.report.results import Results
 from cinorms.report.words import count, counted, share, thresholds
@@ -24,6 +26,14 @@ ENGINES = {
     "human": "people",
     "responses": "another tool",
 }
+#: Whether a coder's codes count, and its kinds of code.
+CODER_VERDICTS = {
+    COUNTS: "these codes count",
+    INCOMPLETE: "these codes do not count until the whole sample is coded by hand (coding/to_code.csv)",
+    TOO_LOW: "these codes do not count: the agreement is too low",
+    NONE: "the coder gave none",
+}
+CODE_KINDS = {"level": "codes with a level", "no level": "codes without a level"}
 #: Packages that the numbers of a study come from.
 PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "matplotlib", "plotnine")
 
@@ -172,6 +182,32 @@ def _run_time(runs: Iterable[Mapping[str, Any]]) -> str:
             ]
             seconds += (times[1] - times[0]).total_seconds()
     return f"{seconds / 3600:.2f} h" if seconds else ""
+
+
+def readers(results: Results) -> list[tuple[str, str]]:
+    """Return who coded how many answers, and how often a person agrees with the coder; empty without a coder."""
+    if results.readers is None or results.agreement is None:
+        return []
+    coder = str(results.study.coder)
+    by = results.readers
+    n_coder, n_hand = int(by.get(rule_of(coder), 0)), int(by.get(BY_HAND, 0))
+    rows = [
+        ("Read by rules", f"{count(int(by.sum()) - n_coder - n_hand)} answers"),
+        ("Read by a person", f"{count(n_hand)} answers"),
+        (f"Read by {coder}", f"{count(n_coder)} answers that no rule could read"),
+    ]
+    return rows + [_coder_verdict(coder, row) for row in results.agreement.to_dict("records")]
+
+
+def _coder_verdict(coder: str, row: Mapping[Hashable, Any]) -> tuple[str, str]:
+    """Return how one kind of code did in the sample."""
+    checked = f"{count(row['codes'])} given; {count(row['coded_by_hand'])} of {count(row['sample'])} checked by hand"
+    if row["coded_by_hand"]:
+        checked += (
+            f", {row['agreed']} confirmed ({row['share']:.3f}, 95% interval {row['low']:.3f} to {row['high']:.3f} over "
+            f"replies; needed: {row['needed']:g} at its lower end)"
+        )
+    return f"{coder}, {CODE_KINDS[row['kind']]}", f"{checked}; {CODER_VERDICTS[row['status']]}"
 
 
 def software() -> list[tuple[str, str]]:

@@ -16,7 +16,6 @@ from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import discarded, findings
-from cinorms.report.readers import readers
 from cinorms.report.results import Results
 from cinorms.report.sections import printed, sections
 from cinorms.report.words import STATUSES
@@ -48,7 +47,7 @@ def render(results: Results, command: str) -> str:
             sections=sections(results, command),
             printed=printed(results),
             texts=_unread(results),
-            readers=readers(results),
+            readers=method.readers(results),
             models=method.models(results),
             software=method.software(),
             hashes=method.hashes(results),

@@ -18,9 +18,8 @@ from cinorms.exchange.registry import format_named
 from cinorms.inference.engine_kind import EngineKind
 from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.published.releases import SEPARATOR
-from cinorms.report.description import describe, describe_for_card
+from cinorms.report.description import describe, describe_for_card, people_page_facts, tables_of
 from cinorms.report.dictionary import described_files
-from cinorms.report.people_facts import people_page_facts, tables_of
 from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.facts import StudyFacts

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.files import replacing
-from cinorms.exchange.format import Format
 from cinorms.exchange.received import Received, broken, chat_text, json_lines, lacking, named_by
+from cinorms.exchange.registry import Format
 from cinorms.exchange.way import Way
 
 #: A task. ``system`` and ``user`` are fields of a document: named as such, they are used exactly as they are.

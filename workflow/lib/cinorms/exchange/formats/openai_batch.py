@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.files import replacing
-from cinorms.exchange.chat_only import insist_on_messages
-from cinorms.exchange.format import Format
 from cinorms.exchange.received import Received, json_lines, lacking, named_by
+from cinorms.exchange.registry import Format, insist_on_messages
 from cinorms.exchange.way import Way
 from cinorms.inference.engines.openai.batch import BYTES, REQUESTS
 from cinorms.inference.engines.openai.endpoint import Endpoint
