@@ -10,13 +10,12 @@ from typing import Any
 import pandas as pd
 
 from cinorms import __version__
-from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK
 from cinorms.core.templates import environment
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import people_findings
-from cinorms.report.results import Results, dependence_table
+from cinorms.report.results import Results
 from cinorms.report.words import (
     NORM_STATUSES,
     STATUSES,
@@ -109,8 +108,8 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
 
 def _dependence(results: Results, arm: str, model: str) -> dict[str, Any] | None:
     """Return whether the model's answers depend on the flow, if an analysis of the study tests it."""
-    table = dependence_table(results, arm)
-    rows = [] if table is None else table[table["model"] == model].to_dict("records")
+    table = next(results.tables_of("flow_dependence", arm, model), None)
+    rows = [] if table is None else table.to_dict("records")
     names = ("verdict", "verdict_text", "share", "p", "norms", "norms_exchanged")
     return {name: None if pd.isna(row[name]) else row[name] for row in rows for name in names} or None
 
@@ -166,19 +165,12 @@ def _sensitivity(results: Results, norms: pd.DataFrame, kept: Any) -> dict[str, 
 
 def _delta(results: Results, arm: str, model: str) -> dict[str, Any] | None:
     """Return how far the model's mean answers are from expected values, if an analysis of the study computes it."""
-    for name, entry in results.study.analyses.items():
-        if entry.kind == "mean_delta" and arm in entry.arms:
-            table = read_csv(results.tables[name], as_text=True)
-            row = table[(table["arm"] == arm) & (table["model"] == model)]
-            if len(row):
-                first = row.iloc[0]
-                numbers = {k: float(first[k]) if first[k] else None for k in ("mean_signed", "mean_absolute")}
-                return numbers | {
-                    "flows": int(first["n"]),
-                    "status": str(first["status"]),
-                    "reason": str(first["reason"]),
-                }
-    return None
+    table = next(results.tables_of("mean_delta", arm, model, as_text=True), None)
+    if table is None:
+        return None
+    row = table.iloc[0]
+    numbers = {name: float(row[name]) if row[name] else None for name in ("mean_signed", "mean_absolute")}
+    return {**numbers, "flows": int(row["n"]), "status": str(row["status"]), "reason": str(row["reason"])}
 
 
 # --- Markdown

@@ -8,7 +8,6 @@ import platform
 from collections.abc import Hashable, Iterable, Mapping
 from datetime import datetime
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
@@ -139,37 +138,25 @@ def _model(
 ) -> dict[str, str]:
     spec, codes = record.get("spec", {}), results.codes[pair]
     runs = record.get("runs", [])
+    ran = next((run["revision"] for run in runs if run.get("revision")), None)
+    versions = (f"{name} {version}" for run in runs for name, version in run.get("versions", {}).items())
     source = results.study.arms[pair[0]].source
     return {
         "arm": pair[0],
         "model": pair[1],
         "engine": str(record.get("engine") or ENGINES[source]),
         "source": str(spec.get("source") or entry.get("source", "")),
-        "revision": _revision(spec, entry, record),
+        "revision": str(ran or spec.get("revision") or entry.get("revision") or ""),
         "known about it": ", ".join(
             f"{k} {entry[k]}" for k in ("family", "capacity", "alignment", "quantisation") if k in entry
         ),
         "answers": count(codes.n_asked),
         "valid": share(codes.n_valid, codes.n_asked),
         "answered by": ", ".join(record.get("answered_by") or {}),
-        "software": _versions(runs),
+        "software": ", ".join(dict.fromkeys(versions)),
         "run time": _run_time(runs),
         "US dollars": "" if record.get("usd") is None else f"{record['usd']:.2f}",
     }
-
-
-def _revision(spec: Mapping[str, Any], entry: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    for run in record.get("runs", []):
-        if run.get("revision"):
-            return str(run["revision"])
-    return str(spec.get("revision") or entry.get("revision") or "")
-
-
-def _versions(runs: Iterable[Mapping[str, Any]]) -> str:
-    found: dict[str, None] = {}
-    for run in runs:
-        found |= dict.fromkeys(f"{name} {version}" for name, version in run.get("versions", {}).items())
-    return ", ".join(found)
 
 
 def _run_time(runs: Iterable[Mapping[str, Any]]) -> str:
@@ -223,15 +210,11 @@ def software() -> list[tuple[str, str]]:
 
 def hashes(results: Results) -> list[tuple[str, str]]:
     """Return the SHA-256 of vignettes, prompts, and every response file."""
-    made = [(name, _sha256(path)) for name, path in results.asked.items()]
+    made = [(name, hashlib.sha256(path.read_bytes()).hexdigest()) for name, path in results.asked.items()]
     for one in results.provenance["asked"]:
         for file in one["files"]:
             made.append((f"responses/{one['arm']}/{one['model']}/{file['shard']}.parquet", file["sha256"]))
     return made
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def citations(results: Results) -> list[str]:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
@@ -29,7 +28,9 @@ def render(results: Results, command: str) -> str:
 
     ``command`` makes the file again that is put after it.
     """
-    style, script = _style(results), _script()
+    style = _style(results)
+    parts = "\n".join(_template(f"report_{name}.js") for name in SCRIPTS)
+    script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
     return (
         environment("report")
         .get_template("report.html")
@@ -96,11 +97,6 @@ def _colours(colour: str) -> str:
     return f"{{ background: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}"
 
 
-def _script() -> str:
-    parts = [_template(f"report_{name}.js") for name in SCRIPTS]
-    return '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
-
-
 def _template(name: str) -> str:
     return (files("cinorms.report") / "templates" / name).read_text(encoding="utf-8")
 
@@ -122,17 +118,17 @@ def _unread(results: Results) -> list[dict[str, str]]:
 
 def _cards(results: Results) -> list[dict[str, Any]]:
     """Return the norm cards, each inside the page."""
+    kinds = {"md": "text/markdown", "json": "application/json"}
     return [
         {
             "model": model,
-            "files": [_card_file(card.md, "text/markdown"), _card_file(card.json, "application/json")],
+            "files": [
+                {
+                    "name": path.name,
+                    "href": f"data:{kinds[ending]};charset=utf-8;base64,{base64.b64encode(path.read_bytes()).decode()}",
+                }
+                for ending, path in card._asdict().items()
+            ],
         }
         for model, card in results.cards.items()
     ]
-
-
-def _card_file(path: Path, kind: str) -> dict[str, str]:
-    return {
-        "name": path.name,
-        "href": f"data:{kind};charset=utf-8;base64,{base64.b64encode(path.read_bytes()).decode()}",
-    }

@@ -18,11 +18,7 @@ NAMED = 3
 
 def on_page(results: Results) -> tuple[str, str] | None:
     """Return the number that matters most and the sentences; None where no table of the study is about repeats."""
-    found = [
-        read_csv(results.tables[name])
-        for name, entry in results.study.analyses.items()
-        if entry.kind == "repeatability"
-    ]
+    found = list(results.tables_of("repeatability"))
     if not found:
         return None
     table = pd.concat(found, ignore_index=True).drop_duplicates(["arm", "model"])

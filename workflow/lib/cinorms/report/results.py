@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -21,6 +22,7 @@ from cinorms.study.facts import StudyFacts
 Pair = tuple[str, str]
 Paths = Mapping[str, Sequence[str]]
 Key = TypeVar("Key")
+Files = TypeVar("Files")
 
 #: Texts that no exact rule read: so many of each model's are shown.
 SHOWN_TEXTS = 3
@@ -104,6 +106,18 @@ class Results:
         """Tell whether people answered in an arm."""
         return bool(self.study.arms[arm].people)
 
+    def tables_of(
+        self, kind: str, arm: str | None = None, model: str | None = None, as_text: bool = False
+    ) -> Iterator[pd.DataFrame]:
+        """Yield the tables of the study's analyses of a kind: their rows of an arm and a model, where they have any."""
+        for name in self.study.analyses_of(kind, arm):
+            table = read_csv(self.tables[name], as_text)
+            for column, value in (("arm", arm), ("model", model)):
+                if value is not None:
+                    table = table[table[column] == value]
+            if arm is None or len(table):
+                yield table
+
     def main_arm(self) -> str:
         """Return the arm with most norms (the first of equals), of models if any are asked: findings are about it."""
         arms = list(dict.fromkeys(arm for arm, _ in self.norms))
@@ -111,15 +125,6 @@ class Results:
             arms,
             key=lambda arm: (not self.is_people(arm), sum(len(self.norms[pair]) for pair in self.pairs(arm))),
         )
-
-
-def dependence_table(results: Results, arm: str) -> pd.DataFrame | None:
-    """Return the rows of an arm in the table of whose answers depend on the flow, if there is one."""
-    for name, entry in results.study.analyses.items():
-        if entry.kind == "flow_dependence" and arm in entry.arms:
-            table = read_csv(results.tables[name])
-            return table[table["arm"] == arm]
-    return None
 
 
 def card_inputs_of(study: StudyFacts, folder: str) -> dict[str, list[str]]:
@@ -161,7 +166,11 @@ def read_results(study: StudyFacts, paths: Paths) -> Results:
         study=study,
         norms={pair: tables.read(path, tables.NORMS) for pair, path in norms.items()},
         codes={
-            (arm, model): _codes(path, variants[arm], study.arms[arm].scale)
+            (arm, model): encode(
+                tables.read(path, tables.ANSWERS, ["flow", "variant", "order", "level", "status"]),
+                variants[arm],
+                study.arms[arm].scale,
+            )
             for (arm, model), path in answers.items()
         },
         vignettes={name: tables.read(path, tables.VIGNETTES) for name, path in vignettes.items()},
@@ -174,16 +183,24 @@ def read_results(study: StudyFacts, paths: Paths) -> Results:
 
 def read_page_results(study: StudyFacts, paths: Paths) -> Results:
     """Read what the page is made from; ``paths`` are `page_inputs_of` the study."""
+    reviews = {}
+    for pair, path in _by(_read_here(study), paths["reviews"]).items():
+        texts = read_csv(path, as_text=True)
+        reviews[pair] = texts.loc[texts["status"] != "ok", ["text", "count", "status"]].head(SHOWN_TEXTS)
+    readers = None
+    if study.coder:
+        counts = [
+            tables.read(path, tables.ANSWERS, ["rule"])["rule"].value_counts() for path in paths["answers"]
+        ]
+        readers = pd.concat([by_rule.rename(index=str) for by_rule in counts]).groupby(level=0).sum()
     return replace(
         read_results(study, paths),
-        reviews={pair: _review(path) for pair, path in _by(_read_here(study), paths["reviews"]).items()},
-        figures={name: Figure(*files) for name, files in _by_each(study.figures, paths["figures"]).items()},
-        printed={
-            name: PrintedTable(*files) for name, files in _by_each(study.printed, paths["printed"]).items()
-        },
-        cards={name: Card(*files) for name, files in _by_each(study.models, paths["cards"]).items()},
+        reviews=reviews,
+        figures=_by_each(study.figures, paths["figures"], Figure),
+        printed=_by_each(study.printed, paths["printed"], PrintedTable),
+        cards=_by_each(study.models, paths["cards"], Card),
         agreement=read_csv(paths["agreement"][0]) if study.coder else None,
-        readers=_readers(paths["answers"]) if study.coder else None,
+        readers=readers,
     )
 
 
@@ -213,27 +230,8 @@ def _each(folder: str, names: Iterable[str], endings: Iterable[str]) -> list[str
     return [f"{folder}/{name}.{ending}" for name in names for ending in endings]
 
 
-def _by_each(names: Iterable[str], paths: Sequence[str]) -> dict[str, list[Path]]:
+def _by_each(names: Iterable[str], paths: Sequence[str], kind: Callable[..., Files]) -> dict[str, Files]:
     """Return the files of each name, of equally many to each, as `_each` listed them."""
-    keys = list(names)
-    n = len(paths) // max(len(keys), 1)
-    parts = [[Path(path) for path in paths[i * n : (i + 1) * n]] for i in range(len(keys))]
-    return dict(zip(keys, parts, strict=True))
-
-
-def _codes(path: Path, prompts: pd.DataFrame, scale: Scale) -> AnswerCodes:
-    answers = tables.read(path, tables.ANSWERS, ["flow", "variant", "order", "level", "status"])
-    return encode(answers, prompts, scale)
-
-
-def _readers(paths: Sequence[str]) -> pd.Series[int]:
-    """Return how many answers of the study each rule read."""
-    rules = [tables.read(path, tables.ANSWERS, ["rule"])["rule"].value_counts() for path in paths]
-    counts = pd.concat([each.rename(index=str) for each in rules])
-    return counts.groupby(level=0).sum()
-
-
-def _review(path: Path) -> pd.DataFrame:
-    """Return the most frequent texts that are no valid answer."""
-    texts = read_csv(path, as_text=True)
-    return texts.loc[texts["status"] != "ok", ["text", "count", "status"]].head(SHOWN_TEXTS)
+    files = map(Path, paths)
+    n = len(paths) // max(len(keys := list(names)), 1)
+    return {name: kind(*itertools.islice(files, n)) for name in keys}
