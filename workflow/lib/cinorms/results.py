@@ -86,8 +86,12 @@ class Results:
 
     def __init__(self, folder: Path, study: StudyFacts) -> None:
         self.folder, self.study = folder, study
-        self.tables = Frames("table", list(study.analyses), self._table)
-        self.figures = Frames("figure", list(study.figures), self._figure)
+        self.tables = Frames(
+            "table", list(study.analyses), lambda name: read_tidy(self._file(f"tables/{name}.parquet"))
+        )
+        self.figures = Frames(
+            "figure", list(study.figures), lambda name: read_csv(self._file(f"figures/{name}.csv"))
+        )
 
     def __repr__(self) -> str:
         """Return the study's name, arms, models, tables and figures."""
@@ -225,12 +229,6 @@ class Results:
         for part in read_traces(journal.folder, asked.prompts[at]):
             texts.iloc[part["at"].to_numpy()] = part["trace"].to_numpy()
         return frame.iloc[at].reset_index(drop=True).assign(trace=texts)
-
-    def _table(self, name: str) -> pd.DataFrame:
-        return read_tidy(self._file(f"tables/{name}.parquet"))
-
-    def _figure(self, name: str) -> pd.DataFrame:
-        return read_csv(self._file(f"figures/{name}.csv"))
 
     def _file(self, name: str) -> Path:
         path = self.folder / name
