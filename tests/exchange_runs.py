@@ -13,9 +13,8 @@ from cinorms.answers.read import read_responses
 from cinorms.core import tables
 from cinorms.core.scales import papers_scale
 from cinorms.exchange.exporting import export_prompts
-from cinorms.exchange.format import Format
 from cinorms.exchange.importing import Imported, import_responses
-from cinorms.exchange.registry import format_named
+from cinorms.exchange.registry import Format, format_named
 from cinorms.exchange.way import Way, ways_of
 from cinorms.inference.spec import Spec
 from cinorms.prompts.prompt_sets import load_prompt_set

@@ -15,8 +15,10 @@ from cinorms.norms.assessment import assess
 from cinorms.prompts.orders import order_codes
 from cinorms.prompts.variants import list_variants
 from cinorms.report.results import Results, page_inputs_of, read_page_results
+from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
 
 from .scales import ACCEPTABILITY, ORDERS
+from .study_facts import facts
 
 SENDERS = ["a tracker", "a camera", "a lock"]
 RECIPIENTS = ["a doctor", "the police", "the maker", "an advertiser", "=a friend"]
@@ -39,7 +41,7 @@ def folder_of(results: Results) -> Path:
     return results.tables["counts"].parents[1]
 
 
-def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -> dict[str, Any]:
+def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -> StudyFacts:
     """Write the study's results below ``folder`` and return what `describe` would say of it.
 
     ``mark`` is put into every text that data, models or settings can bring into the page.
@@ -130,100 +132,43 @@ def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
     (folder / "provenance.json").write_text(json.dumps({"asked": asked}), encoding="utf-8")
 
 
-def _described(mark: str, names: list[str], arms: dict[str, Any]) -> dict[str, Any]:
-    options = list(ACCEPTABILITY.options)
-    common = {
-        "dataset": "flows",
-        "source": "model",
-        "frame": None,
-        "origin": "",
-        "scale": ACCEPTABILITY.known,
-        "levels": list(ACCEPTABILITY.levels),
-        "options": options,
-        "prompts": f"Paraphrases{mark}",
-        "prompts_citation": f"Somebody{mark}",
-        "people": "",
-        "reasoning": None,
-        "orders": {"method": "balanced", "count": 2},
-        "asking": {"until": "all", "risk": 0.01, "pilot": 400},
-        "temperature": 0,
-        "max_tokens": 100,
-        "readout": "text",
-        "system": f"Be kind.{mark}",
-    }
-    return {
-        "name": f"small{mark}",
-        "seed": SEED,
-        "planted": names,
-        "people": [],
-        "mark": planted_mark(names, names),
-        "compared": None,
-        "coder": None,
-        "consensus": "strict",
-        "t_maj": 0.5,
-        "t_val": dict.fromkeys(names, 3),
-        "grid": [[1, 3], ["plurality", 0.5]],
-        "arms": {
-            arm: {**common, "n_templates": t, "models": of, "layouts": dict.fromkeys(of, "single")}
+def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
+    of_arms = {"dataset": "flows", "prompts": f"Paraphrases{mark}", "prompts_citation": f"Somebody{mark}"}
+    of_arms |= {"system": f"Be kind.{mark}"}
+    of_entries = {"about": f"About{mark}", "sentence": f"About{mark} One row per model.", "models": names}
+    of_entries |= {"meanings": {"model": f"Name{mark}"}}
+    model = facts(ModelFacts, engine="openai", source=f"source{mark}", note=mark, planted=True, arms=["main"])
+    delta = facts(
+        EntryFacts,
+        kind="mean_delta",
+        section="delta",
+        about="Delta.",
+        sentence="Delta. One row per model.",
+        models=names,
+    )
+    dataset = facts(
+        DatasetFacts,
+        title=f"Flows{mark}",
+        factors=FACTORS,
+        expected_range=(-100, 100),
+        citation=f"Cited{mark}",
+    )
+    return facts(
+        StudyFacts,
+        name=f"small{mark}",
+        seed=SEED,
+        planted=names,
+        mark=planted_mark(names, names),
+        t_maj=0.5,
+        t_val=dict.fromkeys(names, 3),
+        grid=[[1, 3], ["plurality", 0.5]],
+        arms={
+            arm: facts(ArmFacts, **of_arms, n_templates=t, models=of, layouts=dict.fromkeys(of, "single"))
             for arm, (t, _, of) in arms.items()
         },
-        "datasets": {
-            "flows": {
-                "title": f"Flows{mark}",
-                "context": "tests",
-                "factors": FACTORS,
-                "linked": [],
-                "expected_range": [-100, 100],
-                "citation": f"Cited{mark}",
-            }
-        },
-        "models": {
-            name: {
-                "engine": "openai",
-                "source": f"source{mark}",
-                "note": mark,
-                "planted": True,
-                "asked": True,
-                "arms": ["main"],
-            }
-            for name in names
-        },
-        "analyses": {
-            "counts": {
-                "kind": "answer_counts",
-                "section": "answers",
-                "title": "",
-                "about": f"About{mark}",
-                "sentence": f"About{mark} One row per model.",
-                "meanings": {"model": f"Name{mark}"},
-                "arms": ["main"],
-                "models": names,
-                "columns": [],
-            },
-            "delta": {
-                "kind": "mean_delta",
-                "section": "delta",
-                "title": "",
-                "about": "Delta.",
-                "sentence": "Delta. One row per model.",
-                "meanings": {},
-                "arms": ["main"],
-                "columns": [],
-            },
-        },
-        "figures": {
-            "shares": {
-                "kind": "distribution",
-                "section": "answers",
-                "title": f"Title{mark}",
-                "about": f"About{mark}",
-                "sentence": f"About{mark} One row per model.",
-                "meanings": {"model": f"Name{mark}"},
-                "arms": ["main"],
-                "models": names,
-                "columns": [],
-            }
-        },
-        "printed": [],
-        "settings": {"study": "small", "note": mark},
-    }
+        datasets={"flows": dataset},
+        models=dict.fromkeys(names, model),
+        analyses={"counts": facts(EntryFacts, **of_entries), "delta": delta},
+        figures={"shares": facts(EntryFacts, kind="distribution", title=f"Title{mark}", **of_entries)},
+        settings={"study": "small", "note": mark},
+    )

@@ -162,7 +162,7 @@ def test_the_question_of_a_variant_is_what_was_asked(window: Window, page: Path,
         results.vignettes["flows"]["vignette"][7],
         code,
         ACCEPTABILITY,
-        system=results.study["arms"]["main"]["system"],
+        system=results.study.arms["main"].system,
     )
     assert window.texts("#question blockquote") == [message["content"] for message in chat]
 

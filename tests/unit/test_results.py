@@ -20,8 +20,10 @@ from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants
 from cinorms.results import Results, open_results
+from cinorms.study.facts import ArmFacts, ModelFacts, StudyFacts
 
 from ..specs import make_spec
+from ..study_facts import facts
 
 FLOWS = pd.DataFrame(
     {"flow": np.arange(3, dtype=np.int32), "vignette": [f"flow {i}" for i in range(3)], "expected": np.nan}
@@ -48,16 +50,11 @@ def ask(folder: Path, **changes: Any) -> None:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    study = {
-        "name": "study",
-        "analyses": [],
-        "figures": [],
-        "models": {"m": {}, "other": {}},
-        "arms": {"main": {"dataset": "iot", "models": ["m"]}},
-    }
+    models = {"m": facts(ModelFacts), "other": facts(ModelFacts)}
+    study = facts(StudyFacts, models=models, arms={"main": facts(ArmFacts, models=["m"])})
     for name in ("vignettes", "prompts"):
         (tmp_path / "study" / name).mkdir(parents=True)
-    (tmp_path / "study/study.json").write_text(json.dumps(study), encoding="utf-8")
+    (tmp_path / "study/study.json").write_text(json.dumps(study.plain()), encoding="utf-8")
     tables.write(FLOWS, tmp_path / "study/vignettes/iot.parquet", tables.VIGNETTES)
     tables.write(VARIANTS, tmp_path / "study/prompts/main.parquet", tables.PROMPTS)
     return open_results(tmp_path / "study")

@@ -7,8 +7,11 @@ Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,js
          results/{study}/plan.csv
 """
 
-from cinorms.report.description import describe, describe_for_card
-from cinorms.report.people_facts import people_page_facts
+from cinorms.report.description import (
+    describe,
+    describe_for_card,
+    people_page_facts,
+)
 
 REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"
 

@@ -4,10 +4,11 @@ from cinorms.core import csv_tables
 from cinorms.core.csv_files import read_header
 from cinorms.core.logs import start_logging
 from cinorms.report.dictionary import described_files, dictionary
+from cinorms.study.facts import StudyFacts
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    study = snakemake.params.study
+    study = StudyFacts.model_validate(snakemake.params.study)
     headers = dict(zip(described_files(study), map(read_header, snakemake.input.files), strict=True))
     table = dictionary(study, headers)
     csv_tables.write(table, snakemake.output.dictionary, csv_tables.DICTIONARY)

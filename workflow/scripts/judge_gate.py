@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from cinorms.core.logs import start_logging
-from cinorms.gate.document import as_document
-from cinorms.gate.files import FILES, summary, write
+from cinorms.gate.files import FILES, as_document, summary, write
 from cinorms.gate.policy import load_policy
 from cinorms.gate.side import Address
 from cinorms.gate.verdicts import run

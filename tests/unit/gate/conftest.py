@@ -13,7 +13,9 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tables
-from cinorms.core.scales import papers_scale
+from cinorms.study.facts import ArmFacts, StudyFacts
+
+from ...study_facts import facts
 
 Floats = npt.NDArray[np.float64]
 #: Writes a study: ``write(name, {arm: {model: flows x templates x orders}}, ...)``; returns the folder of its results.
@@ -45,24 +47,16 @@ def write_study(tmp_path: Path) -> Write:
                     frame = prompts(templates[:n_templates], n_orders)
                     tables.write(frame, folder / f"prompts/{arm}.parquet", tables.PROMPTS)
                 tables.write(answers(levels), folder / f"answers/{arm}/{model}.parquet", tables.ANSWERS)
-        stated = {
-            "name": name,
-            "t_val": {model: 0 for models in arms.values() for model in models},
-            "t_maj": "plurality",
-            "datasets": {"iot": {"flows_of": None}},
-            "arms": {
-                arm: {
-                    "dataset": "iot",
-                    "source": "human" if arm in people else "model",
-                    "scale": "acceptability",
-                    "options": list(papers_scale("acceptability").options),
-                    "levels": [-2, -1, 0, 1, 2],
-                    "models": list(models),
-                }
+        stated = facts(
+            StudyFacts,
+            name=name,
+            t_val={model: 0 for models in arms.values() for model in models},
+            arms={
+                arm: facts(ArmFacts, source="human" if arm in people else "model", models=list(models))
                 for arm, models in arms.items()
             },
-        }
-        (folder / "study.json").write_text(json.dumps(stated | changes), encoding="utf-8")
+        )
+        (folder / "study.json").write_text(json.dumps(stated.plain() | changes), encoding="utf-8")
         return folder
 
     return write

@@ -16,9 +16,7 @@ import yaml
 
 from cinorms.gate import verdicts
 from cinorms.gate.__main__ import main
-from cinorms.gate.document import as_document
-from cinorms.gate.files import FILES, summary
-from cinorms.gate.junit import as_junit
+from cinorms.gate.files import FILES, as_document, as_junit, summary
 from cinorms.gate.page import render
 from cinorms.gate.policy import load_policy
 from cinorms.gate.side import Address

@@ -12,7 +12,7 @@ import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.gate import verdicts
-from cinorms.gate.document import as_document
+from cinorms.gate.files import as_document
 from cinorms.gate.policy import load_policy
 from cinorms.gate.side import Address
 from cinorms.gate.verdicts import Gate

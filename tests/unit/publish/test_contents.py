@@ -23,12 +23,13 @@ from cinorms.publish.contents import Item, Member, insist_on_nothing_personal, j
 from cinorms.publish.crate import crate
 from cinorms.publish.croissant import croissant
 from cinorms.publish.datasheet import datasheet
-from cinorms.publish.eval_records import model_id, record
+from cinorms.publish.eval_records import model_id, records_of
 from cinorms.publish.folder import publish
 from cinorms.publish.sources import sources_of
+from cinorms.study.facts import ArmFacts, DatasetFacts, ModelFacts, StudyFacts
 
-from ...scales import ACCEPTABILITY
 from ...studies import Build
+from ...study_facts import facts
 
 ABOUT = {
     "study": "s",
@@ -324,11 +325,11 @@ def test_a_record_has_the_mean_with_its_interval_over_templates() -> None:
         ]
     ).astype({"level": "Int8"})
     prompts = pd.DataFrame({"variant": ["0_0", "1_0"], "template_no": [0, 1]})
-    norms = pd.DataFrame({"status": ["kept", "tie"]})
-    arm = {"name": "main", "dataset": "iot", "temperature": 0, "max_tokens": 100, "levels": [-2, -1, 0, 1, 2]}
-    arm["scale"] = ACCEPTABILITY.known
-    model = {"name": "m", "family": "f", "engine": "vllm", "source": "org/m", "planted": False}
-    made = record(ABOUT, arm, model, answers, prompts, norms)
+    norms = pd.DataFrame({"arm": "main", "model": ["m", "m", "n"], "status": ["kept", "tie", "kept"]})
+    model = facts(ModelFacts, family="f", engine="vllm", source="org/m")
+    study = facts(StudyFacts, arms={"main": facts(ArmFacts)}, models={"m": model})
+    ((path, made),) = records_of(ABOUT, study, [("main", "m", answers, prompts)], norms)
+    assert path.parts[2:5] == ("cinorms_s_main", "org", "m")
     results = {
         one["evaluation_name"].rpartition("/")[2]: one["score_details"] for one in made["evaluation_results"]
     }
@@ -338,7 +339,7 @@ def test_a_record_has_the_mean_with_its_interval_over_templates() -> None:
     assert results["norms_held"]["score"] == 0.5
     assert results["valid_answers"]["score"] == 1.0
     assert made["model_info"]["id"] == "org/m"
-    assert model_id({**model, "source": "/data/m"}) == "f/m"
+    assert model_id("m", facts(ModelFacts, family="f", source="/data/m")) == "f/m"
 
 
 def test_sources_and_datasheet_state_licences_and_where_answers_are_from(build_study: Build) -> None:
@@ -346,25 +347,11 @@ def test_sources_and_datasheet_state_licences_and_where_answers_are_from(build_s
     sources = sources_of(study)
     assert {row["what"] for row in sources} == {"dataset", "prompt set", "planted respondent"}
     assert next(row for row in sources if row["name"] == "iot")["citation"]
-    described = {
-        "arms": {
-            "main": {
-                "dataset": "iot",
-                "n_templates": 11,
-                "orders": {"count": 3, "method": "balanced"},
-                "temperature": 0,
-                "models": ["m"],
-                "scale": ACCEPTABILITY.known,
-                "source": "responses",
-                "origin": "",
-            }
-        },
-        "datasets": {"iot": {"title": "IoT", "factors": ["sender"]}},
-        "mark": "",
-        "consensus": "strict",
-        "t_maj": 0.5,
-        "t_val": {"m": 10},
-    }
+    described = facts(
+        StudyFacts,
+        arms={"main": facts(ArmFacts, source="responses", models=["m"])},
+        datasets={"iot": facts(DatasetFacts, factors=["sender"])},
+    )
     received = {"arm": "main", "model": "m", "used": 7, "format": "inspect", "origin": None}
     text = datasheet(ABOUT, described, {"asked": [], "received": [received]}, sources, [])
     assert "m in arm main: 7 responses that another tool collected (inspect; origin not stated)." in text

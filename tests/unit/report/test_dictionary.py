@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from cinorms.core.csv_tables import CSV_TABLES
@@ -11,32 +9,33 @@ from cinorms.core.errors import DataError
 from cinorms.core.stage_tables import STAGES
 from cinorms.report.description import describe
 from cinorms.report.dictionary import described_files, dictionary
+from cinorms.study.facts import StudyFacts
 
 from ...studies import Build
 
 
 @pytest.fixture(scope="module")
-def study(build_study: Build) -> dict[str, Any]:
-    return describe(build_study())
+def study(build_study: Build) -> StudyFacts:
+    return StudyFacts.model_validate(describe(build_study()))
 
 
 @pytest.fixture
-def headers(study: dict[str, Any]) -> dict[str, list[str]]:
+def headers(study: StudyFacts) -> dict[str, list[str]]:
     """Return the columns that the default study's files have, as their kinds declare them."""
     found = {
-        f"{folder}/{name}.csv": [column for column in entry["meanings"] if not column.startswith("<")]
+        f"{folder}/{name}.csv": [column for column in entry.meanings if not column.startswith("<")]
         for folder, section in (("tables", "analyses"), ("figures", "figures"))
-        for name, entry in study[section].items()
+        for name, entry in getattr(study, section).items()
     }
     assert {*found, "norms.csv"} == set(described_files(study))
     return {**found, "norms.csv": ["flow"], "tables/regression.csv": ["term", "estimate", "any_planted"]}
 
 
-def test_every_file_of_the_study_is_there(study: dict[str, Any], headers: dict[str, list[str]]) -> None:
+def test_every_file_of_the_study_is_there(study: StudyFacts, headers: dict[str, list[str]]) -> None:
     table = dictionary(study, headers)
     files = set(table["file"])
-    assert {"norms.csv", *(f"tables/{name}.csv" for name in study["analyses"])} <= files
-    assert {f"figures/{name}.csv" for name in study["figures"]} <= files
+    assert {"norms.csv", *(f"tables/{name}.csv" for name in study.analyses)} <= files
+    assert {f"figures/{name}.csv" for name in study.figures} <= files
     stages = {contract.file.removeprefix("results/{study}/") for contract in STAGES}
     assert stages - files == {"coding/codes.parquet", "repeats/{arm}/{model}.parquet"}
     coding = {"coding/to_code.csv", "coding/agreement.csv"}
@@ -54,14 +53,14 @@ def test_every_file_of_the_study_is_there(study: dict[str, Any], headers: dict[s
 
 
 def test_a_column_that_nothing_describes_is_an_error(
-    study: dict[str, Any], headers: dict[str, list[str]]
+    study: StudyFacts, headers: dict[str, list[str]]
 ) -> None:
     with pytest.raises(DataError, match=r"tables/regression\.csv: nothing describes column 'new'"):
         dictionary(study, {**headers, "tables/regression.csv": ["term", "new"]})
 
 
 def test_a_column_named_by_the_data_is_described_as_such(
-    study: dict[str, Any], headers: dict[str, list[str]]
+    study: StudyFacts, headers: dict[str, list[str]]
 ) -> None:
     table = dictionary(study, {**headers, "norms.csv": ["flow", "sender"]}).set_index(["file", "column"])
     assert (

@@ -35,6 +35,7 @@ from cinorms.stats.wordings import Units
 
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS
 from ...studies import DEFAULT_MODELS
+from ...study_facts import changed
 from ...study_folder import COMMAND, MODELS, folder_of, make_folder, make_results
 
 HOSTILE = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>&amp;{{ 7*7 }}{% raw %}"
@@ -348,26 +349,28 @@ def test_the_script_never_makes_html_from_data(folder: Path) -> None:
 
 @pytest.mark.parametrize("planted", [True, False])
 def test_the_mark_of_planted_respondents(results: Results, planted: bool) -> None:
-    names = [*results.study["models"]] if planted else []
+    names = [*results.study.models] if planted else []
     told = {"planted": names, "mark": planted_mark(names, names)}
-    one = replace(results, study={**results.study, **told})
+    one = replace(results, study=changed(results.study, **told))
     assert ("Planted respondents: no model gave their answers." in Page(render(one, COMMAND)).text) == planted
 
 
 def test_planted_respondents_next_to_models_are_told_apart(results: Results) -> None:
-    models = dict(results.study["models"])
+    models = results.study.plain()["models"]
     first, *others = models
     mixed = {
         first: {**models[first], "planted": True},
         **{m: {**models[m], "planted": False} for m in others},
     }
     told = {"planted": [first], "mark": planted_mark([first], models), "models": mixed}
-    text = " ".join(Page(render(replace(results, study={**results.study, **told}), COMMAND)).text.split())
+    text = " ".join(
+        Page(render(replace(results, study=changed(results.study, **told)), COMMAND)).text.split()
+    )
     assert f"(simulated; no model gave their answers): {first}. The others are models." in text
     assert "The results of planted respondents say nothing about any real model" in text
     alone = {m: {**models[m], "planted": True} for m in models}
     told = {"planted": [*models], "mark": planted_mark(models, models), "models": alone}
-    text = Page(render(replace(results, study={**results.study, **told}), COMMAND)).text
+    text = Page(render(replace(results, study=changed(results.study, **told)), COMMAND)).text
     assert "answered in place of models" in text
 
 
@@ -380,7 +383,7 @@ def test_the_page_says_what_was_asked_when_and_at_what_cost(results: Results) ->
 
 
 def test_a_study_without_figures_and_tables_has_a_page(results: Results) -> None:
-    study = {**results.study, "figures": {}, "analyses": {}}
+    study = changed(results.study, figures={}, analyses={})
     text = Page(render(replace(results, study=study), COMMAND)).text
     assert "Norm explorer" in text
     assert "Answers and norms" not in text
@@ -487,13 +490,9 @@ def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results: R
     assert "A flow without a norm is not neutral" in text
     assert text.count("## Flows (arm ") == 2
     assert "Mean answer minus expected value: -40.00 on average over 10 flows" in text
-    real = make_card(replace(results, study=_unplanted(results)), "model-a")
+    models = {name: {**model, "planted": False} for name, model in results.study.plain()["models"].items()}
+    real = make_card(replace(results, study=changed(results.study, models=models)), "model-a")
     assert "Planted" not in card_markdown(real)
-
-
-def _unplanted(results: Results) -> dict[str, Any]:
-    models = {name: {**model, "planted": False} for name, model in results.study["models"].items()}
-    return {**results.study, "models": models}
 
 
 def test_a_card_lets_nothing_hostile_through(hostile: Results) -> None:

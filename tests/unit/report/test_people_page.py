@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from cinorms.analyses.people_norms import EXPECTED
-from cinorms.report import people_facts, people_page
+from cinorms.report import people_page
+from cinorms.report.description import tables_of
 from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
 
@@ -119,5 +120,5 @@ def test_a_study_without_the_tables_has_none_to_name():
         "b": {"kind": "people_distances"},
         "c": {"kind": "people_flows"},
     }
-    assert people_facts.tables_of(analyses) == ["b", "a"]
-    assert people_facts.tables_of({}) == []
+    assert tables_of(analyses) == ["b", "a"]
+    assert tables_of({}) == []

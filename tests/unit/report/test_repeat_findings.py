@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 
 from cinorms.report.repeat_findings import on_page
+from cinorms.report.results import Results
+from cinorms.study.facts import EntryFacts, StudyFacts
+
+from ...study_facts import facts
 
 AGAIN = {
     "arm": "main",
@@ -23,14 +26,16 @@ AGAIN = {
 PAIR = {"arm_a": "main", "model_a": "m", "arm_b": "hot", "model_b": "m", "engine_status": "not_above"}
 
 
-def results(folder: Path, **tables: list[dict[str, Any]]) -> Any:
+def results(folder: Path, **tables: list[dict[str, Any]]) -> Results:
     kinds = {"again": "repeatability", "contrasts": "model_contrasts"}
-    entries = {name: {"kind": kinds[name], "meanings": rows[0]} for name, rows in tables.items()}
+    entries = {
+        name: facts(EntryFacts, kind=kinds[name], meanings=dict.fromkeys(rows[0], ""))
+        for name, rows in tables.items()
+    }
     for name, rows in tables.items():
         pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False)
-    return SimpleNamespace(
-        study={"analyses": entries}, tables={name: folder / f"{name}.csv" for name in tables}
-    )
+    files = {name: folder / f"{name}.csv" for name in tables}
+    return Results(facts(StudyFacts, analyses=entries), {}, {}, {}, {}, {}, files, {})
 
 
 def test_a_study_without_the_table_says_nothing(tmp_path: Path) -> None:

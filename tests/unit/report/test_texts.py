@@ -23,13 +23,14 @@ from cinorms.norms.assessment import assess
 from cinorms.prompts.variants import list_variants
 from cinorms.report.answer_codes import encode
 from cinorms.report.cards import card_markdown, make_card
-from cinorms.report.closing import closing_words
 from cinorms.report.description import describe
 from cinorms.report.page import render
 from cinorms.report.results import Results
+from cinorms.report.words import closing_words
 from cinorms.stats.flow_dependence import VERDICTS
 
 from ...scales import ACCEPTABILITY, ORDERS
+from ...study_facts import changed
 from ...study_folder import COMMAND, folder_of, make_results
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -45,7 +46,7 @@ READERS = {"engine": "human", "family": "people", "planted": False, "arms": ["pe
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_study_of_each_kind_says_what_its_expected_text_says(kind: str, tmp_path: Path) -> None:
     results = MADE[kind](make_results(tmp_path, models=["model-a", "model-b"]))
-    closing = closing_words({"Report": ["report/index.html"]}, ["report/index.html"], results.study["mark"])
+    closing = closing_words({"Report": ["report/index.html"]}, ["report/index.html"], results.study.mark)
     cards = [card_markdown(make_card(results, model)) for model in KINDS[kind]]
     said = (
         "\n\n".join([_page_text(render(results, COMMAND)), closing.strip(), *map(_shortened, cards)]) + "\n"
@@ -60,15 +61,15 @@ def test_a_study_of_each_kind_says_what_its_expected_text_says(kind: str, tmp_pa
 def test_the_study_of_these_tests_has_the_keys_that_every_description_has(
     build_study: Callable[..., Any], tmp_path: Path
 ) -> None:
-    described, made = describe(build_study()), make_results(tmp_path).study
+    described, made = describe(build_study()), make_results(tmp_path).study.plain()
     assert set(made) == set(described)
     assert set(made["arms"]["main"]) == set(described["arms"]["main"])
 
 
 def _models(results: Results) -> Results:
-    models = {name: {**model, "planted": False} for name, model in results.study["models"].items()}
+    models = {name: {**model, "planted": False} for name, model in results.study.plain()["models"].items()}
     return _with_dependence(
-        replace(results, study={**results.study, "planted": [], "mark": "", "models": models})
+        replace(results, study=changed(results.study, planted=[], mark="", models=models))
     )
 
 
@@ -87,10 +88,10 @@ def _with_dependence(results: Results, verdicts: Sequence[str] = ("depends", "on
 def _with_table(results: Results, name: str, kind: str, table: pd.DataFrame) -> Results:
     path = folder_of(results) / f"tables/{name}.csv"
     table.to_csv(path, index=False)
-    entry = {**results.study["analyses"]["counts"], "kind": kind, "arms": list(results.study["arms"])}
-    analyses = {**results.study["analyses"], name: entry}
+    analyses = results.study.plain()["analyses"]
+    analyses[name] = {**analyses["counts"], "kind": kind, "arms": list(results.study.arms)}
     return replace(
-        results, study={**results.study, "analyses": analyses}, tables={**results.tables, name: path}
+        results, study=changed(results.study, analyses=analyses), tables={**results.tables, name: path}
     )
 
 
@@ -128,14 +129,14 @@ def _with_readers(results: Results) -> Results:
         order=pd.Categorical([None] * len(flow), list(ORDERS)),
         level=pd.array(level, "Int8"),
     )
-    study, who = results.study, ("people", "people")
+    study, who = results.study.plain(), ("people", "people")
     arms = {**study["arms"], "people": {**study["arms"]["main"], **SURVEY}}
     models = {**study["models"], "people": READERS}
     mark = origin_mark(study["planted"], models, ["people"])
     told = {"arms": arms, "models": models, "people": ["people"], "mark": mark}
     return replace(
         results,
-        study={**study, **told, "t_val": {**study["t_val"], "people": 3}},
+        study=changed(results.study, **told, t_val={**study["t_val"], "people": 3}),
         norms={**results.norms, who: assess(answers, "strict", ACCEPTABILITY)},
         codes={**results.codes, who: encode(answers, prompts, ACCEPTABILITY)},
         prompts={**results.prompts, "people": prompts},
@@ -144,13 +145,13 @@ def _with_readers(results: Results) -> Results:
 
 def _people_alone(results: Results) -> Results:
     results = _with_readers(results)
-    arms, models = ({"people": results.study[part]["people"]} for part in ("arms", "models"))
+    arms, models = ({"people": results.study.plain()[part]["people"]} for part in ("arms", "models"))
     told = {"planted": [], "mark": origin_mark([], ["people"], ["people"]), "t_val": {"people": 3}}
     kept = {"arms": arms, "models": models, "analyses": {}, "figures": {}, **told}
     who = ("people", "people")
     return replace(
         results,
-        study={**results.study, **kept},
+        study=changed(results.study, **kept),
         norms={who: results.norms[who]},
         codes={who: results.codes[who]},
         reviews={},
@@ -181,3 +182,38 @@ def _page_text(page: str) -> str:
 def _shortened(card: str) -> str:
     """Return a card with at most the first two rows of each table."""
     return re.sub(r"(?m)((?:^\|.*\n){4})(?:^\|.*\n)+", r"\1", card).strip()
+
+
+# --- Closing words name what a run made, and nothing else
+
+PLACES = {
+    "Comparison": ["results/s/index.html"],
+    "Report": ["results/s/report/index.html"],
+    "Tables": [f"results/s/tables/{name}.csv" for name in "abcde"],
+    "Figures": ["results/s/figures/x.png", "results/s/figures/y.png"],
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "lines"),
+    [
+        ([], []),
+        (["results/s/answers/main/m.parquet"], []),
+        (["results/s/report/index.html"], ["Report  results/s/report/index.html"]),
+        (PLACES["Tables"], ["Tables  results/s/tables/"]),
+        (PLACES["Tables"][:2], ["Tables  results/s/tables/a.csv, results/s/tables/b.csv"]),
+        (PLACES["Tables"][:4], ["Tables  results/s/tables/"]),
+        (
+            ["results/s/index.html", *PLACES["Figures"]],
+            ["Comparison  results/s/index.html", "Figures     results/s/figures/"],
+        ),
+    ],
+)
+def test_only_what_this_run_made_is_named(made: list[str], lines: list[str]) -> None:
+    words = closing_words(PLACES, made)
+    assert [line.strip() for line in words.splitlines() if line] == lines
+
+
+def test_the_mark_is_below_what_was_made_only() -> None:
+    assert closing_words(PLACES, [], "Planted.") == ""
+    assert closing_words(PLACES, ["results/s/index.html"], "Planted.").rstrip().endswith("  Planted.")

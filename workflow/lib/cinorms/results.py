@@ -22,6 +22,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.shards import PATTERN
 from cinorms.inference.spec import Spec
 from cinorms.inference.traces import read_traces
+from cinorms.study.facts import StudyFacts
 
 #: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
@@ -35,12 +36,11 @@ def open_results(folder: str | Path) -> Results:
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"{folder}: there is no such folder; run the study first (make run CONFIG=...)")
-    path = folder / "study.json"
-    if not path.is_file():
+    if not (folder / "study.json").is_file():
         raise DataError(
             f"{folder}: has no study.json, so the study has not finished with this version; run it again"
         )
-    return Results(folder, json.loads(path.read_text(encoding="utf-8")))
+    return Results(folder, StudyFacts.read(folder))
 
 
 class Frames(Mapping[str, pd.DataFrame]):
@@ -84,16 +84,20 @@ class Results:
 
     """
 
-    def __init__(self, folder: Path, study: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, study: StudyFacts) -> None:
         self.folder, self.study = folder, study
-        self.tables = Frames("table", list(study["analyses"]), self._table)
-        self.figures = Frames("figure", list(study["figures"]), self._figure)
+        self.tables = Frames(
+            "table", list(study.analyses), lambda name: read_tidy(self._file(f"tables/{name}.parquet"))
+        )
+        self.figures = Frames(
+            "figure", list(study.figures), lambda name: read_csv(self._file(f"figures/{name}.csv"))
+        )
 
     def __repr__(self) -> str:
         """Return the study's name, arms, models, tables and figures."""
-        models, arms = ", ".join(self.study["models"]), ", ".join(self.study["arms"])
+        models, arms = ", ".join(self.study.models), ", ".join(self.study.arms)
         lines = [
-            f"Results of study {self.study['name']} ({self.folder})",
+            f"Results of study {self.study.name} ({self.folder})",
             f"arms: {arms}",
             f"models: {models}",
         ]
@@ -131,9 +135,9 @@ class Results:
         """
         pairs = [
             (name, who)
-            for name in self._named("arm", arm, self.study["arms"])
-            for who in self._named("model", model, self.study["models"])
-            if who in self.study["arms"][name]["models"]
+            for name in self._named("arm", arm, self.study.arms)
+            for who in self._named("model", model, self.study.models)
+            if who in self.study.arms[name].models
         ]
         if not pairs:
             raise DataError(f"model {model!r} was not asked in arm {arm!r}")
@@ -177,33 +181,33 @@ class Results:
 
     def flows(self, dataset: str) -> pd.DataFrame:
         """Return the flows of a dataset: factors in words, the vignette, and the expected value."""
-        (name,) = self._named("dataset", dataset, self.study["datasets"])
+        (name,) = self._named("dataset", dataset, self.study.datasets)
         frame = tables.read(self._file(f"vignettes/{name}.parquet"), tables.VIGNETTES)
         factors = [column for column in frame if column not in _NO_FACTORS]
         return frame.astype(dict.fromkeys(factors, "str"))[["flow", *factors, "vignette", "expected"]]
 
     def _responses(self, arm: str, model: str) -> list[Path]:
         """Return the files of responses of a model in an arm, one for each shard; none where none was kept."""
-        self._named("arm", arm, self.study["arms"])
-        self._named("model", model, self.study["models"])
+        self._named("arm", arm, self.study.arms)
+        self._named("model", model, self.study.models)
         files = (self.folder / f"responses/{arm}/{model}").glob("*.parquet")
         return sorted(path for path in files if re.fullmatch(PATTERN, path.stem))
 
     def _asked(self, arm: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the flows and the variants of an arm."""
-        vignettes = self._file(f"vignettes/{self.study['arms'][arm]['dataset']}.parquet")
+        vignettes = self._file(f"vignettes/{self.study.arms[arm].dataset}.parquet")
         variants = self._file(f"prompts/{arm}.parquet")
         return tables.read(vignettes, tables.VIGNETTES), tables.read(variants, tables.PROMPTS)
 
     def _answers(self, arm: str, model: str) -> pd.DataFrame:
-        settings = self.study["arms"][arm]
+        settings = self.study.arms[arm]
         frame = tables.read(self._file(f"answers/{arm}/{model}.parquet"), tables.ANSWERS)
         variants = tables.read(self._file(f"prompts/{arm}.parquet"), tables.PROMPTS)
         texts = frame.astype(dict.fromkeys(("variant", "order", "status", "rule"), "str"))
         numbered = texts.merge(variants[["variant", "template_no", "order_no"]], on="variant", validate="m:1")
-        flows = self.flows(settings["dataset"]).drop(columns=["vignette", "expected"])
+        flows = self.flows(settings.dataset).drop(columns=["vignette", "expected"])
         whole = numbered.merge(flows, on="flow", validate="m:1").assign(arm=arm, model=model)
-        words = dict(zip(settings["levels"], settings["options"], strict=True))
+        words = dict(zip(settings.levels, settings.options, strict=True))
         whole["answer"] = whole["level"].map(words, na_action="ignore").astype("str")
         asked = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
         return whole[["arm", "model", *flows.columns, *asked]]
@@ -225,12 +229,6 @@ class Results:
         for part in read_traces(journal.folder, asked.prompts[at]):
             texts.iloc[part["at"].to_numpy()] = part["trace"].to_numpy()
         return frame.iloc[at].reset_index(drop=True).assign(trace=texts)
-
-    def _table(self, name: str) -> pd.DataFrame:
-        return read_tidy(self._file(f"tables/{name}.parquet"))
-
-    def _figure(self, name: str) -> pd.DataFrame:
-        return read_csv(self._file(f"figures/{name}.csv"))
 
     def _file(self, name: str) -> Path:
         path = self.folder / name

@@ -46,16 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def trace(results: Results, model: str, flow: int, arm: str | None = None) -> Iterator[str]:
     """Yield the lines that tell the way of one flow, for one model in one arm."""
     arm = _arm(results, model, arm)
-    settings = results.study["arms"][arm]
-    flows = results.flows(settings["dataset"]).set_index("flow")
+    settings = results.study.arms[arm]
+    flows = results.flows(settings.dataset).set_index("flow")
     if flow not in flows.index:
         raise DataError(
-            f"there is no flow {flow} in dataset {settings['dataset']}; its flows have the numbers "
+            f"there is no flow {flow} in dataset {settings.dataset}; its flows have the numbers "
             f"{flows.index.min()} to {flows.index.max()}"
         )
     levels = flows.loc[flow].drop(["vignette", "expected"])
-    yield f"Flow {flow} of dataset {settings['dataset']}: {model} in arm {arm} of study {results.study['name']}"
-    yield f"\n1. What the flow is ({results.folder}/vignettes/{settings['dataset']}.parquet)\n"
+    yield f"Flow {flow} of dataset {settings.dataset}: {model} in arm {arm} of study {results.study.name}"
+    yield f"\n1. What the flow is ({results.folder}/vignettes/{settings.dataset}.parquet)\n"
     yield from _pairs(levels.to_dict())
     yield from _pairs({"vignette": flows.loc[flow, "vignette"]})
 
@@ -75,16 +75,17 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
         yield f"      read as: {_reading(answer)}"
 
     yield f"\n3. How it was counted ({results.folder}/norms.csv)\n"
-    yield from _count(own)
+    given = own["answer"][own["status"] == "ok"].value_counts()
+    yield from _pairs({f"{answer}": count for answer, count in given.items()})
+    reasons = own["status"].value_counts()
+    yield from _pairs({f"no answer ({status})": n for status, n in reasons.items() if status != "ok"})
     norms = results.norms
     norm = norms[(norms["arm"] == arm) & (norms["model"] == model) & (norms["flow"] == flow)]
     for _, row in norm.iterrows():
-        counted = row.drop(["arm", "model", "dataset", "flow", *levels.index]).dropna()
-        yield from _pairs(counted.to_dict())
+        yield from _pairs(row.drop(["arm", "model", "dataset", "flow", *levels.index]).dropna().to_dict())
 
     yield "\n4. What rests on it: rows of this arm and model that are about this flow or one of its levels"
-    shown = [("tables", results.tables), ("figures", results.figures)]
-    for section, frames in shown:
+    for section, frames in (("tables", results.tables), ("figures", results.figures)):
         for name in frames:
             file = f"{results.folder}/{section}/{name}.csv"
             rows = rows_about(frames[name], arm, model, flow, levels.to_dict())
@@ -122,11 +123,9 @@ def rows_about(
 
 def _arm(results: Results, model: str, arm: str | None) -> str:
     """Return the arm that is meant."""
-    if model not in results.study["models"]:
-        raise DataError(
-            f"there is no model {model!r} in this study; {listing(model, results.study['models'])}"
-        )
-    arms = [name for name, settings in results.study["arms"].items() if model in settings["models"]]
+    if model not in results.study.models:
+        raise DataError(f"there is no model {model!r} in this study; {listing(model, results.study.models)}")
+    arms = [name for name, settings in results.study.arms.items() if model in settings.models]
     if arm is None and len(arms) > 1:
         raise DataError(f"{model} was asked in several arms; name one with ARM=...: {', '.join(arms)}")
     if arm is not None and arm not in arms:
@@ -149,15 +148,6 @@ def _reading(answer: Any) -> str:
     level, words, status, rule = (getattr(answer, name) for name in ("level", "answer", "status", "rule"))
     by = f", by rule '{rule}'" if pd.notna(rule) else ""
     return f"{words} ({int(level):+d}){by}" if status == "ok" else f"no answer: {status}{by}"
-
-
-def _count(answers: pd.DataFrame) -> Iterator[str]:
-    """Yield how often each answer was given, and how often none."""
-    valid = answers[answers["status"] == "ok"]
-    yield from _pairs({f"{answer}": count for answer, count in valid["answer"].value_counts().items()})
-    yield from _pairs(
-        {f"no answer ({s})": count for s, count in answers["status"].value_counts().items() if s != "ok"}
-    )
 
 
 def _pairs(values: Mapping[Any, Any]) -> Iterator[str]:

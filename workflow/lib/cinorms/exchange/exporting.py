@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from cinorms.core.errors import ConfigError
-from cinorms.exchange.format import Format
+from cinorms.exchange.registry import Format
 from cinorms.exchange.way import Way, ways_of
 from cinorms.inference.spec import Spec
 
@@ -51,21 +51,18 @@ def export_prompts(
     ways = ways_of(specs, vignettes, variants)
     folder.mkdir(parents=True, exist_ok=True)
     format_.write(ways, arm, folder)
+    rows = [
+        f"- `{way.name}`: {len(way):,} prompts for {', '.join(way.specs)} (layout {way.spec.layout}"
+        f"{f', literal wrapper {way.wrapper}' if way.wrapper else ''}, temperature {way.spec.temperature}, at most "
+        f"{way.spec.max_tokens} tokens)"
+        for way in ways
+    ]
     page = _PAGE.format(
         arm=arm,
         format=format_.name,
-        rows="\n".join(map(_row, ways)),
+        rows="\n".join(rows),
         command=format_.command,
         endings=", ".join(format_.endings),
     )
     (folder / "README.md").write_text(page, encoding="utf-8")
     return ways
-
-
-def _row(way: Way) -> str:
-    spec = way.spec
-    wrapped = f", literal wrapper {way.wrapper}" if way.wrapper else ""
-    return (
-        f"- `{way.name}`: {len(way):,} prompts for {', '.join(way.specs)} (layout {spec.layout}{wrapped}, temperature "
-        f"{spec.temperature}, at most {spec.max_tokens} tokens)"
-    )

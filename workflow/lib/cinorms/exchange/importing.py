@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +15,14 @@ import pandas as pd
 from cinorms import __version__
 from cinorms.core.errors import DataError
 from cinorms.core.logs import SHORTEST_KEY, redact
-from cinorms.exchange.format import Format
 from cinorms.exchange.matching import NOT_RECEIVED, Matched, match
 from cinorms.exchange.received import STATED, Received
+from cinorms.exchange.registry import Format
 from cinorms.exchange.way import ways_of
 from cinorms.inference.spec import Spec
 
 #: Different values of a setting that are noted.
 MOST_VALUES = 5
-
-
-@dataclass
-class _Stated:
-    """What files state of how their responses were collected, counted on the way."""
-
-    counts: dict[str, Counter[Any]] = field(default_factory=lambda: {name: Counter() for name in STATED})
-
-    def noting(self, received: Iterator[Received]) -> Iterator[Received]:
-        """Pass on every response, and note its settings."""
-        for one in received:
-            for name, value in one.stated.items():
-                self.counts[name][value if isinstance(value, str | int | float) else str(value)] += 1
-            yield one
-
-    def values(self) -> dict[str, list[Any]]:
-        """Return the values of each setting that is stated at all, the most frequent first."""
-        return {
-            name: [value for value, _ in counts.most_common(MOST_VALUES)]
-            for name, counts in self.counts.items()
-            if counts
-        }
 
 
 @dataclass(frozen=True)
@@ -85,20 +63,43 @@ def import_responses(
     with file and line for what cannot be read.
     """
     (way,) = ways_of([spec], vignettes, variants)
-    stated = _Stated()
+    # What files state of how their responses were collected is counted on the way.
+    counts: dict[str, Counter[Any]] = {name: Counter() for name in STATED}
+
+    def received() -> Iterator[Received]:
+        for path in paths:
+            for response in _read(format_, path):
+                response = _redacted(response, keys)
+                for name, value in response.stated.items():
+                    counts[name][value if isinstance(value, str | int | float) else str(value)] += 1
+                yield response
+
     paths = [converted] if converted else [Path(file) for file in files]
     keys = [secret for secret in secrets if len(secret) >= SHORTEST_KEY]
-    received = stated.noting(_redacted(one, keys) for path in paths for one in _read(format_, path))
-    matched = match(way, received, ", ".join(map(str, files)))
+    matched = match(way, received(), ", ".join(map(str, files)))
+    stated = {
+        name: [value for value, _ in found.most_common(MOST_VALUES)]
+        for name, found in counts.items()
+        if found
+    }
     facts = {
         "format": format_.name,
         "origin": origin,
-        "files": [_file(Path(file)) for file in files],
+        # Never the folder of a file, which is of no use elsewhere.
+        "files": [
+            {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+            for path in map(Path, files)
+        ],
         "received": matched.n_received,
         "used": len(matched.responses),
         "unmatched": matched.reasons,
-        "stated": stated.values(),
-        "unlike_the_arm": _unlike(stated.values(), spec),
+        "stated": stated,
+        "unlike_the_arm": [
+            f"{name} {value} instead of {getattr(spec, name)}"
+            for name in ("temperature", "max_tokens")
+            for value in stated.get(name, [])
+            if value != getattr(spec, name)
+        ],
         "spec": spec.as_plain(),
     }
     return Imported(
@@ -123,17 +124,3 @@ def _redacted(one: Received, keys: Sequence[str]) -> Received:
     }
     stated = {name: redact(x, keys) if isinstance(x, str) else x for name, x in one.stated.items()}
     return replace(one, stated=stated, **texts)
-
-
-def _file(path: Path) -> dict[str, str]:
-    """Return the name and the digest of a file: never its folder, which is of no use elsewhere."""
-    return {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-
-
-def _unlike(stated: Mapping[str, list[Any]], spec: Spec) -> list[str]:
-    """Return in which settings the responses were collected otherwise than the arm states."""
-    found = []
-    for name in ("temperature", "max_tokens"):
-        others = [value for value in stated.get(name, []) if value != getattr(spec, name)]
-        found += [f"{name} {value} instead of {getattr(spec, name)}" for value in others]
-    return found

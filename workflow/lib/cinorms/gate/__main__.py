@@ -18,8 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Judge the gate that the arguments describe, write its files and return its exit code."""
     # Imported here: where a package is missing, the gate must not end with 1 either.
     from cinorms.gate import verdicts
-    from cinorms.gate.document import as_document
-    from cinorms.gate.files import FILES, summary, write
+    from cinorms.gate.files import FILES, as_document, summary, write
     from cinorms.gate.policy import load_policy
     from cinorms.gate.side import find
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
+from cinorms import __version__
 from cinorms.core.files import replacing
-from cinorms.gate.document import as_document
-from cinorms.gate.junit import as_junit
 from cinorms.gate.page import render
-from cinorms.gate.verdicts import Gate
+from cinorms.gate.side import Side
+from cinorms.gate.verdicts import Gate, Judged
 
 FILES = ("gate.json", "junit.xml", "index.html")
+#: Raised when a key changes its name or its meaning.
+VERSION = 1
+#: XML 1.0 has no form for these characters, not even escaped.
+_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(gate: Gate, files: Mapping[str, str | Path]) -> None:
@@ -39,3 +46,136 @@ def summary(document: Mapping[str, Any]) -> str:
             *(f"  {claim['verdict']:9}  {claim['name']:{width}}  {claim['why']}" for claim in claims),
         ]
     )
+
+
+def as_document(gate: Gate) -> dict[str, Any]:
+    """Return the gate as plain data; a number that there is none of is None."""
+    matched, policy = gate.matched, gate.policy
+    return {
+        "format": f"gate v{VERSION}",
+        "cinorms": __version__,
+        "verdict": gate.verdict,
+        "exit_code": gate.exit_code,
+        "policy": {
+            "name": policy.name,
+            "file": policy.file,
+            "about": policy.settings.about,
+            "confidence": policy.settings.confidence,
+            "flows": policy.settings.flows,
+            "undecided": policy.settings.undecided,
+        },
+        "base": _side(matched.base, matched.of_base.units),
+        "new": _side(matched.new, matched.of_new.units),
+        "n_flows": len(matched.flows),
+        "paired_by": [
+            "flow",
+            *(["template"] if matched.same_units else []),
+            *(["order"] if matched.same_orders else []),
+        ],
+        "left_out": dict(matched.left_out),
+        "claims": [_claim(claim) for claim in gate.claims],
+    }
+
+
+def _side(side: Side, units: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "address": side.address.name,
+        "folder": str(side.address.folder),
+        "arm": side.address.arm,
+        "model": side.address.model,
+        "dataset": side.dataset,
+        "people": side.are_people,
+        "units": side.unit,
+        "n_units": len(units),
+    }
+
+
+def _claim(claim: Judged) -> dict[str, Any]:
+    found = claim.finding
+    plain: dict[str, Any] = _plain(
+        {
+            "name": found.name,
+            "kind": found.kind,
+            "about": found.about,
+            "claim": found.says,
+            "verdict": claim.verdict,
+            "why": claim.why,
+            "unit": found.unit,
+            "estimate": found.estimate,
+            "low": found.low,
+            "high": found.high,
+            "lower_limit": found.limits[0],
+            "upper_limit": found.limits[1],
+            "n_flows": found.n_flows,
+            "n_templates": found.n_templates,
+            "p_pass": found.p_pass,
+            "p_fail": found.p_fail,
+            "p_fail_holm": claim.p_fail_holm,
+            "needs": {found.need.unit: found.need.more}
+            if found.need and claim.verdict == "undecided"
+            else None,
+            "facts": found.facts,
+            "flows": found.flows.to_dict("records"),
+        }
+    )
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    """Return data that JSON has a form for: no NaN, no numbers of numpy."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float):
+        return None if not math.isfinite(value) else round(value, 6)
+    return value
+
+
+def as_junit(gate: Gate) -> str:
+    """Return the XML. A failed claim is a failure; an undecided one is skipped, or a failure if the policy says so."""
+    strict = gate.policy.settings.undecided == "fail"
+    failures = sum(c.verdict == "fail" or (strict and c.verdict == "undecided") for c in gate.claims)
+    skipped = sum(c.verdict == "undecided" and not strict for c in gate.claims)
+    counts = {"tests": len(gate.claims), "failures": failures, "errors": 0, "skipped": skipped}
+    shown = {key: str(value) for key, value in counts.items()}
+    root = ElementTree.Element("testsuites", {"name": "cinorms gate", **shown, "time": "0"})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": _text(gate.policy.name), **shown, "time": "0"})
+    properties = ElementTree.SubElement(suite, "properties")
+    for name, value in (
+        ("base", gate.matched.base.address.name),
+        ("new", gate.matched.new.address.name),
+        ("verdict", gate.verdict),
+    ):
+        ElementTree.SubElement(properties, "property", {"name": name, "value": _text(value)})
+    for claim in gate.claims:
+        _case(suite, gate, claim, strict)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _case(suite: ElementTree.Element, gate: Gate, claim: Judged, strict: bool) -> None:
+    classname = _text(f"{gate.policy.name}.{claim.finding.kind}")
+    case = ElementTree.SubElement(
+        suite, "testcase", {"name": _text(claim.finding.name), "classname": classname, "time": "0"}
+    )
+    message = _text(f"{claim.finding.says} {claim.verdict}: {claim.why}")
+    if claim.verdict == "fail" or (strict and claim.verdict == "undecided"):
+        failure = ElementTree.SubElement(case, "failure", {"message": message, "type": claim.verdict})
+        failure.text = _text(_flows(claim))
+    elif claim.verdict == "undecided":
+        ElementTree.SubElement(case, "skipped", {"message": message})
+
+
+def _flows(claim: Judged) -> str:
+    """Return the flows behind a verdict, one a line."""
+    return "\n".join(
+        f"{row.base_mean:+.2f} -> {row.new_mean:+.2f}  {row.vignette}"
+        for row in claim.finding.flows.itertuples()
+    )
+
+
+def _text(value: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", value)

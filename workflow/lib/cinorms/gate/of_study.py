@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from cinorms.core.errors import ConfigError, listing
+from cinorms.core.errors import ConfigError
 from cinorms.gate.policy import load_policy
-from cinorms.gate.side import Address, find, only, told_in
+from cinorms.gate.side import Address, address_in, find, told_in
 from cinorms.study.settings import GateSettings
 from cinorms.study.study import Study
 from cinorms.vignettes.factors import DatasetFactors, other_flows
@@ -39,8 +39,13 @@ def _gate(study: Study, stated: GateSettings) -> StatedGate:
     asked: list[tuple[DatasetFactors, pd.DataFrame | None]] = []
     for key, given in (("base", stated.base), ("new", stated.new)):
         place = str(stated.stated_in(key))
-        own = _in_study(study, given, place)
-        address = own or find(given, place, study.root.results)
+        first, *rest = Path(given).parts
+        own = first == study.name
+        if own:
+            arms = {arm: study.models(arm) for arm in study.arms}
+            address = address_in(study.root.results / study.name, rest, arms, given, place)
+        else:
+            address = find(given, place, study.root.results)
         sides.append(address)
         # Snakemake adds a module's prefix to what this study makes.
         folder = Path("results", study.name) if own else address.folder
@@ -58,22 +63,3 @@ def _gate(study: Study, stated: GateSettings) -> StatedGate:
     if why := other_flows(asked[0][0], asked[1][0], asked[0][1], asked[1][1]):
         raise ConfigError(f"{stated.stated_in('new')}: {why}")
     return StatedGate(base, new, stated.policy, tuple(dict.fromkeys(made)), tuple(dict.fromkeys(found)))
-
-
-def _in_study(study: Study, given: str, place: str) -> Address | None:
-    """Return the address of what this study makes; None for another study."""
-    first, *rest = Path(given).parts
-    if first != study.name:
-        return None
-    if len(rest) > 2:
-        raise ConfigError(
-            f"{place}: {given!r} names more than a study, an arm and a model; give STUDY/ARM/MODEL"
-        )
-    arm = rest[0] if rest else only(study.arms, given, place, "arm")
-    if arm not in study.arms:
-        raise ConfigError(f"{place}: {given!r}: the study has no arm {arm!r}; {listing(arm, study.arms)}")
-    models = study.models(arm)
-    model = rest[1] if len(rest) > 1 else only(models, f"{first}/{arm}", place, "model")
-    if model not in models:
-        raise ConfigError(f"{place}: {given!r}: arm {arm!r} has no model {model!r}; {listing(model, models)}")
-    return Address(study.root.results / study.name, arm, model)

@@ -8,7 +8,7 @@ from typing import Any
 
 from cinorms import __version__
 from cinorms.core.templates import environment
-from cinorms.gate.findings import Finding
+from cinorms.gate.claims import KINDS, Finding
 from cinorms.gate.verdicts import Gate, Judged
 
 #: Width of a drawn interval, and what is left free at its ends.
@@ -63,18 +63,8 @@ def _claim(claim: Judged, gate: Gate) -> dict[str, Any]:
         "facts": [(name, _fact(value)) for name, value in found.facts.items()],
         "rows": found.flows.to_dict("records"),
         "shares": "base_share" in found.flows,
-        "heading": _heading(found),
+        "heading": KINDS[found.kind].shows,
     }
-
-
-def _heading(found: Finding) -> str:
-    """Return what the flows below a claim are."""
-    return {
-        "shift": "The flows that moved most in the direction of the mean",
-        "side": "The flows farthest on the other side, or nearest to it",
-        "flips": "The flows whose norm changed, those first that moved most",
-        "status": "The flows in which the share rose most",
-    }[found.kind]
 
 
 def _numbers(found: Finding) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,8 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError, listing
 from cinorms.core.logs import MOST_SHOWN
-from cinorms.core.scales import Scale
-from cinorms.norms.thresholds import Majority, Thresholds
+from cinorms.norms.thresholds import Thresholds
+from cinorms.study.facts import StudyFacts
 from cinorms.vignettes.factors import DatasetFactors
 
 Floats = npt.NDArray[np.float64]
@@ -28,18 +27,6 @@ Ints = npt.NDArray[np.intp]
 RESULTS = Path("results")
 #: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
-
-
-class _Arm(NamedTuple):
-    """What ``study.json`` states of an arm, with the study's thresholds."""
-
-    dataset: str
-    flows_of: str | None
-    people: bool
-    scale: Scale
-    models: list[str]
-    t_val: Mapping[str, int]
-    t_maj: Majority
 
 
 class Address(NamedTuple):
@@ -110,7 +97,8 @@ def find(given: str, key: str, results: Path = RESULTS) -> Address:
         for n in range(len(parts), 0, -1):
             for folder in (Path(*parts[:n]), results / Path(*parts[:n])):
                 if (folder / "study.json").is_file():
-                    return _address(given, key, folder, parts[n:])
+                    arms = {name: arm.models for name, arm in StudyFacts.read(folder).arms.items()}
+                    return address_in(folder, parts[n:], arms, given, key)
     shown = given if len(given) <= MOST_SHOWN else f"{given[:MOST_SHOWN]}..."
     raise ConfigError(
         f"{key}: {shown!r}: there are no results of a study here (no study.json, looked in {shown} and "
@@ -121,8 +109,9 @@ def find(given: str, key: str, results: Path = RESULTS) -> Address:
 def read_side(address: Address) -> Side:
     """Read the answers at ``address``, and what they need: vignettes, prompts, and the study's settings."""
     folder, arm, model = address
-    stated = _study(folder)[arm]
-    people = stated.people
+    study = StudyFacts.read(folder)
+    stated = study.arms[arm]
+    people = stated.source == "human"
     told, flows = told_in(address)
     answers = tables.read(_file(folder, f"answers/{arm}/{model}.parquet"), tables.ANSWERS)
     flows = flows[flows["flow"].isin(answers["flow"])].sort_values("flow", ignore_index=True)
@@ -136,7 +125,7 @@ def read_side(address: Address) -> Side:
         scale.levels,
         scale.options,
         scale.middle,
-        Thresholds(stated.t_val.get(model, 0), stated.t_maj, "strict"),
+        Thresholds(study.t_val.get(model, 0), study.t_maj, "strict"),
         people,
     )
 
@@ -182,8 +171,28 @@ def as_arrays(answers: pd.DataFrame, flows: Iterable[int], prompts: pd.DataFrame
     )
 
 
-def only(names: Iterable[str], given: str, key: str, what: str) -> str:
-    """Return the one name there is; raise ``ConfigError`` that lists them where there are several."""
+def address_in(
+    folder: Path, rest: Sequence[str], arms: Mapping[str, Sequence[str]], given: str, key: str
+) -> Address:
+    """Return the address that ``rest`` names in the study in ``folder``, whose ``arms`` have these models.
+
+    Raises ``ConfigError`` that lists the arms or models where the name is not one of them, or could be several.
+    """
+    if len(rest) > 2:
+        raise ConfigError(
+            f"{key}: {given!r} names more than a study, an arm and a model; give STUDY/ARM/MODEL"
+        )
+    arm = rest[0] if rest else _only(arms, given, key, "arm")
+    if arm not in arms:
+        raise ConfigError(f"{key}: {given!r}: the study has no arm {arm!r}; {listing(arm, arms)}")
+    models = arms[arm]
+    model = rest[1] if len(rest) > 1 else _only(models, f"{folder.name}/{arm}", key, "model")
+    if model not in models:
+        raise ConfigError(f"{key}: {given!r}: arm {arm!r} has no model {model!r}; {listing(model, models)}")
+    return Address(folder, arm, model)
+
+
+def _only(names: Iterable[str], given: str, key: str, what: str) -> str:
     found = list(names)
     if len(found) != 1:
         raise ConfigError(
@@ -194,9 +203,10 @@ def only(names: Iterable[str], given: str, key: str, what: str) -> str:
 
 def told_in(address: Address) -> tuple[DatasetFactors, pd.DataFrame]:
     """Return the dataset that an arm asks about, and its flows."""
-    stated = _study(address.folder)[address.arm]
-    flows = tables.read(_file(address.folder, f"vignettes/{stated.dataset}.parquet"), tables.VIGNETTES)
-    return DatasetFactors(stated.dataset, factors_in(flows), flows_of=stated.flows_of), flows
+    study = StudyFacts.read(address.folder)
+    name = study.arms[address.arm].dataset
+    flows = tables.read(_file(address.folder, f"vignettes/{name}.parquet"), tables.VIGNETTES)
+    return DatasetFactors(name, factors_in(flows), flows_of=study.datasets[name].flows_of), flows
 
 
 def factors_in(vignettes: pd.DataFrame) -> tuple[str, ...]:
@@ -209,48 +219,6 @@ def _order_numbers(orders: pd.Series[Any]) -> Ints:
     kinds = pd.Categorical(orders)
     numbers = [crc32(str(text).encode()) for text in kinds.categories]
     return np.append(np.array(numbers, dtype=np.intp), -1)[np.asarray(kinds.codes)]
-
-
-def _address(given: str, key: str, folder: Path, rest: tuple[str, ...]) -> Address:
-    arms = _study(folder)
-    if len(rest) > 2:
-        raise ConfigError(
-            f"{key}: {given!r} names more than a study, an arm and a model; give STUDY/ARM/MODEL"
-        )
-    arm = rest[0] if rest else only(arms, given, key, "arm")
-    if arm not in arms:
-        raise ConfigError(f"{key}: {given!r}: the study has no arm {arm!r}; {listing(arm, arms)}")
-    models = arms[arm].models
-    model = rest[1] if len(rest) > 1 else only(models, f"{folder.name}/{arm}", key, "model")
-    if model not in models:
-        raise ConfigError(f"{key}: {given!r}: arm {arm!r} has no model {model!r}; {listing(model, models)}")
-    return Address(folder, arm, model)
-
-
-def _study(folder: Path) -> dict[str, _Arm]:
-    """Return the arms of the study whose results are in ``folder``."""
-    path = folder / "study.json"
-    try:
-        study = json.loads(path.read_text(encoding="utf-8"))
-        t_val = {str(model): int(n) for model, n in study["t_val"].items()}
-        t_maj = study["t_maj"] if study["t_maj"] == "plurality" else float(study["t_maj"])
-        return {
-            name: _Arm(
-                str(arm["dataset"]),
-                study["datasets"][arm["dataset"]]["flows_of"],
-                arm["source"] == "human",
-                Scale.of(arm["scale"]),
-                [str(model) for model in arm["models"]],
-                t_val,
-                t_maj,
-            )
-            for name, arm in study["arms"].items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {error}"[:MOST_SHOWN]
-        raise DataError(
-            f"{path}: is not a study's description as this version writes it ({reason}); run the study again"
-        ) from None
 
 
 def _file(folder: Path, name: str) -> Path:

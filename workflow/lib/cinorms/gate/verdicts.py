@@ -10,21 +10,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from cinorms.core import tails
-from cinorms.gate import findings as found_by
-from cinorms.gate.findings import Finding
+from cinorms.gate.claims import KINDS, ByFactor, Claim, Finding, Group, Shift
 from cinorms.gate.matched import Matched, match
 from cinorms.gate.policy import Policy
 from cinorms.gate.side import Address, read_side
 from cinorms.stats import pvalues
 from cinorms.stats.equivalence import FEWEST
+from cinorms.vignettes.factors import text
 
+Bools = npt.NDArray[np.bool_]
 Verdict = Literal["pass", "fail", "undecided"]
 
 #: What a gate ends with. 2 is for what cannot be judged: a mistake in the policy, results that are not there.
@@ -66,7 +68,52 @@ class Gate:
 def run(base: Address, new: Address, policy: Policy, seed: int = 1) -> Gate:
     """Read both sides and judge every claim of the policy."""
     matched = match(read_side(base), read_side(new))
-    return Gate(policy, matched, judge(found_by.findings(matched, policy, seed), policy.alpha))
+    return Gate(policy, matched, judge(find(matched, policy, seed), policy.alpha))
+
+
+def find(matched: Matched, policy: Policy, seed: int) -> list[Finding]:
+    """Return what each claim finds, one finding per level for claims by a factor."""
+    parts = [(claim, *part) for claim in policy.claims for part in _parts(matched, policy, claim)]
+    fixed = policy.settings.flows == "fixed"
+    groups = [
+        Group(claim, level, matched, rows, len(parts), policy.alpha, fixed, seed)
+        for claim, level, rows in parts
+    ]
+    return [KINDS[group.claim.kind].find(group, group.claim.options) for group in groups]
+
+
+def _parts(matched: Matched, policy: Policy, claim: Claim) -> Iterator[tuple[str, Bools]]:
+    """Yield each group of flows that a claim is made for, with the name of its level."""
+    _check_names(matched, policy, claim)
+    rows = matched.select(claim.options.select)
+    if not rows.any():
+        raise policy.unknown(
+            claim, "select", dict(claim.options.select or {}), [], "selection that leaves a flow"
+        )
+    by = claim.options.by if isinstance(claim.options, ByFactor) else None
+    if by is None:
+        yield "", rows
+        return
+    levels = matched.flows[by].map(text)
+    for level in dict.fromkeys(levels[rows]):
+        yield level, rows & (levels == level).to_numpy()
+
+
+def _check_names(matched: Matched, policy: Policy, claim: Claim) -> None:
+    options, factors = claim.options, matched.new.factors
+    named = list(options.select or {})
+    for key, given in [("select", name) for name in named] + [("by", getattr(options, "by", None))]:
+        if given is not None and given not in factors:
+            raise policy.unknown(claim, key, given, factors, f"factor of dataset {matched.new.dataset!r}")
+    margins = list(options.margin_for or {}) if isinstance(options, Shift) else []
+    stated = [
+        (f"select.{name}", name, level) for name, levels in (options.select or {}).items() for level in levels
+    ]
+    stated += [("margin_for", str(getattr(options, "by", "")), level) for level in margins]
+    for key, factor, level in stated:
+        known = list(dict.fromkeys(matched.flows[factor].map(text)))
+        if str(level) not in known:
+            raise policy.unknown(claim, key, level, known, f"level of {factor!r} among the flows compared")
 
 
 def judge(findings: Sequence[Finding], alpha: float) -> tuple[Judged, ...]:

@@ -25,7 +25,15 @@ def crate(
     """
     made = [{"@id": item.path} for item in items if item.path not in (workflow, settings)]
     graph = [
-        _descriptor(),
+        {
+            "@id": "ro-crate-metadata.json",
+            "@type": "CreativeWork",
+            "about": {"@id": "./"},
+            "conformsTo": [
+                {"@id": "https://w3id.org/ro/crate/1.1"},
+                {"@id": "https://w3id.org/workflowhub/workflow-ro-crate/1.0"},
+            ],
+        },
         {
             "@id": "./",
             "@type": "Dataset",
@@ -65,16 +73,6 @@ def crate(
         },
     ]
     return {"@context": CONTEXT, "@graph": graph}
-
-
-def _descriptor() -> dict[str, Any]:
-    profiles = ("https://w3id.org/ro/crate/1.1", "https://w3id.org/workflowhub/workflow-ro-crate/1.0")
-    return {
-        "@id": "ro-crate-metadata.json",
-        "@type": "CreativeWork",
-        "about": {"@id": "./"},
-        "conformsTo": [{"@id": profile} for profile in profiles],
-    }
 
 
 def _file(item: Item, folder: Path, workflow: str, about: Mapping[str, Any]) -> dict[str, Any]:

@@ -118,27 +118,19 @@ def _fields(item: Item, records: str, folder: Path) -> Iterator[dict[str, Any]]:
 def _kinds(path: Path) -> dict[str, tuple[str, bool]]:
     """Return the type of each column, and whether a cell holds several values."""
     if path.suffix == ".parquet":
-        schema = pq.read_schema(path)
-        return {field.name: _arrow_kind(field.type) for field in schema}
+        return {field.name: _kind(field.type) for field in pq.read_schema(path)}
     frame = pd.read_csv(path)
-    return {str(name): (_kind(frame[name]), False) for name in frame}
+    return {
+        str(name): _kind(pa.null() if column.isna().all() else pa.array(column, from_pandas=True).type)
+        for name, column in frame.items()
+    }
 
 
-def _arrow_kind(kind: pa.DataType) -> tuple[str, bool]:
+def _kind(kind: pa.DataType) -> tuple[str, bool]:
     if pa.types.is_list(kind):
-        return _arrow_kind(kind.value_type)[0], True
+        return _kind(kind.value_type)[0], True
     if pa.types.is_boolean(kind):
         return "sc:Boolean", False
     if pa.types.is_integer(kind):
         return "sc:Integer", False
     return ("sc:Float" if pa.types.is_floating(kind) else "sc:Text"), False
-
-
-def _kind(column: pd.Series[Any]) -> str:
-    if column.isna().all():
-        return "sc:Text"
-    if pd.api.types.is_bool_dtype(column):
-        return "sc:Boolean"
-    if pd.api.types.is_integer_dtype(column):
-        return "sc:Integer"
-    return "sc:Float" if pd.api.types.is_float_dtype(column) else "sc:Text"

@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cinorms.core.labels import listed
-from cinorms.core.scales import Scale, measures_of
+from cinorms.core.scales import measures_of
 from cinorms.publish.contents import Item
+from cinorms.study.facts import StudyFacts
 
 
 def datasheet(
     about: Mapping[str, Any],
-    study: Mapping[str, Any],
+    study: StudyFacts,
     provenance: Mapping[str, Any],
     sources: Sequence[Mapping[str, str]],
     items: Sequence[Item],
 ) -> str:
     """Return the datasheet as Markdown."""
-    measures = measures_of(Scale.of(arm["scale"]) for arm in study["arms"].values())
+    measures = measures_of(arm.scale for arm in study.arms.values())
     sections = {
         "Motivation": [
             f"The data measure how language models rate information flows (contextual integrity), {measures}: sender, "
@@ -26,17 +27,17 @@ def datasheet(
             f"Published by {about['creator']}.",
         ],
         "Composition": [
-            *(_arm(name, arm, study) for name, arm in study["arms"].items()),
+            *(_arm(name, study) for name in study.arms),
             "The unit is one answer of one model to one flow in one wording and one order of the answer options.",
-            study["mark"] or "Every answer was given by a model.",
+            study.mark or "Every answer was given by a model.",
             "Answers without a level keep a status that states why; a missing level is never 0.",
             "No data about people: flows describe roles, not persons.",
         ],
         "Collection": _collection(study, provenance),
         "Preprocessing": [
             "Levels are read from the texts by fixed rules; `rule` in the answers names the rule. Texts are unaltered.",
-            f"A norm: consensus {study['consensus']}, t_maj {study['t_maj']}, at least t_val valid answers "
-            f"({', '.join(f'{model} {t}' for model, t in study['t_val'].items())}).",
+            f"A norm: consensus {study.consensus}, t_maj {study.t_maj}, at least t_val valid answers "
+            f"({', '.join(f'{model} {t}' for model, t in study.t_val.items())}).",
         ],
         "Uses": [
             "To compare models, wordings and conditions. A norm describes what a model says, not what is right, and is "
@@ -60,16 +61,16 @@ def datasheet(
     return "\n".join(lines) + "\n"
 
 
-def _arm(name: str, arm: Mapping[str, Any], study: Mapping[str, Any]) -> str:
-    dataset = study["datasets"][arm["dataset"]]
+def _arm(name: str, study: StudyFacts) -> str:
+    arm, dataset = study.arms[name], study.dataset_of(name)
     return (
-        f"Arm {name}: {dataset['title']} (factors {', '.join(dataset['factors']) or 'none'}), asked in "
-        f"{arm['n_templates']} wordings x {arm['orders']['count']} orders ({arm['orders']['method']}), temperature "
-        f"{arm['temperature']}, of {listed(list(arm['models']))}."
+        f"Arm {name}: {dataset.title} (factors {', '.join(dataset.factors) or 'none'}), asked in {arm.n_templates} "
+        f"wordings x {arm.orders['count']} orders ({arm.orders['method']}), temperature {arm.temperature}, of "
+        f"{listed(list(arm.models))}."
     )
 
 
-def _collection(study: Mapping[str, Any], provenance: Mapping[str, Any]) -> list[str]:
+def _collection(study: StudyFacts, provenance: Mapping[str, Any]) -> list[str]:
     lines = []
     for one in provenance["asked"]:
         when = " to ".join(
@@ -85,9 +86,9 @@ def _collection(study: Mapping[str, Any], provenance: Mapping[str, Any]) -> list
         for one in provenance.get("received", [])
     ]
     lines += [
-        f"Arm {name}: answers from {'a publication' if arm['source'] == 'published' else 'files of responses'}"
-        f"{': ' + arm['origin'] if arm['origin'] else ''}."
-        for name, arm in study["arms"].items()
-        if arm["source"] in ("published", "raw_csv")
+        f"Arm {name}: answers from {'a publication' if arm.source == 'published' else 'files of responses'}"
+        f"{': ' + arm.origin if arm.origin else ''}."
+        for name, arm in study.arms.items()
+        if arm.source in ("published", "raw_csv")
     ]
     return lines

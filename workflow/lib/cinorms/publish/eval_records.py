@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,88 +11,85 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.core.scales import Scale
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.wordings import CONFIDENCE, mean_interval, template_means, template_numbers
+from cinorms.study.facts import ArmFacts, ModelFacts, StudyFacts
 
 SCHEMA = "0.3.0"
 
 
-def record(
+def records_of(
     about: Mapping[str, Any],
-    arm: Mapping[str, Any],
-    model: Mapping[str, Any],
-    answers: pd.DataFrame,
-    prompts: pd.DataFrame,
+    study: StudyFacts,
+    tables: Iterable[tuple[str, str, pd.DataFrame, pd.DataFrame]],
     norms: pd.DataFrame,
-) -> dict[str, Any]:
-    """Return the record of one model in one arm.
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield path and record of each (arm, model, answers, prompts) in ``tables``; ``norms`` is `norms.csv`."""
+    for arm, model, answers, prompts in tables:
+        ident = model_id(model, study.models[model])
+        rows = norms[(norms["arm"] == arm) & (norms["model"] == model)]
+        evaluation, stamp = f"cinorms/{about['study']}/{arm}", about["timestamp"]
+        yield (
+            _path(about, arm, model, ident),
+            {
+                "schema_version": SCHEMA,
+                "evaluation_id": f"{evaluation}/{ident}/{stamp}",
+                "retrieved_timestamp": stamp,
+                "source_metadata": {
+                    "source_name": f"cinorms study {about['study']}",
+                    "source_type": "evaluation_run",
+                    "source_organization_name": about["creator"],
+                    "evaluator_relationship": "third_party",
+                },
+                "eval_library": {"name": "cinorms", "version": about["software_version"]},
+                "model_info": {
+                    "name": model,
+                    "id": ident,
+                    "developer": ident.partition("/")[0],
+                    "additional_details": _details(study.models[model]),
+                },
+                "evaluation_results": list(_results(evaluation, study.arms[arm], answers, prompts, rows)),
+            },
+        )
 
-    ``arm`` and ``model`` are as `study.json` describes them, with their ``name``. ``norms`` are the model's rows of
-    `norms.csv`. The interval of the mean is over templates like these, with the flows of the arm as the only ones.
-    """
-    evaluation = f"cinorms/{about['study']}/{arm['name']}"
-    ident = model_id(model)
-    stamp = about["timestamp"]
-    return {
-        "schema_version": SCHEMA,
-        "evaluation_id": f"{evaluation}/{ident}/{stamp}",
-        "retrieved_timestamp": stamp,
-        "source_metadata": {
-            "source_name": f"cinorms study {about['study']}",
-            "source_type": "evaluation_run",
-            "source_organization_name": about["creator"],
-            "evaluator_relationship": "third_party",
-        },
-        "eval_library": {"name": "cinorms", "version": about["software_version"]},
-        "model_info": {
-            "name": model["name"],
-            "id": ident,
-            "developer": ident.partition("/")[0],
-            "additional_details": _details(model),
-        },
-        "evaluation_results": list(_results(evaluation, arm, answers, prompts, norms)),
-    }
 
-
-def model_id(model: Mapping[str, Any]) -> str:
+def model_id(name: str, model: ModelFacts) -> str:
     """Return ``developer/name`` of a model; a model that is no one's has its family as the developer."""
-    source = str(model.get("source") or "")
-    return (
-        source
-        if source.count("/") == 1 and not source.startswith(("/", "."))
-        else f"{model['family']}/{model['name']}"
-    )
+    source = str(model.identity.get("source") or "")
+    if source.count("/") == 1 and not source.startswith(("/", ".")):
+        return source
+    return f"{model.identity['family']}/{name}"
 
 
-def _details(model: Mapping[str, Any]) -> dict[str, str]:
-    local = bool(model.get("revision")) and not model["planted"]
+def _details(model: ModelFacts) -> dict[str, str]:
+    public = model.identity
+    local = bool(public.get("revision")) and not model.planted
     return {
         "deployment_type": "self_deployed" if local else "unknown",
         "model_availability": "open_weights" if local else "unknown",
-        **{key: str(model[key]) for key in ("engine", "revision", "family") if model.get(key)},
-        "planted": str(bool(model["planted"])).lower(),
+        **{key: str(public[key]) for key in ("engine", "revision", "family") if public.get(key)},
+        "planted": str(model.planted).lower(),
     }
 
 
-def record_path(about: Mapping[str, Any], arm: str, model: Mapping[str, Any]) -> Path:
+def _path(about: Mapping[str, Any], arm: str, model: str, ident: str) -> Path:
     """Return where the record is in the folder, as Every Eval Ever lays its records out."""
     # The form of a random UUID, as the layout asks for, but the same whenever the study is published.
-    named = sha256(f"{about['study']}/{arm}/{model['name']}".encode()).digest()
+    named = sha256(f"{about['study']}/{arm}/{model}".encode()).digest()
     name = uuid.UUID(bytes=named[:16], version=4)
     benchmark = f"cinorms_{about['study']}_{arm}"
-    return Path("every_eval_ever", "data", benchmark, *model_id(model).split("/"), f"{name}.json")
+    return Path("every_eval_ever", "data", benchmark, *ident.split("/"), f"{name}.json")
 
 
 def _results(
     evaluation: str,
-    arm: Mapping[str, Any],
+    arm: ArmFacts,
     answers: pd.DataFrame,
     prompts: pd.DataFrame,
     norms: pd.DataFrame,
 ) -> Iterator[dict[str, Any]]:
+    """Yield the aggregates; the interval of the mean is over templates like these, for these flows only."""
     n_flows = len(norms)
-    common = {"evaluation": evaluation, "arm": arm}
     cells = template_means(level_matrix(answers), template_numbers(prompts))
     if np.isfinite(cells).any():
         mean, std_err, low, high = mean_interval(cells, fixed_flows=True)
@@ -111,9 +108,10 @@ def _results(
             else {"num_samples": n_flows}
         )
         yield _result(
-            common,
+            evaluation,
+            arm,
             "mean_level",
-            f"Mean {Scale.of(arm['scale']).measured} of the flows, in levels",
+            f"Mean {arm.scale.measured} of the flows, in levels",
             "levels",
             mean,
             uncertainty,
@@ -123,17 +121,23 @@ def _results(
         ("norms_held", "Share of the flows for which the model holds a norm", kept, n_flows),
         ("valid_answers", "Share of the answers with a level", valid, len(answers)),
     ):
-        yield _result(common, name, about, "proportion", float(score), {"num_samples": int(n)})
+        yield _result(evaluation, arm, name, about, "proportion", float(score), {"num_samples": int(n)})
 
 
 def _result(
-    common: Mapping[str, Any], name: str, about: str, unit: str, score: float, uncertainty: Mapping[str, Any]
+    evaluation: str,
+    arm: ArmFacts,
+    name: str,
+    about: str,
+    unit: str,
+    score: float,
+    uncertainty: Mapping[str, Any],
 ) -> dict[str, Any]:
-    arm, levels = common["arm"], unit == "levels"
+    levels = unit == "levels"
     return {
-        "evaluation_result_id": f"{common['evaluation']}/{name}",
-        "evaluation_name": f"{common['evaluation']}/{name}",
-        "source_data": {"dataset_name": str(arm["dataset"]), "source_type": "other"},
+        "evaluation_result_id": f"{evaluation}/{name}",
+        "evaluation_name": f"{evaluation}/{name}",
+        "source_data": {"dataset_name": arm.dataset, "source_type": "other"},
         "metric_config": {
             "evaluation_description": about,
             "metric_id": f"cinorms.{name}",
@@ -143,25 +147,11 @@ def _result(
             # Neither end of the scale is better: a norm is a description.
             "lower_is_better": False,
             "score_type": "continuous",
-            "min_score": float(arm["levels"][0]) if levels else 0.0,
-            "max_score": float(arm["levels"][-1]) if levels else 1.0,
+            "min_score": float(arm.levels[0]) if levels else 0.0,
+            "max_score": float(arm.levels[-1]) if levels else 1.0,
         },
         "score_details": {"score": float(score), "uncertainty": dict(uncertainty)},
         "generation_config": {
-            "generation_args": {"temperature": arm["temperature"], "max_tokens": arm["max_tokens"]},
+            "generation_args": {"temperature": arm.temperature, "max_tokens": arm.max_tokens},
         },
     }
-
-
-def records_of(
-    about: Mapping[str, Any],
-    study: Mapping[str, Any],
-    tables: Sequence[tuple[str, str, pd.DataFrame, pd.DataFrame]],
-    norms: pd.DataFrame,
-) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield path and record of each (arm, model, answers, prompts) in ``tables``."""
-    for arm, model, answers, prompts in tables:
-        described = {**study["models"][model], "name": model}
-        rows = norms[(norms["arm"] == arm) & (norms["model"] == model)]
-        stated = {**study["arms"][arm], "name": arm}
-        yield record_path(about, arm, described), record(about, stated, described, answers, prompts, rows)

@@ -32,17 +32,10 @@ from cinorms.publish.datasheet import datasheet
 from cinorms.publish.eval_records import records_of
 from cinorms.publish.output_schema import OUTPUT_SCHEMA
 from cinorms.publish.sources import COLUMNS
+from cinorms.study.facts import StudyFacts
 
 #: What a folder states of the study and the software, next to the data.
 WORKFLOW, SETTINGS = "workflow/Snakefile", "settings.json"
-_SOURCES = {
-    "what": "Dataset, prompt set, published answers, model or planted respondent.",
-    "name": "Its name in the study.",
-    "citation": "Who made it.",
-    "licence": "Its licence; missing where its makers state none.",
-    "address": "Where it is from; of a model with its revision.",
-    "sha256": "SHA-256 of a file that was downloaded.",
-}
 
 
 @dataclass(frozen=True)
@@ -91,9 +84,9 @@ def publish(
 
 def _write(results: Results, sources: Sequence[Mapping[str, str]], today: date, folder: Path) -> list[Item]:
     folder.mkdir(parents=True)
-    study = copy_json(results.study, folder / "study.json")
+    study = StudyFacts.model_validate(copy_json(results.study, folder / "study.json"))
     provenance = copy_json(results.provenance, folder / "provenance.json")
-    write_json(study["settings"], folder / SETTINGS)
+    write_json(study.settings, folder / SETTINGS)
     (folder / WORKFLOW).parent.mkdir()
     shutil.copyfile(results.workflow, folder / WORKFLOW)
     about = {**_about(study, today), "language": dict(results.language)}
@@ -109,9 +102,14 @@ def _write(results: Results, sources: Sequence[Mapping[str, str]], today: date, 
     ]
     write_csv(pd.DataFrame(sources, columns=list(COLUMNS)), folder / "sources.csv")
     items.append(
-        Item("sources.csv", "What the study is made from, with licences. One row per source.", _SOURCES)
+        Item("sources.csv", "What the study is made from, with licences. One row per source.", COLUMNS)
     )
-    for path, record in _records(results, about, study):
+    prompts = {arm: tables.read(path, tables.PROMPTS) for arm, path in results.prompts.items()}
+    answers = (
+        (one.arm, one.model, tables.read(one.path, tables.ANSWERS), prompts[one.arm])
+        for one in results.answers
+    )
+    for path, record in records_of(about, study, answers, read_csv(results.norms)):
         write_json(record, folder / path)
         items.append(Item(str(path), f"Aggregates of {record['model_info']['id']} for Every Eval Ever."))
     (folder / "DATASHEET.md").write_text(
@@ -124,16 +122,16 @@ def _write(results: Results, sources: Sequence[Mapping[str, str]], today: date, 
     return items
 
 
-def _about(study: Mapping[str, Any], today: date) -> dict[str, Any]:
+def _about(study: StudyFacts, today: date) -> dict[str, Any]:
     """Return what all metadata state about the whole."""
-    stated = study["settings"]["publish"]
-    titles = ", ".join(dataset["title"] for dataset in study["datasets"].values())
-    name, creator = f"cinorms-{study['name']}", stated["creator"] or "the authors of the study"
-    url = stated["url"] or f"urn:cinorms:{study['name']}"
+    stated = study.settings["publish"]
+    titles = ", ".join(dataset.title for dataset in study.datasets.values())
+    name, creator = f"cinorms-{study.name}", stated["creator"] or "the authors of the study"
+    url = stated["url"] or f"urn:cinorms:{study.name}"
     return {
-        "study": study["name"],
+        "study": study.name,
         "name": name,
-        "description": f"Privacy norms of {len(study['models'])} models: {titles}. {study['mark']}".strip(),
+        "description": f"Privacy norms of {len(study.models)} models: {titles}. {study.mark}".strip(),
         "licence": stated["licence"],
         "licence_url": f"https://spdx.org/licenses/{stated['licence']}.html",
         "url": url,
@@ -177,14 +175,3 @@ def _data(results: Results, folder: Path) -> list[Item]:
             holds = f"{contract.holds} One row per arm, model, {', '.join(contract.key)}."
             items.append(join_tables(members, folder, f"{contract.name}.parquet", holds, contract.about))
     return items
-
-
-def _records(
-    results: Results, about: Mapping[str, Any], study: Mapping[str, Any]
-) -> Iterable[tuple[Path, dict[str, Any]]]:
-    prompts = {arm: tables.read(path, tables.PROMPTS) for arm, path in results.prompts.items()}
-    given = [
-        (one.arm, one.model, tables.read(one.path, tables.ANSWERS), prompts[one.arm])
-        for one in results.answers
-    ]
-    return records_of(about, study, given, read_csv(results.norms))

@@ -9,7 +9,14 @@ from cinorms.study.study import Study
 from cinorms.vignettes.source_files import SourceFile
 
 #: Columns of the table of sources.
-COLUMNS = ("what", "name", "citation", "licence", "address", "sha256")
+COLUMNS = {
+    "what": "Dataset, prompt set, published answers, model or planted respondent.",
+    "name": "Its name in the study.",
+    "citation": "Who made it.",
+    "licence": "Its licence; missing where its makers state none.",
+    "address": "Where it is from; of a model with its revision.",
+    "sha256": "SHA-256 of a file that was downloaded.",
+}
 
 
 def sources_of(study: Study) -> list[dict[str, str]]:

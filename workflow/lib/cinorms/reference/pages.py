@@ -7,7 +7,7 @@ its keys and its columns, and the JSON schemas of both files for editors.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +19,22 @@ from cinorms.core.labels import listed
 from cinorms.core.schema import schema_of
 from cinorms.core.stage_tables import STAGES
 from cinorms.core.tables import CATEGORY, COUNT
-from cinorms.core.validation import load_yaml
+from cinorms.core.validation import TYPES, bounds, load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import SECTIONS, kinds
 from cinorms.figures.theme import ENDING
-from cinorms.gate.policy import KINDS as POLICY_KINDS
-from cinorms.gate.policy import PolicyFile, claim_schema
+from cinorms.gate.claims import KINDS as CLAIMS
+from cinorms.gate.policy import PolicyFile
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import EntrySettings
-from cinorms.reference.keys import key_rows
-from cinorms.reference.markdown import table
 from cinorms.study.settings import StudySettings
+
+Row = tuple[str, str, str, str]
+
+_WORDS = {**TYPES, "null": "`null`"}
+#: Several values of a type.
+_SEVERAL = {"string": "text", "integer": "whole numbers", "number": "numbers", "boolean": "true or false"}
 
 
 def _lower(sentence: str) -> str:
@@ -89,8 +93,8 @@ def policies_page() -> str:
     """Return the page of the keys of a gate's policy: those of the file, and those of each kind of claim."""
     about = "Every key of a policy, the file with the claims of a [gate](../gate.md)."
     parts = ["# Policies", _NOTE, about, _keys(schema_of(PolicyFile))]
-    for kind, (_, holds) in POLICY_KINDS.items():
-        parts += [f"## {kind}", f"A claim of this kind: {_lower(holds)}", _keys(claim_schema(kind))]
+    for claim in CLAIMS.values():
+        parts += [f"## {claim.name}", f"A claim of this kind: {_lower(claim.about)}", _keys(claim.schema)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -163,3 +167,88 @@ def _contents(found: Iterable[Kind]) -> str:
 
 def _keys(schema: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> str:
     return table(("key", "value", "default", "what it does"), key_rows(schema, defaults))
+
+
+# --- Tables of keys: key, value, default, what it does
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def key_rows(schema: Mapping[str, Any], defaults: Any, above: str = "") -> Iterator[Row]:
+    """Yield a row for every key, those of nested settings among them; a default is that of ``defaults``, if any."""
+    stated = defaults if isinstance(defaults, Mapping) else {}
+    for name, field in schema["properties"].items():
+        key, default = f"{above}{name}", stated.get(name, field.get("default"))
+        if name == "kind":
+            continue
+        if "properties" in field:
+            # A value that a class fills in for itself is not a default of the file.
+            inner = default if name in stated else {k: v for k, v in (default or {}).items() if v is not None}
+            yield from key_rows(field, inner, f"{key}.")
+        else:
+            needed = name in schema.get("required", [])
+            known = "required" if needed else default_words(default, name in stated)
+            yield f"`{key}`", type_words(field), known, field.get("description", "")
+            yield from _named_rows(schema, field, key)
+
+
+def _named_rows(schema: Mapping[str, Any], field: Mapping[str, Any], key: str) -> Iterable[Row]:
+    """Return the rows of the keys that each value of a mapping has; one row where another key has them already."""
+    each = field.get("additionalProperties")
+    if not isinstance(each, Mapping) or "properties" not in each:
+        return []
+    keys = each["properties"].keys()
+    for same, other in schema["properties"].items():
+        if other.get("properties", {}).keys() == keys:
+            needed = " and ".join(f"`{name}`" for name in each.get("required", []))
+            about = f"{each['description']} Required: {needed}; a key that is left out is that of `{same}`."
+            return [(f"`{key}.<name>`", f"a mapping with the keys of `{same}`", "", about)]
+    return key_rows(each, None, f"{key}.<name>.")
+
+
+def type_words(field: Mapping[str, Any]) -> str:
+    """Return in words what a key can be."""
+    if "anyOf" in field:
+        return " or ".join(type_words(way) for way in field["anyOf"])
+    if "enum" in field:
+        return ", ".join("`null`" if value is None else f"`{value}`" for value in field["enum"])
+    types = [field["type"]] if isinstance(field["type"], str) else field["type"]
+    return _bounded(field, " or ".join(_type_words(name, field) for name in types))
+
+
+def _type_words(name: str, field: Mapping[str, Any]) -> str:
+    if name == "array" and "items" in field:
+        return f"a list of {_several_words(field['items'])}"
+    if name == "object" and isinstance(field.get("additionalProperties"), Mapping):
+        return f"a mapping of names to {_several_words(field['additionalProperties'])}"
+    return _WORDS[name]
+
+
+def _several_words(field: Mapping[str, Any]) -> str:
+    """Return in words what each of several values can be."""
+    if "anyOf" in field:
+        return " or ".join(_several_words(way) for way in field["anyOf"])
+    if "enum" in field:
+        return type_words(field)
+    if field["type"] == "array":
+        return f"lists of {_several_words(field['items'])}"
+    if field["type"] == "object":
+        return "mappings of keys to values"
+    types = [field["type"]] if isinstance(field["type"], str) else field["type"]
+    return _bounded(field, " or ".join(_SEVERAL[name] for name in types))
+
+
+def _bounded(field: Mapping[str, Any], words: str) -> str:
+    limits = bounds(field)
+    return f"{words} ({limits})" if limits else words
+
+
+def default_words(value: Any, stated: bool = False) -> str:
+    """Return a default as a cell; empty where leaving the key out has a meaning of its own."""
+    if value == "" or (value is None and not stated) or (isinstance(value, dict) and value):
+        return ""
+    return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"

@@ -10,13 +10,12 @@ from typing import Any
 import pandas as pd
 
 from cinorms import __version__
-from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK
 from cinorms.core.templates import environment
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import people_findings
-from cinorms.report.results import Results, dependence_table
+from cinorms.report.results import Results
 from cinorms.report.words import (
     NORM_STATUSES,
     STATUSES,
@@ -62,17 +61,15 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
         "card": "cinorms norm card",
         "version": 1,
         "cinorms": __version__,
-        "study": study["name"],
+        "study": study.name,
         "model": model,
-        "planted": study["models"][model]["planted"],
+        "planted": study.models[model].planted,
         "people": people,
-        "identity": {
-            k: v for k, v in study["models"][model].items() if k not in ("arms", "asked", "planted")
-        },
+        "identity": dict(study.models[model].identity),
         "norm_needs": {
-            "t_val": study["t_val"][model],
-            "t_maj": study["t_maj"],
-            "consensus": study["consensus"],
+            "t_val": study.t_val[model],
+            "t_maj": study.t_maj,
+            "consensus": study.consensus,
         },
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],
         "limits": list(LIMITS_OF_PEOPLE if people else LIMITS),
@@ -80,17 +77,17 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
 
 
 def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
-    settings, codes, norms = results.study["arms"][arm], results.codes[arm, model], results.norms[arm, model]
+    settings, codes, norms = results.study.arms[arm], results.codes[arm, model], results.norms[arm, model]
     held, status = results.held(arm, model), results.status(arm, model)
     kept = (status == "kept").to_numpy()
     return {
         "arm": arm,
-        "dataset": results.study["datasets"][settings["dataset"]]["title"],
-        "prompts": settings["prompts"],
+        "dataset": results.study.dataset_of(arm).title,
+        "prompts": settings.prompts,
         "variants": int((norms["n_asked"]).max()),
-        "raters": settings["people"],
-        "orders": settings["orders"]["method"],
-        "temperature": settings["temperature"],
+        "raters": settings.people,
+        "orders": settings.orders["method"],
+        "temperature": settings.temperature,
         "options": list(results.scale(arm).options),
         "says": asdict(results.scale(arm).spoken),
         "answers": codes.n_asked,
@@ -111,8 +108,8 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
 
 def _dependence(results: Results, arm: str, model: str) -> dict[str, Any] | None:
     """Return whether the model's answers depend on the flow, if an analysis of the study tests it."""
-    table = dependence_table(results, arm)
-    rows = [] if table is None else table[table["model"] == model].to_dict("records")
+    table = next(results.tables_of("flow_dependence", arm, model), None)
+    rows = [] if table is None else table.to_dict("records")
     names = ("verdict", "verdict_text", "share", "p", "norms", "norms_exchanged")
     return {name: None if pd.isna(row[name]) else row[name] for row in rows for name in names} or None
 
@@ -154,8 +151,8 @@ def _extremes(results: Results, arm: str, model: str, kept: Any, best: bool) -> 
 def _sensitivity(results: Results, norms: pd.DataFrame, kept: Any) -> dict[str, Any]:
     """Return how consistent the norms are, and how many each pair of thresholds keeps."""
     pairs = {}
-    t_vals, t_majs = results.study["grid"]
-    for under in grid(t_vals, t_majs, results.study["consensus"]):
+    t_vals, t_majs = results.study.grid
+    for under in grid(t_vals, t_majs, results.study.consensus):
         t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
         pairs[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
     firm = norms.loc[kept, "share"]
@@ -168,19 +165,12 @@ def _sensitivity(results: Results, norms: pd.DataFrame, kept: Any) -> dict[str, 
 
 def _delta(results: Results, arm: str, model: str) -> dict[str, Any] | None:
     """Return how far the model's mean answers are from expected values, if an analysis of the study computes it."""
-    for name, entry in results.study["analyses"].items():
-        if entry["kind"] == "mean_delta" and arm in entry["arms"]:
-            table = read_csv(results.tables[name], as_text=True)
-            row = table[(table["arm"] == arm) & (table["model"] == model)]
-            if len(row):
-                first = row.iloc[0]
-                numbers = {k: float(first[k]) if first[k] else None for k in ("mean_signed", "mean_absolute")}
-                return numbers | {
-                    "flows": int(first["n"]),
-                    "status": str(first["status"]),
-                    "reason": str(first["reason"]),
-                }
-    return None
+    table = next(results.tables_of("mean_delta", arm, model, as_text=True), None)
+    if table is None:
+        return None
+    row = table.iloc[0]
+    numbers = {name: float(row[name]) if row[name] else None for name in ("mean_signed", "mean_absolute")}
+    return {**numbers, "flows": int(row["n"]), "status": str(row["status"]), "reason": str(row["reason"])}
 
 
 # --- Markdown

@@ -1,10 +1,12 @@
-"""What the report states about a study: its settings and names as plain data, read before anything is made."""
+"""What cards and pages state about a study: its settings and names as plain data, read before anything is made."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from cinorms.study.entries import make_entry
+from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
 
@@ -26,130 +28,184 @@ PUBLIC = (
 
 
 def describe(study: Study) -> dict[str, Any]:
-    """Return everything that the page and the cards state about ``study``, apart from its results."""
-    norms = study.settings.norms
-    models = study.all_models()
-    return {
-        "name": study.name,
-        "seed": study.seed,
-        "planted": study.planted(),
-        "people": study.people(),
-        "mark": study.mark(models),
-        "compared": study.settings.compare,
-        "coder": study.coder if study.coded_scales() else None,
-        "consensus": norms.consensus,
-        "t_maj": norms.t_maj,
-        "t_val": {model: study.t_val(model) for model in models},
-        "grid": [list(values) for values in study.thresholds()],
-        "arms": {arm: _arm(study, arm) for arm in study.arms},
-        "datasets": {name: _dataset(study, name) for name in study.datasets()},
-        "models": {model: _model(study, model) for model in models},
-        "analyses": {name: _entry(study, "analyses", name) for name in study.settings.analyses},
-        "figures": {name: _entry(study, "figures", name) for name in study.settings.figures},
-        "printed": list(study.settings.printed),
-        "settings": study.settings.plain(),
-    }
+    """Return everything that the page and the cards state about ``study``, apart from its results, as plain data."""
+    return _facts(study).plain()
 
 
 def describe_for_card(study: Study, model: str) -> dict[str, Any]:
     """Return what the card of ``model`` states about ``study``; the card does not change with the rest of the study."""
-    described = describe(study)
+    whole = _facts(study)
     arms = {
-        name: {**arm, "models": [model], "layouts": {model: arm["layouts"][model]}}
-        for name, arm in described["arms"].items()
-        if model in arm["models"]
+        name: arm.model_copy(update={"models": (model,), "layouts": {model: arm.layouts[model]}})
+        for name, arm in whole.arms.items()
+        if model in arm.models
     }
-    datasets = {arm["dataset"] for arm in arms.values()}
-    shown = {
-        name: {**entry, "models": [model]}
-        for name, entry in described["analyses"].items()
-        if entry["kind"] in ON_CARDS and model in entry["models"]
-    }
-    return {
-        **{key: described[key] for key in ("name", "seed", "consensus", "t_maj", "grid")},
-        "t_val": {model: described["t_val"][model]},
-        "arms": arms,
-        "datasets": {name: dataset for name, dataset in described["datasets"].items() if name in datasets},
-        "mark": study.mark([model]),
-        "models": {model: described["models"][model]},
-        "analyses": shown,
-    }
+    datasets = {arm.dataset for arm in arms.values()}
+    return StudyFacts(
+        name=whole.name,
+        seed=whole.seed,
+        mark=study.mark([model]),
+        consensus=whole.consensus,
+        t_maj=whole.t_maj,
+        t_val={model: whole.t_val[model]},
+        grid=whole.grid,
+        arms=arms,
+        datasets={name: dataset for name, dataset in whole.datasets.items() if name in datasets},
+        models={model: whole.models[model]},
+        analyses={
+            name: entry.model_copy(update={"models": (model,)})
+            for name, entry in whole.analyses.items()
+            if entry.kind in ON_CARDS and model in entry.models
+        },
+    ).plain()
 
 
-def _arm(study: Study, arm: str) -> dict[str, Any]:
-    settings, scale = study.arms[arm], study.scale(arm)
+def _facts(study: Study) -> StudyFacts:
+    norms = study.settings.norms
+    models = study.all_models()
+    t_vals, t_majs = study.thresholds()
+    return StudyFacts(
+        name=study.name,
+        seed=study.seed,
+        planted=tuple(study.planted()),
+        people=tuple(study.people()),
+        mark=study.mark(models),
+        compared=study.settings.compare,
+        coder=study.coder if study.coded_scales() else None,
+        consensus=norms.consensus,
+        t_maj=norms.t_maj,
+        t_val={model: study.t_val(model) for model in models},
+        grid=(tuple(t_vals), tuple(t_majs)),
+        arms={arm: _arm(study, arm) for arm in study.arms},
+        datasets={name: _dataset(study, name) for name in study.datasets()},
+        models={model: _model(study, model) for model in models},
+        analyses={name: _entry(study, "analyses", name) for name in study.settings.analyses},
+        figures={name: _entry(study, "figures", name) for name in study.settings.figures},
+        printed=tuple(study.settings.printed),
+        settings=study.settings.plain(),
+    )
+
+
+def _arm(study: Study, arm: str) -> ArmFacts:
+    settings, scale, models = study.arms[arm], study.scale(arm), study.models(arm)
     people = settings.source == "human"
     words = study.survey(arm) if people else study.prompt_set(settings.prompts)
-    return {
-        "dataset": settings.dataset,
-        "source": settings.source,
-        "frame": settings.frame,
-        "origin": _origin(study, arm),
-        "scale": scale.known,
-        "levels": list(scale.levels),
-        "options": list(scale.options),
-        "prompts": words.title,
-        "prompts_citation": words.origin.get("citation", ""),
-        "people": study.survey(arm).people if people else "",
-        "n_templates": study.templates(arm),
-        "orders": settings.orders.plain(),
-        "asking": settings.asking.plain(),
+    origin = ""
+    if settings.source == "published" and settings.frame is not None:
+        release = study.release(settings.frame.partition("/")[0])
+        origin = str(release.origin.get("citation", settings.frame))
+    return ArmFacts(
+        dataset=settings.dataset,
+        source=settings.source,
+        frame=settings.frame,
+        origin=origin,
+        scale=scale,
+        levels=scale.levels,
+        options=scale.options,
+        prompts=words.title,
+        prompts_citation=words.origin.get("citation", ""),
+        people=study.survey(arm).people if people else "",
+        n_templates=study.templates(arm),
+        orders=settings.orders.plain(),
+        asking=settings.asking.plain(),
         **({"repeat": settings.repeat} if settings.repeat > 1 else {}),
-        "temperature": settings.temperature,
-        "max_tokens": settings.max_tokens,
-        "reasoning": settings.reasoning.asked.shown if settings.reasoning else None,
-        "readout": settings.readout,
-        "system": settings.system,
-        "models": study.models(arm),
-        # How a prompt is laid out can differ from model to model (`layout: paper`).
-        "layouts": {
-            m: "single" if people else make_spec(study, arm, m, "1-of-1").layout for m in study.models(arm)
-        },
-    }
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        reasoning=settings.reasoning.asked.shown if settings.reasoning else None,
+        readout=settings.readout,
+        system=settings.system,
+        models=tuple(models),
+        layouts={m: "single" if people else make_spec(study, arm, m, "1-of-1").layout for m in models},
+    )
 
 
-def _origin(study: Study, arm: str) -> str:
-    """Return who published the answers of an arm that asks no model."""
-    settings = study.arms[arm]
-    if settings.source != "published" or settings.frame is None:
-        return ""
-    return str(study.release(settings.frame.partition("/")[0]).origin.get("citation", settings.frame))
-
-
-def _dataset(study: Study, name: str) -> dict[str, Any]:
+def _dataset(study: Study, name: str) -> DatasetFacts:
     dataset = study.dataset(name)
-    return {
-        "title": dataset.title,
-        "context": dataset.context,
-        "factors": list(dataset.factors),
-        "linked": [list(group) for group in dataset.design.linked] if dataset.design else [],
-        "expected_range": list(dataset.expected_range) if dataset.expected_range else None,
-        "flows_of": dataset.flows_of,
-        "citation": dataset.origin.get("citation", ""),
-    }
+    return DatasetFacts(
+        title=dataset.title,
+        context=dataset.context,
+        factors=tuple(dataset.factors),
+        linked=tuple(tuple(group) for group in dataset.design.linked) if dataset.design else (),
+        expected_range=dataset.expected_range or None,
+        flows_of=dataset.flows_of,
+        citation=dataset.origin.get("citation", ""),
+    )
 
 
-def _model(study: Study, model: str) -> dict[str, Any]:
+def _model(study: Study, model: str) -> ModelFacts:
     entry = study.registry_entry(model)
     stated = {**entry.stated, "engine": entry.engine}
     own = study.registry[model].kind.public
     public = {key: stated[key] for key in (*PUBLIC, *own, "note") if stated.get(key) is not None}
-    arms = [arm for arm in study.arms if model in study.models(arm)]
+    arms = tuple(arm for arm in study.arms if model in study.models(arm))
     asked = any(study.arms[arm].source == "model" for arm in arms)
-    return {**public, "planted": asked and entry.kind.planted, "arms": arms, "asked": asked}
+    return ModelFacts(**public, planted=asked and entry.kind.planted, arms=arms, asked=asked)
 
 
-def _entry(study: Study, section: str, name: str) -> dict[str, Any]:
+def _entry(study: Study, section: str, name: str) -> EntryFacts:
     entry = make_entry(study, section, name)
     kind = entry.declared
+    return EntryFacts(
+        kind=kind.name,
+        title=getattr(entry.options, "title", ""),
+        about=kind.about,
+        sentence=kind.sentence,
+        meanings={column.name: column.about for column in kind.columns},
+        section=kind.report_section,
+        arms=tuple(entry.arms),
+        models=tuple(dict.fromkeys(model for _, model in entry.selected)),
+        columns=tuple(kind.shown),
+    )
+
+
+# --- The page on people and models
+
+
+def tables_of(analyses: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the study's first analysis of distances, and its first of flows; fewer where it has none."""
+    found = []
+    for kind in ("people_distances", "people_flows"):
+        found += [name for name, entry in analyses.items() if entry["kind"] == kind][:1]
+    return found
+
+
+def people_page_facts(study: Study) -> dict[str, Any]:
+    """Return the facts as plain data, for a parameter of a rule; without arms and scale where nothing is compared."""
+    stated = study.settings.analyses
+    arms = [arm for name in tables_of(stated)[:1] for arm in stated[name]["arms"]]
+    rated = [arm for arm in arms if study.arms[arm].source == "human"]
+    compared = [arm for arm in arms if arm not in rated]
+    # People are named as such all over the page; the mark is about the models.
+    models = dict.fromkeys(model for arm in compared for model in study.models(arm))
+    # People answer on the scale of the dataset; an arm of models can be asked on another, and is put on this one.
+    shown = (rated + compared)[:1]
     return {
-        "kind": kind.name,
-        "title": getattr(entry.options, "title", ""),
-        "about": kind.about,
-        "sentence": kind.sentence,
-        "meanings": {column.name: column.about for column in kind.columns},
-        "section": kind.report_section,
-        "arms": list(entry.arms),
-        "models": list(dict.fromkeys(model for _, model in entry.selected)),
-        "columns": list(kind.shown),
+        "study": study.name,
+        "datasets": list(dict.fromkeys(study.arms[arm].dataset for arm in compared or rated))[:1],
+        "people": {
+            arm: {
+                "title": study.survey(arm).title,
+                "people": study.survey(arm).people,
+                "question": study.question(arm).text,
+            }
+            for arm in rated
+        },
+        "models": {
+            arm: {
+                "question": study.prompt_set(study.arms[arm].prompts).templates[0],
+                "wordings": study.templates(arm),
+                "models": len(study.models(arm)),
+            }
+            for arm in compared
+        },
+        "mark": study.mark(models),
+        "scale": _units(study, shown[0]) if shown else {},
     }
+
+
+def _units(study: Study, arm: str) -> dict[str, Any]:
+    """Return the units in which means are compared, and what their ends and directions are called."""
+    scale = study.scale(arm)
+    lowest, highest = study.factors_of(arm).expected_range or (scale.levels[0], scale.levels[-1])
+    words = {"measure": scale.measured, "more": scale.spoken.more, "less": scale.spoken.less}
+    return {"lowest": lowest, "highest": highest, "ends": list(scale.ends), **words}

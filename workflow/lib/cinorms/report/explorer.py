@@ -35,10 +35,10 @@ def explorer_data(results: Results, most_bytes: int = MOST_BYTES) -> dict[str, A
     arms = list(dict.fromkeys(arm for arm, _ in results.norms))
     room = _Room(most_bytes)
     return {
-        "study": study["name"],
+        "study": study.name,
         "main": results.main_arm(),
-        "t_maj": study["t_maj"],
-        "consensus": study["consensus"],
+        "t_maj": study.t_maj,
+        "consensus": study.consensus,
         "invalid": [words.STATUSES[status] for status in INVALID],
         "norm_statuses": [words.NORM_STATUSES[status] for status in tables.NORM_STATUSES],
         "datasets": {name: _dataset(results, name) for name in results.vignettes},
@@ -75,17 +75,19 @@ def _numbers(values: npt.NDArray[Any], kind: str) -> bytes:
 
 
 def _dataset(results: Results, name: str) -> dict[str, Any]:
-    settings, frame = results.study["datasets"][name], results.vignettes[name]
-    factors = [factor for factor in settings["factors"] if factor in frame]
+    settings, frame = results.study.datasets[name], results.vignettes[name]
+    factors = [factor for factor in settings.factors if factor in frame]
     expected = frame["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
     return {
-        "title": settings["title"],
+        "title": settings.title,
         "factors": [_factor(factor, frame[factor]) for factor in factors],
         "n": len(frame),
         "flows": pack(_numbers(frame["flow"].to_numpy(), "<i4")),
-        "codes": pack(b"".join(_numbers(frame[f].astype("category").cat.codes, "<u2") for f in factors)),
+        "codes": pack(
+            b"".join(_numbers(frame[f].astype("category").cat.codes.to_numpy(), "<u2") for f in factors)
+        ),
         "texts": pack(json.dumps(frame["vignette"].tolist()).encode()),
-        "range": settings["expected_range"],
+        "range": settings.expected_range,
         "expected": None
         if np.isnan(expected).all()
         else [None if np.isnan(value) else value for value in expected.tolist()],
@@ -98,8 +100,8 @@ def _factor(name: str, column: pd.Series[Any]) -> dict[str, Any]:
 
 
 def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
-    settings, prompts = results.study["arms"][arm], results.prompts[arm]
-    scale, asked = results.scale(arm), Scale.of(settings["scale"])
+    settings, prompts = results.study.arms[arm], results.prompts[arm]
+    scale, asked = settings.scale.binned, settings.scale
     pairs = results.pairs(arm)
     flows = np.unique(np.concatenate([results.norms[pair]["flow"].to_numpy(np.int64) for pair in pairs]))
     frame = results.flows(arm)
@@ -110,7 +112,7 @@ def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
     orders = list(kept)
     return {
         "name": arm,
-        "dataset": settings["dataset"],
+        "dataset": settings.dataset,
         "levels": list(scale.levels),
         "middle": scale.middle,
         "ends": [asked.levels[0], asked.levels[-1]],
@@ -118,7 +120,7 @@ def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
         "classes": [class_of(scale, at) for at in range(len(scale.levels))],
         "orderNames": list(orders_of(asked.n_shown).names),
         "line": options_shown(asked)[0] if asked.line else None,
-        "system": settings["system"],
+        "system": settings.system,
         "numbered": variant_words(results.is_people(arm)).numbered,
         "variants": prompts[["variant", "template_no", "order_no"]].astype(object).to_numpy().tolist(),
         "templates": {str(no): text for no, text in templates.items()},
@@ -142,8 +144,8 @@ def _model(results: Results, pair: Pair, flows: npt.NDArray[np.int64], room: _Ro
     packed = _numbers(counts, "<u2") + _numbers(value, "i1") + _numbers(codes, "i1")
     return {
         "name": model,
-        "t_val": results.study["t_val"][model],
-        "layout": results.study["arms"][arm]["layouts"][model],
+        "t_val": results.study.t_val[model],
+        "layout": results.study.arms[arm].layouts[model],
         "norms": pack(packed),
         "answers": room.take(pack(_aligned(results, pair, flows, "answers", NOTHING))),
     } | ({"people": compared} if (compared := people_findings.in_explorer(results, arm, model)) else {})

@@ -12,12 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
-from cinorms.core.scales import Scale
 from cinorms.report import repeat_findings
 from cinorms.report.answer_codes import tally
-from cinorms.report.results import Results, dependence_table
+from cinorms.report.results import Results
 from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share
 from cinorms.stats.flow_dependence import DEPENDS, SIGNIFICANT, VERDICTS
 from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
@@ -43,7 +41,7 @@ class Finding:
 def findings(results: Results) -> list[Finding]:
     """Return the findings of a study; they are about its main arm unless they name another."""
     arm = results.main_arm()
-    table = dependence_table(results, arm)
+    table = next(results.tables_of("flow_dependence", arm), None)
     left_out = set() if table is None else set(table.loc[~table["verdict"].isin(DEPENDS), "model"])
     models = [model for _, model in results.pairs(arm) if model not in left_out]
     found = [_dependence(table, arm)]
@@ -51,14 +49,16 @@ def findings(results: Results) -> list[Finding]:
         # An arm of people has one group: there is no other to disagree with.
         made = [_acceptance, *([] if results.is_people(arm) else [_disagreement]), _certainty]
         found += [make(results, arm, models) for make in made]
-    return [finding for finding in (*found, _engine(results), _delta(results)) if finding is not None]
+    if engine := repeat_findings.on_page(results):
+        found.append(Finding("repeatability", "What the engine alone changes", *engine))
+    return [finding for finding in (*found, _delta(results)) if finding is not None]
 
 
 # --- Whose answers depend on the flow
 
 
 def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
-    if table is None or table.empty:
+    if table is None:
         return None
     total = len(table)
     depends = table[table["verdict"].isin(DEPENDS)]
@@ -281,38 +281,26 @@ def _certainty(results: Results, arm: str, models: Sequence[str]) -> Finding:
     )
 
 
-# --- What the engine alone changes
-
-
-def _engine(results: Results) -> Finding | None:
-    """Return what differs when arms are asked again, if an analysis of the study computes it."""
-    said = repeat_findings.on_page(results)
-    return said and Finding("repeatability", "What the engine alone changes", *said)
-
-
 # --- Distance from expected values
 
 
 def _delta(results: Results) -> Finding | None:
     """Return how far mean answers are from expected values, if an analysis of the study computes it."""
-    for name, entry in results.study["analyses"].items():
-        if entry["kind"] != "mean_delta":
-            continue
-        table = read_csv(results.tables[name])
-        table = table[table["status"] == "ok"]
+    for whole in results.tables_of("mean_delta"):
+        table = whole[whole["status"] == "ok"]
         if table.empty:
             continue
         distance = table["mean_signed"].abs().to_numpy()
         near, far = table.iloc[int(distance.argmin())], table.iloc[int(distance.argmax())]
-        arm = results.study["arms"][str(far["arm"])]
-        dataset, levels = results.study["datasets"][arm["dataset"]], arm["levels"]
-        low, high = dataset["expected_range"] or levels[:: len(levels) - 1]
+        arm = results.study.arms[str(far["arm"])]
+        dataset, levels = results.study.datasets[arm.dataset], arm.levels
+        low, high = dataset.expected_range or levels[:: len(levels) - 1]
         text = (
-            f"The dataset ‘{dataset['title']}’ states expected values from {low:g} to {high:g}. The mean answers of "
+            f"The dataset ‘{dataset.title}’ states expected values from {low:g} to {high:g}. The mean answers of "
             f"{near['model']} are closest to them ({_signed(near)} on average over {count(int(near['n']))} flows)"
         )
         text += f"; those of {far['model']} are furthest ({_signed(far)})." if len(table) > 1 else "."
-        text += f" A positive number: {Scale.of(arm['scale']).spoken.more} than expected."
+        text += f" A positive number: {arm.scale.spoken.more} than expected."
         title, shown = "Distance from expected values", link(str(far["arm"]), [str(far["model"])])
         return Finding("delta", title, _signed(far), text, shown, "the flows with an expected value")
     return None
@@ -376,11 +364,8 @@ def _discarded_sentences(
 
 def _association(results: Results, arm: str) -> Iterator[str]:
     """Yield whether discarding is associated with a factor, if an analysis of the study tests it."""
-    for name, entry in results.study["analyses"].items():
-        if entry["kind"] != "discarded_association":
-            continue
-        table = read_csv(results.tables[name])
-        tested = table[(table["arm"] == arm) & (table["status"] == "ok")]
+    for table in results.tables_of("discarded_association", arm):
+        tested = table[table["status"] == "ok"]
         found = tested[tested["p_holm"] < SIGNIFICANT]
         if found.empty:
             continue

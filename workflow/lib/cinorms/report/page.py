@@ -6,17 +6,15 @@ import base64
 import hashlib
 import json
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from cinorms import __version__
-from cinorms.core.scales import Scale, measures_of
+from cinorms.core.scales import measures_of
 from cinorms.core.templates import environment
 from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import discarded, findings
-from cinorms.report.readers import readers
 from cinorms.report.results import Results
 from cinorms.report.sections import printed, sections
 from cinorms.report.words import STATUSES
@@ -30,14 +28,16 @@ def render(results: Results, command: str) -> str:
 
     ``command`` makes the file again that is put after it.
     """
-    style, script = _style(results), _script()
+    style = _style(results)
+    parts = "\n".join(_template(f"report_{name}.js") for name in SCRIPTS)
+    script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
     return (
         environment("report")
         .get_template("report.html")
         .render(
             study=results.study,
-            mark=results.study["mark"],
-            measures=measures_of(Scale.of(arm["scale"]) for arm in results.study["arms"].values()),
+            mark=results.study.mark,
+            measures=measures_of(arm.scale for arm in results.study.arms.values()),
             style=style,
             script=script,
             policy=policy(style, script),
@@ -48,7 +48,7 @@ def render(results: Results, command: str) -> str:
             sections=sections(results, command),
             printed=printed(results),
             texts=_unread(results),
-            readers=readers(results),
+            readers=method.readers(results),
             models=method.models(results),
             software=method.software(),
             hashes=method.hashes(results),
@@ -83,7 +83,7 @@ def _hash(text: str) -> str:
 
 def _style(results: Results) -> str:
     """Return the page's style, with the colours that all figures have."""
-    scales = {scale.name: scale for scale in map(results.scale, results.study["arms"])}
+    scales = {scale.name: scale for scale in map(results.scale, results.study.arms)}
     lines = [
         f".{class_of(scale, at)} {_colours(colour)}"
         for scale in scales.values()
@@ -95,11 +95,6 @@ def _style(results: Results) -> str:
 
 def _colours(colour: str) -> str:
     return f"{{ background: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}"
-
-
-def _script() -> str:
-    parts = [_template(f"report_{name}.js") for name in SCRIPTS]
-    return '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
 
 
 def _template(name: str) -> str:
@@ -123,17 +118,17 @@ def _unread(results: Results) -> list[dict[str, str]]:
 
 def _cards(results: Results) -> list[dict[str, Any]]:
     """Return the norm cards, each inside the page."""
+    kinds = {"md": "text/markdown", "json": "application/json"}
     return [
         {
             "model": model,
-            "files": [_card_file(card.md, "text/markdown"), _card_file(card.json, "application/json")],
+            "files": [
+                {
+                    "name": path.name,
+                    "href": f"data:{kinds[ending]};charset=utf-8;base64,{base64.b64encode(path.read_bytes()).decode()}",
+                }
+                for ending, path in card._asdict().items()
+            ],
         }
         for model, card in results.cards.items()
     ]
-
-
-def _card_file(path: Path, kind: str) -> dict[str, str]:
-    return {
-        "name": path.name,
-        "href": f"data:{kind};charset=utf-8;base64,{base64.b64encode(path.read_bytes()).decode()}",
-    }

@@ -7,32 +7,22 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.core.csv_files import read_csv
-from cinorms.core.scales import Scale
 from cinorms.report.results import Results
-
-
-def _rows(results: Results, kind: str, arm: str, model: str) -> pd.DataFrame | None:
-    """Return a model's rows in the study's first table of a kind that compares the arm, if there is one."""
-    for name, entry in results.study["analyses"].items():
-        if entry["kind"] == kind and arm in entry["arms"]:
-            table = read_csv(results.tables[name])
-            rows = table[(table["arm"] == arm) & (table["model"] == model)]
-            if len(rows):
-                return pd.DataFrame(rows)
-    return None
 
 
 def on_card(results: Results, arm: str, model: str) -> list[dict[str, Any]]:
     """Return, for each group of people and the expected values, the distance, the ceiling and the flows that differ."""
-    distances = _rows(results, "people_distances", arm, model)
-    flows = _rows(results, "people_flows", arm, model)
+    distances = next(results.tables_of("people_distances", arm, model), None)
+    flows = next(results.tables_of("people_flows", arm, model), None)
     if distances is None:
         return []
     found = []
     for row in distances[(distances["metric"] == "rms") & (distances["status"] == "ok")].to_dict("records"):
         here = None if flows is None else flows.loc[flows["baseline"] == row["baseline"], "verdict"]
-        numbers = {name: _number(row[name]) for name in ("estimate", "conf_low", "conf_high", "ceiling_all")}
+        numbers = {
+            name: None if pd.isna(row[name]) else round(float(row[name]), 2)
+            for name in ("estimate", "conf_low", "conf_high", "ceiling_all")
+        }
         verdicts = {"more": "model higher", "less": "model lower"}
         counts = {
             name: None if here is None else int((here == verdict).sum()) for name, verdict in verdicts.items()
@@ -47,7 +37,7 @@ def on_card(results: Results, arm: str, model: str) -> list[dict[str, Any]]:
 
 def in_explorer(results: Results, arm: str, model: str) -> dict[str, str]:
     """Return, per flow that was compared (its number as text), a sentence for each group of people."""
-    flows = _rows(results, "people_flows", arm, model)
+    flows = next(results.tables_of("people_flows", arm, model), None)
     if flows is None:
         return {}
     tested = flows[flows["status"] == "ok"]
@@ -58,10 +48,12 @@ def in_explorer(results: Results, arm: str, model: str) -> dict[str, str]:
         # The interval is of this flow alone, so it can leave out 0 where the corrected test does not.
         "no difference shown": "no difference shown, corrected for all flows compared",
     }
-    between = _units(results, arm)
+    # The units of the dataset, which can differ from the scale's levels.
+    levels = results.study.arms[arm].levels
+    low, high = results.study.dataset_of(arm).expected_range or (levels[0], levels[-1])
     said = [
-        f"{_who(row)} {row['people_mean']:.1f}, this model {row['model_mean']:.1f} ({between}); difference "
-        f"{row['difference']:.1f} (95% interval {row['conf_low']:.1f} to {row['conf_high']:.1f}): "
+        f"{_who(row)} {row['people_mean']:.1f}, this model {row['model_mean']:.1f} (from {low:g} to {high:g}); "
+        f"difference {row['difference']:.1f} (95% interval {row['conf_low']:.1f} to {row['conf_high']:.1f}): "
         f"{beyond.get(row['verdict'], row['verdict'])}."
         for row in tested.to_dict("records")
     ]
@@ -75,15 +67,3 @@ def _who(row: Mapping[Hashable, Any]) -> str:
     if not n:
         return "Expected value:"
     return f"{row['baseline']}, one rating:" if n == 1 else f"{row['baseline']}, mean of {n} people:"
-
-
-def _units(results: Results, arm: str) -> str:
-    """Return the units in which means are compared: those of the dataset, which can differ from the scale's levels."""
-    settings = results.study["arms"][arm]
-    levels = Scale.of(settings["scale"]).levels
-    low, high = results.study["datasets"][settings["dataset"]]["expected_range"] or (levels[0], levels[-1])
-    return f"from {low:g} to {high:g}"
-
-
-def _number(value: float) -> float | None:
-    return None if pd.isna(value) else round(float(value), 2)

@@ -18,11 +18,7 @@ NAMED = 3
 
 def on_page(results: Results) -> tuple[str, str] | None:
     """Return the number that matters most and the sentences; None where no table of the study is about repeats."""
-    found = [
-        read_csv(results.tables[name])
-        for name, entry in results.study["analyses"].items()
-        if entry["kind"] == "repeatability"
-    ]
+    found = list(results.tables_of("repeatability"))
     if not found:
         return None
     table = pd.concat(found, ignore_index=True).drop_duplicates(["arm", "model"])
@@ -59,8 +55,8 @@ def _sentences(asked: pd.DataFrame, worst: pd.Series[Any]) -> Iterator[str]:
 
 def _contrasts(results: Results) -> Iterator[str]:
     """Yield, for each table of contrasts, how many are no larger than what the engine alone changes."""
-    for name, entry in results.study["analyses"].items():
-        if "engine_status" not in entry["meanings"]:
+    for name, entry in results.study.analyses.items():
+        if "engine_status" not in entry.meanings:
             continue
         table = read_csv(results.tables[name])
         judged = table[table["engine_status"].isin(["above", "not_above", "one_side_repeated"])]

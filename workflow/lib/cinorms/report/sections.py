@@ -13,6 +13,7 @@ from urllib.parse import quote
 from cinorms.core.csv_files import read_csv
 from cinorms.report.results import Figure, Results
 from cinorms.report.words import link, number, plain
+from cinorms.study.facts import EntryFacts
 
 #: Rows of a table that the page shows, and the largest CSV file that it carries.
 SHOWN_ROWS = 40
@@ -78,14 +79,14 @@ def sections(results: Results, command: str) -> list[dict[str, Any]]:
     found = []
     for section in SECTIONS:
         figures = []
-        for name, entry in study["figures"].items():
-            if entry["section"] == section.name:
+        for name, entry in study.figures.items():
+            if entry.section == section.name:
                 figures.append(_figure(results.figures[name], name, entry, command, left))
                 left -= len(figures[-1]["src"])
         tables = [
             _table(results.tables[name], name, entry, command)
-            for name, entry in study["analyses"].items()
-            if entry["section"] == section.name
+            for name, entry in study.analyses.items()
+            if entry.section == section.name
         ]
         if figures or tables:
             found.append({"section": section, "figures": figures, "tables": tables})
@@ -103,20 +104,20 @@ def printed(results: Results) -> list[dict[str, Any]]:
     return found
 
 
-def _figure(files: Figure, name: str, entry: Mapping[str, Any], command: str, left: int) -> dict[str, Any]:
+def _figure(files: Figure, name: str, entry: EntryFacts, command: str, left: int) -> dict[str, Any]:
     src = svg_address(files.svg.read_text(encoding="utf-8"))
     # Its line breaks suit the figure, which is narrower than the page.
     caption = " ".join(files.txt.read_text(encoding="utf-8").split())
     return {
         "name": name,
-        "title": entry["title"] or name,
+        "title": entry.title or name,
         "src": src if len(src) <= left else f"../figures/{name}.svg",
         "caption": caption,
-        "about": entry["about"],
+        "about": entry.about,
         "pdf": f"../figures/{name}.pdf",
         "data": _data(files.csv, f"../figures/{name}.csv"),
         # A heatmap's data are long: the explorer has its norms, with a CSV download.
-        "explore": link(entry["arms"][0], entry["models"][:4]) if entry["kind"] == "norms" else "",
+        "explore": link(entry.arms[0], entry.models[:4]) if entry.kind == "norms" else "",
         "command": f"{command} {files.svg.with_suffix('.png').as_posix()}",
     }
 
@@ -138,14 +139,14 @@ def _shorter(tag: re.Match[str]) -> str:
     return re.sub(r"(\.\d\d)\d+", r"\1", tag[0])
 
 
-def _table(path: Path, name: str, entry: Mapping[str, Any], command: str) -> dict[str, Any]:
+def _table(path: Path, name: str, entry: EntryFacts, command: str) -> dict[str, Any]:
     frame = read_csv(path, as_text=True)
-    columns = [c for c in entry["columns"] if c in frame] or [c for c in frame if c != "any_planted"]
+    columns = [c for c in entry.columns if c in frame] or [str(c) for c in frame if c != "any_planted"]
     shown = frame[columns].head(SHOWN_ROWS)
     return {
         "name": name,
-        "about": entry["sentence"],
-        "meanings": [(column, _meaning(column, entry["meanings"])) for column in columns],
+        "about": entry.sentence,
+        "meanings": [(column, _meaning(column, entry.meanings)) for column in columns],
         "columns": [plain(column) for column in columns],
         "rows": [[_cell(cell) for cell in row] for row in shown.to_numpy().tolist()],
         "total": len(frame),

@@ -1,8 +1,8 @@
-"""The report's wording: names, numbers, shares and statuses in plain words."""
+"""The report's wording: names, numbers, shares and statuses in plain words; and the closing words of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,6 +23,8 @@ NORM_STATUSES = {
     "kept": "norm held",
     **{status: f"{NO_NORM}: {reason}" for status, reason in NORM_LABELS.items()},
 }
+#: Files of a heading that the closing words name one by one; more are named by their folder.
+NAMED = 3
 
 
 def plain(name: str) -> str:
@@ -87,3 +89,23 @@ def link(arm: str, models: Sequence[str], **state: str) -> str:
     """Return the address of a state of the explorer, as report_state.js reads it."""
     pairs = [("arm", arm), *(("model", model) for model in models), *state.items()]
     return "#explorer?" + urlencode(pairs)
+
+
+def closing_words(places: Mapping[str, Sequence[str]], made: Collection[str], mark: str = "") -> str:
+    """Return where the results of a run are: a line for each heading of ``places`` that has files in it, then ``mark``.
+
+    ``places`` has the files of each heading; ``made`` has the run's targets and everything they need.
+    """
+    found = {heading: [file for file in files if file in made] for heading, files in places.items()}
+    lines = [(heading, _where(files, places[heading])) for heading, files in found.items() if files]
+    if not lines:
+        return ""
+    width = max(len(heading) for heading, _ in lines) + 2
+    shown = [f"  {heading:<{width}}{where}" for heading, where in lines]
+    return "\n".join(["", *shown, *([f"  {mark}"] if mark else []), ""])
+
+
+def _where(files: Sequence[str], every: Sequence[str]) -> str:
+    if len(every) == 1 or (len(files) < len(every) and len(files) <= NAMED):
+        return ", ".join(files)
+    return files[0].rpartition("/")[0] + "/"

@@ -18,11 +18,11 @@ from cinorms.exchange.registry import format_named
 from cinorms.inference.engine_kind import EngineKind
 from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.published.releases import SEPARATOR
-from cinorms.report.description import describe, describe_for_card
+from cinorms.report.description import describe, describe_for_card, people_page_facts, tables_of
 from cinorms.report.dictionary import described_files
-from cinorms.report.people_facts import people_page_facts, tables_of
 from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.study.entries import make_entry, norms_entry
+from cinorms.study.facts import StudyFacts
 from cinorms.study.spec import repeated_shards_of, shards_of
 from cinorms.study.study import READ_HERE, Study
 
@@ -265,13 +265,14 @@ class StudyFiles:
         return inputs_of(norms_entry(self.study), self.results)
 
     @cached_property
-    def described(self) -> dict[str, Any]:
+    def described(self) -> StudyFacts:
         """Everything that the page shows about the study in addition to its results."""
-        return describe(self.study)
+        return StudyFacts.model_validate(describe(self.study))
 
     def card_inputs(self, model: str) -> Inputs:
         """Return what a model's card is made from, by name."""
-        return card_inputs_of(describe_for_card(self.study, model), self.results)
+        study = StudyFacts.model_validate(describe_for_card(self.study, model))
+        return card_inputs_of(study, self.results)
 
     def page_inputs(self) -> Inputs:
         """Return what the page is made from, by name."""

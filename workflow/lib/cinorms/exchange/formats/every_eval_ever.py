@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cinorms.exchange.format import Format
 from cinorms.exchange.received import Received, broken, json_lines, lacking, named_by, tokens
+from cinorms.exchange.registry import Format
 
 
 def read(path: Path) -> Iterator[Received]:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cinorms.core.files import replacing
-from cinorms.exchange.chat_only import insist_on_messages
-from cinorms.exchange.format import Format
 from cinorms.exchange.formats import plain
+from cinorms.exchange.registry import Format, insist_on_messages
 from cinorms.exchange.way import Way
 
 #: A task per way of asking, as Inspect finds them.

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.files import replacing
-from cinorms.exchange.format import Format
 from cinorms.exchange.received import Received, broken, chat_text, json_lines, lacking, named_by
+from cinorms.exchange.registry import Format
 from cinorms.exchange.way import Way
 
 #: A task. ``system`` and ``user`` are fields of a document: named as such, they are used exactly as they are.
@@ -88,33 +88,27 @@ def _stated(settings: Mapping[str, Any]) -> dict[str, Any]:
 def write(ways: Sequence[Way], arm: str, folder: Path) -> None:
     """Write a task and its documents per way."""
     for way in ways:
+        temperature = way.spec.temperature
         task = f"cinorms_{arm}{way.name.removeprefix('prompts')}".replace("-", "_")
         with replacing(folder / f"{way.name}.jsonl") as part, part.open("w", encoding="utf-8") as lines:
             for prompt in way.prompts():
-                document = {"id": prompt.id, "prompt_sha256": prompt.sha256, **_fields(way, prompt.messages)}
-                document |= {"user": prompt.text} if way.wrapper else {}
+                messages = prompt.messages
+                # The system message is empty where there is none.
+                system = "" if way.wrapper or len(messages) == 1 else messages[0]["content"]
+                user = prompt.text if way.wrapper else messages[-1]["content"]
+                document = {"id": prompt.id, "prompt_sha256": prompt.sha256, "system": system, "user": user}
                 lines.write(json.dumps(document, ensure_ascii=False) + "\n")
         text = TASK.format(
             task=task,
             file=f"{way.name}.jsonl",
             chat="" if way.wrapper else " --apply_chat_template",
             max_tokens=way.spec.max_tokens,
-            sampling=_sampling(way.spec.temperature),
+            sampling=""
+            if temperature is None
+            else f"  do_sample: {str(temperature > 0).lower()}\n  temperature: {temperature}\n",
         )
         with replacing(folder / f"{task}.yaml") as part:
             part.write_text(text, encoding="utf-8")
-
-
-def _fields(way: Way, messages: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the fields of a document: the system message, empty where there is none, and the user's."""
-    system = "" if way.wrapper or len(messages) == 1 else messages[0]["content"]
-    return {"system": system, "user": messages[-1]["content"]}
-
-
-def _sampling(temperature: float | None) -> str:
-    if temperature is None:
-        return ""
-    return f"  do_sample: {str(temperature > 0).lower()}\n  temperature: {temperature}\n"
 
 
 FORMAT = Format(

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.files import replacing
-from cinorms.exchange.chat_only import insist_on_messages
-from cinorms.exchange.format import Format
 from cinorms.exchange.received import Received, json_lines, lacking, named_by
+from cinorms.exchange.registry import Format, insist_on_messages
 from cinorms.exchange.way import Way
 from cinorms.inference.engines.openai.batch import BYTES, REQUESTS
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.engines.openai.failures import Failure
 from cinorms.inference.engines.openai.replies import read_body
-from cinorms.inference.spec import Spec
 
 
 def read(path: Path) -> Iterator[Received]:
@@ -53,7 +51,9 @@ def write(ways: Sequence[Way], arm: str, folder: Path) -> None:
     insist_on_messages(ways, arm, "openai_batch")
     for way in ways:
         for model, spec in way.specs.items():
-            _write_model(way, _endpoint(spec), folder / model)
+            # A model is asked by its source, if it has one.
+            identity = spec.with_identity(source=spec.identity.get("source", spec.model))
+            _write_model(way, Endpoint(identity, {}, None), folder / model)
 
 
 def _write_model(way: Way, endpoint: Endpoint, stem: Path) -> None:
@@ -79,11 +79,6 @@ def _write_model(way: Way, endpoint: Endpoint, stem: Path) -> None:
 def _write_file(stem: Path, number: int, lines: Sequence[bytes]) -> None:
     with replacing(stem.with_name(f"{stem.name}-{number}.jsonl")) as part:
         part.write_bytes(b"".join(lines))
-
-
-def _endpoint(spec: Spec) -> Endpoint:
-    """Return the endpoint whose requests ask the model of ``spec``, by its source if it has one."""
-    return Endpoint(spec.with_identity(source=spec.identity.get("source", spec.model)), {}, None)
 
 
 FORMAT = Format(

@@ -10,7 +10,6 @@ from typing import Any
 from cinorms.core.csv_header import check_header
 from cinorms.core.errors import DataError, listing
 from cinorms.core.files import replacing
-from cinorms.exchange.format import Format
 from cinorms.exchange.identity import read_id
 from cinorms.exchange.received import (
     MOST_DIGITS,
@@ -24,6 +23,7 @@ from cinorms.exchange.received import (
     named_by,
     tokens,
 )
+from cinorms.exchange.registry import Format
 from cinorms.exchange.way import Way
 
 #: Keys of a response; each line has ``text`` and one of ``NAMING``, or ``flow``, ``template`` and ``order``.

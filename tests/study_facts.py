@@ -1,0 +1,83 @@
+"""Facts of small studies for tests: what `study.json` states, with changes."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from cinorms.core.scales import papers_scale
+from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
+
+T = TypeVar("T", bound=BaseModel)
+SCALE = papers_scale("acceptability")
+_DATASET = {"title": "Flows", "context": "tests", "factors": (), "linked": (), "expected_range": None}
+_DATASET |= {"flows_of": None, "citation": ""}
+#: What facts of each class state unless a test says otherwise.
+_USUAL: dict[type[BaseModel], dict[str, Any]] = {
+    ArmFacts: {
+        "dataset": "iot",
+        "source": "model",
+        "frame": None,
+        "origin": "",
+        "scale": SCALE,
+        "levels": SCALE.levels,
+        "options": SCALE.options,
+        "prompts": "Paraphrases",
+        "prompts_citation": "",
+        "people": "",
+        "n_templates": 1,
+        "orders": {"method": "balanced", "count": 2},
+        "asking": {"until": "all", "risk": 0.01, "pilot": 400},
+        "temperature": 0,
+        "max_tokens": 100,
+        "reasoning": None,
+        "readout": "text",
+        "system": None,
+        "models": (),
+        "layouts": {},
+    },
+    DatasetFacts: _DATASET,
+    ModelFacts: {"planted": False, "arms": (), "asked": True},
+    EntryFacts: {
+        "kind": "answer_counts",
+        "title": "",
+        "about": "",
+        "sentence": "",
+        "meanings": {},
+        "section": "answers",
+        "arms": ("main",),
+        "models": (),
+        "columns": (),
+    },
+    StudyFacts: {
+        "name": "study",
+        "seed": 7,
+        "planted": (),
+        "people": (),
+        "mark": "",
+        "compared": None,
+        "coder": None,
+        "consensus": "strict",
+        "t_maj": "plurality",
+        "t_val": {},
+        "grid": ((1,), ("plurality",)),
+        "arms": {},
+        "datasets": {"iot": _DATASET},
+        "models": {},
+        "analyses": {},
+        "figures": {},
+        "printed": (),
+        "settings": {},
+    },
+}
+
+
+def facts(cls: type[T], **changes: Any) -> T:
+    """Return the usual facts of a class, with changes."""
+    return cls.model_validate({**_USUAL[cls], **changes})
+
+
+def changed(study: StudyFacts, **changes: Any) -> StudyFacts:
+    """Return the study with other facts, as plain data."""
+    return StudyFacts.model_validate({**study.plain(), **changes})

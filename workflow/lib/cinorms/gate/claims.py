@@ -1,0 +1,346 @@
+"""The claims that a policy can make: for each kind its keys, and what finds whether it is true.
+
+A finding is an estimate with its p-values, what is missing for a decision, and the flows behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pydantic import Field, WithJsonSchema
+
+from cinorms.core.schema import Distinct, LeftOut, Number
+from cinorms.core.tables import ANSWER_STATUSES
+from cinorms.entries.options import Options, Select
+from cinorms.gate import evidence
+from cinorms.gate.matched import Matched, mean_over
+from cinorms.stats import equivalence, flips, held_sides
+from cinorms.stats.equivalence import Estimate, Limits
+
+Bools = npt.NDArray[np.bool_]
+
+#: What a claim can name as a status in addition to those of answers: any of them but ok.
+NO_LEVEL = "no_level"
+#: The statuses that a claim can name.
+STATUSES = (*(status for status in ANSWER_STATUSES if status != "ok"), NO_LEVEL)
+StatusName = Annotated[
+    str, WithJsonSchema({"enum": list(STATUSES), "description": "A status of answers without a level."})
+]
+
+
+class OfFlows(Options):
+    """Keys of every claim."""
+
+    about: LeftOut[str] = Field(
+        None, description="Why the claim is made, in a sentence; shown with the verdict."
+    )
+    select: LeftOut[Select] = Field(
+        None, description="Factor -> list of its levels; flows with other levels are left out."
+    )
+
+
+class ByFactor(OfFlows):
+    """Keys of claims that can be made for each level of a factor."""
+
+    by: LeftOut[str] = Field(None, description="A factor; the claim is made for the flows of each level.")
+
+
+class Shift(ByFactor):
+    """The mean level moves less than a margin."""
+
+    margin: Number = Field(
+        gt=0, le=100, description="The mean level may move by less than this, up or down, in levels."
+    )
+    margin_for: LeftOut[
+        Mapping[str, Annotated[Number, Field(gt=0, le=100, description="Margin in levels.")]]
+    ] = Field(None, description="Level of the factor `by` -> its own margin.")
+
+
+class Side(OfFlows):
+    """Flows stay on one side of the scale."""
+
+    stays: Literal["unacceptable", "acceptable"] = Field(
+        description="unacceptable: the flow's mean level is below the middle of the scale; acceptable: above it."
+    )
+    allowed: Number = Field(
+        0, ge=0, lt=1, description="Share of the flows that may be on the other side; 0: none."
+    )
+    held_by_base: bool = Field(
+        False, description="true: only flows that the base has on this side; false: all of them."
+    )
+
+
+class Flips(ByFactor):
+    """Norms stay what they are."""
+
+    at_most: Number = Field(
+        gt=0, lt=1, description="Share of the norms that may change more than other wordings change them."
+    )
+    change: Literal["side", "level"] = Field(
+        "side", description="side: from acceptable to unacceptable or back; level: to any other level."
+    )
+
+
+class Status(ByFactor):
+    """Answers without a level do not become more frequent."""
+
+    statuses: Annotated[Distinct[StatusName], Field(min_length=1)] = Field(
+        ("refusal",),
+        description="Statuses of answers that are counted; no_level: every status except ok.",
+    )
+    may_rise: Number = Field(ge=0, lt=1, description="The share of these answers may rise by at most this.")
+
+
+class Claim(NamedTuple):
+    """A claim with its name in the policy."""
+
+    name: str
+    kind: str
+    options: OfFlows
+
+
+@dataclass(frozen=True)
+class Group:
+    """The flows (``rows``) that one finding of a claim is about: all that it selects, or those of one ``level``.
+
+    ``n_findings`` are those of the whole policy, ``alpha`` is the chance of an error that it accepts.
+    """
+
+    claim: Claim
+    level: str
+    matched: Matched
+    rows: Bools
+    n_findings: int
+    alpha: float
+    fixed_flows: bool
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The name of the claim, with the level where it is made for several."""
+        return f"{self.claim.name}: {self.level}" if self.level else self.claim.name
+
+    @property
+    def about(self) -> str:
+        """Why the claim is made."""
+        return str(self.claim.options.about or "")
+
+    @property
+    def words(self) -> str:
+        """The flows, in the words of the study."""
+        options = self.claim.options
+        names = [
+            f"{name.replace('_', ' ')} {' or '.join(f'“{level}”' for level in levels)}"
+            for name, levels in (options.select or {}).items()
+        ]
+        if isinstance(options, ByFactor) and options.by:
+            names.append(f"{options.by.replace('_', ' ')} “{self.level}”")
+        return f"flows with {' and '.join(names)}" if names else "all flows"
+
+
+@dataclass(frozen=True)
+class Need:
+    """How many more units would give a decision."""
+
+    unit: str
+    more: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One claim about one group of flows, before the claims are judged together.
+
+    ``estimate`` has the unit ``unit``: levels, or a share. ``limits`` are those of the claim. ``facts`` are further
+    numbers to show: counts, and shares. ``need`` is None where no number of units is likely to decide. ``flows`` are
+    those behind the finding.
+    """
+
+    name: str
+    kind: str
+    about: str
+    says: str
+    unit: str
+    estimate: float
+    low: float
+    high: float
+    limits: tuple[float | None, float | None]
+    n_flows: int
+    n_templates: int
+    p_pass: float
+    p_fail: float
+    need: Need | None
+    facts: dict[str, int | float] = field(default_factory=dict)
+    flows: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+@dataclass(frozen=True)
+class ClaimKind:
+    """A kind of claim: what it states (``about``), its keys, what finds whether it is true, and the flows it shows."""
+
+    name: str
+    about: str
+    options: type[OfFlows]
+    find: Callable[[Group, Any], Finding]
+    shows: str
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of a claim of this kind."""
+        return self.options.schema_for(self.name, self.about)
+
+
+def _shift(group: Group, options: Shift) -> Finding:
+    margin = float((options.margin_for or {}).get(group.level, options.margin))
+    found = group.matched.shift(group.rows, group.fixed_flows)
+    says = f"The mean level of {group.words} moves by less than {margin:g} levels."
+    direction = 0 if math.isnan(found.value) else int(np.sign(found.value))
+    flows = evidence.moved(group.matched, group.rows, direction)
+    return _difference(group, found, Limits(-margin, margin), says, "levels", flows)
+
+
+def _side(group: Group, options: Side) -> Finding:
+    matched, rows = group.matched, group.rows
+    wrong = 1 if options.stays == "unacceptable" else -1
+    middle = matched.new.midpoint
+    if options.held_by_base:
+        of_base = mean_over(matched.of_base.level, axis=(1, 2))
+        rows = rows & ((of_base - middle) * wrong < 0)
+    cells = mean_over(matched.of_new.level[rows], axis=2)
+    found = held_sides.sides(cells, middle, wrong)
+    n = len(cells)
+    allowed = math.floor(float(options.allowed) * n)
+    p_pass, p_fail = held_sides.decide(found, allowed) if n else (1.0, 1.0)
+    need = None
+    if n and p_pass > group.alpha:
+        more = held_sides.more_needed(cells, found, middle, allowed, group.alpha)
+        need = None if more is None else Need(matched.new.unit, max(more, 1))
+    few = "no flow" if not allowed else f"at most {allowed} of {n:,} flows"
+    held = ", as far as the base has them there," if options.held_by_base else ""
+    other = "acceptable" if wrong > 0 else "unacceptable"
+    on_wrong = int((found.mean > 0).sum())
+    return Finding(
+        name=group.name,
+        kind=group.claim.kind,
+        about=group.about,
+        says=f"{group.words.capitalize()}{held} stay {options.stays}: {few} {'are' if allowed else 'is'} {other}.",
+        unit="share",
+        estimate=on_wrong / n if n else np.nan,
+        low=np.nan,
+        high=np.nan,
+        limits=(None, allowed / n if n else 0.0),
+        n_flows=n,
+        n_templates=int(found.n_units.min(initial=10**6)) if n else 0,
+        p_pass=p_pass,
+        p_fail=p_fail,
+        need=need,
+        facts={
+            "flows on the other side": on_wrong,
+            "of these beyond chance, each alone": int((found.p_wrong <= group.alpha).sum()),
+            "flows on this side beyond chance": int((found.p_right <= group.alpha).sum()),
+        },
+        flows=evidence.on_a_side(matched, rows, wrong),
+    )
+
+
+def _flips(group: Group, options: Flips) -> Finding:
+    matched, rows = group.matched, group.rows
+    rules = evidence.rules_of(matched, options.change)
+    base, new = (counts[:, rows] for counts in evidence.counts_of(matched))
+    found = flips.flips(base, new, rules, matched.same_units, group.seed)
+    what = "to the other side of the scale" if options.change == "side" else "to another level"
+    says = (
+        f"Of the norms in {group.words}, less than {100 * float(options.at_most):g}% change {what}, "
+        "beyond what other wordings change."
+    )
+    flows, changed, both = evidence.changed(matched, rows, options.change)
+    limits = Limits(-math.inf, float(options.at_most))
+    facts: dict[str, int | float] = {"norms in both": both, "of these changed": changed}
+    facts |= {"between halves of both": found.between, "between halves of one": found.within}
+    return replace(_difference(group, found.excess, limits, says, "share", flows), facts=facts)
+
+
+def _status(group: Group, options: Status) -> Finding:
+    matched, rows, limit = group.matched, group.rows, float(options.may_rise)
+    any_status = NO_LEVEL in options.statuses
+    statuses = [name for name in ANSWER_STATUSES if name != "ok"] if any_status else list(options.statuses)
+    found = matched.rise(rows, statuses, group.fixed_flows)
+    which = "without a level" if any_status else f"with status {' or '.join(statuses)}"
+    says = f"In {group.words}, the share of answers {which} rises by less than {100 * limit:g}%."
+    flows, before, after = evidence.risen(matched, rows, statuses)
+    limits = Limits(-math.inf, limit, dissent=2 * limit)
+    finding = _difference(group, found, limits, says, "share", flows)
+    return replace(finding, facts={"share in base": before, "share in new": after})
+
+
+def _difference(
+    group: Group, found: Estimate, limits: Limits, says: str, unit: str, flows: pd.DataFrame
+) -> Finding:
+    """Return the finding on a difference that has an interval."""
+    matched, alpha = group.matched, group.alpha
+    p_pass, p_fail = equivalence.decide(found, limits)
+    low, high = found.interval(1 - 2 * alpha) if found.n_templates > 1 else (np.nan, np.nan)
+    more = equivalence.more_needed(found, limits, alpha, alpha / group.n_findings)
+    need = None
+    if more is not None and found.n_flows:
+        units = [matched.new.unit]
+        if not matched.same_units and matched.base.unit != matched.new.unit:
+            units.append(matched.base.unit)
+        need = Need(" and ".join(units) if more[0] == "templates" else "flows", more[1])
+    return Finding(
+        name=group.name,
+        kind=group.claim.kind,
+        about=group.about,
+        says=says,
+        unit=unit,
+        estimate=found.value,
+        low=low,
+        high=high,
+        limits=(None if limits.lower == -math.inf else limits.lower, limits.upper),
+        n_flows=found.n_flows,
+        n_templates=found.n_templates,
+        p_pass=p_pass,
+        p_fail=p_fail,
+        need=need,
+        flows=flows,
+    )
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        ClaimKind(
+            "shift",
+            "The mean level of the flows moves by less than a margin.",
+            Shift,
+            _shift,
+            shows="The flows that moved most in the direction of the mean",
+        ),
+        ClaimKind(
+            "side",
+            "The flows stay on one side of the scale.",
+            Side,
+            _side,
+            shows="The flows farthest on the other side, or nearest to it",
+        ),
+        ClaimKind(
+            "flips",
+            "At most a share of the norms changes more than other wordings change norms.",
+            Flips,
+            _flips,
+            shows="The flows whose norm changed, those first that moved most",
+        ),
+        ClaimKind(
+            "status",
+            "The share of answers with a status, such as refusal, does not rise by more than a limit.",
+            Status,
+            _status,
+            shows="The flows in which the share rose most",
+        ),
+    )
+}

@@ -1,0 +1,175 @@
+"""What a study is, for those who read its results: the one class that writes and reads ``study.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
+
+from cinorms.core.errors import DataError
+from cinorms.core.logs import MOST_SHOWN
+from cinorms.core.scales import Known, Scale
+from cinorms.core.schema import Number
+from cinorms.norms.thresholds import Consensus
+
+#: As in the file: a whole number stays one.
+Majority = Number | Literal["plurality"]
+
+
+def _scale(value: Scale | Known) -> Scale:
+    return value if isinstance(value, Scale) else Scale.of(value)
+
+
+class _Facts(BaseModel):
+    """Keys that a later version adds are left out: a gate compares studies of several versions."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+
+class ArmFacts(_Facts):
+    """An arm: what its models (or people) were asked, and how."""
+
+    dataset: str
+    source: str
+    frame: str | None
+    origin: str
+    #: In the file as jobs know it (`Scale.known`).
+    scale: Annotated[Scale, PlainValidator(_scale), PlainSerializer(lambda scale: scale.known)]
+    levels: tuple[int, ...]
+    options: tuple[str, ...]
+    prompts: str
+    prompts_citation: str
+    people: str
+    n_templates: int
+    orders: Mapping[str, Any]
+    asking: Mapping[str, Any]
+    #: Stated only of an arm that is asked again.
+    repeat: int = 1
+    temperature: Number
+    max_tokens: int
+    reasoning: str | None
+    readout: str
+    system: str | None
+    models: tuple[str, ...]
+    #: How a prompt is laid out can differ from model to model (`layout: paper`).
+    layouts: Mapping[str, str]
+
+
+class DatasetFacts(_Facts):
+    """A dataset that an arm asks about."""
+
+    title: str
+    context: str
+    factors: tuple[str, ...]
+    linked: tuple[tuple[str, ...], ...]
+    expected_range: tuple[Number, Number] | None
+    flows_of: str | None
+    citation: str
+
+
+class ModelFacts(_Facts):
+    """A respondent; what its entry in the registry makes public is beside these keys, in `identity`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    planted: bool
+    arms: tuple[str, ...]
+    asked: bool
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What is public of its entry."""
+        return self.model_extra or {}
+
+    @model_serializer
+    def _plain(self) -> dict[str, Any]:
+        return {**self.identity, "planted": self.planted, "arms": self.arms, "asked": self.asked}
+
+
+class EntryFacts(_Facts):
+    """An analysis or a figure."""
+
+    kind: str
+    title: str
+    about: str
+    sentence: str
+    meanings: Mapping[str, str]
+    section: str
+    arms: tuple[str, ...]
+    models: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+class StudyFacts(_Facts):
+    """A study. A card is told less of it: of what is not stated, there is none."""
+
+    name: str
+    seed: int
+    planted: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    mark: str
+    compared: str | None = None
+    coder: str | None = None
+    consensus: Consensus
+    t_maj: Majority
+    t_val: Mapping[str, int]
+    grid: tuple[tuple[int, ...], tuple[Majority, ...]]
+    arms: Mapping[str, ArmFacts]
+    datasets: Mapping[str, DatasetFacts]
+    models: Mapping[str, ModelFacts]
+    analyses: Mapping[str, EntryFacts]
+    figures: Mapping[str, EntryFacts] = {}
+    printed: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _has_every_dataset(self) -> StudyFacts:
+        if unknown := {arm.dataset for arm in self.arms.values()} - self.datasets.keys():
+            raise ValueError(f"datasets: {', '.join(sorted(unknown))} of an arm is not among them")
+        return self
+
+    @classmethod
+    def read(cls, folder: Path) -> StudyFacts:
+        """Return the facts of the study whose results are in ``folder``; raise ``DataError`` where they are damaged."""
+        path = folder / "study.json"
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            first = error.errors()[0]
+            reason = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+        except (OSError, KeyError, TypeError, AttributeError) as error:
+            reason = f"{type(error).__name__}: {error}"
+        raise DataError(
+            f"{path}: is not a study's description as this version writes it ({reason[:MOST_SHOWN]}); "
+            "run the study again"
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return the facts as they are in the file, and as rules hand them to jobs."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return every arm with each of its models."""
+        return [(name, model) for name, arm in self.arms.items() for model in arm.models]
+
+    def dataset_of(self, arm: str) -> DatasetFacts:
+        """Return the dataset that an arm asks about."""
+        return self.datasets[self.arms[arm].dataset]
+
+    def analyses_of(self, kind: str, arm: str | None = None) -> list[str]:
+        """Return the analyses of a kind, or those of them that are about one arm."""
+        return [
+            name
+            for name, entry in self.analyses.items()
+            if entry.kind == kind and (arm is None or arm in entry.arms)
+        ]
