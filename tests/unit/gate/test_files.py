@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,6 +21,7 @@ from cinorms.gate.policy import load_policy
 from cinorms.gate.side import Address
 from cinorms.gate.verdicts import Gate
 
+from ...html_page import Page
 from .conftest import Write, planted
 
 CLAIMS = {
@@ -120,33 +120,16 @@ def test_an_undecided_claim_is_skipped_or_a_failure_as_the_policy_says(
         assert ElementTree.fromstring(as_junit(found).encode()).find(f"testsuite/testcase/{tag}") is not None
 
 
-class Reader(HTMLParser):
-    """Notes tags, what a page loads, and its text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.loads: list[str] = []
-        self.words: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.loads += [
-            str(value) for name, value in attrs if name in ("src", "href") and not str(value).startswith("#")
-        ]
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-
 def test_the_page_needs_nothing_else_and_escapes_what_it_shows(gate: Gate) -> None:
-    reader = Reader()
-    reader.feed(render(gate))
-    text = " ".join(reader.words)
-    assert reader.loads == []
-    assert "script" not in reader.tags
+    page = Page(render(gate))
+    text = page.text
+    assert not [
+        v for _, given in page.tags for k, v in given.items() if k in ("src", "href") and str(v)[0] != "#"
+    ]
+    tags = [tag for tag, _ in page.tags]
+    assert "script" not in tags
     assert "Why <b>it</b> matters." in text
-    assert reader.tags.count("svg") == len(gate.claims)
+    assert tags.count("svg") == len(gate.claims)
     for claim in gate.claims:
         assert claim.finding.name in text
         assert claim.why in text

@@ -9,7 +9,6 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -33,28 +32,13 @@ from cinorms.report.words import STATUSES, link, number, share
 from cinorms.stats import wordings
 from cinorms.stats.wordings import Units
 
+from ...html_page import Page
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS
 from ...studies import DEFAULT_MODELS
 from ...study_facts import changed
 from ...study_folder import COMMAND, MODELS, folder_of, make_folder, make_results
 
 HOSTILE = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>&amp;{{ 7*7 }}{% raw %}"
-
-
-class Page(HTMLParser):
-    """Collects the tags of a page with their attributes, and its text."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,10 +53,16 @@ class Axis:
         return round(self.left + min(max(share, 0.0), 1.0) * (self.right - self.left), 1)
 
     @property
+    def digits(self) -> str:
+        """The format of numbers on the axis: whole ones where it is long."""
+        return ".0f" if self.high - self.low > FEW_POINTS else ".2f"
+
+    @property
     def ticks(self) -> list[tuple[float, str]]:
         """Return four to eight places with round numbers, from the low end on."""
         size = self.high - self.low
-        step = next((s for s in _steps() if s * 8 > size), size) if size > 0 else 1.0
+        round_numbers = (unit * 10.0**power for power in range(-3, 9) for unit in (1, 2, 2.5, 5))
+        step = next((number for number in round_numbers if number * 8 > size), size) if size > 0 else 1.0
         places = [self.low + i * step for i in range(int(size / step + 1e-9) + 1)]
         return [(self.at(place), f"{place:g}") for place in places]
 
@@ -129,7 +136,7 @@ def _baseline(
     ceiling = rows["ceiling_all"].dropna()
     of_flows = flows[flows["baseline"] == name].groupby("model")["verdict"]
     counts = of_flows.value_counts().unstack(fill_value=0)  # noqa: PD010 (counts)
-    digits = _digits(axis)
+    digits = axis.digits
     drawn = []
     for i, row in enumerate(usable.to_dict("records")):
         found = counts.loc[row["model"]] if row["model"] in counts.index else {}
@@ -208,21 +215,10 @@ def _flows_chart(
     }
 
 
-def _digits(axis: Axis) -> str:
-    """Return the format of numbers on an axis: whole ones where it is long."""
-    return ".0f" if axis.high - axis.low > FEW_POINTS else ".2f"
-
-
 def _told_apart(texts: Sequence[str]) -> list[str]:
     """Return the texts without the words that all of them begin with."""
-    words = [str(text).split() for text in texts]
-    same = 0
-    while all(len(each) > same + 1 and each[same] == words[0][same] for each in words):
-        same += 1
-    return [("… " if same else "") + " ".join(each[same:]) for each in words]
-
-
-def _steps() -> Iterator[float]:
-    """Yield round numbers, each more than the one before: ..., 1, 2, 2.5, 5, 10, ..."""
-    for power in range(-3, 9):
-        yield from (unit * 10.0**power for unit in (1, 2, 2.5, 5))
+    words = [text.split() for text in texts]
+    alike = itertools.takewhile(lambda place: len(set(place)) == 1, zip(*words, strict=False))
+    # A text that is no more than these words keeps its last.
+    same = min([len(list(alike)), *(len(text) - 1 for text in words)])
+    return [("… " if same else "") + " ".join(text[same:]) for text in words]
