@@ -26,9 +26,12 @@ from cinorms.publish.datasheet import datasheet
 from cinorms.publish.eval_records import model_id, records_of
 from cinorms.publish.folder import publish
 from cinorms.publish.sources import sources_of
+from cinorms.report.description import describe
+from cinorms.run.study_file import ROOT
 from cinorms.study.facts import ArmFacts, DatasetFacts, ModelFacts, StudyFacts
+from cinorms.study.load import load_study, read_layers
 
-from ...studies import Build
+from ...studies import PROJECT, Build
 from ...study_facts import facts
 
 ABOUT = {
@@ -358,3 +361,14 @@ def test_sources_and_datasheet_state_licences_and_where_answers_are_from(build_s
     assert "Licence of the results: CC-BY-4.0." in text
     assert "| dataset | iot |" in text
     json.dumps(sources)
+
+
+def test_ratings_by_people_are_a_source_and_those_who_gave_them_are_numbers() -> None:
+    study = load_study(read_layers([PROJECT / "config/people-planted.yaml"], ROOT), ROOT)
+    rows = {(row["what"], row["name"]): row for row in sources_of(study)}
+    assert rows["ratings by people", "planted_people"]["citation"]
+    assert ("planted respondent", "people") not in rows
+    text = datasheet(ABOUT, StudyFacts.model_validate(describe(study)), {"asked": []}, [*rows.values()], [])
+    assert "rated by 40 simulated raters, no real people." in text
+    assert "or one rating of a flow by one person." in text
+    assert "Those who rated them are running numbers" in text

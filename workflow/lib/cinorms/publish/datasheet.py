@@ -28,10 +28,16 @@ def datasheet(
         ],
         "Composition": [
             *(_arm(name, study) for name in study.arms),
-            "The unit is one answer of one model to one flow in one wording and one order of the answer options.",
+            "The unit is one answer of one model to one flow in one wording and one order of the answer options"
+            + (", or one rating of a flow by one person." if study.people else "."),
             study.mark or "Every answer was given by a model.",
             "Answers without a level keep a status that states why; a missing level is never 0.",
-            "No data about people: flows describe roles, not persons.",
+            "Flows describe roles, not persons. "
+            + (
+                "Those who rated them are running numbers here, without anything else about them."
+                if study.people
+                else "There are no data about people."
+            ),
         ],
         "Collection": _collection(study, provenance),
         "Preprocessing": [
@@ -63,10 +69,12 @@ def datasheet(
 
 def _arm(name: str, study: StudyFacts) -> str:
     arm, dataset = study.arms[name], study.dataset_of(name)
+    flows = f"Arm {name}: {dataset.title} (factors {', '.join(dataset.factors) or 'none'})"
+    if arm.source == "human":
+        return f"{flows}, rated by {arm.people}."
     return (
-        f"Arm {name}: {dataset.title} (factors {', '.join(dataset.factors) or 'none'}), asked in {arm.n_templates} "
-        f"wordings x {arm.orders['count']} orders ({arm.orders['method']}), temperature {arm.temperature}, of "
-        f"{listed(list(arm.models))}."
+        f"{flows}, asked in {arm.n_templates} wordings x {arm.orders['count']} orders ({arm.orders['method']}), "
+        f"temperature {arm.temperature}, of {listed(list(arm.models))}."
     )
 
 

@@ -1,4 +1,4 @@
-"""What a study is made from and its licences: datasets, prompt sets, published answers, models."""
+"""What a study is made from and its licences: datasets, prompt sets, published answers, ratings, models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cinorms.vignettes.source_files import SourceFile
 
 #: Columns of the table of sources.
 COLUMNS = {
-    "what": "Dataset, prompt set, published answers, model or planted respondent.",
+    "what": "Dataset, prompt set, published answers, ratings by people, model or planted respondent.",
     "name": "Its name in the study.",
     "citation": "Who made it.",
     "licence": "Its licence; missing where its makers state none.",
@@ -20,7 +20,7 @@ COLUMNS = {
 
 
 def sources_of(study: Study) -> list[dict[str, str]]:
-    """Return one row per dataset, prompt set, release and model, and per file with an address."""
+    """Return one row per dataset, prompt set, release, survey and model, and per file with an address."""
     return [{column: str(row.get(column) or "") for column in COLUMNS} for row in _rows(study)]
 
 
@@ -28,14 +28,18 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
     for name in study.datasets():
         dataset = study.dataset(name)
         yield from _with_files("dataset", name, dataset.origin, dataset.files or {})
-    for name in dict.fromkeys(arm.prompts for arm in study.arms.values()):
+    for name in study.worded():
         yield from _with_files("prompt set", name, study.prompt_set(name).origin, {})
     for name in dict.fromkeys(
         str(study.arms[arm].frame).partition("/")[0] for arm in study.arms_from("published")
     ):
         release = study.release(name)
         yield from _with_files("published answers", name, release.origin, release.files)
-    for model in study.all_models():
+    for name, survey in {
+        survey.name: survey for survey in map(study.survey, study.arms_from("human"))
+    }.items():
+        yield from _with_files("ratings by people", name, survey.origin, {"ratings": survey.source})
+    for model in (model for model in study.all_models() if model not in study.people()):
         stated = study.registry_entry(model).stated
         address = "@".join(str(stated[key]) for key in ("source", "revision") if stated.get(key))
         yield (
