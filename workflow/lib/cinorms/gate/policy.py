@@ -7,20 +7,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
-from cinorms.core.errors import ConfigError
-from cinorms.core.schema import Distinct, LeftOut, Name, Number, Value, schema_of
+from cinorms.core.errors import ConfigError, listing
+from cinorms.core.schema import Distinct, LeftOut, Name, Number, Value
 from cinorms.core.tables import ANSWER_STATUSES
-from cinorms.core.validation import check, load_yaml, unknown
+from cinorms.core.validation import check, load_as, unknown
 from cinorms.entries.options import Options, Select
 
 #: What a claim can name as a status in addition to those of answers: any of them but ok.
 NO_LEVEL = "no_level"
 #: The statuses that a claim can name.
 STATUSES = (*(status for status in ANSWER_STATUSES if status != "ok"), NO_LEVEL)
+
+
+def _status(name: str) -> str:
+    if name not in STATUSES:
+        raise ValueError(f"{name!r} is not allowed; {listing(name, STATUSES)}")
+    return name
+
+
 StatusName = Annotated[
-    str, WithJsonSchema({"enum": list(STATUSES), "description": "A status of answers without a level."})
+    str,
+    AfterValidator(_status),
+    WithJsonSchema({"enum": list(STATUSES), "description": "A status of answers without a level."}),
 ]
 #: A claim as it is stated. The class of its kind checks the other keys.
 Stated = Annotated[
@@ -156,10 +166,8 @@ class Policy:
 def load_policy(path: str | Path) -> Policy:
     """Read and check the policy at ``path``; raise ``ConfigError`` with the file, the key and what is allowed."""
     file = str(path)
-    document = load_yaml(path)
-    check(document, schema_of(PolicyFile), file)
-    claims = tuple(_claim(file, name, stated) for name, stated in document["claims"].items())
-    return Policy(file, PolicyFile.model_validate(document), claims)
+    stated = load_as(PolicyFile, path)
+    return Policy(file, stated, tuple(_claim(file, name, claim) for name, claim in stated.claims.items()))
 
 
 def claim_schema(kind: str) -> dict[str, Any]:
@@ -175,8 +183,9 @@ def _claim(file: str, name: str, stated: Any) -> Claim:
         raise ConfigError(f"{file}: {key}: key 'kind' is missing; allowed: {', '.join(KINDS)}")
     if not isinstance(kind, str) or kind not in KINDS:
         raise unknown(file, f"{key}.kind", kind, KINDS, "kind of claim")
-    check(stated, claim_schema(kind), file, key)
-    options = KINDS[kind][0].model_validate({k: v for k, v in stated.items() if k != "kind"})
+    others = {name: value for name, value in stated.items() if name != "kind"}
+    check(others, KINDS[kind][0], file, key)
+    options = KINDS[kind][0].model_validate(others)
     if isinstance(options, Shift) and options.margin_for and not options.by:
         raise ConfigError(
             f"{file}: {key}.margin_for: it needs the key 'by', the factor whose levels it names"
