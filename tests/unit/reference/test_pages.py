@@ -7,8 +7,7 @@ import pytest
 from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import CSV_TABLES, CsvTable
 from cinorms.core.errors import DataError
-from cinorms.core.stage_tables import STAGES
-from cinorms.core.tables import Contract
+from cinorms.core.tables import STAGES, Contract
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import kinds
 from cinorms.figures.theme import ENDING

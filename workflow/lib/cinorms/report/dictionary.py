@@ -12,8 +12,7 @@ from cinorms.core.csv_tables import AGREEMENT, COMPARISON, CONTROL, CSV_TABLES, 
 from cinorms.core.errors import DataError
 from cinorms.core.labels import listed
 from cinorms.core.scales import Scale
-from cinorms.core.stage_tables import REPEATS, STAGES
-from cinorms.core.tables import CODES
+from cinorms.core.tables import CODES, REPEATS, STAGES
 from cinorms.entries.registry import kinds
 from cinorms.figures.theme import ENDING
 
