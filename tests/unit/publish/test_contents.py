@@ -26,7 +26,7 @@ from cinorms.publish.datasheet import datasheet
 from cinorms.publish.eval_records import model_id, records_of
 from cinorms.publish.folder import publish
 from cinorms.publish.sources import sources_of
-from cinorms.report.description import describe
+from cinorms.report.description import facts_of
 from cinorms.run.study_file import ROOT
 from cinorms.study.facts import ArmFacts, DatasetFacts, ModelFacts, StudyFacts
 from cinorms.study.load import load_study, read_layers
@@ -368,7 +368,7 @@ def test_ratings_by_people_are_a_source_and_those_who_gave_them_are_numbers() ->
     rows = {(row["what"], row["name"]): row for row in sources_of(study)}
     assert rows["ratings by people", "planted_people"]["citation"]
     assert ("planted respondent", "people") not in rows
-    text = datasheet(ABOUT, StudyFacts.model_validate(describe(study)), {"asked": []}, [*rows.values()], [])
+    text = datasheet(ABOUT, facts_of(study), {"asked": []}, [*rows.values()], [])
     assert "rated by 40 simulated raters, no real people." in text
     assert "or one rating of a flow by one person." in text
     assert "Those who rated them are running numbers" in text

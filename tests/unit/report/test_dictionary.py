@@ -7,7 +7,7 @@ import pytest
 from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.errors import DataError
 from cinorms.core.stage_tables import STAGES
-from cinorms.report.description import describe
+from cinorms.report.description import facts_of
 from cinorms.report.dictionary import described_files, dictionary
 from cinorms.study.facts import StudyFacts
 
@@ -16,7 +16,7 @@ from ...studies import Build
 
 @pytest.fixture(scope="module")
 def study(build_study: Build) -> StudyFacts:
-    return StudyFacts.model_validate(describe(build_study()))
+    return facts_of(build_study())
 
 
 @pytest.fixture

@@ -228,7 +228,7 @@ def _check_text(document: Any, file: str, key: str) -> None:
         )
     if isinstance(document, dict):
         for name, value in document.items():
-            where = f"{key}.{_key(name)}" if key else _key(name)
+            where = _below(key, name)
             if not isinstance(name, str):
                 raise ConfigError(f"{file}: {where}: YAML reads this key as {_shown(name)}; put it in quotes")
             _check_text(value, file, where)
@@ -243,9 +243,10 @@ def _shown(value: object) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def _key(name: object) -> str:
-    """Return a key as a message shows it: in one line."""
-    return str(name) if str(name).isprintable() else repr(name)
+def _below(where: str, name: object) -> str:
+    """Return the place of the key ``name`` in what is at ``where``, in one line."""
+    shown = str(name) if str(name).isprintable() else repr(name)
+    return f"{where}.{shown}" if where else shown
 
 
 def _order(error: Any) -> tuple[bool, str, bool]:
@@ -254,13 +255,10 @@ def _order(error: Any) -> tuple[bool, str, bool]:
 
 
 def _where(error: Any, prefix: str) -> str:
-    parts = [prefix] if prefix else []
+    where = prefix
     for part in error.absolute_path:
-        if isinstance(part, int):
-            parts[-1:] = [f"{parts[-1] if parts else ''}[{part}]"]
-        else:
-            parts.append(_key(part))
-    return ".".join(parts)
+        where = f"{where}[{part}]" if isinstance(part, int) else _below(where, part)
+    return where
 
 
 def _kind(schema_type: str | list[str]) -> str:
@@ -341,8 +339,7 @@ def _plain(value: object) -> str:
 def _unknown_key(error: Any, where: str) -> str:
     known = error.schema.get("properties", {})
     extra = next(str(name) for name in error.instance if name not in known)
-    full = f"{where}.{_key(extra)}" if where else _key(extra)
-    return f"{full}: there is no such key here; {listing(extra, known)}"
+    return f"{_below(where, extra)}: there is no such key here; {listing(extra, known)}"
 
 
 def bounds(schema: Mapping[str, Any]) -> str:

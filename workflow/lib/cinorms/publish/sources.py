@@ -35,11 +35,13 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
     ):
         release = study.release(name)
         yield from _with_files("published answers", name, release.origin, release.files)
-    for name, survey in {
-        survey.name: survey for survey in map(study.survey, study.arms_from("human"))
-    }.items():
+    surveys = {survey.name: survey for survey in map(study.survey, study.arms_from("human"))}
+    for name, survey in surveys.items():
         yield from _with_files("ratings by people", name, survey.origin, {"ratings": survey.source})
-    for model in (model for model in study.all_models() if model not in study.people()):
+    people = study.people()
+    for model in study.all_models():
+        if model in people:
+            continue
         stated = study.registry_entry(model).stated
         address = "@".join(str(stated[key]) for key in ("source", "revision") if stated.get(key))
         yield (

@@ -28,13 +28,18 @@ PUBLIC = (
 
 
 def describe(study: Study) -> dict[str, Any]:
-    """Return everything that the page and the cards state about ``study``, apart from its results, as plain data."""
-    return _facts(study).plain()
+    """Return `facts_of` as plain data."""
+    return facts_of(study).plain()
 
 
 def describe_for_card(study: Study, model: str) -> dict[str, Any]:
+    """Return `facts_for_card` as plain data."""
+    return facts_for_card(study, model).plain()
+
+
+def facts_for_card(study: Study, model: str) -> StudyFacts:
     """Return what the card of ``model`` states about ``study``; the card does not change with the rest of the study."""
-    whole = _facts(study)
+    whole = facts_of(study)
     arms = {
         name: arm.model_copy(update={"models": (model,), "layouts": {model: arm.layouts[model]}})
         for name, arm in whole.arms.items()
@@ -57,10 +62,11 @@ def describe_for_card(study: Study, model: str) -> dict[str, Any]:
             for name, entry in whole.analyses.items()
             if entry.kind in ON_CARDS and model in entry.models
         },
-    ).plain()
+    )
 
 
-def _facts(study: Study) -> StudyFacts:
+def facts_of(study: Study) -> StudyFacts:
+    """Return everything that the page and the cards state about ``study``, apart from its results."""
     norms = study.settings.norms
     models = study.all_models()
     t_vals, t_majs = study.thresholds()

@@ -18,7 +18,7 @@ from cinorms.exchange.registry import format_named
 from cinorms.inference.engine_kind import EngineKind
 from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.published.releases import SEPARATOR
-from cinorms.report.description import describe, describe_for_card, people_page_facts, tables_of
+from cinorms.report.description import facts_for_card, facts_of, people_page_facts, tables_of
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.study.entries import make_entry, norms_entry
@@ -267,12 +267,11 @@ class StudyFiles:
     @cached_property
     def described(self) -> StudyFacts:
         """Everything that the page shows about the study in addition to its results."""
-        return StudyFacts.model_validate(describe(self.study))
+        return facts_of(self.study)
 
     def card_inputs(self, model: str) -> Inputs:
         """Return what a model's card is made from, by name."""
-        study = StudyFacts.model_validate(describe_for_card(self.study, model))
-        return card_inputs_of(study, self.results)
+        return card_inputs_of(facts_for_card(self.study, model), self.results)
 
     def page_inputs(self) -> Inputs:
         """Return what the page is made from, by name."""

@@ -192,7 +192,7 @@ class StudyValues(StudyFiles):
                 "model": self.study.coder,
                 "planted": False,
                 "responses": [self.placed(path)],
-                "journal": (coder_journal(self.study, scale, self.placed_responses) if journalled else None),
+                "journal": coder_journal(self.study, scale, self.placed_responses) if journalled else None,
             }
             for scale, path in zip(self.coded_scales, self.coder_replies(), strict=True)
         ]

@@ -46,9 +46,9 @@ class LinearFit:
 
     def variances(self) -> Floats:
         """Return the cluster-robust variance of each coefficient."""
-        return clustered([sums_by(codes, self.influence) for codes in with_cells([*self.clusters.values()])])[
-            0
-        ]
+        ways = with_cells([*self.clusters.values()])
+        variances, _ = clustered([sums_by(codes, self.influence) for codes in ways])
+        return variances
 
 
 def fit_linear_mixed(

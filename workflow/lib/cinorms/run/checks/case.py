@@ -107,8 +107,10 @@ def _count(number: int, noun: str) -> str:
 
 def shards_left(study: Study) -> Iterator[tuple[Pair, dict[str, Left] | None]]:
     """Yield how far each shard of a model in an arm is, with the study's files as they are now; None: not known yet."""
-    flows = {dataset: flows_of(study, dataset) for dataset in study.datasets()}
-    for arm in study.arms_from("model"):
+    asked = study.arms_from("model")
+    datasets = {study.arms[arm].dataset for arm in asked}
+    flows = {dataset: flows_of(study, dataset) for dataset in datasets}
+    for arm in asked:
         known, (variants, are_made) = flows[study.arms[arm].dataset], variants_of(study, arm)
         for model in study.models(arm):
             yield (
