@@ -15,10 +15,10 @@ ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".cache/data"
 #: A frame that no study reads.
 WITH_NA = SourceFile(
-    "https://raw.githubusercontent.com/yansh/privacy-bias/c9802831d60b80da576c859b14fbbd4341372080/plots/dataframes/"
+    url="https://raw.githubusercontent.com/yansh/privacy-bias/c9802831d60b80da576c859b14fbbd4341372080/plots/dataframes/"
     "pivot_prompt_df_with_NA_regular_run.pkl.lzma",
-    "27022c0690426daa5edfdd1f730e3f7e9238d50a9834833db5fd24cf941e2132",
-    ("responses/pivot_prompt_df_with_NA_regular_run.pkl.lzma",),
+    sha256="27022c0690426daa5edfdd1f730e3f7e9238d50a9834833db5fd24cf941e2132",
+    mirror=("responses/pivot_prompt_df_with_NA_regular_run.pkl.lzma",),
 )
 
 

@@ -60,4 +60,4 @@ def test_every_number_has_both_bounds(name: str) -> None:
 )
 def test_what_is_out_of_bounds_is_one_message(document: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        check(document, SCHEMAS["study"], "my.yaml")
+        check(document, StudySettings, "my.yaml")

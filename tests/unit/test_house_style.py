@@ -97,7 +97,7 @@ def test_asking_needs_no_package_that_the_inference_environments_lack() -> None:
         "from cinorms.inference.engine_kind import engine_kinds\n"
         "assert engine_kinds()\n"
     )
-    assert not {"yaml", "jsonschema", "jinja2", "scipy", "pydantic"} & packages_after(code)
+    assert not {"yaml", "jinja2", "scipy", "pydantic"} & packages_after(code)
 
 
 def test_loading_a_study_needs_no_scipy() -> None:

@@ -4,7 +4,8 @@ import os
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.vignettes.designs import load_dataset, read_vignettes
+from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.reading import read_vignettes
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

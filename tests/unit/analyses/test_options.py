@@ -135,6 +135,7 @@ def test_what_is_left_out_has_its_default(kind: str, defaults: dict[str, Any]) -
 )
 def test_a_value_out_of_bounds_is_named_with_what_is_allowed(entry: dict[str, Any], message: str) -> None:
     stated = {"kind": "ordinal_regression", "arms": ["main"], **entry}
+    options = kinds("analyses")[stated.pop("kind")].options
     with pytest.raises(ConfigError) as error:
-        check(stated, kinds("analyses")[stated["kind"]].schema, "study.yaml", prefix="analyses.it")
+        check(stated, options, "study.yaml", prefix="analyses.it")
     assert str(error.value).startswith(f"study.yaml: analyses.it.{message}")

@@ -133,6 +133,10 @@ def test_a_binned_line_has_the_middles_of_its_bins(tmp_path: Path) -> None:
     [
         ({}, ["key 'options' is missing"]),
         ({"options": ["only"]}, ["options", "at least 2"]),
+        (
+            {"options": ["a", "b"], "line": {"lowest": 0, "highest": 9, "ends": ["a", "b"]}},
+            ["it has 'options' and 'line'"],
+        ),
         ({"options": ["a", "b"], "midpoint": "c"}, ["midpoint", "'c' is not an option of this scale"]),
         ({"options": ["a", "b"], "levels": [1, 2, 3]}, ["levels: has 3 numbers for 2 options"]),
         ({"options": ["a", "b"], "levels": [2, 1]}, ["levels: [2, 1] do not rise"]),

@@ -158,7 +158,7 @@ def test_a_schema_is_valid_closed_and_made_once() -> None:
 )
 def test_a_mistake_gets_the_usual_message(document: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        check(document, schema_of(Stated), "study.yaml")
+        check(document, Stated, "study.yaml")
     assert str(caught.value) == f"study.yaml: {message}"
 
 

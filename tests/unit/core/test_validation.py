@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from pydantic import BaseModel, Field, create_model
 
 from cinorms.core.errors import CinormsError, ConfigError, listing
-from cinorms.core.schema import schema_of
-from cinorms.core.validation import check, load_yaml, unknown
+from cinorms.core.schema import Distinct, LeftOut, Number, Text, Value, schema_of
+from cinorms.core.validation import check, load_as, load_yaml, unknown
 from cinorms.entries.registry import SECTIONS, kinds
 from cinorms.inference.engine_kind import engine_kinds
-from cinorms.inference.model_entry import entries_schema
+from cinorms.inference.settings import ServedSettings
+from cinorms.reference.pages import RESOURCES
 from cinorms.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = {
-    **{
-        str(path.relative_to(ROOT / "workflow/schemas")): load_yaml(path)
-        for path in sorted((ROOT / "workflow/schemas").rglob("*.yaml"))
-    },
+    **{name: schema_of(cls) for name, cls in RESOURCES.items()},
     "a study": schema_of(StudySettings),
     **{f"a model of {kind.name}": schema_of(kind.settings()) for kind in engine_kinds()},
     **{f"{kind.name} of {s}": kind.schema for s in SECTIONS for kind in kinds(s).values()},
@@ -111,7 +111,7 @@ def test_no_text_makes_reading_or_checking_fail_with_anything_but_a_message(
     path.write_text(text, encoding="utf-8")
     message = ""
     try:
-        check(load_yaml(path), schema_of(StudySettings), "any.yaml")
+        check(load_yaml(path), StudySettings, "any.yaml")
     except CinormsError as error:
         message = str(error)
     assert "\n" not in message
@@ -134,22 +134,18 @@ def test_a_key_that_ends_a_line_is_shown_in_one() -> None:
         ({"columns": {"\n": "\0"}}, r"columns.'\n'"),
     ]:
         with pytest.raises(ConfigError) as caught:
-            check(document, SCHEMAS["dataset.schema.yaml"], "any.yaml")
+            check(document, DatasetFile, "any.yaml")
         assert str(caught.value).startswith(f"any.yaml: {shown}: ")
 
 
-@pytest.mark.parametrize("name", ["a study", "the registry", "dataset.schema.yaml"])
+@pytest.mark.parametrize("cls", [StudySettings, *RESOURCES.values(), ServedSettings])
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_any_value_under_any_key_gets_a_message_or_passes(name: str, data: st.DataObject) -> None:
-    schema = {**SCHEMAS, "the registry": entries_schema()}[name]
-    properties = schema.get("properties") or schema["additionalProperties"]["properties"]
-    document: Any = {data.draw(st.sampled_from(sorted(properties))): data.draw(VALUES)}
-    if "properties" not in schema:
-        document = {"entry": document}
+def test_any_value_under_any_key_gets_a_message_or_passes(cls: type[BaseModel], data: st.DataObject) -> None:
+    document = {data.draw(st.sampled_from(sorted(cls.model_fields))): data.draw(VALUES)}
     message = "any.yaml: "
     try:
-        check(document, schema, "any.yaml")
+        check(document, cls, "any.yaml")
     except ConfigError as error:
         message = str(error)
     assert "\n" not in message
@@ -159,76 +155,88 @@ def test_any_value_under_any_key_gets_a_message_or_passes(name: str, data: st.Da
 # --- Messages
 
 
+class Label(Value):
+    label: str
+    text: str = ""
+
+
 @pytest.mark.parametrize(
-    ("schema", "value", "message"),
+    ("kind", "value", "message"),
     [
-        ({"const": "a"}, "b", "key: 'b' is not allowed; allowed: 'a'"),
-        ({"enum": ["yes", None]}, 3, "key: 3 is not allowed; allowed: null, yes"),
-        ({"minItems": 2}, [1], "key: it has 1 entry; allowed: at least 2"),
-        ({"maxItems": 1}, [1, 2], "key: it has 2 entries; allowed: at most 1"),
-        ({"uniqueItems": True}, [1, 1], "key: an entry appears twice in [1, 1]; keep one"),
+        (Literal["a"], "b", "key: 'b' is not allowed; allowed: a"),
+        (Literal["yes", None], 3, "key: 3 is not allowed; allowed: null, yes"),
+        (Annotated[tuple[int, ...], Field(min_length=2)], [1], "key: it has 1 entry; allowed: at least 2"),
+        (tuple[int, int], [1], "key: it has 1 entry; allowed: at least 2"),
+        (tuple[int, int], [1, 2, 3], "key: it has 3 entries; allowed: at most 2"),
+        (Annotated[str, Field(min_length=2)], "a", "key: it has 1 character; allowed: at least 2"),
         (
-            {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+            Annotated[Mapping[str, int], Field(max_length=1)],
+            {"a": 1, "b": 2},
+            "key: it has 2 entries; allowed: at most 1",
+        ),
+        (Distinct[int], [1, 1], "key: an entry appears twice in [1, 1]; keep one"),
+        (
+            Annotated[Number, Field(gt=0, lt=1)],
             0,
             "key: 0 is out of range; allowed: more than 0, less than 1",
         ),
-        ({"type": "number"}, float("inf"), "key: inf is not a number"),
+        (Number, float("inf"), "key: inf is not a number"),
+        (Number, True, "key: True is not a number"),
+        (str | None, {"a": 1}, "key: {'a': 1} is neither text nor empty"),
+        (LeftOut[str], None, "key: null is not text"),
+        (LeftOut[Distinct[str]], None, "key: null is not a list"),
+        (Annotated[str, Field(pattern="^x$", description="an x")], "y", "key: 'y' is not allowed; an x"),
+        (Text, "y\n", "key: 'y\\n' is not allowed; one line of text without spaces around it"),
         (
-            {"type": ["string", "null"]},
-            {"a": 1},
-            "key: {'a': 1} is neither text nor empty",
-        ),
-        (
-            {"pattern": "^x$", "description": "an x"},
-            "y",
+            Mapping[Annotated[str, Field(pattern="^x$", description="an x")], int],
+            {"y": 1},
             "key: 'y' is not allowed; an x",
         ),
+        (str | tuple[str, ...], ["a", 3], "key[1]: 3 is not text"),
+        (str | tuple[str, ...], 3, "key: 3 is not allowed; allowed: text or a list"),
         (
-            {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
-            ["a", 3],
-            "key[1]: 3 is not text",
+            tuple[Text | Label, ...],
+            [" x"],
+            "key[0]: ' x' is not allowed; one line of text without spaces around it",
         ),
         (
-            {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
-            3,
-            "key: 3 is not allowed; allowed: text or a list",
+            tuple[Text | Label, ...],
+            ["x", {"lable": "x"}],
+            "key[1].lable: there is no such key here; allowed: label, text; did you mean 'label'?",
         ),
+        (Annotated[int, Field(ge=100)], 2.5, "key: 2.5 is not a whole number"),
+        (int, 3.0, "key: 3.0 is not a whole number"),
+        (int, "x" * 500, "key: '" + "x" * 96 + "... is not a whole number"),
+        (int, {1, 2}, "key: {1, 2} is no text, number, list or mapping; write one"),
+        (Label, {"text": 3}, "key: key 'label' is missing; required: label|key.text: 3 is not text"),
         (
-            {
-                "anyOf": [
-                    {"type": "string", "pattern": "^x$"},
-                    {"type": "object", "additionalProperties": False, "properties": {"label": {}}},
-                ]
-            },
-            {"lable": "x"},
-            "key.lable: there is no such key here; allowed: label; did you mean 'label'?",
+            Any,
+            json.loads("[" * 300 + "]" * 300),
+            "the whole file: its lists and mappings are nested too deeply",
         ),
-        ({"minimum": 100, "type": "integer"}, 2.5, "key: 2.5 is not a whole number"),
-        ({"type": "integer"}, "x" * 500, "key: '" + "x" * 96 + "... is not a whole number"),
     ],
 )
-def test_messages(schema: dict[str, Any], value: Any, message: str) -> None:
+def test_messages(kind: Any, value: Any, message: str) -> None:
+    made = create_model("Made", __base__=Value, key=(kind, ...))
     with pytest.raises(ConfigError) as caught:
-        check({"key": value}, {"type": "object", "properties": {"key": schema}}, "file.yaml")
-    assert str(caught.value) == f"file.yaml: {message}"
+        check({"key": value}, made, "file.yaml")
+    assert str(caught.value) in {f"file.yaml: {each}" for each in message.split("|")}
 
 
 def test_an_unknown_key_explains_more_than_the_one_then_missing() -> None:
-    schema = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["sender"],
-        "properties": {"sender": {}},
-    }
-    with pytest.raises(ConfigError, match=r"sendr: there is no such key here; .*did you mean 'sender'"):
-        check({"sendr": 1}, schema, "f")
+    with pytest.raises(ConfigError, match=r"labl: there is no such key here; .*did you mean 'label'"):
+        check({"labl": "x"}, Label, "f")
 
 
-def test_the_prefix_is_part_of_the_key_and_a_schema_may_lie_in_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "figure.schema.yaml"
-    path.write_text("{type: object, properties: {width: {type: number}}}", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"^study\.yaml: figures\.fig\.width: 'wide' is not a number"):
-        check({"width": "wide"}, path, "study.yaml", prefix="figures.fig")
+def test_the_prefix_is_part_of_the_key_and_the_value_is_typed(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^study\.yaml: figures\.fig\.label: 3 is not text"):
+        check({"label": 3}, Label, "study.yaml", prefix="figures.fig")
+    path = tmp_path / "label.yaml"
+    path.write_text("label: x", encoding="utf-8")
+    assert load_as(Label, path) == Label(label="x")
+    path.write_text("label: 3", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"^it\.yaml: label: 3 is not text"):
+        load_as(Label, path, "it.yaml")
 
 
 def test_names_are_listed_in_order_with_the_nearest_one() -> None:

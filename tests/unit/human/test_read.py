@@ -17,7 +17,8 @@ from cinorms.human.read import Ratings, list_raters, read_ratings
 from cinorms.human.survey import load_survey, split_name
 from cinorms.norms.assessment import assess, level_matrix
 from cinorms.stats.reliability import intraclass
-from cinorms.vignettes.designs import load_dataset, read_vignettes
+from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.reading import read_vignettes
 
 from ...shared_ratings import FOLDER, needs_ratings
 from .conftest import write

@@ -20,8 +20,9 @@ from cinorms.norms.distances import (
     privacy_bias,
 )
 from cinorms.published import frames
-from cinorms.vignettes.designs import load_dataset, read_vignettes
+from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.expectations import from_vignettes
+from cinorms.vignettes.reading import read_vignettes
 
 from ...scales import ACCEPTABILITY, LEVELS
 

@@ -47,7 +47,6 @@ def project(folder: Path, entries: dict[str, Any], prompts: dict[str, Any] | Non
     """Return a project with these models and prompt sets on top of its own."""
     for name in ("workflow", "resources"):
         (folder / name).mkdir(exist_ok=True)
-    (folder / "workflow/schemas").symlink_to(PROJECT / "workflow/schemas")
     for path in (PROJECT / "resources").iterdir():
         if path.name != "prompts":
             (folder / "resources" / path.name).symlink_to(path)

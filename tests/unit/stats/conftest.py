@@ -12,7 +12,8 @@ import pytest
 
 from cinorms.published import frames
 from cinorms.stats.samples import Sample
-from cinorms.vignettes.designs import load_dataset, read_vignettes
+from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.reading import read_vignettes
 
 RATINGS = Path(__file__).parents[4] / "shared" / "human"
 

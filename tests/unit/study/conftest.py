@@ -19,7 +19,7 @@ from ...studies import DEFAULT_MODELS
 @pytest.fixture
 def copied(folder: Path, tmp_path: Path) -> Root:
     """Return a copy of the files that a study is checked against, to change."""
-    for name in ("config", "resources", "workflow/schemas"):
+    for name in ("config", "resources"):
         shutil.copytree(folder / name, tmp_path / name)
     return Root(tmp_path)
 

@@ -21,7 +21,11 @@ CONTENTS = {"a.csv": b"a", "b.csv": b"b", "c.csv": b"c"}
 def files() -> list[SourceFile]:
     """Return three files with addresses that nobody answers."""
     return [
-        SourceFile(f"https://nowhere.invalid/{name}", hashlib.sha256(data).hexdigest(), (f"there/{name}",))
+        SourceFile(
+            url=f"https://nowhere.invalid/{name}",
+            sha256=hashlib.sha256(data).hexdigest(),
+            mirror=(f"there/{name}",),
+        )
         for name, data in CONTENTS.items()
     ]
 

@@ -39,7 +39,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an unknown key of a figure": (
         figure(widht=3),
-        "figures.fig.widht: there is no such key here; allowed: arms, height, kind, models, title, width; "
+        "figures.fig.widht: there is no such key here; allowed: arms, height, models, title, width; "
         "did you mean 'width'?",
     ),
     "an unknown arm of a figure": (

@@ -123,7 +123,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a kind that is a list": (
         figure(kind=["distribution"]),
-        "figures.fig.kind: ['distribution'] is not text",
+        "figures.fig.kind: ['distribution'] is not a kind; allowed: {figure_kinds}; did you mean 'distribution'?",
     ),
     "a figure without a kind": (
         {"figures": {"fig": {"arms": ["main"]}}},

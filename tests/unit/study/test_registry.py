@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cinorms.core.errors import ConfigError
-from cinorms.inference.model_entry import entries_schema
+from cinorms.inference.engine_kind import engine_kind
 from cinorms.inference.settings import DEFAULT_STAND_IN
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
@@ -60,11 +60,17 @@ def planted(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"engine": "planted", "family": "x"}, "mine: key 'planted' is missing; required: planted"),
-        ({"engine": "vllm", "family": "x"}, "mine: key 'source' is missing; required: source"),
+        (
+            {"engine": "planted", "family": "x"},
+            "mine: key 'planted' is missing; required: engine, family, planted",
+        ),
+        (
+            {"engine": "vllm", "family": "x"},
+            "mine: key 'source' is missing; required: engine, family, source",
+        ),
         (
             {"engine": "vllm", "family": "x", "source": "y", "planted": {}},
-            "mine.planted: this key is not allowed here",
+            "mine.planted: there is no such key here; allowed: {vllm_keys}",
         ),
         ({"family": "x"}, "mine: key 'engine' is missing; required: engine, family"),
         (
@@ -101,13 +107,13 @@ def planted(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_wrong_registry_entry_gets_one_message(copied: Root, entry: dict[str, Any], message: str) -> None:
-    schema = entries_schema()["additionalProperties"]
     registry = load_registry(copied)
     change(copied.folder / "config/models.yaml", lambda document: document.update({"mine": entry}))
     with pytest.raises(ConfigError) as caught:
         load(copied)
     fields = {
-        "keys": ", ".join(sorted(schema["properties"])),
+        "keys": ", ".join(sorted(engine_kind("planted").settings().model_fields)),
+        "vllm_keys": ", ".join(sorted(engine_kind("vllm").settings().model_fields)),
         "norms": ", ".join(copied.names("planted")),
         "planted": ", ".join(sorted(m for m, other in registry.items() if other.engine == "planted")),
     }

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
 from cinorms.vignettes import designs
-from cinorms.vignettes.designs import Design, Level, NullLevel, expand, factor_columns, load_dataset
+from cinorms.vignettes.dataset_file import Level, NullLevel
+from cinorms.vignettes.designs import Design, expand, factor_columns, load_dataset
 
 GOOD = {
     "title": "Doors",
@@ -30,7 +31,7 @@ def write(folder: Path, **changes: object) -> Path:
 
 
 def design(factors: dict[str, list[str]], template: str, **more: object) -> Design:
-    levels = {name: tuple(Level(text, text) for text in texts) for name, texts in factors.items()}
+    levels = {name: tuple(Level(label=text, text=text) for text in texts) for name, texts in factors.items()}
     return Design("doors.yaml", levels, template=template, **more)
 
 
@@ -97,7 +98,7 @@ def test_the_null_principle_adds_the_flows_without_the_factor_after_the_others()
     made = design(
         {"sender": ["a door", "a lock"], "principle": ["if asked", "if paid"]},
         "{{ sender }} tells{% if principle %} {{ principle }}{% endif %}",
-        null_level=NullLevel("principle", "nothing stated"),
+        null_level=NullLevel(factor="principle", label="nothing stated"),
     )
     frame = expand(made, null_principle=True)
     assert len(frame) == made.n_flows(null_principle=True) == 6

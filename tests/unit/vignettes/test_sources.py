@@ -10,7 +10,8 @@ import yaml
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.fetch import fetch
-from cinorms.vignettes.designs import load_dataset, read_vignettes
+from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.reading import read_vignettes
 
 CONTENT = b"number,text\n" + b"1,some text\n" * 20_000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -9,10 +9,6 @@ from typing import Protocol
 class ProjectFiles(Protocol):
     """Where the project's own files are; ``study.root.Root`` is one."""
 
-    @property
-    def schemas(self) -> Path:
-        """Folder of the JSON schemas."""
-
     def names(self, kind: str) -> dict[str, Path]:
         """Return the files of a ``kind`` of resources by name."""
 

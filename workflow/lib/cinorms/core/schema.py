@@ -1,4 +1,4 @@
-"""JSON schemas from pydantic classes: a class declares its keys once, and the schema that checks files follows.
+"""Files as pydantic classes: a class declares its keys once; checks, messages and JSON schemas follow.
 
 How to use it::
 
@@ -8,14 +8,14 @@ How to use it::
         method: Literal["balanced", "random", "fixed"] = Field(description="How orders are made.")
         count: int = Field(ge=1, le=120, description="Orders per template.")
 
-    check(document, schema_of(Orders), file, prefix="arms.main.orders")  # one message for the first mistake
-    Orders.model_validate(document)  # the typed, frozen value
+    orders = load_as(Orders, path)  # the typed, frozen value, or one message for the first mistake
 
 - ``Value`` is the base of all such classes: frozen, no other keys.
 - ``Number`` is a number that remains whole if it is written whole (0 does not become 0.0).
 - ``T | None`` allows ``null`` in a file. ``LeftOut[T]`` with the default None is a key that may be left out and
   may not be ``null``.
 - ``Distinct[T]`` is a list without repeated entries; ``Name`` is a name as studies give them.
+- ``Text`` is one line of text.
 - ``Section`` is a ``Value`` whose keys a file may leave out, because the files below it state them.
 
 ``schema_of`` writes the schema in the few shapes that ``cinorms.core.validation.check`` explains well.
@@ -61,13 +61,22 @@ Name = Annotated[
         description="names have lower-case letters, digits, '-' and '_' (at most 100)",
     ),
 ]
+#: One line of text. Python's $ also fits before a line break at the end.
+Text = Annotated[
+    str, Field(pattern=r"^\S(.*\S)?(?!\n)$", description="one line of text without spaces around it")
+]
+#: Text that is not empty.
+SomeText = Annotated[str, Field(min_length=1)]
+SHA256 = r"^[0-9a-f]{64}(?!\n)$"
 
 
 class Value(BaseModel):
     """A frozen value read from a file; keys that it does not declare are refused."""
 
     # Rust's regular expressions, the default, have no lookahead.
-    model_config = ConfigDict(frozen=True, extra="forbid", regex_engine="python-re", defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", regex_engine="python-re", defer_build=True, allow_inf_nan=False
+    )
 
 
 class Section(Value):

@@ -1,19 +1,22 @@
-"""Check a document against a closed JSON schema; say in one message what is wrong and what is allowed."""
+"""Read YAML, and check it against a class (`cinorms.core.schema`): one message says what is wrong."""
 
 from __future__ import annotations
 
-import math
+import json
 import os
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
+from pydantic import BaseModel, ValidationError
 from yaml.constructor import SafeConstructor
 
 from cinorms.core.errors import ConfigError, listing, nearest
+from cinorms.core.schema import schema_of
+
+M = TypeVar("M", bound=BaseModel)
 
 TYPES = {
     "string": "text",
@@ -24,7 +27,6 @@ TYPES = {
     "object": "a mapping of keys to values",
     "null": "empty",
 }
-
 
 #: Most values of a file, aliases written out: the largest here has some thousands.
 MOST_VALUES = 1_000_000
@@ -162,16 +164,38 @@ for _loader in (_Loader, _FastLoader):
     )
 
 
-def check(document: Any, schema: Mapping[str, Any] | Path, file: str, prefix: str = "") -> None:
-    """Raise a ``ConfigError`` for the first thing in ``document`` that ``schema`` (or a file with one) refuses.
+def load_as(cls: type[M], path: str | Path, shown: str = "") -> M:
+    """Return what the file at ``path``, which messages name ``shown`` or by its path, holds.
+
+    Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
+    """
+    document = load_yaml(path)
+    check(document, cls, shown or str(path))
+    return cls.model_validate(document)
+
+
+def check(document: Any, cls: type[BaseModel], file: str, prefix: str = "") -> None:
+    """Raise a ``ConfigError`` for the first thing in ``document`` that ``cls`` refuses.
 
     For the message, ``file`` names the document's source and ``prefix`` the key that holds it.
     """
     _check_text(document, file, prefix)
-    stated = load_schema(schema) if isinstance(schema, Path) else schema
-    errors = sorted(_validator()(stated).iter_errors(document), key=_order)
-    if errors:
-        raise ConfigError(f"{file}: {_message(errors[0], prefix)}")
+    schema = schema_of(cls)
+    mistakes = list(_unseen(document, schema))
+    try:
+        # From JSON, pydantic is strict with types and takes a list for a tuple.
+        cls.model_validate_json(json.dumps(document), strict=True)
+    except ValidationError as error:
+        found = (_mistake(each, document, schema) for each in error.errors(include_url=False))
+        mistakes += [mistake for mistake in found if mistake is not None]
+    if mistakes:
+        first = min(mistakes)
+        # Of several alternatives, the one that fits the value has its mistakes further in.
+        first = min(
+            (m for m in mistakes if m.path[: len(first.path)] == first.path and m.path != first.path),
+            default=first,
+        )
+        raise ConfigError(f"{file}: {_key(first.path, prefix)}: {first.text}")
 
 
 def check_file(given: str, file: str, key: str) -> None:
@@ -191,34 +215,6 @@ def unknown(
     return ConfigError(f"{file}: {key}: {given!r} is not {article} {what}; {listing(given, allowed)}{hint}")
 
 
-@cache
-def load_schema(path: Path) -> Any:
-    """Read a schema. It is cached: callers must not change it."""
-    return load_yaml(path)
-
-
-@cache
-def _validator() -> Any:
-    """Return a class of validators that takes whole and finite numbers as Python does."""
-    from jsonschema import Draft202012Validator, ValidationError
-    from jsonschema.validators import extend
-
-    def is_whole(_: object, value: object) -> bool:  # JSON Schema takes 3.0 for one, range() does not
-        return isinstance(value, int) and not isinstance(value, bool)
-
-    def is_number(_: object, value: object) -> bool:  # YAML has .nan, which no bound refuses, and .inf
-        return is_whole(_, value) or (isinstance(value, float) and math.isfinite(value))
-
-    def check_pattern(_: object, pattern: str, value: object, schema: Any) -> Iterator[ValidationError]:
-        # Python's $ also fits before a line break at the end.
-        fits = isinstance(value, str) and re.search(pattern, value) and not value.endswith("\n")
-        if isinstance(value, str) and not fits:
-            yield ValidationError(f"{value!r} does not match {pattern!r}")
-
-    types = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": is_whole, "number": is_number})
-    return extend(Draft202012Validator, {"pattern": check_pattern}, type_checker=types)  # type: ignore[no-untyped-call]
-
-
 def _check_text(document: Any, file: str, key: str) -> None:
     """Refuse keys that YAML reads as numbers or truth values (``1:``, ``on:``), and text that no file can hold."""
     if isinstance(document, str) and (found := _UNWRITABLE.search(document)):
@@ -235,6 +231,10 @@ def _check_text(document: Any, file: str, key: str) -> None:
     elif isinstance(document, list):
         for number, value in enumerate(document):
             _check_text(value, file, f"{key}[{number}]")
+    elif isinstance(document, set | bytes):
+        raise ConfigError(
+            f"{file}: {key or 'the whole file'}: {_shown(document)} is no text, number, list or mapping; write one"
+        )
 
 
 def _shown(value: object) -> str:
@@ -243,103 +243,131 @@ def _shown(value: object) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def _below(where: str, name: object) -> str:
-    """Return the place of the key ``name`` in what is at ``where``, in one line."""
-    shown = str(name) if str(name).isprintable() else repr(name)
-    return f"{where}.{shown}" if where else shown
+class _Mistake(NamedTuple):
+    """What is wrong at a ``path`` of a document. The least one is told.
+
+    An unknown key (``rank`` 0) explains more than the key that is then missing, a wrong type (2) less than a bound.
+    """
+
+    is_known: bool
+    shown: list[str]
+    rank: int
+    path: tuple[str | int, ...]
+    text: str
 
 
-def _order(error: Any) -> tuple[bool, str, bool]:
-    # An unknown key explains more than the key that is then missing, a wrong type more than a bound.
-    return (error.validator != "additionalProperties", error.json_path, error.validator != "type")
+def _at(path: tuple[str | int, ...], text: str, rank: int = 1) -> _Mistake:
+    return _Mistake(rank > 0, [str(part) for part in path], rank, path, text)
 
 
-def _where(error: Any, prefix: str) -> str:
-    where = prefix
-    for part in error.absolute_path:
-        where = f"{where}[{part}]" if isinstance(part, int) else _below(where, part)
-    return where
+def _unseen(value: Any, schema: Mapping[str, Any], *path: str | int) -> Iterator[_Mistake]:
+    """Yield what the classes take and no file may have: null for a key that is left out, repeated entries."""
+    if value is None and not any("null" in way.get("type", "null") for way in _ways(schema)):
+        yield _at(path, _wrong({"type": "none"}, value, schema))
+    if (
+        schema.get("uniqueItems")
+        and isinstance(value, list)
+        and any(v in value[:n] for n, v in enumerate(value))
+    ):
+        yield _at(path, f"an entry appears twice in {_shown(value)}; keep one")
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for part, inner in parts:
+        yield from _unseen(inner, _inside(schema, part), *path, part)
 
 
-def _kind(schema_type: str | list[str]) -> str:
-    names = [schema_type] if isinstance(schema_type, str) else schema_type
-    return " or ".join(TYPES[name] for name in names)
+def _mistake(error: Mapping[str, Any], document: Any, schema: Mapping[str, Any]) -> _Mistake | None:
+    """Return an error of pydantic in this project's words; None for a key that a section may leave out."""
+    path: tuple[str | int, ...] = ()
+    above, value, last = schema, document, error["loc"][-1] if error["loc"] else None
+    for part in error["loc"]:
+        # What is not in the document names an alternative, a missing key, or a key itself ("[key]").
+        if (
+            part in value
+            if isinstance(value, dict)
+            else isinstance(value, list) and part in range(len(value))
+        ):
+            path, above, schema, value = (*path, part), schema, _inside(schema, part), value[part]
+    match error["type"]:
+        case "extra_forbidden":
+            known = {name for way in _ways(above) for name in way.get("properties", ())}
+            return _at(path, f"there is no such key here; {listing(last, known)}", 0)
+        case "missing" if isinstance(last, str):
+            needed = [name for way in _ways(schema) for name in way.get("required", ())]
+            text = f"key '{last}' is missing; required: {', '.join(needed)}"
+            return _at(path, text) if last in needed else None
+        case "string_pattern_mismatch" if last == "[key]":
+            return _at(path[:-1], _wrong(error, path[-1], above["propertyNames"]))
+        case "json_invalid":  # too deep for pydantic: nothing else is wrong with JSON that Python wrote
+            return _at((), "its lists and mappings are nested too deeply")
+        case "value_error":
+            return _at(path, str(error["ctx"]["error"]))
+    return _at(path, _wrong(error, value, schema), 2 if error["type"].endswith("_type") else 1)
 
 
-def _not_a(schema_type: str | list[str]) -> str:
-    """Return what a value is that has none of the types: "not a list", "neither text nor empty"."""
-    names = [TYPES[name] for name in ([schema_type] if isinstance(schema_type, str) else schema_type)]
-    return f"not {names[0]}" if len(names) == 1 else f"neither {' nor '.join(names)}"
+def _ways(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return schema.get("anyOf") or [schema]
 
 
-def _size_of(value: Any) -> str:
-    """Return how long ``value`` is, in words."""
-    n, unit = len(value), "character" if isinstance(value, str) else "entry"
-    return f"it has {n} {unit if n == 1 else {'character': 'characters', 'entry': 'entries'}[unit]}"
+def _inside(schema: Mapping[str, Any], part: str | int) -> Mapping[str, Any]:
+    """Return the schema of what is at ``part`` of a mapping or a list; empty where there is none."""
+    for way in _ways(schema):
+        others = way.get("items" if isinstance(part, int) else "additionalProperties")
+        if found := way.get("properties", {}).get(part, others):
+            return found if isinstance(found, dict) else {}
+    return {}
 
 
-def _message(error: Any, prefix: str) -> str:
-    if error.validator in ("anyOf", "oneOf") and error.context:
-        return _of_alternatives(error, prefix)
-    where = _where(error, prefix)
-    given = _shown(error.instance)
-    key = where or "the whole file"
-    match error.validator:
-        case "additionalProperties":
-            return _unknown_key(error, where)
-        case "required":
-            absent = next(name for name in error.validator_value if name not in error.instance)
-            return f"{key}: key '{absent}' is missing; required: {', '.join(error.validator_value)}"
-        case "type":
-            return f"{key}: {given} is {_not_a(error.validator_value)}"
-        case "enum":
-            allowed = map(_plain, error.validator_value)
-            return f"{key}: {given} is not allowed; {listing(error.instance, allowed)}"
-        case "const":
-            return f"{key}: {given} is not allowed; allowed: {_shown(error.validator_value)}"
-        case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
-            return f"{key}: {given} is out of range; allowed: {bounds(error.schema)}"
-        case "pattern":
-            return f"{key}: {given} is not allowed; {error.schema.get('description', error.validator_value)}"
-        case "minItems" | "minProperties" | "minLength":
-            return f"{key}: {_size_of(error.instance)}; allowed: at least {error.validator_value}"
-        case "maxItems" | "maxProperties" | "maxLength":
-            return f"{key}: {_size_of(error.instance)}; allowed: at most {error.validator_value}"
-        case "uniqueItems":
-            return f"{key}: an entry appears twice in {given}; keep one"
-        case "not":
-            return f"{key}: this key is not allowed here"
-    return f"{key}: {error.message}"
+def _wrong(error: Mapping[str, Any], value: Any, schema: Mapping[str, Any]) -> str:
+    """Say why ``value`` is not what ``schema`` allows."""
+    kind, given = error["type"], _shown(value)
+    words = [word for way in _ways(schema) for word in way.get("enum", ())]
+    if kind.endswith(("_short", "_long")) or kind == "missing":  # an entry of a list
+        n, unit = len(value), ("character", "characters") if isinstance(value, str) else ("entry", "entries")
+        end, limit = ("most", "max") if kind.endswith("_long") else ("least", "min")
+        allowed = error.get("ctx", {}).get(f"{limit}_length", schema.get(f"{limit}Items"))
+        return f"it has {n} {unit[n != 1]}; allowed: at {end} {allowed}"
+    if "pattern" in kind:
+        way = next(way for way in _ways(schema) if "pattern" in way)
+        return f"{given} is not allowed; {way.get('description', way['pattern'])}"
+    if "anyOf" in schema:
+        allowed = " or ".join(dict.fromkeys(map(_alternative, _ways(schema))))
+        return f"{given} is not allowed; allowed: {allowed}{nearest(value, words)}"
+    if words:
+        return f"{given} is not allowed; {listing(value, map(_plain, words))}"
+    if "than" in kind:
+        return f"{given} is out of range; allowed: {bounds(schema)}"
+    types = _types(schema)
+    return f"{given} is {'not' if len(types) == 1 else 'neither'} {' nor '.join(types)}"
 
 
-def _of_alternatives(error: Any, prefix: str) -> str:
-    """Explain the one alternative that has the right type, else list what all of them allow."""
-    here = [e for e in error.context if not e.path]
-    wrong_type = {e.schema_path[0] for e in here if e.validator in ("type", "enum")}
-    fitting = [e for e in error.context if e.schema_path[0] not in wrong_type]
-    words = [name for e in here if e.validator == "enum" for name in e.validator_value]
-    if fitting and not words:
-        return _message(min(fitting, key=_order), prefix)
-    allowed = " or ".join(dict.fromkeys(_alternative(e.schema) for e in here))
-    near = nearest(error.instance, words)
-    return f"{_where(error, prefix)}: {_shown(error.instance)} is not allowed; allowed: {allowed}{near}"
+def _types(schema: Mapping[str, Any]) -> list[str]:
+    names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    return [TYPES[name] for name in names]
 
 
-def _alternative(schema: dict[str, Any]) -> str:
+def _alternative(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(map(_plain, schema["enum"]))
     limits = bounds(schema)
-    return f"{_kind(schema['type'])} ({limits})" if limits else _kind(schema["type"])
+    return " or ".join(_types(schema)) + (f" ({limits})" if limits else "")
 
 
 def _plain(value: object) -> str:
     return value if isinstance(value, str) else _shown(value)
 
 
-def _unknown_key(error: Any, where: str) -> str:
-    known = error.schema.get("properties", {})
-    extra = next(str(name) for name in error.instance if name not in known)
-    return f"{_below(where, extra)}: there is no such key here; {listing(extra, known)}"
+def _key(path: Iterable[str | int], prefix: str) -> str:
+    """Return the key at ``path`` as a message names it: ``arms.main.models[0]``."""
+    where = prefix
+    for part in path:
+        where = f"{where}[{part}]" if isinstance(part, int) else _below(where, part)
+    return where or "the whole file"
+
+
+def _below(where: str, name: object) -> str:
+    """Return the place of the key ``name`` in what is at ``where``, in one line."""
+    shown = str(name) if str(name).isprintable() else repr(name)
+    return f"{where}.{shown}" if where else shown
 
 
 def bounds(schema: Mapping[str, Any]) -> str:

@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pydantic import Field, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
+from cinorms.core.errors import listing
 from cinorms.core.schema import Distinct, LeftOut, Number
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.options import Options, Select
@@ -29,8 +30,18 @@ Bools = npt.NDArray[np.bool_]
 NO_LEVEL = "no_level"
 #: The statuses that a claim can name.
 STATUSES = (*(status for status in ANSWER_STATUSES if status != "ok"), NO_LEVEL)
+
+
+def _status(name: str) -> str:
+    if name not in STATUSES:
+        raise ValueError(f"{name!r} is not allowed; {listing(name, STATUSES)}")
+    return name
+
+
 StatusName = Annotated[
-    str, WithJsonSchema({"enum": list(STATUSES), "description": "A status of answers without a level."})
+    str,
+    AfterValidator(_status),
+    WithJsonSchema({"enum": list(STATUSES), "description": "A status of answers without a level."}),
 ]
 
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.schema import Name, Number, Value, schema_of
-from cinorms.core.validation import check, load_yaml, unknown
+from cinorms.core.schema import Name, Number, Value
+from cinorms.core.validation import check, load_as, unknown
 from cinorms.gate.claims import KINDS, Claim, Shift
 
 #: A claim as it is stated. The class of its kind checks the other keys.
@@ -65,10 +65,8 @@ class Policy:
 def load_policy(path: str | Path) -> Policy:
     """Read and check the policy at ``path``; raise ``ConfigError`` with the file, the key and what is allowed."""
     file = str(path)
-    document = load_yaml(path)
-    check(document, schema_of(PolicyFile), file)
-    claims = tuple(_claim(file, name, stated) for name, stated in document["claims"].items())
-    return Policy(file, PolicyFile.model_validate(document), claims)
+    stated = load_as(PolicyFile, path)
+    return Policy(file, stated, tuple(_claim(file, name, claim) for name, claim in stated.claims.items()))
 
 
 def _claim(file: str, name: str, stated: Any) -> Claim:
@@ -78,8 +76,9 @@ def _claim(file: str, name: str, stated: Any) -> Claim:
         raise ConfigError(f"{file}: {key}: key 'kind' is missing; allowed: {', '.join(KINDS)}")
     if not isinstance(kind, str) or kind not in KINDS:
         raise unknown(file, f"{key}.kind", kind, KINDS, "kind of claim")
-    check(stated, KINDS[kind].schema, file, key)
-    options = KINDS[kind].options.model_validate({k: v for k, v in stated.items() if k != "kind"})
+    others = {name: value for name, value in stated.items() if name != "kind"}
+    check(others, KINDS[kind].options, file, key)
+    options = KINDS[kind].options.model_validate(others)
     if isinstance(options, Shift) and options.margin_for and not options.by:
         raise ConfigError(
             f"{file}: {key}.margin_for: it needs the key 'by', the factor whose levels it names"

@@ -3,47 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from cinorms.core import validation
+from pydantic import Field
+
 from cinorms.core.errors import ConfigError
-from cinorms.vignettes.source_files import SourceFile, own_files, read_source
-
-SCHEMA = Path(__file__).parents[3] / "schemas" / "ratings.schema.yaml"
+from cinorms.core.schema import Distinct, LeftOut, Name, Number, SomeText, Value
+from cinorms.core.validation import load_as
+from cinorms.vignettes.source_files import Origin, SourceFile, own_files, read_source
 
 #: Between the name of a survey and that of one of its questions.
 SEPARATOR = "/"
 
 
-@dataclass(frozen=True)
-class Question:
-    """One question: the column with its ratings, and the value of each option of the scale, lowest first.
-
-    ``values`` is empty for a number line, whose numbers are the ratings.
-    """
-
-    text: str
-    column: str
-    values: tuple[str | float, ...] = ()
+Amount = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
-@dataclass(frozen=True)
-class Check:
-    """What is done with rows that have one of ``values`` in ``column``."""
+class Rater(Value):
+    """Who gave a rating; running numbers replace the values on reading."""
 
-    column: str
-    values: tuple[str | float, ...]
-    then: Literal["keep", "no_answer", "leave_out", "leave_out_rater"]
+    column: SomeText = Field(description="The column that tells people apart, such as a worker's id.")
+    modulo: LeftOut[int] = Field(
+        None,
+        ge=2,
+        le=1_000_000,
+        description="The column holds whole numbers, and the person is the rest of dividing by this; for a column of "
+        "row numbers.",
+    )
 
 
-@dataclass(frozen=True)
-class FactorColumn:
+class FactorColumn(Value):
     """Where the levels of a factor are, and the dataset's level for what the file spells differently."""
 
-    column: str
-    levels: Mapping[str, str]
+    column: SomeText = Field(description="The column with its levels.")
+    levels: Mapping[str, Annotated[SomeText, Field(description="Level of the dataset.")]] = Field(
+        {}, min_length=1, description="The dataset's level for each value that the file spells differently."
+    )
+
+
+class Question(Value):
+    """One question: the column with its ratings, and the value of each option of the scale, lowest first."""
+
+    text: SomeText = Field(description="The question in the survey's words.")
+    column: SomeText = Field(
+        description="The column with the ratings; an empty cell is a question left unanswered."
+    )
+    values: Distinct[str | Number] = Field(
+        (),
+        min_length=2,
+        description="The value that the file has for each option of the scale, lowest option first. Leave it out for a "
+        "number line, whose numbers are taken as they are.",
+    )
+
+
+class Check(Value):
+    """What is done with rows that have one of ``values`` in ``column``."""
+
+    column: SomeText = Field(description="The column.")
+    values: Distinct[str | Number] = Field(
+        min_length=1, description="The values, as text, for which something is done."
+    )
+    then: Literal["keep", "no_answer", "leave_out", "leave_out_rater"] = Field(
+        description="keep: nothing, the ratings count (the number is in the log). no_answer: the rating becomes an "
+        "answer without a level, with the status nonsense. leave_out: the row is left out. leave_out_rater: all rows "
+        "of the person are."
+    )
+
+
+class SurveyFile(Value):
+    """A survey in which people rated the flows of a dataset, one rating per row of a CSV file."""
+
+    title: SomeText = Field(description="Name for people, used in tables, figures and the report.")
+    people: SomeText = Field(description="Who rated, in a few words, e.g. 300 US users of ChatGPT.")
+    dataset: SomeText = Field(description="The dataset of resources/vignettes whose flows were rated.")
+    scale: SomeText = Field(description="The answer scale that the ratings are on; that of the dataset.")
+    origin: Origin = Field(description="Where the ratings come from.")
+    file: SourceFile = Field(
+        description="The CSV file with a header, in UTF-8. It is downloaded once, checked, and never becomes part of "
+        "the project or of results."
+    )
+    rater: Rater = Field(description=str(Rater.__doc__))
+    repeated: bool = Field(
+        False,
+        description="true: people may have rated a flow more than once. false: a second row with the same person, flow "
+        "and answer is refused, because it was probably pasted twice; a second row with another answer counts either "
+        "way.",
+    )
+    flow: LeftOut[SomeText] = Field(
+        None,
+        description="The column with the number of the flow in the dataset, from 0; or else give factors.",
+    )
+    factors: Mapping[str, FactorColumn] = Field(
+        {},
+        min_length=1,
+        description="Where the levels of each factor of the dataset are; or else give flow.",
+    )
+    where: Mapping[str, Annotated[SomeText, Field(description="The value as text.")]] = Field(
+        {},
+        min_length=1,
+        description="Column -> value; rows with other values are left out, for a file that holds several surveys.",
+    )
+    questions: Mapping[Name, Question] = Field(
+        min_length=1,
+        description="The questions that were asked about each flow, by name; an arm takes the first unless it names "
+        "another.",
+    )
+    checks: tuple[Check, ...] = Field(
+        (), min_length=1, description="Columns that tell that a rating or a person should not count."
+    )
+    raters: Amount = Field(
+        description="Number of people in the file (after `where`); a study is planned with it, and it is checked on "
+        "reading."
+    )
+    ratings: LeftOut[int] = Field(
+        None, ge=1, description="Number of rows in the file (after `where`), checked on reading if given."
+    )
 
 
 @dataclass(frozen=True)
@@ -96,37 +172,24 @@ def load_survey(path: str | Path) -> Survey:
     Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
     """
     path = Path(path)
-    document = validation.load_yaml(path)
-    validation.check(document, SCHEMA, str(path))
-    if ("flow" in document) == ("factors" in document):
-        given = "has both" if "flow" in document else "is missing"
+    stated = load_as(SurveyFile, path)
+    if (stated.flow is None) == (not stated.factors):
+        given = "has both" if stated.flow else "is missing"
         raise ConfigError(
             f"{path}: flow: {given}; name the column with the numbers of the flows under 'flow', or the "
             "columns of the factors under 'factors', not both"
         )
+    shared = {field.name for field in fields(Survey)} & {*SurveyFile.model_fields} - {
+        "file",
+        "origin",
+        "rater",
+    }
     return Survey(
         file=path,
         name=path.stem,
-        **{key: document[key] for key in ("title", "people", "dataset", "scale", "raters")},
-        origin=dict(document["origin"]),
-        source=read_source(path, "file", document["file"]),
-        rater=document["rater"]["column"],
-        modulo=document["rater"].get("modulo"),
-        repeated=document.get("repeated", False),
-        flow=document.get("flow"),
-        factors={name: _factor(given) for name, given in document.get("factors", {}).items()},
-        where=dict(document.get("where", {})),
-        questions={
-            name: Question(given["text"], given["column"], tuple(given.get("values", ())))
-            for name, given in document["questions"].items()
-        },
-        checks=tuple(
-            Check(given["column"], tuple(given["values"]), given["then"])
-            for given in document.get("checks", ())
-        ),
-        ratings=document.get("ratings"),
+        **{key: getattr(stated, key) for key in shared},
+        origin=stated.origin.model_dump(exclude_unset=True),
+        source=read_source(path, "file", stated.file),
+        rater=stated.rater.column,
+        modulo=stated.rater.modulo,
     )
-
-
-def _factor(given: Mapping[str, Any]) -> FactorColumn:
-    return FactorColumn(given["column"], dict(given.get("levels", {})))

@@ -19,8 +19,8 @@ from pydantic import Field
 from cinorms.core.errors import DataError
 from cinorms.core.fetch import digest
 from cinorms.core.files import replacing
-from cinorms.core.schema import Value, schema_of
-from cinorms.core.validation import check, load_yaml
+from cinorms.core.schema import Value
+from cinorms.core.validation import load_as
 from cinorms.inference import gguf
 from cinorms.inference.wheels import CACHE, name_of, place_of
 
@@ -55,9 +55,7 @@ class WheelCheckpoint(Value):
 def load(source: str) -> WheelCheckpoint:
     """Read and check the declaration that ``source`` names."""
     path = DECLARATIONS / f"{name_of(source)}.yaml"
-    document = load_yaml(path)
-    check(document, schema_of(WheelCheckpoint), f"resources/checkpoints/{path.name}")
-    return WheelCheckpoint.model_validate(document)
+    return load_as(WheelCheckpoint, path, f"resources/checkpoints/{path.name}")
 
 
 def obtain(source: str, revision: str | None, model: str) -> Path:

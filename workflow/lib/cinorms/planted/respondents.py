@@ -103,16 +103,16 @@ def draw_traces(traces: Traces, budget: int, at: tuple[Any, ...], seed: int) -> 
 def load_planted(files: ProjectFiles, name: str) -> dict[str, Any]:
     """Read and check a file of planted norms, the coefficients that respondents hold (resources/planted)."""
     # Here, as the environments of inference have no YAML.
-    from cinorms.core.validation import check, load_yaml
+    from cinorms.core.validation import load_as
+    from cinorms.planted.norms_file import NormsFile
 
     path = files.names("planted")[name]
-    norms = load_yaml(path)
-    check(norms, files.schemas / "planted.schema.yaml", files.shown(path))
+    norms = load_as(NormsFile, path, files.shown(path)).model_dump(mode="json", exclude_unset=True)
     if sorted(set(norms["thresholds"])) != norms["thresholds"]:
         raise ConfigError(
             f"{files.shown(path)}: thresholds: {norms['thresholds']} do not rise; put each above the last"
         )
-    return dict(norms)
+    return norms
 
 
 def level_coefficients(

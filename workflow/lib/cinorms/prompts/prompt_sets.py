@@ -8,10 +8,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from cinorms.core import errors, validation
-from cinorms.core.errors import ConfigError
+from pydantic import Field
+
+from cinorms.core.errors import ConfigError, listing
+from cinorms.core.schema import SHA256, LeftOut, Number, Text, Value
+from cinorms.core.validation import check, load_as, load_yaml, unknown
+from cinorms.vignettes.dataset_file import ResourceName
+from cinorms.vignettes.source_files import Origin
 
 #: Placeholders that a template must have exactly once: the vignette and the answer options.
 PLACEHOLDERS = ("{scenario}", "{options}")
@@ -23,8 +28,129 @@ SOURCES = ("published", "frozen", "generate")
 #: Set to 1 to accept paraphrases unread (`make run YES=1`).
 YES = "CINORMS_YES"
 
-SCHEMA = Path(__file__).parents[3] / "schemas" / "prompt_set.schema.yaml"
-GENERATE_SCHEMA = SCHEMA.with_name("generate_prompt_set.schema.yaml")
+Described = Annotated[str, Field(description="One of them.")]
+
+
+class Checkpoint(Value):
+    """The weights of pegasus."""
+
+    source: Text = Field(
+        description="Id on the Hugging Face hub (tuner007/pegasus_paraphrase is the usual one) or a local folder."
+    )
+    revision: str | None = Field(None, description="Commit of the hub repository; null for its newest.")
+
+
+class Request(Value):
+    """What a paraphraser is asked."""
+
+    paraphraser: Text = Field(description="A model of config/models.yaml, or pegasus.")
+    checkpoint: LeftOut[Checkpoint] = Field(
+        None, description="The weights of pegasus (paraphraser pegasus only)."
+    )
+    scale: ResourceName = Field(description="The answer scale (resources/scales) that the original asks for.")
+    original: Text = Field(
+        description="Template 0, which the others reword. It has {scenario} and {options} exactly once."
+    )
+    count: int = Field(ge=1, le=50, description="Number of paraphrases, in addition to the original.")
+    tries: int = Field(
+        ge=1,
+        le=50,
+        description="Most rounds of asking per run; each round asks for the paraphrases still missing.",
+    )
+    temperature: Number = Field(ge=0, le=2, description="Sampling temperature of the paraphraser.")
+    seed: int = Field(ge=0, description="Seed of the first round; each further round adds one.")
+
+
+class GenerateFile(Request):
+    """One original; the rule generate_paraphrases asks a paraphraser to reword it and freezes the results."""
+
+    title: Text = Field(description="Name for people, used in tables, figures and the report.")
+    source: Literal["generate"] = Field(
+        description="generate, for a prompt set whose templates a paraphraser makes."
+    )
+
+
+class Round(Value):
+    """One round of asking."""
+
+    date: str = Field(description="When it was asked (UTC).")
+    seed: int = Field(description="Seed of the round.")
+    asked: int = Field(description="Templates asked for.")
+    returned: int = Field(description="Candidates that came back.")
+    accepted: int = Field(description="Candidates that passed every check.")
+    reported: LeftOut[Mapping[str, Described]] = Field(
+        None, description="What the paraphraser reported about itself, such as the model that answered."
+    )
+
+
+class Rejected(Value):
+    """A candidate that was not used."""
+
+    round: int = Field(description="Its round, from 1.")
+    candidate: str = Field(description="Its text.")
+    reason: str = Field(description="The check that it failed.")
+
+
+class Mended(Value):
+    """What differed from the paraphraser's words at a confirmation."""
+
+    date: str = Field(description="When it was confirmed (UTC).")
+    templates: tuple[int, ...] | None = Field(
+        description="Numbers of the templates worded by hand; null where the paraphraser's words were not kept."
+    )
+
+
+class Confirmed(Value):
+    """When and how somebody confirmed that models may be asked in these words."""
+
+    date: str = Field(description="When (UTC).")
+    how: Literal["read", "unread", "planted"] = Field(
+        description="Read by a person, accepted unread (YES=1), or planted (a fixed list that needs no reading)."
+    )
+
+
+class Provenance(Value):
+    """How frozen templates were made. Written by the rule generate_paraphrases, not by hand."""
+
+    request: Request = Field(description="The request, as the file with `source: generate` stated it.")
+    paraphraser: Mapping[str, Annotated[Any, Field(description="A key of the registry's entry.")]] = Field(
+        description="The paraphraser's entry in the registry at that time: the keys that state who was asked."
+    )
+    instruction: str = Field(description="The instruction to the paraphraser.")
+    rounds: tuple[Round, ...] = Field(description="Each round of asking.")
+    rejected: tuple[Rejected, ...] = Field(description="Candidates that were not used.")
+    software: Mapping[str, Described] = Field(description="Versions by package.")
+    generated: tuple[str, ...] = Field((), description="Templates 1 and up as the paraphraser wrote them.")
+    mended: tuple[Mended, ...] = Field((), description="Edits by hand that were confirmed.")
+    confirmed: Confirmed | None = Field(
+        None,
+        description="When and how somebody confirmed that models may be asked in these words; null until then.",
+    )
+    templates_sha256: str = Field(
+        pattern=SHA256, description="SHA-256 of the templates, joined by line breaks."
+    )
+
+
+class PromptFile(Value):
+    """One instruction in several wordings by one paraphraser."""
+
+    title: Text = Field(description="Name for people, used in tables, figures and the report.")
+    source: Literal["published", "frozen"] = Field(
+        "published",
+        description="published for templates written down by people; frozen for those that the rule "
+        "generate_paraphrases wrote. A file with `source: generate` has other keys.",
+    )
+    paraphraser: Text = Field(description="Who or what worded templates 1 and up.")
+    scale: ResourceName = Field(
+        description="An answer scale (resources/scales); the templates fit every scale that measures the same."
+    )
+    origin: Origin = Field(description="Where the templates come from.")
+    templates: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        min_length=1,
+        description="The wordings; the first is the original, number 0. Each has {scenario} and {options} exactly "
+        "once.",
+    )
+    provenance: LeftOut[Provenance] = Field(None, description=str(Provenance.__doc__))
 
 
 @dataclass(frozen=True)
@@ -76,33 +202,35 @@ def load_prompt_set(path: str | Path) -> PromptSet:
     than ``path`` has now.
     """
     path = Path(path)
-    document = validation.load_yaml(path)
+    document = load_yaml(path)
     source = document.get("source", "published") if isinstance(document, dict) else "published"
     if source not in SOURCES:
-        raise validation.unknown(str(path), "source", source, SOURCES, "source of templates")
+        raise unknown(str(path), "source", source, SOURCES, "source of templates")
     if source != "generate":
-        return _stated(path, document)
-    validation.check(document, GENERATE_SCHEMA, str(path))
-    _check_asked(path, document)
+        return _stated(path)
+    asked = load_as(GenerateFile, path)
+    _check_asked(path, asked)
     frozen = path.parent / "frozen" / path.name
     if frozen.is_file():
         _refuse_other_words(path, document, frozen)
         return load_prompt_set(frozen)
-    asked = {key: document[key] for key in ("count", "tries", "temperature", "seed")}
     return PromptSet(
         name=path.stem,
-        title=document["title"],
-        paraphraser=document["paraphraser"],
-        scale=document["scale"],
+        title=asked.title,
+        paraphraser=asked.paraphraser,
+        scale=asked.scale,
         origin={},
-        templates=(document["original"],),
-        generate=Generate(**asked, checkpoint=dict(document.get("checkpoint", {}))),
+        templates=(asked.original,),
+        generate=Generate(
+            **{key: getattr(asked, key) for key in ("count", "tries", "temperature", "seed")},
+            checkpoint=asked.checkpoint.model_dump(exclude_unset=True) if asked.checkpoint else {},
+        ),
     )
 
 
 def templates_path(path: Path) -> Path:
     """Return the file that holds the templates of the prompt set at ``path``, or will hold them."""
-    document = validation.load_yaml(path)
+    document = load_yaml(path)
     generated = isinstance(document, dict) and document.get("source") == "generate"
     return path.parent / "frozen" / path.name if generated else path
 
@@ -136,7 +264,7 @@ def placeholder_fault(template: str) -> str | None:
     """Return what is wrong with the placeholders of ``template``, or ``None``."""
     for name in re.findall(r"\{[^{}]*\}", template):
         if name not in PLACEHOLDERS:
-            return f"{name} is not a placeholder; {errors.listing(name, PLACEHOLDERS)}"
+            return f"{name} is not a placeholder; {listing(name, PLACEHOLDERS)}"
     for name in PLACEHOLDERS:
         count = template.count(name)
         if count != 1:
@@ -154,9 +282,9 @@ def digest(templates: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(templates).encode()).hexdigest()
 
 
-def _stated(path: Path, document: dict[str, Any]) -> PromptSet:
-    validation.check(document, SCHEMA, str(path))
-    templates, first_seen = tuple(document["templates"]), dict[str, int]()
+def _stated(path: Path) -> PromptSet:
+    stated = load_as(PromptFile, path)
+    templates, first_seen = stated.templates, dict[str, int]()
     for number, template in enumerate(templates):
         fault = placeholder_fault(template)
         if fault:
@@ -167,46 +295,50 @@ def _stated(path: Path, document: dict[str, Any]) -> PromptSet:
             raise ConfigError(
                 f"{path}: templates[{number}]: the same wording as templates[{first}]; reword or remove one"
             )
-    provenance, waits = document.get("provenance"), None
-    if provenance is not None:
-        confirmed: Literal["unread"] | None = None if provenance.get("confirmed") else "unread"
-        waits = confirmed if digest(templates) == provenance["templates_sha256"] else "edited"
+    waits: Literal["unread", "edited"] | None = None
+    if stated.provenance is not None:
+        if digest(templates) != stated.provenance.templates_sha256:
+            waits = "edited"
+        elif not stated.provenance.confirmed:
+            waits = "unread"
+    elif stated.source == "frozen":
+        raise ConfigError(f"{path}: key 'provenance' is missing; a file with 'source: frozen' needs it")
     return PromptSet(
         name=path.stem,
-        title=document["title"],
-        paraphraser=document["paraphraser"],
-        scale=document["scale"],
-        origin=dict(document["origin"]),
+        title=stated.title,
+        paraphraser=stated.paraphraser,
+        scale=stated.scale,
+        origin=stated.origin.model_dump(exclude_unset=True),
         templates=templates,
         waits=waits,
         file=str(path),
     )
 
 
-def _check_asked(path: Path, document: Mapping[str, Any]) -> None:
+def _check_asked(path: Path, asked: GenerateFile) -> None:
     """Refuse an original without its placeholders, and a checkpoint that is missing or has no use."""
-    fault = placeholder_fault(document["original"])
+    fault = placeholder_fault(asked.original)
     if fault:
         raise ConfigError(f"{path}: original: {fault}")
-    is_pegasus = document["paraphraser"] == "pegasus"
-    if is_pegasus and "checkpoint" not in document:
+    is_pegasus = asked.paraphraser == "pegasus"
+    if is_pegasus and asked.checkpoint is None:
         raise ConfigError(
             f"{path}: key 'checkpoint' is missing; paraphraser 'pegasus' needs it, such as "
             "{source: tuner007/pegasus_paraphrase, revision: null}"
         )
-    if not is_pegasus and "checkpoint" in document:
+    if not is_pegasus and asked.checkpoint is not None:
         raise ConfigError(
-            f"{path}: checkpoint: paraphraser {document['paraphraser']!r} takes none, only 'pegasus' does; remove it "
+            f"{path}: checkpoint: paraphraser {asked.paraphraser!r} takes none, only 'pegasus' does; remove it "
             "(config/models.yaml states where a model's weights are)"
         )
-    if is_pegasus and document["temperature"] == 0:
+    if is_pegasus and asked.temperature == 0:
         raise ConfigError(f"{path}: temperature: 0 is too low, because pegasus samples; allowed: more than 0")
 
 
 def _refuse_other_words(path: Path, document: Mapping[str, Any], frozen: Path) -> None:
     """Refuse a frozen file that was made from another request than ``document`` states now."""
-    stored = validation.load_yaml(frozen)
-    validation.check(stored, SCHEMA, str(frozen))
+    stored = load_yaml(frozen)
+    check(stored, PromptFile, str(frozen))
     made_with = stored.get("provenance", {}).get("request")
     if made_with is None:
         raise ConfigError(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
+from pydantic import Field
 
-from cinorms.core import validation
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.schema import SHA256, Distinct, LeftOut, Number, SomeText, Value
+from cinorms.core.validation import load_as, unknown
 from cinorms.published import frames
-from cinorms.vignettes.source_files import SourceFile, get, own_files, read_source
-
-SCHEMA = Path(__file__).parents[3] / "schemas" / "published.schema.yaml"
+from cinorms.vignettes.source_files import Origin, SourceFile, get, own_files, read_source
 
 #: Columns of a file of printed numbers. ``printed`` has the digits of the paper; ``analysis``, ``where``
 #: ("model=tulu-2-7b; t_val=10") and ``column`` say where this project's number is; ``shown`` says how the
@@ -25,13 +26,78 @@ COLUMNS = ("item", "cell", "printed", "analysis", "where", "column", "shown", "c
 SEPARATOR = "/"
 
 
-@dataclass(frozen=True)
-class Frame:
+class FrameFile(SourceFile):
+    """A file with pickled frames. It is downloaded once, checked, and never becomes part of the project."""
+
+    sha256: str = Field(pattern=SHA256, description="its SHA-256 is 64 lower-case hexadecimal digits")
+
+
+class Frame(Value):
     """One published frame: its file, and which of its rows: the prompt set, and the value of other columns."""
 
-    file: str
-    prompt_set: str | None = None
-    where: Mapping[str, str] = field(default_factory=dict)
+    file: str = Field(description="One of the files above.")
+    prompt_set: LeftOut[SomeText] = Field(
+        None, description="The prompt set's name in the frame, where it holds several."
+    )
+    where: Mapping[str, Annotated[SomeText, Field(description="The value, as text.")]] = Field(
+        {},
+        min_length=1,
+        description="Column of the frame -> the value that its rows must have, where it holds several runs.",
+    )
+
+
+class Reach(Value):
+    """One printed number."""
+
+    item: SomeText = Field(description="Its item in the files of numbers.")
+    cell: SomeText = Field(description="Its cell there.")
+    by: Number = Field(
+        gt=0,
+        description="How far the computed number moves from machine to machine, in its own unit (of a p-value kept as "
+        "a logarithm, in powers of ten).",
+    )
+
+
+class Remark(Value):
+    """One place where the paper's text and its numbers disagree."""
+
+    where: SomeText = Field(description="Section, table or figure.")
+    says: SomeText = Field(description="What the text says.")
+    but: SomeText = Field(description="What the numbers say.")
+
+
+class ReleaseFile(Value):
+    """The scored answers that the authors of a paper published, and the numbers that it prints; one may be missing."""
+
+    title: SomeText = Field(description="Name for people.")
+    paper: SomeText = Field(description="What tables call the paper.")
+    origin: Origin = Field(description="Where the answers come from.")
+    files: Mapping[str, FrameFile] = Field(
+        {}, min_length=1, description="The pickled frames, by a short name; each by the full id of a commit."
+    )
+    frames: Mapping[str, Frame] = Field(
+        {},
+        min_length=1,
+        description="Names that an arm can use as its frame, after the release's name and '/'.",
+    )
+    models: Mapping[str, Annotated[SomeText, Field(description="Name in the frames.")]] = Field(
+        {}, min_length=1, description="The name in the frames of each model of config/models.yaml."
+    )
+    numbers: Distinct[Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv(?!\n)$")]] = Field(
+        (),
+        description="CSV files in this folder with the paper's printed numbers (their format is in "
+        "docs/replication.md).",
+    )
+    reach: tuple[Reach, ...] = Field(
+        (),
+        description="Numbers of an optimiser so near to a tie that their rounding depends on the machine "
+        "(docs/replication.md describes the measurement).",
+    )
+    remarks: tuple[Remark, ...] = Field(
+        (),
+        description="Where the paper's text and its numbers disagree, or where the text leaves open what the numbers "
+        "settle.",
+    )
 
 
 @dataclass(frozen=True)
@@ -50,7 +116,7 @@ class Release:
     frames: dict[str, Frame]
     models: dict[str, str]
     numbers: tuple[Path, ...]
-    remarks: tuple[dict[str, str], ...]
+    remarks: tuple[Remark, ...]
     reaches: dict[tuple[str, str], float]
 
     def inputs(self, frame: str) -> dict[str, list[str]]:
@@ -64,31 +130,26 @@ def load_release(path: str | Path) -> Release:
     Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
     """
     path = Path(path)
-    document = validation.load_yaml(path)
-    validation.check(document, SCHEMA, str(path))
-    for name, frame in document.get("frames", {}).items():
-        if frame["file"] not in document["files"]:
-            raise validation.unknown(
-                str(path), f"frames.{name}.file", frame["file"], document.get("files", {}), "file"
-            )
-    numbers = tuple(path.parent / name for name in document.get("numbers", []))
+    stated = load_as(ReleaseFile, path)
+    for name, frame in stated.frames.items():
+        if frame.file not in stated.files:
+            raise unknown(str(path), f"frames.{name}.file", frame.file, stated.files, "file")
+    numbers = tuple(path.parent / name for name in stated.numbers)
     for file in numbers:
         if not os.path.isfile(file):
             raise ConfigError(f"{path}: numbers: there is no file {file}; correct the name")
     return Release(
         file=path,
         name=path.stem,
-        title=document["title"],
-        paper=document["paper"],
-        origin=dict(document["origin"]),
-        files={
-            name: read_source(path, f"files.{name}", file) for name, file in document.get("files", {}).items()
-        },
-        frames={name: Frame(**frame) for name, frame in document.get("frames", {}).items()},
-        models=dict(document.get("models", {})),
+        title=stated.title,
+        paper=stated.paper,
+        origin=stated.origin.model_dump(exclude_unset=True),
+        files={name: read_source(path, f"files.{name}", file) for name, file in stated.files.items()},
+        frames=dict(stated.frames),
+        models=dict(stated.models),
         numbers=numbers,
-        remarks=tuple(document.get("remarks", [])),
-        reaches={(one["item"], one["cell"]): float(one["by"]) for one in document.get("reach", [])},
+        remarks=stated.remarks,
+        reaches={(one.item, one.cell): float(one.by) for one in stated.reach},
     )
 
 

@@ -1,7 +1,7 @@
 """The pages and schemas of ``docs/reference``.
 
 They are the keys of a study and of the model registry, a page per section of a study with every kind,
-its keys and its columns, and the JSON schemas of both files for editors.
+its keys and its columns, and the JSON schemas of these and of the files of resources/, for editors.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pyarrow as pa
 from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.labels import listed
+from cinorms.core.scale_files import ScaleFile
 from cinorms.core.schema import schema_of
 from cinorms.core.stage_tables import STAGES
 from cinorms.core.tables import CATEGORY, COUNT
@@ -25,10 +26,15 @@ from cinorms.entries.registry import SECTIONS, kinds
 from cinorms.figures.theme import ENDING
 from cinorms.gate.claims import KINDS as CLAIMS
 from cinorms.gate.policy import PolicyFile
+from cinorms.human.survey import SurveyFile
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import EntrySettings
+from cinorms.planted.norms_file import NormsFile
+from cinorms.prompts.prompt_sets import GenerateFile, PromptFile
+from cinorms.published.releases import ReleaseFile
 from cinorms.study.settings import StudySettings
+from cinorms.vignettes.dataset_file import DatasetFile
 
 Row = tuple[str, str, str, str]
 
@@ -54,12 +60,23 @@ INTRODUCTIONS = {
     "printed": "Each entry of a study's `printed` lays out tables of `analyses` like those in the papers: "
     "`results/{study}/printed/{name}.csv`, `.tex`, `.html`.",
 }
+#: The classes of the files of resources/ that a user can write, by the name of their schema.
+RESOURCES = {
+    "dataset": DatasetFile,
+    "prompt_set": PromptFile,
+    "generate_prompt_set": GenerateFile,
+    "scale": ScaleFile,
+    "ratings": SurveyFile,
+    "published": ReleaseFile,
+    "planted": NormsFile,
+}
 _NOTE = "<!-- Written by `make reference` from the declarations in workflow/lib/cinorms; edit those. -->"
 
 
 def pages(defaults: Path) -> dict[str, str]:
     """Return the text of each file of the reference by its name; ``defaults`` is config/config.yaml."""
-    schemas = {"study.schema.json": study_schema(), "models.schema.json": entries_schema()}
+    resources = {f"{name}.schema.json": schema_of(cls) for name, cls in RESOURCES.items()}
+    schemas = {"study.schema.json": study_schema(), "models.schema.json": entries_schema(), **resources}
     return {
         "study.md": study_page(load_yaml(defaults)),
         "models.md": models_page(),

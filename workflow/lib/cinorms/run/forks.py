@@ -32,7 +32,6 @@ LIBRARIES = frozenset(
     {
         "cinorms",
         "jinja2",
-        "jsonschema",
         "matplotlib",
         "pandas",
         "plotnine",

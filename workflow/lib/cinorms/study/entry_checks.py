@@ -21,12 +21,13 @@ def check_entries(study: Study) -> None:
 
 
 def _check_entry(place: EntryPlace, stated: Mapping[str, Any]) -> None:
-    known = kinds(place.section)
-    if stated["kind"] not in known:
-        raise place.unknown("kind", stated["kind"], known, "kind")
-    kind = known[stated["kind"]]
-    check(dict(stated), kind.schema, place.file, prefix=place.key())
-    options: Any = kind.read(stated)
+    known, name = kinds(place.section), stated.get("kind")
+    if name is None:
+        raise place.error("", "key 'kind' is missing; required: kind")
+    if not isinstance(name, str) or name not in known:
+        raise place.unknown("kind", name, known, "kind")
+    check({k: v for k, v in stated.items() if k != "kind"}, known[name].options, place.file, place.key())
+    options: Any = known[name].read(stated)
     if hasattr(options, "arms"):
         _check_arms(place, options)
     options.check(place)

@@ -8,7 +8,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.schema import schema_of
 from cinorms.core.validation import check, load_yaml
 from cinorms.study.checks import check_names
 from cinorms.study.entry_checks import check_entries
@@ -35,7 +34,7 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
 
     """
     for layer in layers:
-        check(layer.document, schema_of(StudySettings), layer.file)
+        check(layer.document, StudySettings, layer.file)
     settings = make_settings(merge(layers))
     found = root.with_own(settings.resources, settings.stated_in("resources"))
     study = Study(settings, load_registry(found), found)

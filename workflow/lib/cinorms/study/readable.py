@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from cinorms.core.logs import command
-from cinorms.core.schema import schema_of
 from cinorms.core.validation import check, load_yaml
 from cinorms.study.settings import StudySettings
 
@@ -20,7 +18,7 @@ from cinorms.study.settings import StudySettings
 def main(arguments: Sequence[str]) -> int:
     """Read each file and check its keys."""
     for name in arguments:
-        check(load_yaml(Path(name)), schema_of(StudySettings), name)
+        check(load_yaml(name), StudySettings, name)
     return 0
 
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
+from pydantic import ConfigDict, Field, RootModel
+
+from cinorms.core.errors import ConfigError, listing
 from cinorms.core.validation import check, load_yaml, unknown
-from cinorms.inference.engine_kind import RegistryPlace
-from cinorms.inference.model_entry import ModelEntry, entries_schema, make_model
+from cinorms.inference.engine_kind import RegistryPlace, engine_kind, engine_modules
+from cinorms.inference.model_entry import ModelEntry, make_model
 from cinorms.study.root import Root
+
+ModelName = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?!\n)$",
+        description="a model's name has letters, digits, '.', '-' and '_' (at most 100)",
+    ),
+]
 
 
 def load_registry(root: Root) -> dict[str, ModelEntry]:
@@ -25,7 +38,23 @@ def load_registry(root: Root) -> dict[str, ModelEntry]:
     return registry
 
 
+class _Registry(RootModel[Any]):
+    """Models under audit, by name."""
+
+    model_config = ConfigDict(regex_engine="python-re")
+    root: Mapping[ModelName, Mapping[str, Any]]
+
+
 def _read(path: Path, root: Root) -> dict[str, ModelEntry]:
     stated, file = load_yaml(path), root.shown(path)
-    check(stated, entries_schema(), file)
+    check(stated, _Registry, file)
+    for name, entry in stated.items():
+        engine = entry.get("engine")
+        if engine is None:
+            raise ConfigError(f"{file}: {name}: key 'engine' is missing; required: engine, family")
+        if engine not in list(engine_modules()):
+            raise ConfigError(
+                f"{file}: {name}.engine: {engine!r} is not allowed; {listing(engine, engine_modules())}"
+            )
+        check(entry, engine_kind(engine).settings(), file, name)
     return {name: make_model(entry, RegistryPlace(file, name, root)) for name, entry in stated.items()}

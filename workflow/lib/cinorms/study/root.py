@@ -27,11 +27,6 @@ class Root:
     is_fetched: bool = False
 
     @property
-    def schemas(self) -> Path:
-        """Folder of the JSON schemas."""
-        return self.folder / "workflow" / "schemas"
-
-    @property
     def registries(self) -> list[Path]:
         """The files with models: the user's own, which override entries of the same name, and the project's last."""
         own = [folder / MODELS for folder in self.own]

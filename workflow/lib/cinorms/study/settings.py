@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic import ConfigDict, Field
 
 from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number
 from cinorms.entries.options import Select, TMaj, TVal
@@ -22,24 +22,7 @@ ArmName = Annotated[
     Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_' (at most 100)")
 ]
 #: An entry as it is stated. The class of options of its kind checks the other keys (cinorms.entries).
-Entry = Annotated[
-    Mapping[str, Any],
-    WithJsonSchema(
-        {
-            "description": "One entry; its other keys depend on its kind.",
-            "type": "object",
-            "required": ["kind"],
-            "properties": {
-                "kind": {
-                    "description": "What the entry makes; its other keys depend on it.",
-                    "type": "string",
-                }
-            },
-        }
-    ),
-]
-
-
+Entry = Annotated[Mapping[str, Any], Field(description="One entry; its other keys depend on its kind.")]
 #: Most askings of an arm.
 MOST_REPEATS = 20
 

@@ -1,22 +1,20 @@
-"""Datasets: read from YAML, checked, and their vignettes, from a factorial design, a CSV file or ConfAIde's files."""
+"""Datasets: read from YAML and checked; the flows of a factorial design."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cinorms.core import tables, validation
-from cinorms.core.csv_header import check_header
-from cinorms.core.errors import ConfigError, DataError
-from cinorms.vignettes.source_files import SourceFile, get, own_files, read_source
-
-SCHEMA = Path(__file__).parents[3] / "schemas" / "dataset.schema.yaml"
+from cinorms.core import tables
+from cinorms.core.errors import ConfigError
+from cinorms.core.validation import load_as, unknown
+from cinorms.vignettes.dataset_file import Columns, DatasetFile, Level, NullLevel
+from cinorms.vignettes.source_files import SourceFile, own_files, read_source
 
 #: Names that a factor cannot have, because tables keep their own columns next to the factors.
 RESERVED = frozenset(
@@ -39,28 +37,6 @@ _TEMPLATE_NODES = frozenset(
     | {"If", "CondExpr", "Compare", "Operand", "And", "Or", "Not"}
 )
 
-#: ConfAIde separates instruction and scenario by these two characters, a backslash and an n.
-CONFAIDE_BREAK = "\\n"
-
-#: What tables and figures show for a level that is empty in a CSV file.
-EMPTY_LABEL = "(empty)"
-
-
-@dataclass(frozen=True)
-class Level:
-    """One value of a factor: ``label`` for tables and figures, ``text`` for the vignette."""
-
-    label: str
-    text: str
-
-
-@dataclass(frozen=True)
-class NullLevel:
-    """The factor that the null principle leaves out, and what its column shows then."""
-
-    factor: str
-    label: str
-
 
 @dataclass(frozen=True)
 class Design:
@@ -79,15 +55,6 @@ class Design:
         """Return the number of flows, those of the null principle included where asked for."""
         extra = math.prod(_sizes(self, _null(self).factor)) if null_principle else 0
         return math.prod(_sizes(self)) + extra
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which columns of a CSV file hold the vignette, the factors (by name) and the expected value."""
-
-    vignette: str
-    factors: dict[str, str]
-    expected: str | None = None
 
 
 @dataclass(frozen=True)
@@ -148,53 +115,40 @@ def load_dataset(path: str | Path) -> Dataset:
     Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
     """
     path = Path(path)
-    document = validation.load_yaml(path)
-    validation.check(document, SCHEMA, str(path))
-    source = document["source"]
-    _check_keys(str(path), document, source)
+    stated = load_as(DatasetFile, path)
+    _check_keys(str(path), stated)
     design = None
-    if "factors" in document:
+    if stated.factors is not None:
         factors = {
             name: tuple(
-                Level(**given) if isinstance(given, dict) else Level(given, given) for given in levels
+                Level(label=level, text=level) if isinstance(level, str) else level for level in levels
             )
-            for name, levels in document["factors"].items()
+            for name, levels in stated.factors.items()
         }
-        linked = tuple(tuple(group) for group in document.get("linked", []))
-        null = NullLevel(**document["null_level"]) if "null_level" in document else None
-        design = Design(str(path), factors, linked, document.get("template", ""), null)
-        _check_design(design, with_template=source == "design")
-    columns = Columns(**document["columns"]) if "columns" in document else None
-    if columns is not None:
-        _check_names(str(path), "columns.factors", columns.factors)
-        if columns.expected is not None and "expected_range" not in document:
+        design = Design(str(path), factors, stated.linked, stated.template or "", stated.null_level)
+        _check_design(design, with_template=stated.source == "design")
+    if stated.columns is not None:
+        _check_names(str(path), "columns.factors", stated.columns.factors)
+        if stated.columns.expected is not None and stated.expected_range is None:
             raise ConfigError(f"{path}: key 'expected_range' is missing; columns.expected needs it")
-    expected_range = document.get("expected_range")
-    if expected_range is not None and not expected_range[0] < expected_range[1]:
+    if stated.expected_range is not None and not stated.expected_range[0] < stated.expected_range[1]:
         raise ConfigError(
-            f"{path}: expected_range: {expected_range} does not rise; put the lower value first"
+            f"{path}: expected_range: {list(stated.expected_range)} does not rise; put the lower value first"
         )
-    stated = document.get("files", {}).items()
-    files = {key: read_source(path, f"files.{key}", given) for key, given in stated}
-    if source == "csv" and "rows" not in document and files["vignettes"].path is None:
+    files = {key: read_source(path, f"files.{key}", file) for key, file in stated.files or () if file}
+    if stated.source == "csv" and stated.rows is None and files["vignettes"].path is None:
         raise ConfigError(
             f"{path}: key 'rows' is missing; a file with an address needs it, so that a study can be planned "
             "before the file is downloaded"
         )
+    same = ("title", "context", "scale", "source", "columns", "rows", "expected_range", "flows_of")
     return Dataset(
         file=path,
         name=path.stem,
-        title=document["title"],
-        context=document["context"],
-        scale=document["scale"],
-        source=source,
-        origin=dict(document["origin"]),
+        **{key: getattr(stated, key) for key in same},
+        origin=stated.origin.model_dump(exclude_unset=True),
         design=design,
         files=files,
-        columns=columns,
-        rows=document.get("rows"),
-        expected_range=tuple(expected_range) if expected_range is not None else None,
-        flows_of=document.get("flows_of"),
     )
 
 
@@ -229,105 +183,6 @@ def expand(design: Design, null_principle: bool = False) -> pd.DataFrame:
 def factor_columns(design: Design) -> pd.DataFrame:
     """Return the level of each factor (label, categorical) for every flow, in flow order."""
     return _label_columns(design, _level_numbers(design, None))
-
-
-def read_vignettes(
-    dataset: Dataset, cache_dir: str | Path, mirror: str | Path | None = None, null_principle: bool = False
-) -> pd.DataFrame:
-    """Return the flows of ``dataset`` under the contract ``tables.VIGNETTES``, one column per factor.
-
-    ``expected`` is in the units of ``dataset.expected_range`` and missing where nothing is known. Files are
-    looked for in the folder ``mirror``, then in ``cache_dir``, then fetched.
-
-    Raises ``ConfigError`` where ``null_principle`` is not possible, ``DataError`` where a file is not as
-    declared.
-    """
-    n_flows, design = dataset.n_flows(null_principle), dataset.design
-    if dataset.source == "design" and design is not None:
-        return expand(design, null_principle)
-    files = {key: get(file, cache_dir, mirror) for key, file in dataset.files.items()}
-    path = files["vignettes"]
-    if dataset.columns is not None:
-        frame = _read_csv(path, dataset.columns)
-    else:
-        assert design is not None, "a dataset has columns or factors"
-        frame = _read_confaide(path, files["labels"], design)
-    if frame.empty:
-        raise DataError(f"{path}: has no rows; a dataset needs at least one")
-    if n_flows is not None and len(frame) != n_flows:
-        raise DataError(f"{path}: has {len(frame)} rows, the dataset's file declares {n_flows}")
-    empty = frame["vignette"].str.strip() == ""
-    if empty.any():
-        raise DataError(f"{path}: row {_first(empty)} has no vignette")
-    if dataset.expected_range is not None:
-        low, high = dataset.expected_range
-        outside = frame["expected"].notna() & ~frame["expected"].between(low, high)
-        if outside.any():
-            row = _first(outside)
-            raise DataError(
-                f"{path}: flow {row}: expected value {frame['expected'].iloc[row]} is outside expected_range "
-                f"[{low}, {high}]"
-            )
-    frame.insert(0, "flow", np.arange(len(frame), dtype=np.int32))
-    return frame
-
-
-def _read_csv(path: Path, columns: Columns) -> pd.DataFrame:
-    check_header(path)
-    try:
-        raw = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read as a CSV file in UTF-8: {error}") from None
-    wanted = [columns.vignette, *columns.factors.values(), *([columns.expected] if columns.expected else [])]
-    absent = [name for name in wanted if name not in raw.columns]
-    if absent:
-        raise DataError(f"{path}: has no column {absent[0]!r}; it has: {', '.join(raw.columns)}")
-    frame = pd.DataFrame(index=raw.index)
-    for name, column in columns.factors.items():
-        values = raw[column].replace("", EMPTY_LABEL)
-        # Categories in the order in which they first come.
-        frame[name] = values.astype(pd.CategoricalDtype(list(dict.fromkeys(values))))
-    frame["vignette"] = raw[columns.vignette]
-    frame["expected"] = _numbers(path, raw[columns.expected]) if columns.expected else np.nan
-    return frame
-
-
-def _first(wrong: pd.Series) -> int:
-    """Return the number of the first row in which ``wrong`` is true."""
-    return int(wrong.to_numpy().argmax())
-
-
-def _lines(path: Path) -> list[str]:
-    # Not splitlines(), which also breaks at characters that a story may hold.
-    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-
-
-def _numbers(path: Path, values: pd.Series) -> pd.Series:
-    given = values.str.strip() != ""
-    numbers = pd.to_numeric(values.where(given), errors="coerce").astype("float64")
-    wrong = given & numbers.isna()
-    if wrong.any():
-        row = _first(wrong)
-        raise DataError(f"{path}: row {row}: expected value {values[row]!r} is not a number")
-    return numbers
-
-
-def _read_confaide(vignettes: Path, labels: Path, design: Design) -> pd.DataFrame:
-    """Return ConfAIde's scenarios, without the instruction before them, with the levels of ``design``."""
-    frame = factor_columns(design)
-    lines = _lines(vignettes)
-    values = pd.Series(_lines(labels), dtype="str")
-    for path, count in ((vignettes, len(lines)), (labels, len(values))):
-        if count != len(frame):
-            raise DataError(f"{path}: has {count} lines, the dataset's factors make {len(frame)} flows")
-    without = [number for number, line in enumerate(lines) if CONFAIDE_BREAK not in line]
-    if without:
-        raise DataError(
-            f"{vignettes}: line {without[0] + 1} has no {CONFAIDE_BREAK!r} between instruction and scenario"
-        )
-    frame["vignette"] = pd.array([line.partition(CONFAIDE_BREAK)[2].strip() for line in lines], dtype="str")
-    frame["expected"] = _numbers(labels, values)
-    return frame
 
 
 def _expand_part(design: Design, without: NullLevel | None) -> pd.DataFrame:
@@ -404,7 +259,7 @@ def _compile(design: Design) -> Callable[..., str]:
             )
     for name in sorted(find_undeclared_variables(tree)):
         if name not in design.factors:
-            raise validation.unknown(design.file, "template", name, design.factors, "factor")
+            raise unknown(design.file, "template", name, design.factors, "factor")
     return environment.from_string(tree).render
 
 
@@ -416,19 +271,20 @@ def _null(design: Design) -> NullLevel:
     return design.null_level
 
 
-def _check_keys(file: str, document: dict[str, Any], source: str) -> None:
+def _check_keys(file: str, stated: DatasetFile) -> None:
+    source, given = stated.source, stated.model_fields_set
     specific = set().union(*_NEEDED.values(), *_OPTIONAL.values())
-    for key in document:
-        if key in specific and key not in _NEEDED[source] | _OPTIONAL[source]:
-            allowed = ", ".join(sorted(_NEEDED[source] | _OPTIONAL[source]))
+    fitting = _NEEDED[source] | _OPTIONAL[source]
+    for key in DatasetFile.model_fields:
+        if key in given & specific - fitting:
+            allowed = ", ".join(sorted(fitting))
             raise ConfigError(f"{file}: {key}: does not fit 'source: {source}'; allowed there: {allowed}")
-    for key in sorted(_NEEDED[source]):
-        if key not in document:
-            raise ConfigError(f"{file}: key '{key}' is missing; 'source: {source}' needs it")
-    files = document.get("files", {})
-    if source == "confaide" and "labels" not in files:
+    for key in sorted(_NEEDED[source] - given):
+        raise ConfigError(f"{file}: key '{key}' is missing; 'source: {source}' needs it")
+    labels = stated.files and stated.files.labels
+    if source == "confaide" and not labels:
         raise ConfigError(f"{file}: files: key 'labels' is missing; 'source: confaide' needs it")
-    if source == "csv" and "labels" in files:
+    if source == "csv" and labels:
         raise ConfigError(f"{file}: files.labels: does not fit 'source: csv'; use columns.expected")
 
 
@@ -446,7 +302,7 @@ def _check_design(design: Design, with_template: bool) -> None:
     null = design.null_level
     if null is not None:
         if null.factor not in design.factors:
-            raise validation.unknown(design.file, "null_level.factor", null.factor, design.factors, "factor")
+            raise unknown(design.file, "null_level.factor", null.factor, design.factors, "factor")
         if any(null.factor in group for group in design.linked):
             raise ConfigError(
                 f"{design.file}: null_level.factor: {null.factor!r} is in a linked group; name a factor outside them"
@@ -464,7 +320,7 @@ def _check_linked(design: Design) -> None:
     for group in design.linked:
         for name in group:
             if name not in design.factors:
-                raise validation.unknown(design.file, "linked", name, design.factors, "factor")
+                raise unknown(design.file, "linked", name, design.factors, "factor")
             if name in seen:
                 raise ConfigError(f"{design.file}: linked: factor {name!r} is in two groups; keep it in one")
             seen.add(name)
@@ -476,7 +332,7 @@ def _check_linked(design: Design) -> None:
             )
 
 
-def _check_names(file: str, key: str, names: dict[str, Any]) -> None:
+def _check_names(file: str, key: str, names: Iterable[str]) -> None:
     for name in names:
         if name in RESERVED:
             raise ConfigError(

@@ -3,25 +3,47 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+from pydantic import Field
 
 from cinorms.core import fetch
 from cinorms.core.errors import ConfigError
+from cinorms.core.schema import SHA256, LeftOut, Text, Value
 
 
-@dataclass(frozen=True)
-class SourceFile:
-    """A file to read or fetch: address or path, its SHA-256, and where a mirror folder may have it.
+class Origin(Value):
+    """Where a dataset, a survey, a prompt set or a release comes from."""
+
+    citation: Text = Field(description="The publication, data set or run to cite.")
+    doi: LeftOut[str] = Field(
+        None, pattern=r"^10\.\S+/\S+(?!\n)$", description="DOI of that work, without an address before it."
+    )
+    url: LeftOut[str] = Field(None, pattern=r"^https?://\S+(?!\n)$", description="Address of that work.")
+    licence: Text = Field(description='Terms of use; "not stated" where the authors state none.')
+    note: LeftOut[str] = Field(None, description="What a reader should know, such as what was corrected.")
+
+
+class SourceFile(Value):
+    """A file to read or fetch.
 
     A file with an address has a SHA-256; the user's own file, which is read in place, need not have one.
     """
 
-    url: str
-    sha256: str | None
-    mirror: tuple[str, ...] = ()
+    url: str = Field(
+        min_length=1,
+        description="Address (http or https), or a path relative to the folder of the file that names it.",
+    )
+    sha256: LeftOut[str] = Field(
+        None,
+        pattern=SHA256,
+        description="SHA-256 of the file, 64 hexadecimal digits (`sha256sum FILE` prints it). Required with an "
+        "address; always checked if given.",
+    )
+    mirror: str | tuple[str, ...] = Field(
+        (), description="Path of the file in the mirror folder, or a list of paths to try."
+    )
 
     @property
     def path(self) -> Path | None:
@@ -29,29 +51,30 @@ class SourceFile:
         return None if "://" in self.url else Path(self.url)
 
 
-def read_source(path: Path, key: str, given: Mapping[str, Any]) -> SourceFile:
+def read_source(path: Path, key: str, given: SourceFile) -> SourceFile:
     """Return the file that the YAML file at ``path`` names under ``key``; a local path starts from its folder.
 
     Raises ``ConfigError`` for another address than http, one without a SHA-256, and a file that is not there.
     """
-    url, sha256, mirror = given["url"], given.get("sha256"), given.get("mirror", [])
+    url = given.url
     scheme, colon, _ = url.partition("://")
     if not colon:
         url = str(path.parent / url)
         if not os.path.isfile(url):
             raise ConfigError(
-                f"{path}: {key}.url: there is no file {given['url']!r} in {path.parent}; correct the path "
+                f"{path}: {key}.url: there is no file {given.url!r} in {path.parent}; correct the path "
                 "(it starts from the folder of the file that names it)"
             )
     elif scheme.lower() not in ("http", "https"):
         raise ConfigError(
             f"{path}: {key}.url: {url!r} cannot be downloaded; allowed: an http or https address, or a local path"
         )
-    elif sha256 is None:
+    elif given.sha256 is None:
         raise ConfigError(
             f"{path}: key '{key}.sha256' is missing; a file with an address needs it (`sha256sum FILE` prints it)"
         )
-    return SourceFile(url, sha256, (mirror,) if isinstance(mirror, str) else tuple(mirror))
+    mirror = (given.mirror,) if isinstance(given.mirror, str) else given.mirror
+    return given.model_copy(update={"url": url, "mirror": mirror})
 
 
 def own_files(files: Iterable[SourceFile]) -> list[str]:

@@ -23,7 +23,7 @@ from cinorms.prompts.variants import list_variants
 from cinorms.study.data import CACHE
 from cinorms.study.spec import all_shards_of, journal_of, make_spec
 from cinorms.study.study import Study
-from cinorms.vignettes.designs import read_vignettes
+from cinorms.vignettes.reading import read_vignettes
 from cinorms.vignettes.source_files import local_copy
 
 #: An arm and a model.
