@@ -9,7 +9,7 @@ from cinorms.inference.companions import (
 )
 from cinorms.inference.job_state import read_state
 from cinorms.run.crews import Asking, make_crews
-from cinorms.study.asking_time import asking_minutes
+from cinorms.study.spec import asking_minutes
 
 # Jobs that share one start of an engine, by arm, model and shard. Known when a run starts, in its process only.
 CREWS = {}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cinorms.study.asking_time import MOST_MINUTES, asking_minutes, trace_minutes
 from cinorms.study.settings import Reasoning
+from cinorms.study.spec import MOST_MINUTES, asking_minutes, trace_minutes
 from cinorms.study.study import Study
 
 from ...specs import make_model

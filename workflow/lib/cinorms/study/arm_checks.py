@@ -1,20 +1,19 @@
-"""What the schemas cannot see in an arm: its dataset, prompt set, source, models and what it selects."""
+"""What the keys alone do not show of an arm: its dataset, prompts, source, models, people, and what it selects."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.validation import unknown
 from cinorms.exchange.registry import format_modules
-from cinorms.prompts.prompt_sets import PromptSet
+from cinorms.human.survey import split_name
 from cinorms.published.releases import SEPARATOR
-from cinorms.study.asking_checks import check_asking, check_repeat
+from cinorms.stats.deciding.schedule import BLOCK
 from cinorms.study.layers import Place
-from cinorms.study.people_checks import check_people
-from cinorms.study.settings import Arm
+from cinorms.study.settings import Arm, ArmDefaults
 from cinorms.study.spec import reasoning_of
 from cinorms.study.study import Study
 
@@ -27,91 +26,38 @@ _NEEDED = {
 }
 _ALLOWED = {"responses": (*_NEEDED["responses"], "response_origin")}
 _OF_SOURCES = ("frame", "raw_files", "ratings", "response_files", "response_format", "response_origin")
+#: The keys that an arm of people can state.
+_OF_PEOPLE = ("source", "ratings", "dataset", "models", "select")
 #: Longest system prompt, in bytes: Linux allows 131,072 for one argument, which also holds the rest of the spec.
 MOST_SYSTEM = 100_000
 
 
+def look_up(study: Study, place: tuple[str, str], names: Iterable[str], kind: str, what: str) -> None:
+    """Raise ``ConfigError`` for the first of ``names``, stated in ``place``, that is no resource of a ``kind``.
+
+    ``models`` are those of the registry.
+    """
+    known = study.registry if kind == "models" else study.root.names(kind)
+    for name in names:
+        if name not in known:
+            raise unknown(*place, name, known, what, study.root.searched(kind))
+
+
 def check_arm(study: Study, name: str) -> None:
     """Look up every name in the arm ``name``, and check that its settings fit together."""
-    arm, models = study.arms[name], study.models(name)
-    _check_dataset(study, arm)
-    check_repeat(name, arm)
+    arm = study.arms[name]
+    look_up(study, arm.stated_in("dataset").named, [arm.dataset], "vignettes", "dataset")
+    _check_repeat(name, arm)
     _check_source(study, name, arm)
     if arm.source == "human":
-        check_people(study, name)
-        check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
-        return
-    _check_prompts(study, name, arm)
-    if not models:
-        raise ConfigError(
-            f"{study.settings.stated_in('models')}: arm '{name}' has no models; name some from config/models.yaml"
-        )
-    for model in models:
-        if model not in study.registry:
-            raise unknown(
-                *_place_of_models(study, arm).named,
-                model,
-                study.registry,
-                "model",
-                study.root.searched("models"),
-            )
-        if study.registry[model].kind.people:
-            raise ConfigError(
-                f"{_place_of_models(study, arm)}: '{model}' stands for people, whom nobody can ask in arm '{name}'; "
-                "name a model, or set source: human"
-            )
-    _check_templates_for(study, arm, models)
-    if arm.readout == "options" and arm.temperature != 0:
-        raise ConfigError(
-            f"{arm.stated_in('readout')}: 'options' reads probabilities, not samples; temperature is "
-            f"{arm.temperature}, set it to 0"
-        )
-    if arm.orders.method == "fixed" and arm.orders.count > 1 and arm.temperature == 0:
-        raise ConfigError(
-            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} sends every prompt {arm.orders.count} identical "
-            "times (method: fixed, temperature: 0); set it to 1"
-        )
-    _check_system(arm)
-    _check_reasoning(study, arm, models)
-    check_asking(study, name, arm)
+        _check_people(study, name, arm)
+    else:
+        _check_prompts(study, name, arm)
+        _check_models(study, name, arm)
+        _check_settings(arm)
+        _check_reasoning(study, name, arm)
+        _check_asking(study, name, arm)
     check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
-
-
-def _check_reasoning(study: Study, arm: Arm, models: Sequence[str]) -> None:
-    """Check that the effort and the budget fit together, and that each model can be told."""
-    if arm.reasoning is None:
-        return
-    asked, place = arm.reasoning.asked, arm.stated_in("reasoning")
-    if arm.source != "model":
-        raise ConfigError(f"{place}: does not fit source '{arm.source}', which asks no model; remove it")
-    if asked.off and asked.budget:
-        raise ConfigError(f"{place}: effort 'none' writes no trace; remove budget ({asked.budget})")
-    if not asked.off and not asked.budget:
-        raise ConfigError(
-            f"{place}: effort '{asked.effort}' needs the key 'budget', the most tokens of a trace; allowed: 1 to "
-            "1000000"
-        )
-    if arm.readout == "options" and not asked.off:
-        raise ConfigError(
-            f"{arm.stated_in('readout')}: 'options' reads probabilities right after the prompt, before any trace; set "
-            "it to text, or the effort of reasoning to none"
-        )
-    for model in models:
-        if reasoning_of(study.registry_entry(model), asked) is None:
-            raise ConfigError(
-                f"{place}: nobody knows how {model!r} is told to reason; state `reasoning` in its entry in "
-                "config/models.yaml (docs/method/inference/reasoning.md), or name other models in the arm"
-            )
-
-
-def _check_system(arm: Arm) -> None:
-    """Refuse a system prompt that does not fit on a command line, where jobs receive it."""
-    length = len(shlex.quote(json.dumps(arm.system)))
-    if length > MOST_SYSTEM:
-        raise ConfigError(
-            f"{arm.stated_in('system')}: the text has {len(arm.system or ''):,} characters, {length:,} bytes "
-            f"as a job receives it; allowed: at most {MOST_SYSTEM:,}; shorten it"
-        )
 
 
 def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]], place: Place) -> None:
@@ -131,56 +77,170 @@ def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]]
                 raise unknown(file, f"{key}.{factor}", level, known, "level")
 
 
-def _check_dataset(study: Study, arm: Arm) -> None:
-    """Look up the dataset of an arm."""
-    known = study.root.names("vignettes")
-    if arm.dataset not in known:
-        searched = study.root.searched("vignettes")
-        raise unknown(*arm.stated_in("dataset").named, arm.dataset, known, "dataset", searched)
+def _check_models(study: Study, name: str, arm: Arm) -> None:
+    """Look up the models of an arm, and those that have their own number of templates."""
+    models, place = study.models(name), _place_of_models(study, arm)
+    if not models:
+        raise ConfigError(
+            f"{study.settings.stated_in('models')}: arm '{name}' has no models; name some from config/models.yaml"
+        )
+    for model in models:
+        look_up(study, place.named, [model], "models", "model")
+        if study.registry[model].kind.people:
+            raise ConfigError(
+                f"{place}: '{model}' stands for people, whom nobody can ask in arm '{name}'; "
+                "name a model, or set source: human"
+            )
+    place = arm.stated_in("templates_for")
+    # A setting in arm_defaults is for several arms, which need not all ask the same models.
+    named = (
+        models if place.key.startswith("arms.") else [m for each in study.arms for m in study.models(each)]
+    )
+    for model in arm.templates_for:
+        if model not in named:
+            raise unknown(*place.named, model, set(named), "model of this arm")
+
+
+def _place_of_models(study: Study, arm: Arm) -> Place:
+    return arm.stated_in("models") if arm.models else study.settings.stated_in("models")
+
+
+def _check_settings(arm: Arm) -> None:
+    """Refuse settings that do not fit each other, and a system prompt that is too long for a command line."""
+    if arm.readout == "options" and arm.temperature != 0:
+        raise ConfigError(
+            f"{arm.stated_in('readout')}: 'options' reads probabilities, not samples; temperature is "
+            f"{arm.temperature}, set it to 0"
+        )
+    if arm.orders.method == "fixed" and arm.orders.count > 1 and arm.temperature == 0:
+        raise ConfigError(
+            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} sends every prompt {arm.orders.count} identical "
+            "times (method: fixed, temperature: 0); set it to 1"
+        )
+    length = len(shlex.quote(json.dumps(arm.system)))
+    if length > MOST_SYSTEM:
+        raise ConfigError(
+            f"{arm.stated_in('system')}: the text has {len(arm.system or ''):,} characters, {length:,} bytes "
+            f"as a job receives it; allowed: at most {MOST_SYSTEM:,}; shorten it"
+        )
+
+
+def _check_reasoning(study: Study, name: str, arm: Arm) -> None:
+    """Check that the effort and the budget fit together, and that each model can be told."""
+    if arm.reasoning is None:
+        return
+    asked, place = arm.reasoning.asked, arm.stated_in("reasoning")
+    if arm.source != "model":
+        raise ConfigError(f"{place}: does not fit source '{arm.source}', which asks no model; remove it")
+    if asked.off and asked.budget:
+        raise ConfigError(f"{place}: effort 'none' writes no trace; remove budget ({asked.budget})")
+    if not asked.off and not asked.budget:
+        raise ConfigError(
+            f"{place}: effort '{asked.effort}' needs the key 'budget', the most tokens of a trace; allowed: 1 to "
+            "1000000"
+        )
+    if arm.readout == "options" and not asked.off:
+        raise ConfigError(
+            f"{arm.stated_in('readout')}: 'options' reads probabilities right after the prompt, before any trace; set "
+            "it to text, or the effort of reasoning to none"
+        )
+    for model in study.models(name):
+        if reasoning_of(study.registry_entry(model), asked) is None:
+            raise ConfigError(
+                f"{place}: nobody knows how {model!r} is told to reason; state `reasoning` in its entry in "
+                "config/models.yaml (docs/method/inference/reasoning.md), or name other models in the arm"
+            )
+
+
+def _check_asking(study: Study, name: str, arm: Arm) -> None:
+    """Refuse ``asking.until: decided`` where there is nothing to ask, too little to leave out, or no one start."""
+    if arm.asking.until == "all":
+        return
+    place = arm.asking.stated_in("until")
+    if arm.source != "model":
+        raise ConfigError(
+            f"{place}: 'decided' does not fit source '{arm.source}' of arm '{name}': its answers exist already; set it "
+            "to 'all'"
+        )
+    for model in study.models(name):
+        variants, t_val = study.templates(name, model) * arm.orders.count, study.t_val(model)
+        if variants <= 2 * BLOCK:
+            raise ConfigError(
+                f"{place}: 'decided' needs more than {2 * BLOCK} variants; arm '{name}' has {variants} for {model}; "
+                "set it to 'all', or raise templates or orders.count"
+            )
+        if t_val > variants:
+            raise ConfigError(
+                f"{place}: 'decided' has no verdict to wait for: t_val is {t_val} for {model}, and arm '{name}' has "
+                f"{variants} variants; lower norms.t_val or norms.t_val_for.{model}"
+            )
+        entry = study.registry_entry(model)
+        if entry.settings.shards > 1:
+            raise ConfigError(
+                f"{entry.file}: {model}.shards: {entry.settings.shards} does not fit asking.until 'decided' of arm "
+                f"'{name}': the next round depends on all answers; set it to 1"
+            )
+        mode = study.settings.mode or getattr(entry.settings, "mode", None)
+        if mode == "batch" and hasattr(entry.settings, "mode"):
+            raise ConfigError(
+                f"{place}: 'decided' does not fit mode 'batch' of {model}: each of up to {variants - BLOCK + 1} rounds "
+                "would wait for a batch, up to a day each; set `mode: live`, or 'all'"
+            )
+
+
+def _check_repeat(name: str, arm: Arm) -> None:
+    """Refuse ``repeat`` where nothing is asked, or where what is asked depends on the replies."""
+    if arm.repeat == 1:
+        return
+    place = arm.stated_in("repeat")
+    if arm.source != "model":
+        raise ConfigError(
+            f"{place}: {arm.repeat} does not fit source '{arm.source}' of arm '{name}': nothing is asked there; set it "
+            "to 1"
+        )
+    if arm.asking.until == "decided":
+        raise ConfigError(
+            f"{place}: {arm.repeat} does not fit asking.until 'decided' of arm '{name}': a repeat with other replies "
+            "would ask other questions; set it to 1, or asking.until to 'all'"
+        )
 
 
 def _check_prompts(study: Study, name: str, arm: Arm) -> None:
     """Look up the prompt set of an arm, and check that it, the dataset and the templates fit together."""
-    known = study.root.names("prompts")
     if not arm.prompts:
         raise ConfigError(
             f"{study.settings.stated_in('arms', name)}: key 'prompts' is missing; required: dataset, prompts"
         )
-    if arm.prompts not in known:
-        searched = study.root.searched("prompts")
-        raise unknown(*arm.stated_in("prompts").named, arm.prompts, known, "prompt set", searched)
-    prompt_set = study.prompt_set(arm.prompts)
-    _check_scale(study, name, arm, prompt_set)
-    stated: dict[tuple[str, ...], int] = {
-        ("templates_for", model): count for model, count in arm.templates_for.items()
-    }
-    if arm.templates != "all":
-        stated = {("templates",): arm.templates, **stated}
+    look_up(study, arm.stated_in("prompts").named, [arm.prompts], "prompts", "prompt set")
+    _check_scale(study, name, arm)
+    available = study.prompt_set(arm.prompts).n_templates
+    stated: dict[tuple[str, ...], int] = {} if arm.templates == "all" else {("templates",): arm.templates}
+    stated |= {("templates_for", model): count for model, count in arm.templates_for.items()}
     for path, count in stated.items():
-        if count > prompt_set.n_templates:
+        if count > available:
             raise ConfigError(
                 f"{arm.stated_in(*path)}: {count} is more than prompt set {arm.prompts!r} has; "
-                f"allowed: at most {prompt_set.n_templates}"
+                f"allowed: at most {available}"
             )
 
 
-def _check_scale(study: Study, name: str, arm: Arm, prompt_set: PromptSet) -> None:
+def _check_scale(study: Study, name: str, arm: Arm) -> None:
     """Look up the scale of an arm, and check that it measures what the templates ask for."""
-    dataset, known = study.dataset(arm.dataset), study.root.names("scales")
-    files = study.root.names("vignettes")[arm.dataset], study.root.names("prompts")[arm.prompts]
-    places = [(study.root.shown(file), "scale") for file in files]
-    stated = [(dataset.scale, *places[0]), (prompt_set.scale, *places[1])]
+    words = study.prompt_set(arm.prompts)
+    for kind, file, scale_name in (
+        ("vignettes", arm.dataset, study.dataset(arm.dataset).scale),
+        ("prompts", arm.prompts, words.scale),
+    ):
+        place = study.root.shown(study.root.names(kind)[file]), "scale"
+        look_up(study, place, [scale_name], "scales", "scale")
     if arm.scale is not None:
-        stated.append((arm.scale, *arm.stated_in("scale").named))
-    for given, file, key in stated:
-        if given not in known:
-            raise unknown(file, key, given, known, "scale", study.root.searched("scales"))
-    scale, asked = study.scale(name), study.named_scale(prompt_set.scale).measure
+        look_up(study, arm.stated_in("scale").named, [arm.scale], "scales", "scale")
+    scale, asked = study.scale(name), study.named_scale(words.scale).measure
     if scale.measure != asked:
-        place = arm.stated_in("scale") if arm.scale else study.settings.stated_in("arms", name)
-        fitting = [each for each in known if study.named_scale(each).measure == asked]
+        where = arm.stated_in("scale") if arm.scale else study.settings.stated_in("arms", name)
+        fitting = [each for each in study.root.names("scales") if study.named_scale(each).measure == asked]
         raise ConfigError(
-            f"{place}: scale {scale.name!r} measures {scale.measure}, but prompt set {arm.prompts!r} asks for {asked}; "
+            f"{where}: scale {scale.name!r} measures {scale.measure}, but prompt set {arm.prompts!r} asks for {asked}; "
             f"{listing(scale.name, fitting)} (or choose other prompts)"
         )
     if scale.line and arm.orders.count > 1 and arm.temperature == 0:
@@ -198,8 +258,8 @@ def _check_scale(study: Study, name: str, arm: Arm, prompt_set: PromptSet) -> No
 def _check_source(study: Study, name: str, arm: Arm) -> None:
     """Check where the answers of an arm come from, and that its models are in there."""
     needed = _NEEDED.get(arm.source, ())
-    stated = {setting: getattr(arm, setting) for setting in _OF_SOURCES}
-    for setting, given in stated.items():
+    for setting in _OF_SOURCES:
+        given = getattr(arm, setting)
         if setting in needed and not given:
             raise ConfigError(
                 f"{arm.stated_in('source')}: '{arm.source}' also needs the key '{setting}'; add it to arms.{name}"
@@ -249,15 +309,43 @@ def _check_frame(study: Study, arm: Arm, frame: str) -> None:
             raise unknown(*place.named, model, release.models, "model of this release")
 
 
-def _check_templates_for(study: Study, arm: Arm, models: Sequence[str]) -> None:
-    """Look up the models that have their own number of templates."""
-    place = arm.stated_in("templates_for")
-    # A setting in arm_defaults is for several arms, which need not all ask the same models.
-    named = models if place.key.startswith("arms.") else [m for arm in study.arms for m in study.models(arm)]
-    for model in arm.templates_for:
-        if model not in named:
-            raise unknown(*place.named, model, set(named), "model of this arm")
-
-
-def _place_of_models(study: Study, arm: Arm) -> Place:
-    return arm.stated_in("models") if arm.models else study.settings.stated_in("models")
+def _check_people(study: Study, name: str, arm: Arm) -> None:
+    """Look up the survey of an arm, and check that it fits the dataset, the scale and who rated."""
+    place = arm.stated_in("ratings")
+    survey_name, question = split_name(str(arm.ratings))
+    look_up(study, place.named, [survey_name], "ratings", "survey")
+    survey = study.survey(name)
+    if question and question not in survey.questions:
+        raise unknown(*place.named, question, survey.questions, f"question of survey {survey_name!r}")
+    for what, given, fits in (
+        ("dataset", survey.dataset, arm.dataset),
+        ("scale", survey.scale, study.scale_name(name)),
+    ):
+        if given != fits:
+            raise ConfigError(
+                f"{place}: survey {survey_name!r} is about {what} {given!r}, but arm '{name}' has {fits!r}; "
+                "choose two that fit"
+            )
+    values, levels = study.question(name).values, study.scale(name).levels
+    if values and len(values) != len(levels):
+        raise ConfigError(
+            f"{survey.file}: questions: {len(values)} values are stated, but scale {survey.scale!r} has {len(levels)} "
+            "options; state one for each, lowest first"
+        )
+    models, place = study.models(name), _place_of_models(study, arm)
+    for model in models:
+        look_up(study, place.named, [model], "models", "model")
+        if not study.registry[model].kind.people:
+            raise ConfigError(
+                f"{place}: '{model}' is a model, but arm '{name}' has source: human; leave the key 'models' out, or "
+                "name an entry with engine: human"
+            )
+    if len(models) != 1:
+        raise ConfigError(
+            f"{place}: arm '{name}' has ratings of one survey, but {len(models)} entries for its people; name one"
+        )
+    for key in ArmDefaults.model_fields:
+        stated = arm.stated_in(key)
+        own = bool(arm.prompts) if key == "prompts" else stated.key.startswith(f"arms.{name}.")
+        if key not in _OF_PEOPLE and own:
+            raise ConfigError(f"{stated}: has no effect on people (source: human); remove it")

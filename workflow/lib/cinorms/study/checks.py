@@ -7,7 +7,7 @@ import os
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check_file, unknown
 from cinorms.published.releases import analyses_of
-from cinorms.study.arm_checks import check_arm
+from cinorms.study.arm_checks import check_arm, look_up
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import Dataset
 
@@ -15,10 +15,7 @@ from cinorms.vignettes.designs import Dataset
 def check_names(study: Study) -> None:
     """Look up every name that the schemas cannot know."""
     settings = study.settings
-    for model in settings.models:
-        if model not in study.registry:
-            place, searched = settings.stated_in("models"), study.root.searched("models")
-            raise unknown(*place.named, model, study.registry, "model", searched)
+    look_up(study, settings.stated_in("models").named, settings.models, "models", "model")
     _check_datasets(study)
     for name in study.arms:
         check_arm(study, name)
@@ -41,11 +38,9 @@ def check_names(study: Study) -> None:
 
 def _check_datasets(study: Study) -> None:
     """Look up the datasets that have options, and check that the options fit them."""
-    known = study.root.names("vignettes")
     for name, options in study.settings.datasets.items():
-        if name not in known:
-            file = study.settings.stated_in("datasets", name).file
-            raise unknown(file, "datasets", name, known, "dataset", study.root.searched("vignettes"))
+        file = study.settings.stated_in("datasets", name).file
+        look_up(study, (file, "datasets"), [name], "vignettes", "dataset")
         if options.null_principle and not study.dataset(name).null_level:
             raise ConfigError(
                 f"{options.stated_in('null_principle')}: true needs a 'null_level', which the dataset lacks; "
@@ -58,9 +53,8 @@ def _check_flows_of(study: Study, dataset: Dataset) -> None:
     told = dataset.flows_of
     if told is None:
         return
-    file, known = study.root.shown(dataset.file), study.root.names("vignettes")
-    if told not in known:
-        raise unknown(file, "flows_of", told, known, "dataset", study.root.searched("vignettes"))
+    file = study.root.shown(dataset.file)
+    look_up(study, (file, "flows_of"), [told], "vignettes", "dataset")
     if told == dataset.name:
         raise ConfigError(f"{file}: flows_of: a dataset does not tell its own flows; leave it out")
     other = study.dataset(told)
@@ -79,9 +73,7 @@ def _check_flows_of(study: Study, dataset: Dataset) -> None:
 def _check_compared(study: Study) -> None:
     """Look up the release whose numbers are compared, and the analyses that its numbers come from."""
     name, place = study.settings.compare, study.settings.stated_in("compare")
-    known = study.root.names("published")
-    if name is not None and name not in known:
-        raise unknown(*place.named, name, known, "release", study.root.searched("published"))
+    look_up(study, place.named, [name] if name is not None else [], "published", "release")
     for analysis in analyses_of(study.compared()):
         if analysis not in study.settings.analyses:
             raise ConfigError(

@@ -1,4 +1,4 @@
-"""Layers of settings: each is one file, or the command line; the last wins."""
+"""Layers of settings: each is one file, or the command line; the last wins, and settings know where they are stated."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+
+from pydantic import PrivateAttr
+
+from cinorms.core.schema import Section
 
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
 #: a whole: a study has its own arms and figures, not the demo's and some more.
@@ -60,6 +64,32 @@ class Origins:
                 found = self.places[path[:n]]
                 return found._replace(key=".".join([found.key, *path[n:]]))
         return Place("a study", ".".join(path), 0)
+
+
+class Settings(Section):
+    """A section of a study file."""
+
+    _origins: Origins = PrivateAttr(default_factory=Origins)
+
+    def stated_in(self, *keys: str) -> Place:
+        """Return the file and the whole key in which the setting at ``keys`` is stated."""
+        return self._origins.place(*keys)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the settings as plain data, without those that are left out."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    def locate(self, origins: Origins) -> None:
+        """Note in these settings, and all inside them, where they are stated."""
+        self._origins = origins
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            if isinstance(value, Settings):
+                value.locate(origins.below(key))
+            elif isinstance(value, Mapping):
+                for name, each in value.items():
+                    if isinstance(each, Settings):
+                        each.locate(origins.below(key, name))
 
 
 class Merged(NamedTuple):

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check, load_yaml
 from cinorms.study.checks import check_names
-from cinorms.study.entry_checks import check_entries
+from cinorms.study.entry_place import check_entries
 from cinorms.study.layers import Layer, Merged, merge
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root

@@ -16,7 +16,7 @@ from cinorms.entries.options import Select, TMaj, TVal
 from cinorms.inference.reasoning import Asked, Effort
 from cinorms.stats.deciding.schedule import LEAST_PILOT
 from cinorms.study.attributes import ARM_ATTRIBUTES
-from cinorms.study.stated import Settings
+from cinorms.study.layers import Settings
 
 ArmName = Annotated[
     Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_' (at most 100)")

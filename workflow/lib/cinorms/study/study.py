@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -32,6 +31,10 @@ from cinorms.vignettes.source_files import SourceFile
 PEOPLE = "people"
 #: The sources of arms whose responses this project reads; the answers of others are scored already.
 READ_HERE = ("model", "raw_csv", "responses")
+
+# Many rules and checks ask for the same files.
+_dataset, _prompt_set, _scale = cache(load_dataset), cache(load_prompt_set), cache(load_scale)
+_survey, _release = cache(load_survey), cache(load_release)
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,7 @@ class Study:
 
     def null_principle(self, dataset: str) -> bool:
         """Tell whether the flows of ``dataset`` that state no transmission principle are asked."""
-        options = self.settings.datasets.get(dataset, DatasetOptions())
-        return options.null_principle
+        return self.settings.datasets.get(dataset, DatasetOptions()).null_principle
 
     def dataset(self, name: str) -> Dataset:
         """Return the dataset ``name``."""
@@ -137,15 +139,15 @@ class Study:
 
     def raw_file(self, arm: str, model: str) -> str:
         """Return the raw CSV file with the responses of ``model`` in ``arm``."""
-        entry, path = self.registry[model], self.arms[arm].raw_files
-        assert path is not None, "an arm from raw_csv names its files"
-        source = entry.settings.source if isinstance(entry.settings, ServedSettings) else model
-        return raw_file(path, source, entry.engine)
+        return self._file_of(model, self.arms[arm].raw_files)
 
     def response_files(self, arm: str, model: str) -> str:
         """Return the path, or the pattern of paths, of what another tool collected from ``model`` in ``arm``."""
-        entry, path = self.registry[model], self.arms[arm].response_files
-        assert path is not None, "an arm from responses names its files"
+        return self._file_of(model, self.arms[arm].response_files)
+
+    def _file_of(self, model: str, path: str | None) -> str:
+        assert path is not None, "an arm with such a source names its files"
+        entry = self.registry[model]
         source = entry.settings.source if isinstance(entry.settings, ServedSettings) else model
         return raw_file(path.replace("{model}", model), source, entry.engine)
 
@@ -320,28 +322,3 @@ class Study:
 def _described(entry: ModelEntry) -> dict[str, Any]:
     described = {name: entry.get(name) for name in DESCRIBED}
     return {**described, "origin": entry.kind.origin(entry.stated)}
-
-
-@cache
-def _dataset(path: Path) -> Dataset:
-    return load_dataset(path)
-
-
-@cache
-def _scale(path: Path) -> Scale:
-    return load_scale(path)
-
-
-@cache
-def _prompt_set(path: Path) -> PromptSet:
-    return load_prompt_set(path)
-
-
-@cache
-def _survey(path: Path) -> Survey:
-    return load_survey(path)
-
-
-@cache
-def _release(path: Path) -> Release:
-    return load_release(path)
