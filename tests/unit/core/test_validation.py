@@ -22,6 +22,7 @@ from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.settings import ServedSettings
 from cinorms.reference.pages import RESOURCES
 from cinorms.study.settings import StudySettings
+from cinorms.vignettes.dataset_file import DatasetFile
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = {

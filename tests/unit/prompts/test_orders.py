@@ -131,6 +131,13 @@ def test_the_orders_of_a_study_are_these_for_ever() -> None:
     )
 
 
+def test_more_orders_than_options_alternate_between_the_square_and_its_reverse() -> None:
+    codes = order_codes("balanced", 0, 7, 0, np.arange(11), 5)
+    assert " ".join(ORDERS[code] for code in codes) == (
+        "04321 21043 43210 10432 32104 01234 23401 40123 12340 34012 04321"
+    )
+
+
 def test_fixed_is_the_papers_order_everywhere() -> None:
     assert not grid("fixed", 9, [0, 5, 6911], 11, 3).any()
 

@@ -1,4 +1,4 @@
-"""Names in a study that are not there get one exact message."""
+"""What does not fit together in a study, an arm or an entry gets one exact message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from ...studies import Build, message_of
+from cinorms.core.errors import ConfigError
+
+from ...studies import ARM, Build, arm, figure, message_of
 
 WRONG: dict[str, tuple[Any, str]] = {
     "an unknown model": (
@@ -43,6 +45,161 @@ WRONG: dict[str, tuple[Any, str]] = {
         "norms.t_val_for: 'planted-gpt-4o' is not a model of this study; allowed: {asked}; "
         "did you mean 'planted-gpt-4o-mini'?",
     ),
+    "an unknown model of an arm": (
+        arm(models=["tulu-2-7"]),
+        "arms.main.models: 'tulu-2-7' is not a model; allowed: {models}; did you mean 'tulu-2-7b'?",
+    ),
+    "a system prompt that no command line takes": (
+        arm(system="x" * 99_997),
+        "arms.main.system: the text has 99,997 characters, 100,001 bytes as a job receives it; "
+        "allowed: at most 100,000; shorten it",
+    ),
+    "asked until decided, with few variants": (
+        arm(asking={"until": "decided"}, templates=2, orders={"count": 3}),
+        "arms.main.asking.until: 'decided' needs more than 6 variants; arm 'main' has 6 for planted-gpt-4o-mini; "
+        "set it to 'all', or raise templates or orders.count",
+    ),
+    "asked until decided, with a verdict that none can have": (
+        {**arm(asking={"until": "decided"}, templates=3), "norms": {"t_val": 20}},
+        "arms.main.asking.until: 'decided' has no verdict to wait for: t_val is 20 for planted-gpt-4o-mini, and arm "
+        "'main' has 9 variants; lower norms.t_val or norms.t_val_for.planted-gpt-4o-mini",
+    ),
+    "asked again, though what is asked depends on the replies": (
+        arm(asking={"until": "decided"}, repeat=2),
+        "arms.main.repeat: 2 does not fit asking.until 'decided' of arm 'main': a repeat with other replies would ask "
+        "other questions; set it to 1, or asking.until to 'all'",
+    ),
+    "asked again, though nothing is asked": (
+        arm(source="published", frame="pets2026/regular", repeat=2),
+        "arms.main.repeat: 2 does not fit source 'published' of arm 'main': nothing is asked there; set it to 1",
+    ),
+    "asked again too often": (
+        arm(repeat=21),
+        "arms.main.repeat: 21 is out of range; allowed: at least 1, at most 20",
+    ),
+    "reasoning without a budget": (
+        arm(reasoning={"effort": "low"}),
+        "arms.main.reasoning: effort 'low' needs the key 'budget', the most tokens of a trace; allowed: 1 to 1000000",
+    ),
+    "no reasoning with a budget": (
+        arm(reasoning={"effort": "none", "budget": 5}),
+        "arms.main.reasoning: effort 'none' writes no trace; remove budget (5)",
+    ),
+    "reasoning of a model that nobody knows how to tell": (
+        arm(reasoning={"effort": "none"}, models=["tulu-2-7b"]),
+        "arms.main.reasoning: nobody knows how 'tulu-2-7b' is told to reason; state `reasoning` in its entry in "
+        "config/models.yaml (docs/method/inference/reasoning.md), or name other models in the arm",
+    ),
+    "probabilities of options after a trace": (
+        arm(reasoning={"effort": "low", "budget": 9}, readout="options"),
+        "arms.main.readout: 'options' reads probabilities right after the prompt, before any trace; set it to text, or "
+        "the effort of reasoning to none",
+    ),
+    "reasoning where nothing is asked": (
+        arm(reasoning={"effort": "none"}, source="raw_csv", raw_files="x.csv"),
+        "arms.main.reasoning: does not fit source 'raw_csv', which asks no model; remove it",
+    ),
+    "no models": (
+        {"models": []},
+        "models: arm 'main' has no models; name some from config/models.yaml",
+    ),
+    "an unknown dataset": (
+        arm(dataset="iott"),
+        "arms.main.dataset: 'iott' is not a dataset; allowed: {datasets}; did you mean 'iot'?",
+    ),
+    "an unknown prompt set": (
+        arm(prompts="chatgtp"),
+        "arms.main.prompts: 'chatgtp' is not a prompt set; allowed: {prompts}; did you mean 'chatgpt'?",
+    ),
+    "more templates than there are": (
+        arm(templates=12),
+        "arms.main.templates: 12 is more than prompt set 'chatgpt' has; allowed: at most 11",
+    ),
+    "more templates for a model than there are": (
+        arm(templates_for={"planted-tulu-2-7b": 12}),
+        "arms.main.templates_for.planted-tulu-2-7b: 12 is more than prompt set 'chatgpt' has; allowed: at most 11",
+    ),
+    "templates for a model that is not asked": (
+        arm(templates_for={"planted-tulu-2-7": 2}),
+        "arms.main.templates_for: 'planted-tulu-2-7' is not a model of this arm; allowed: {asked}; "
+        "did you mean 'planted-tulu-2-7b'?",
+    ),
+    "two scales": (
+        arm(prompts="confaide"),
+        "arms.main: scale 'acceptability' measures acceptability, but prompt set 'confaide' asks for agreement; "
+        "allowed: agreement (or choose other prompts)",
+    ),
+    "an unknown scale": (
+        arm(scale="acceptability_6"),
+        "arms.main.scale: 'acceptability_6' is not a scale; allowed: {scales}; did you mean 'acceptability_7'?",
+    ),
+    "probabilities of samples": (
+        arm(readout="options", temperature=0.5),
+        "arms.main.readout: 'options' reads probabilities, not samples; temperature is 0.5, set it to 0",
+    ),
+    "the same prompt three times": (
+        arm(orders={"method": "fixed", "count": 3}),
+        "arms.main.orders.count: 3 sends every prompt 3 identical times (method: fixed, temperature: 0); "
+        "set it to 1",
+    ),
+    "an unknown factor": (
+        arm(select={"sendr": ["a door lock"]}),
+        "arms.main.select: 'sendr' is not a factor of dataset 'iot'; allowed: {factors}; "
+        "did you mean 'sender'?",
+    ),
+    "an unknown level": (
+        arm(select={"sender": ["a dor lock"]}),
+        "arms.main.select.sender: 'a dor lock' is not a level; allowed: {senders}; "
+        "did you mean 'a door lock'?",
+    ),
+    "a mistake in arm_defaults is shown there": (
+        {"arm_defaults": {"templates": 12}},
+        "arm_defaults.templates: 12 is more than prompt set 'chatgpt' has; allowed: at most 11",
+    ),
+    "an unknown factor in arm_defaults": (
+        {"arm_defaults": {"select": {"sendr": ["x"]}}},
+        "arm_defaults.select: 'sendr' is not a factor of dataset 'iot'; allowed: {factors}; "
+        "did you mean 'sender'?",
+    ),
+    "expected values that are not there": (
+        {"analyses": {"d": {"kind": "delta", "arms": ["main"], "expected": "law.csv"}}, "figures": {}},
+        "analyses.d.expected: there is no file 'law.csv' in the folder that the study runs in "
+        "({cwd}); correct the path",
+    ),
+    "numbers for the levels that do not rise": (
+        {
+            "analyses": {"d": {"kind": "delta", "arms": ["main"], "embedding": [-2, -1, 0, 0, 2]}},
+            "figures": {},
+        },
+        "analyses.d.embedding: [-2, -1, 0, 0, 2] do not rise; make each number larger than the one before",
+    ),
+    "slices by what is no factor": (
+        {"analyses": {"d": {"kind": "delta", "arms": ["main"], "by": ["recipiant"]}}, "figures": {}},
+        "analyses.d.by: 'recipiant' is not a factor of arm 'main'; allowed: {factors}; "
+        "did you mean 'recipient'?",
+    ),
+    "an unknown kind of figure": (
+        figure(kind="distributon"),
+        "figures.fig.kind: 'distributon' is not a kind; allowed: {figure_kinds}; "
+        "did you mean 'distribution'?",
+    ),
+    "an unknown kind of analysis": (
+        {"analyses": {"a": {"kind": "norm_count", "arms": ["main"]}}},
+        "analyses.a.kind: 'norm_count' is not a kind; allowed: {analysis_kinds}; did you mean 'norm_counts'?",
+    ),
+    "an unknown key of a figure": (
+        figure(widht=3),
+        "figures.fig.widht: there is no such key here; allowed: arms, height, models, title, width; "
+        "did you mean 'width'?",
+    ),
+    "an unknown arm of a figure": (
+        figure(arms=["mian"]),
+        "figures.fig.arms: 'mian' is not an arm; allowed: main; did you mean 'main'?",
+    ),
+    "a figure of a model that its arms do not ask": (
+        figure(models=["planted-uniform"]),
+        "figures.fig.models: 'planted-uniform' is not a model of these arms; allowed: {asked}",
+    ),
 }
 
 
@@ -50,3 +207,103 @@ WRONG: dict[str, tuple[Any, str]] = {
 def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], wrong: str) -> None:
     document, message = WRONG[wrong]
     assert message_of(build_study, document) == f"study.yaml: {message.format(**names)}"
+
+
+def test_the_longest_system_prompt_is_taken(build_study: Build) -> None:
+    assert build_study(arm(system="x" * 99_996)).arms["main"].system == "x" * 99_996
+
+
+def test_a_default_that_an_arm_does_not_fit_is_shown_where_it_is_stated(build_study: Build) -> None:
+    assert message_of(build_study, arm(orders={"method": "fixed"})).startswith(
+        "config/config.yaml: arm_defaults.orders.count: 3 sends every prompt 3 identical times (method: fixed"
+    )
+
+
+def test_templates_for_in_arm_defaults_may_name_a_model_that_only_some_arms_ask(build_study: Build) -> None:
+    study = build_study(
+        {
+            "arm_defaults": {"templates_for": {"planted-uniform": 3}},
+            "arms": {"main": ARM, "more": {**ARM, "models": ["planted-uniform"]}},
+        }
+    )
+    assert study.templates("more", "planted-uniform") == 3
+
+
+def test_models_of_the_study_that_a_release_does_not_have_are_shown_where_the_study_states_them(
+    build_study: Build,
+) -> None:
+    published = {"source": "published", "frame": "pets2026/regular"}
+    with pytest.raises(ConfigError, match=r"^study\.yaml: models: 'control' is not a model of this release"):
+        build_study({"models": ["control"], **arm(**published)})
+    with pytest.raises(
+        ConfigError, match=r"^study\.yaml: arms\.main\.models: 'control' is not a model of this release"
+    ):
+        build_study(arm(**published, models=["control"]))
+
+
+def test_an_arm_without_models_is_refused_even_beside_one_that_has_some(build_study: Build) -> None:
+    arms = {"main": {**ARM, "models": ["planted-uniform"]}, "other": ARM}
+    with pytest.raises(ConfigError, match="arm 'other' has no models"):
+        build_study({"models": [], "arms": arms})
+
+
+def test_levels_of_a_file_cannot_be_checked_before_it_is_fetched_but_its_factors_can(
+    build_study: Build,
+) -> None:
+    build_study(arm(dataset="published_iot", select={"sender": ["whoever"]}))
+    with pytest.raises(ConfigError, match=r"'sendr' is not a factor .*; allowed: .*did you mean 'sender'"):
+        build_study(arm(dataset="published_iot", select={"sendr": ["whoever"]}))
+
+
+def test_arms_of_ones_own_with_the_defaults_figures_say_what_to_do(build_study: Build) -> None:
+    """The likeliest first mistake: a study file names its arms and forgets that figures name arms."""
+    with pytest.raises(ConfigError) as caught:
+        build_study({"arms": {"other": ARM}, "analyses": {}})
+    assert str(caught.value) == (
+        "config/config.yaml: figures.distribution.arms: 'main' is not an arm; allowed: other; "
+        "study.yaml sets its own arms, so it also needs its own figures"
+    )
+
+
+# --- Arms with responses of another tool
+
+RESPONSES = {
+    "source": "responses",
+    "response_format": "plain",
+    "response_files": "received/{model}.jsonl",
+    "models": ["tulu-2-7b"],
+}
+
+
+def responses(**changes: Any) -> dict[str, Any]:
+    return {**arm(**{**RESPONSES, **changes}), "analyses": {}, "figures": {}}
+
+
+def test_the_place_of_a_models_files(build_study: Build) -> None:
+    assert build_study(responses()).response_files("main", "tulu-2-7b") == "received/tulu-2-7b.jsonl"
+    other = build_study(responses(response_files="{organisation}/{name}-*.jsonl"))
+    assert other.response_files("main", "tulu-2-7b") == "allenai/tulu-2-7b-*.jsonl"
+    assert other.asked() == []
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (responses(response_files=None), "source: 'responses' also needs the key 'response_files'"),
+        (responses(response_format=None), "source: 'responses' also needs the key 'response_format'"),
+        (responses(response_format="inspct"), "'inspct' is not a format; allowed: .* did you mean 'inspect'"),
+        (responses(raw_files="x"), "arms.main.raw_files: 'x' does not fit source 'responses'; remove it"),
+        (
+            responses(source="model", response_files=None, response_format=None, response_origin="us"),
+            "arms.main.response_origin: 'us' does not fit source 'model'",
+        ),
+        (
+            responses(models=["tulu-2-7b", "tulu-2-13b"], response_files="all.jsonl"),
+            "'all.jsonl' names the same files for 'tulu-2-7b' and 'tulu-2-13b'; put {model} into the path",
+        ),
+        (responses() | {"engine": "planted"}, "'planted' cannot replace the existing answers of arm 'main'"),
+    ],
+)
+def test_mistakes_of_responses_are_named(build_study: Build, document: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build_study(document)
