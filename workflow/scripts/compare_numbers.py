@@ -5,7 +5,7 @@ from pathlib import Path
 from cinorms.core import csv_tables
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
-from cinorms.core.tidy import read_tidy
+from cinorms.core.sealing import read_tidy
 from cinorms.published.releases import load_release, read_numbers
 from cinorms.replication.comparison import compare, summary_text
 from cinorms.replication.page import render

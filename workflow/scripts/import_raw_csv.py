@@ -1,7 +1,7 @@
 """Take the responses of a model from one of the authors' raw CSV files, texts unaltered."""
 
 from cinorms.core import tables
-from cinorms.core.csv_header import check_header
+from cinorms.core.csv_files import check_header
 from cinorms.core.logs import start_logging
 from cinorms.published.raw_csv import read_raw_csv
 from cinorms.published.releases import check_variants

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.logs import start_logging
-from cinorms.core.tidy import write_tidy
+from cinorms.core.sealing import write_tidy
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import make
 from cinorms.printed.analysis import analysis_table

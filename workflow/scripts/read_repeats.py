@@ -9,7 +9,7 @@ from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale
-from cinorms.core.stage_tables import REPEATS
+from cinorms.core.tables import REPEATS
 from cinorms.inference.completeness import check_complete
 from cinorms.inference.shards import repeat_of
 

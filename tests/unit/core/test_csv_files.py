@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinorms.core.csv_files import csv_text, read_csv, write_csv
+from cinorms.answers.overrides import load_overrides
+from cinorms.core.csv_files import check_header, csv_text, read_csv, write_csv
+from cinorms.core.errors import DataError
 
 TRIGGERS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 HOSTILE = [
@@ -131,3 +133,17 @@ def test_any_texts_come_back(tmp_path_factory: pytest.TempPathFactory, texts: li
     write_csv(pd.DataFrame({"text": texts, "n": 1}), path)
     assert read_csv(path, as_text=True)["text"].tolist() == texts
     assert all(harmless(row[0]) for row in cells(path))
+
+
+def test_a_column_named_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("text,level,level\na,1,2\n", encoding="utf-8")
+    with pytest.raises(
+        DataError, match=r"mine\.csv: line 1: column 'level' appears 2 times; keep one of them"
+    ):
+        check_header(path)
+    with pytest.raises(DataError, match="appears 2 times"):
+        load_overrides(path, range(-2, 3))
+    path.write_text("text,level\na,1\n", encoding="utf-8")
+    check_header(path)
+    check_header(tmp_path / "missing.csv")

@@ -15,8 +15,8 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.errors import DataError
+from cinorms.core.sealing import read_tidy, write_tidy
 from cinorms.core.tables import ANSWERS, CATEGORY, NORMS, PLANTED, PROMPTS, RESPONSES, VIGNETTES, Contract
-from cinorms.core.tidy import read_tidy, write_tidy
 
 from ...scales import LEVELS
 

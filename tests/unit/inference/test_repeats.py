@@ -15,7 +15,7 @@ from cinorms.answers.repeated import repeated_answers
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.core.stage_tables import REPEATS
+from cinorms.core.tables import REPEATS
 from cinorms.inference import journal as journal_module
 from cinorms.inference.engine import Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint

@@ -11,8 +11,7 @@ from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import CSV_TABLES, CsvTable
 from cinorms.core.errors import DataError
 from cinorms.core.schema import schema_of
-from cinorms.core.stage_tables import STAGES
-from cinorms.core.tables import Contract
+from cinorms.core.tables import STAGES, Contract
 from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import kinds

@@ -6,7 +6,7 @@ import pytest
 
 from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.errors import DataError
-from cinorms.core.stage_tables import STAGES
+from cinorms.core.tables import STAGES
 from cinorms.report.description import facts_of
 from cinorms.report.dictionary import described_files, dictionary
 from cinorms.study.facts import StudyFacts

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError, listing
-from cinorms.core.tidy import read_tidy
+from cinorms.core.sealing import read_tidy
 from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.inference.shards import PATTERN

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.answers.distinct import categories, text_hash
-from cinorms.core.csv_files import undo_defusing
-from cinorms.core.csv_header import check_header
+from cinorms.core.csv_files import check_header, undo_defusing
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
 

@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import DataError
-from cinorms.core.stage_tables import REPEATS
-from cinorms.core.tables import stack
+from cinorms.core.tables import REPEATS, stack
 
 _KEY = ["flow", "variant"]
 

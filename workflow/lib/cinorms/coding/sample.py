@@ -10,8 +10,7 @@ import pandas as pd
 
 from cinorms.coding.options import as_code, level_of_code, options_to_choose
 from cinorms.coding.prompt import NO_OPTION
-from cinorms.core.csv_files import csv_text, read_csv, write_csv
-from cinorms.core.csv_header import check_header
+from cinorms.core.csv_files import check_header, csv_text, read_csv, write_csv
 from cinorms.core.csv_tables import TO_CODE
 from cinorms.core.errors import DataError, listing
 from cinorms.core.scales import Scale

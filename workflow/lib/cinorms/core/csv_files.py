@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 
 #: How a spreadsheet recognises a formula, behind any apostrophes that already defuse one.
@@ -42,7 +43,7 @@ def csv_text(frame: pd.DataFrame) -> str:
     """
     safe = frame.set_axis(pd.Index([_defused(name) for name in frame.columns], dtype=object), axis="columns")
     texts = [*map(str, frame.columns)]
-    logicals = _logicals_of(frame)
+    logicals = [at for at in range(frame.shape[1]) if _is_logical(frame.iloc[:, at])]
     for place in logicals:
         safe.isetitem(place, frame.iloc[:, place].astype(object).map(_LOGICAL, na_action="ignore").array)
     for place in set(_texts_of(frame)).difference(logicals):
@@ -77,6 +78,20 @@ def read_header(path: str | Path) -> list[str]:
     return [undo_defusing(str(name)) for name in pd.read_csv(path, nrows=0, dtype=str).columns]
 
 
+def check_header(path: str | Path) -> None:
+    """Raise ``DataError`` for a column that appears twice; a file that cannot be read is left to its reader."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            header = next(csv.reader(file), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return
+    for name in header:
+        if header.count(name) > 1:
+            raise DataError(
+                f"{path}: line 1: column {name!r} appears {header.count(name)} times; keep one of them"
+            )
+
+
 def _distinct(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
     """Return each cell's place among the distinct cells (-1 where it is missing), and these."""
     if column.dtype == object:  # may hold 1, 1.0 and true, which are equal and written differently
@@ -91,12 +106,8 @@ def _texts_of(frame: pd.DataFrame) -> list[int]:
     return [at for at, kind in enumerate(kinds) if not is_numeric_dtype(kind)]
 
 
-def _logicals_of(frame: pd.DataFrame) -> list[int]:
-    """Return the places of the columns that hold true and false, and nothing else that is not missing."""
-    return [at for at in range(frame.shape[1]) if _is_logical(frame.iloc[:, at])]
-
-
 def _is_logical(column: pd.Series[Any]) -> bool:
+    """Tell whether a column holds true and false, and nothing else that is not missing."""
     if is_bool_dtype(column.dtype):
         return True
     there = column.dropna() if column.dtype == object else ()

@@ -30,12 +30,20 @@ def fetch(
     Raises ``DataError`` where the file cannot be obtained or fails its checksum.
     """
     if "://" not in url:
-        return _checked(_existing(Path(url)), sha256, "correct the path or the sha256 in the dataset's file")
-    found = local_copy(url, sha256, cache_dir, mirror, mirror_paths)
-    if found is not None:
-        return found
+        if not Path(url).is_file():
+            raise DataError(f"{url}: there is no such file")
+        return _checked(Path(url), sha256, "correct the path or the sha256 in the dataset's file")
+    copy = local_copy(url, sha256, cache_dir, mirror, mirror_paths)
+    if copy is not None:
+        return copy
     cached = _cached(url, sha256, cache_dir)
-    _download(url, sha256, cached, _how_to_mirror(mirror, mirror_paths))
+    with replacing(cached) as part:
+        _stream(url, part, _how_to_mirror(mirror, mirror_paths))
+        if (found := digest(part)) != sha256:
+            raise DataError(
+                f"{url}: the SHA-256 of the downloaded file is {found}, expected {sha256}; nothing is kept. "
+                "If the file changed on purpose, correct the sha256 in the dataset's file"
+            )
     return cached
 
 
@@ -65,12 +73,6 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _existing(path: Path) -> Path:
-    if not path.is_file():
-        raise DataError(f"{path}: there is no such file")
-    return path
-
-
 def _checked(path: Path, sha256: str, remedy: str) -> Path:
     found = digest(path)
     if found != sha256:
@@ -86,12 +88,6 @@ def _how_to_mirror(mirror: str | Path | None, mirror_paths: Sequence[str]) -> st
         f"on a machine without internet, put the file into a folder as {places} "
         "and set 'mirror:' or the variable CINORMS_MIRROR to that folder"
     )
-
-
-def _download(url: str, sha256: str, target: Path, how_to_mirror: str) -> None:
-    with replacing(target) as part:
-        _stream(url, part, how_to_mirror)
-        _checked_download(url, part, sha256)
 
 
 def _stream(url: str, part: Path, how_to_mirror: str) -> None:
@@ -116,13 +112,4 @@ def _stream(url: str, part: Path, how_to_mirror: str) -> None:
     if total is not None and received != total:
         raise DataError(
             f"{url}: the download ended after {received} of {total} bytes; run again, or {how_to_mirror}"
-        )
-
-
-def _checked_download(url: str, part: Path, sha256: str) -> None:
-    found = digest(part)
-    if found != sha256:
-        raise DataError(
-            f"{url}: the SHA-256 of the downloaded file is {found}, expected {sha256}; nothing is kept. "
-            "If the file changed on purpose, correct the sha256 in the dataset's file"
         )

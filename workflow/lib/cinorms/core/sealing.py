@@ -1,13 +1,22 @@
-"""Parquet files that carry a digest of their own bytes, so that any damage is found before they are parsed."""
+"""Parquet files that carry a digest of their own bytes, so that damage is found first; the tables of analyses."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cinorms.core.csv_files import write_csv
+from cinorms.core.errors import DataError
+from cinorms.core.files import replacing
+
+#: What to do with a table that cannot be read, unless its contract states otherwise.
+REMEDY = "delete it and rerun"
 _KEY = "cinorms_sha256"
 #: Placeholder for the digest while the digest is computed.
 _BLANK = b"0" * 64
@@ -44,6 +53,33 @@ def unseal(path: str | Path) -> pa.BufferReader:
         raise ValueError("another program wrote it")
     source.seek(0)
     return source
+
+
+@contextmanager
+def damage_named(path: str | Path, remedy: str) -> Iterator[None]:
+    """Turn whatever a damaged file raises into one message."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as error:  # an unchecked file can make its reader fail in any way
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise DataError(f"{path}: cannot be read ({reason}); {remedy}") from None
+
+
+def write_tidy(frame: pd.DataFrame, parquet: str | Path, csv: str | Path) -> None:
+    """Write an analysis' table twice: Parquet for programs, CSV for people; each whole or not at all."""
+    data = seal(pa.Table.from_pandas(frame, preserve_index=False))
+    with replacing(parquet) as part:
+        part.write_bytes(data)
+    write_csv(frame, csv)
+
+
+def read_tidy(parquet: str | Path) -> pd.DataFrame:
+    """Read an analysis' table that ``write_tidy`` wrote."""
+    with damage_named(parquet, REMEDY):
+        frame: pd.DataFrame = pq.read_table(unseal(parquet)).to_pandas()
+    return frame
 
 
 def _digest(data: bytes, place: int) -> bytes:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,7 @@ from pandas.api.types import union_categoricals
 
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
-from cinorms.core.sealing import seal, unseal
-
-#: What to do with a table that cannot be read, unless its contract states otherwise.
-REMEDY = "delete it and rerun"
+from cinorms.core.sealing import REMEDY, damage_named, seal, unseal
 
 #: What an answer can be. Only ``ok`` carries a level and votes.
 ANSWER_STATUSES = (
@@ -298,6 +294,29 @@ PLANTED = Contract(
         "residual": "Random part of the flow, added to the coefficients, in logits.",
     },
 )
+REPEATS = Contract(
+    "repeats",
+    1,
+    ("repeat", "flow", "variant"),
+    {
+        "repeat": pa.int16(),
+        **{name: ANSWERS.columns[name] for name in ("flow", "variant", "order", "level", "status", "rule")},
+        "same_reply": pa.bool_(),
+    },
+    nullable=frozenset({"level", "same_reply"}),
+    file="results/{study}/repeats/{arm}/{model}.parquet",
+    holds="Of arms that are asked more than once: what was read in the further askings. They are in no other table.",
+    about={
+        "repeat": "Which asking of the arm: 2 is the second. The first is in answers.",
+        **{name: ANSWERS.about[name] for name in ("flow", "variant", "order", "level")},
+        "status": "ok, or why the answer has no level.",
+        "rule": ANSWERS.about["rule"],
+        "same_reply": "Whether the reply is the first asking's, letter by letter (readout options: number by number); "
+        "missing where the engine failed to give one of the two.",
+    },
+)
+#: The tables of the stages, in the order of the stages.
+STAGES = (VIGNETTES, PROMPTS, RESPONSES, CODES, ANSWERS, REPEATS, NORMS, PLANTED)
 
 
 def write(
@@ -356,25 +375,13 @@ def facts(path: str | Path) -> dict[str, Any]:
         return {k.decode()[8:]: v.decode() for k, v in metadata.items() if k.startswith(b"cinorms:")}
 
 
-@contextmanager
-def damage_named(path: str | Path, remedy: str) -> Iterator[None]:
-    """Turn whatever a damaged file raises into one message."""
-    try:
-        yield
-    except DataError:
-        raise
-    except Exception as error:  # an unchecked file can make its reader fail in any way
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise DataError(f"{path}: cannot be read ({reason}); {remedy}") from None
-
-
 def stack(frames: list[pd.DataFrame], contract: Contract) -> pd.DataFrame:
     """Return tables of one contract as one, sorted by its key.
 
     Categories (variants) sort in the order in which the frames, one after the other, list them.
     """
     columns = list(dict.fromkeys(name for frame in frames for name in frame.columns))
-    # What only some of them have (made by an earlier version) is missing in the others.
+    # What only some of them have is missing in the others.
     frames = [frame.reindex(columns=columns) if list(frame.columns) != columns else frame for frame in frames]
     merged = {
         name: union_categoricals([_as_category(frame[name]) for frame in frames])

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.stage_tables import REPEATS
-from cinorms.core.tidy import read_tidy
+from cinorms.core.sealing import read_tidy
+from cinorms.core.tables import REPEATS
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Decided
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core.csv_header import check_header
+from cinorms.core.csv_files import check_header
 from cinorms.core.errors import DataError, nearest
 from cinorms.human.survey import Question, Survey
 from cinorms.prompts.variants import select_flows

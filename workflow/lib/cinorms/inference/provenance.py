@@ -15,7 +15,7 @@ import pandas as pd
 from cinorms import __version__
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.core.tables import REMEDY
+from cinorms.core.sealing import REMEDY
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 from cinorms.inference.spending import spent_in

@@ -14,7 +14,7 @@ import pandas as pd
 from cinorms import __version__
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv, write_csv
-from cinorms.core.stage_tables import REPEATS
+from cinorms.core.tables import REPEATS
 from cinorms.publish.contents import (
     Item,
     Member,

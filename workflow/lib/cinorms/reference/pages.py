@@ -18,8 +18,7 @@ from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.labels import listed
 from cinorms.core.scale_files import ScaleFile
 from cinorms.core.schema import schema_of
-from cinorms.core.stage_tables import STAGES
-from cinorms.core.tables import CATEGORY, COUNT
+from cinorms.core.tables import CATEGORY, COUNT, STAGES
 from cinorms.core.validation import TYPES, bounds, load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import SECTIONS, kinds

@@ -10,8 +10,7 @@ from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import AGREEMENT, COMPARISON, CONTROL, CSV_TABLES, DICTIONARY, OVERRIDES, TO_CODE
 from cinorms.core.errors import DataError
 from cinorms.core.labels import listed
-from cinorms.core.stage_tables import REPEATS, STAGES
-from cinorms.core.tables import CODES
+from cinorms.core.tables import CODES, REPEATS, STAGES
 from cinorms.entries.registry import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.study.facts import StudyFacts

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cinorms.core.csv_header import check_header
+from cinorms.core.csv_files import check_header
 from cinorms.core.errors import DataError
 from cinorms.vignettes.dataset_file import Columns
 from cinorms.vignettes.designs import Dataset, Design, expand, factor_columns

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cinorms.core.csv_header import check_header
+from cinorms.core.csv_files import check_header
 from cinorms.core.errors import DataError, listing
 from cinorms.core.files import replacing
 from cinorms.exchange.identity import read_id
