@@ -69,7 +69,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return a copy of the library that the digest takes for the library."""
     folder = tmp_path_factory.mktemp("copy") / "cinorms"
     shutil.copytree(LIBRARY, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    caches = (digest.code_digest, digest.reached, digest._module_file, digest._imported)
+    caches = (digest.code_digest, digest.reached, digest._module_file, digest._names_in)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(digest, "PACKAGE", folder)
         for cache in caches:

@@ -139,27 +139,12 @@ def test_a_schema_is_valid_closed_and_made_once() -> None:
     assert schema_of(Everything) is schema
 
 
-@pytest.mark.parametrize(
-    ("document", "message"),
-    [
-        (
-            {"metod": "fixed"},
-            "metod: there is no such key here; allowed: count, method; did you mean 'method'?",
-        ),
-        (
-            {"method": "Fixed"},
-            "method: 'Fixed' is not allowed; allowed: balanced, fixed; did you mean 'fixed'?",
-        ),
-        ({"method": 3}, "method: 3 is not allowed; allowed: balanced, fixed"),
-        ({"method": "fixed", "count": 3.0}, "count: 3.0 is not a whole number"),
-        ({"method": "fixed", "count": 0}, "count: 0 is out of range; allowed: at least 1, at most 120"),
-        ({"count": 1}, "the whole file: key 'method' is missing; required: method"),
-    ],
-)
-def test_a_mistake_gets_the_usual_message(document: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        check(document, Stated, "study.yaml")
-    assert str(caught.value) == f"study.yaml: {message}"
+def test_a_section_may_leave_out_keys_of_a_file_and_nothing_else() -> None:
+    check({"method": "fixed"}, Stated, "study.yaml")
+    with pytest.raises(
+        ConfigError, match=r"^study\.yaml: the whole file: key 'method' is missing; required: method$"
+    ):
+        check({"count": 1}, Stated, "study.yaml")
 
 
 def test_a_value_is_frozen_closed_and_keeps_whole_numbers_whole() -> None:

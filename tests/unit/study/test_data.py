@@ -39,7 +39,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(url)
         raise DataError(f"{url}: cannot be fetched (no network); put it somewhere")
 
-    monkeypatch.setattr(fetch, "_download", refuse)
+    monkeypatch.setattr(fetch, "_stream", refuse)
     return asked
 
 
@@ -97,7 +97,7 @@ def test_main_gives_one_message(
     def refuse(url: str, *_: object) -> None:
         raise DataError(f"{url}: cannot be fetched (no network); x")
 
-    monkeypatch.setattr(fetch, "_download", refuse)
+    monkeypatch.setattr(fetch, "_stream", refuse)
     assert main([str(folder / "config/replication.yaml")]) == 2
     printed = capsys.readouterr().err
     assert "6 published files are missing" in printed

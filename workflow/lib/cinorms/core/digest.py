@@ -42,7 +42,8 @@ def reached(start: Path) -> frozenset[Path]:
     """
     found, waiting = {start}, [start]
     while waiting:
-        new = _imported(waiting.pop()) - found
+        names = _names_in(waiting.pop())
+        new = {file for name in names if (file := _module_file(name)) is not None} - found
         found |= new
         waiting += new
     return frozenset(found)
@@ -70,12 +71,6 @@ def _module_file(module: str) -> Path | None:
     file = PACKAGE.joinpath(*inside)
     found = (file.with_suffix(".py") if inside else file, file / "__init__.py")
     return next((path for path in found if path.is_file()), None)
-
-
-@cache
-def _imported(file: Path) -> frozenset[Path]:
-    """Return the files of the library that ``file`` imports, at the top or inside a function."""
-    return frozenset(path for name in _names_in(file) if (path := _module_file(name)) is not None)
 
 
 @cache

@@ -83,7 +83,8 @@ class Entry(Generic[O]):
         options = kinds(plain["section"])[plain["kind"]].options(**plain["options"])
         frozen = {name: _frozen(value) for name, value in plain.items() if name != "options"}
         frozen["factors_of"] = {
-            arm: DatasetFactors(**_inside(dataset)) for arm, dataset in plain["factors_of"].items()
+            arm: DatasetFactors(**{name: _frozen(value) for name, value in dataset.items()})
+            for arm, dataset in plain["factors_of"].items()
         }
         frozen["scales"] = {arm: Scale.of(known) for arm, known in plain["scales"].items()}
         frozen["thresholds"] = {model: Thresholds(**stated) for model, stated in plain["thresholds"].items()}
@@ -105,7 +106,3 @@ def _plain(value: Any) -> Any:
 
 def _frozen(value: Any) -> Any:
     return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
-
-
-def _inside(plain: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _frozen(value) for name, value in plain.items()}

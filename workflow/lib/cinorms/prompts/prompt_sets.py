@@ -44,9 +44,6 @@ class Request(Value):
     """What a paraphraser is asked."""
 
     paraphraser: Text = Field(description="A model of config/models.yaml, or pegasus.")
-    checkpoint: LeftOut[Checkpoint] = Field(
-        None, description="The weights of pegasus (paraphraser pegasus only)."
-    )
     scale: ResourceName = Field(description="The answer scale (resources/scales) that the original asks for.")
     original: Text = Field(
         description="Template 0, which the others reword. It has {scenario} and {options} exactly once."
@@ -59,6 +56,9 @@ class Request(Value):
     )
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature of the paraphraser.")
     seed: int = Field(ge=0, description="Seed of the first round; each further round adds one.")
+    checkpoint: LeftOut[Checkpoint] = Field(
+        None, description="The weights of pegasus (paraphraser pegasus only)."
+    )
 
 
 class GenerateFile(Request):
@@ -154,20 +154,6 @@ class PromptFile(Value):
 
 
 @dataclass(frozen=True)
-class Generate:
-    """What a paraphraser is asked: ``count`` templates in addition to the original, in at most ``tries`` rounds.
-
-    ``checkpoint`` names the weights of the paraphraser pegasus, and is empty for every other.
-    """
-
-    count: int
-    tries: int
-    temperature: float
-    seed: int
-    checkpoint: dict[str, str | None]
-
-
-@dataclass(frozen=True)
 class PromptSet:
     """The wordings of one paraphraser; ``templates[0]`` is the original, as the papers number it.
 
@@ -182,7 +168,7 @@ class PromptSet:
     scale: str
     origin: dict[str, str]
     templates: tuple[str, ...]
-    generate: Generate | None = None
+    generate: GenerateFile | None = None
     waits: Literal["unread", "edited"] | None = None
     file: str = ""
 
@@ -221,10 +207,7 @@ def load_prompt_set(path: str | Path) -> PromptSet:
         scale=asked.scale,
         origin={},
         templates=(asked.original,),
-        generate=Generate(
-            **{key: getattr(asked, key) for key in ("count", "tries", "temperature", "seed")},
-            checkpoint=asked.checkpoint.model_dump(exclude_unset=True) if asked.checkpoint else {},
-        ),
+        generate=asked,
     )
 
 

@@ -12,7 +12,6 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
@@ -80,7 +79,8 @@ def make_request(
     if fault:
         raise ConfigError(f"{file}: original: {fault}; leave it out: {{options}} shows the options")
     if name == "pegasus":
-        entry: Mapping[str, Any] = {"engine": "pegasus", **asked.checkpoint}
+        assert asked.checkpoint is not None, "pegasus has one"
+        entry: Mapping[str, Any] = {"engine": "pegasus", **asked.checkpoint.model_dump(exclude_unset=True)}
     elif name in registry:
         entry = registry[name].paraphraser
     else:
@@ -88,7 +88,6 @@ def make_request(
     who = {"name": name, **entry}
     if planted:
         who = {"name": f"planted paraphraser for {name}", "engine": "planted"}
-    wanted = {key: value for key, value in asdict(asked).items() if key != "checkpoint" or value}
     return {
         "name": prompt_set.name,
         "title": prompt_set.title,
@@ -96,12 +95,7 @@ def make_request(
         "options": list(options),
         "paraphraser": who,
         "key_variable": None if planted or name not in registry else registry[name].key_variable,
-        "request": {
-            "paraphraser": name,
-            "scale": prompt_set.scale,
-            "original": prompt_set.templates[0],
-            **wanted,
-        },
+        "request": asked.model_dump(exclude={"title", "source"}, exclude_unset=True),
     }
 
 
