@@ -32,6 +32,9 @@ class CsvTable:
             raise DataError(f"table {self.name}: its columns are {names}, expected {list(self.about)}")
 
 
+#: What is known of a plan only where an arm states how models reason.
+OF_TRACES = ("trace_tokens", "trace_tokens_most", "gpu_minutes_most", "usd_most")
+
 PLAN = CsvTable(
     "plan",
     "plan.csv",
@@ -59,17 +62,7 @@ PLAN = CsvTable(
         "se": "Predicted standard error of a flow's mean, in levels (only with a pilot).",
         "templates_needed": "Templates needed for plan.target_se (only with a pilot).",
     },
-    frozenset(
-        {
-            "repeat",
-            "trace_tokens",
-            "trace_tokens_most",
-            "gpu_minutes_most",
-            "usd_most",
-            "se",
-            "templates_needed",
-        }
-    ),
+    frozenset({"repeat", "se", "templates_needed", *OF_TRACES}),
 )
 PREVIEW = CsvTable(
     "preview",

@@ -189,7 +189,7 @@ def check(document: Any, cls: type[BaseModel], file: str, prefix: str = "") -> N
         found = (_mistake(each, document, schema) for each in error.errors(include_url=False))
         mistakes += [mistake for mistake in found if mistake is not None]
     if mistakes:
-        first = min(mistakes)
+        first = min(mistakes, key=_order)
         # Of several alternatives, the one that fits the value has its mistakes further in.
         first = min(
             (m for m in mistakes if m.path[: len(first.path)] == first.path and m.path != first.path),
@@ -244,32 +244,28 @@ def _shown(value: object) -> str:
 
 
 class _Mistake(NamedTuple):
-    """What is wrong at a ``path`` of a document. The least one is told.
+    """What is wrong at a ``path`` of a document."""
 
-    An unknown key (``rank`` 0) explains more than the key that is then missing, a wrong type (2) less than a bound.
-    """
-
-    is_known: bool
-    shown: list[str]
-    rank: int
     path: tuple[str | int, ...]
     text: str
+    rank: int = 1
 
 
-def _at(path: tuple[str | int, ...], text: str, rank: int = 1) -> _Mistake:
-    return _Mistake(rank > 0, [str(part) for part in path], rank, path, text)
+def _order(mistake: _Mistake) -> tuple[bool, list[str], int]:
+    # An unknown key (rank 0) explains more than the key that is then missing, a wrong type (2) less than a bound.
+    return mistake.rank > 0, [str(part) for part in mistake.path], mistake.rank
 
 
 def _unseen(value: Any, schema: Mapping[str, Any], *path: str | int) -> Iterator[_Mistake]:
     """Yield what the classes take and no file may have: null for a key that is left out, repeated entries."""
     if value is None and not any("null" in way.get("type", "null") for way in _ways(schema)):
-        yield _at(path, _wrong({"type": "none"}, value, schema))
+        yield _Mistake(path, _wrong({"type": "none"}, value, schema))
     if (
         schema.get("uniqueItems")
         and isinstance(value, list)
         and any(v in value[:n] for n, v in enumerate(value))
     ):
-        yield _at(path, f"an entry appears twice in {_shown(value)}; keep one")
+        yield _Mistake(path, f"an entry appears twice in {_shown(value)}; keep one")
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for part, inner in parts:
         yield from _unseen(inner, _inside(schema, part), *path, part)
@@ -290,18 +286,18 @@ def _mistake(error: Mapping[str, Any], document: Any, schema: Mapping[str, Any])
     match error["type"]:
         case "extra_forbidden":
             known = {name for way in _ways(above) for name in way.get("properties", ())}
-            return _at(path, f"there is no such key here; {listing(last, known)}", 0)
+            return _Mistake(path, f"there is no such key here; {listing(last, known)}", 0)
         case "missing" if isinstance(last, str):
             needed = [name for way in _ways(schema) for name in way.get("required", ())]
             text = f"key '{last}' is missing; required: {', '.join(needed)}"
-            return _at(path, text) if last in needed else None
+            return _Mistake(path, text) if last in needed else None
         case "string_pattern_mismatch" if last == "[key]":
-            return _at(path[:-1], _wrong(error, path[-1], above["propertyNames"]))
+            return _Mistake(path[:-1], _wrong(error, path[-1], above["propertyNames"]))
         case "json_invalid":  # too deep for pydantic: nothing else is wrong with JSON that Python wrote
-            return _at((), "its lists and mappings are nested too deeply")
+            return _Mistake((), "its lists and mappings are nested too deeply")
         case "value_error":
-            return _at(path, str(error["ctx"]["error"]))
-    return _at(path, _wrong(error, value, schema), 2 if error["type"].endswith("_type") else 1)
+            return _Mistake(path, str(error["ctx"]["error"]))
+    return _Mistake(path, _wrong(error, value, schema), 2 if error["type"].endswith("_type") else 1)
 
 
 def _ways(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:

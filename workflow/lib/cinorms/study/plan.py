@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.core.csv_tables import PLAN
+from cinorms.core.csv_tables import OF_TRACES, PLAN
 from cinorms.core.scales import Scale
 from cinorms.inference.cost import TRACE_SHARE, Work
 from cinorms.inference.engine_kind import engine_kind
@@ -25,9 +25,6 @@ CHARACTERS_PER_TOKEN = 4.6
 WRAPPER_TOKENS = 10
 #: Tokens of an answer: an option of the scale takes three to five.
 ANSWER_TOKENS = 5
-
-#: What is known only where an arm states how models reason.
-OF_TRACES = ("trace_tokens", "trace_tokens_most", "gpu_minutes_most", "usd_most")
 
 
 def estimate(
