@@ -25,7 +25,7 @@ from cinorms.stats import hypotheses
 from cinorms.stats.repeats import Share, answers_differ, differing, highest, norms_differ, status_above
 from cinorms.study.attributes import ARM_ATTRIBUTES, DESCRIBED
 
-#: What the further askings of each model and arm gave (`stage_tables.REPEATS`); none for those that were asked once.
+#: What the further askings of each model and arm gave (`tables.REPEATS`); none for those that were asked once.
 Repeats: TypeAlias = Mapping[tuple[str, str], pd.DataFrame]
 #: What is looked at of levels, such as their side of the scale.
 View: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]

@@ -193,6 +193,7 @@ def check(document: Any, cls: type[BaseModel], file: str, prefix: str = "") -> N
         # Of several alternatives, the one that fits the value has its mistakes further in.
         first = min(
             (m for m in mistakes if m.path[: len(first.path)] == first.path and m.path != first.path),
+            key=_order,
             default=first,
         )
         raise ConfigError(f"{file}: {_key(first.path, prefix)}: {first.text}")

@@ -32,7 +32,7 @@ NO_LEVEL = "no_level"
 STATUSES = (*(status for status in ANSWER_STATUSES if status != "ok"), NO_LEVEL)
 
 
-def _status(name: str) -> str:
+def _known_status(name: str) -> str:
     if name not in STATUSES:
         raise ValueError(f"{name!r} is not allowed; {listing(name, STATUSES)}")
     return name
@@ -40,7 +40,7 @@ def _status(name: str) -> str:
 
 StatusName = Annotated[
     str,
-    AfterValidator(_status),
+    AfterValidator(_known_status),
     WithJsonSchema({"enum": list(STATUSES), "description": "A status of answers without a level."}),
 ]
 
