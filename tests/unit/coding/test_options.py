@@ -7,8 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cinorms.coding.options import level_of_code, options_to_choose
-from cinorms.coding.prompt import NO_OPTION, prompts_of, read_code
+from cinorms.coding.prompt import NO_OPTION, level_of_code, options_to_choose, prompts_of, read_code
 from cinorms.coding.sample import as_levels, load_codes, make_sheet
 from cinorms.core.errors import DataError
 from cinorms.core.scale_files import load_scale

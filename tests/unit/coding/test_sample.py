@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from cinorms.coding.agreement import compare
-from cinorms.coding.sample import SHEET, as_levels, draw_sample, load_codes, make_sheet, write_sheet
+from cinorms.coding.sample import SHEET, as_levels, compare, draw_sample, load_codes, make_sheet, write_sheet
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError
 from cinorms.core.scales import PAPERS, papers_scale
