@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from cinorms.answers.distinct import text_hash
 from cinorms.answers.overrides import load_overrides, match_overrides, settled
-from cinorms.answers.read import read_responses
+from cinorms.answers.read import read_responses, text_hash
 from cinorms.core.errors import DataError
 
 from .tables_of_texts import ACCEPT, TEXTS, responses

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.answers.reading.reader import RULES, Reading, fixed_wording, read_text
+from cinorms.answers.reading.normalise import fixed_wording
+from cinorms.answers.reading.rules import RULES, Reading, read_text
 from cinorms.answers.reading.words import speller
-from cinorms.core.errors import ConfigError
 from cinorms.core.scales import papers_scale
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
 
@@ -33,9 +33,7 @@ def labelled():
                 unescape(row["text"]),
                 papers_scale(row["scale"]),
                 row["finish_reason"],
-                row["offered"],
                 words,
-                row["order"] or "01234",
             )
             yield row, (int(row["level"]) if row["level"] else None), reading
 
@@ -100,26 +98,8 @@ def test_a_missing_text_is_an_error_and_an_empty_one_is_empty():
     assert read_text("", ACCEPT, "length").status == "truncated"
 
 
-def test_letters_follow_the_shown_order_and_count_only_where_offered():
-    order = "20143"
-    levels = [read_text(c, ACCEPT, "stop", "letters", order=order).level for c in "ABCDE"]
-    assert levels == [ACCEPT.levels[int(i)] for i in order]
-    assert [read_text(c, ACCEPT).status for c in "ABCDE"] == ["nonsense"] * 5
-    numbers = [read_text(str(n), ACCEPT, "stop", "numbers", order=order).level for n in range(1, 6)]
-    assert numbers == levels
-    assert [read_text(str(n), ACCEPT).status for n in range(1, 6)] == ["nonsense"] * 5
-
-
-def test_an_article_is_no_letter():
-    for text in ("A sleep monitor records the location.", "The answer is a", "This is a clear case."):
-        assert read_text(text, ACCEPT, "stop", "letters").level is None, text
-
-
-def test_impossible_offers_are_refused():
-    with pytest.raises(ConfigError, match="allowed: words, letters, numbers"):
-        read_text("a", ACCEPT, offered="emoji")
-    with pytest.raises(ConfigError, match="each of the digits 0 to 4 once"):
-        read_text("a", ACCEPT, offered="letters", order="0123")
+def test_letters_and_numbers_are_no_answers():
+    assert {read_text(sign, ACCEPT).status for sign in "ABCDE12345"} == {"nonsense"}
 
 
 def test_the_wording_of_the_prompt_is_not_its_answer():
@@ -190,10 +170,9 @@ def test_very_long_texts_take_a_bounded_time(name):
 @given(
     text=st.text(),
     finish=st.sampled_from(["stop", "length", "error", "other"]),
-    offered=st.sampled_from(["words", "letters", "numbers"]),
 )
-def test_no_text_raises(text, finish, offered):
-    reading = read_text(text, ACCEPT, finish, offered, order="20143")
+def test_no_text_raises(text, finish):
+    reading = read_text(text, ACCEPT, finish)
     assert reading.status in ANSWER_STATUSES
     assert (reading.level is None) == (reading.status != "ok")
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinorms.answers.distinct import text_hash
-from cinorms.answers.overrides import load_overrides, match_overrides
-from cinorms.answers.read import read_responses
-from cinorms.answers.review import review_table, write_review
+from cinorms.answers.overrides import load_overrides, match_overrides, review_table, write_review
+from cinorms.answers.read import read_responses, text_hash
 from cinorms.core.csv_files import defuse, undo_defusing
 from cinorms.core.errors import DataError
 

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.answers.reading.reader import read_text
-from cinorms.core.errors import ConfigError
+from cinorms.answers.reading.rules import read_text
 from cinorms.core.scales import Scale, level_of_number
-from cinorms.prompts.orders import DIGITS
 
 from .scales_of_tests import of_options, scale_of
 from .tables_of_texts import said
@@ -216,31 +214,6 @@ def test_no_text_on_any_scale_raises_and_levels_are_the_scales_own(scale: Scale,
     reading = read_text(text, scale, data.draw(st.sampled_from(["stop", "length"])))
     assert (reading.level is None) == (reading.status != "ok")
     assert reading.level in (None, *scale.levels)
-
-
-# --- letters, numbers, orders
-
-ELEVEN = of_options(*(f"{word} acceptable" for word in "a b c d e f g h i j k".replace("a", "aa").split()))
-
-
-@pytest.mark.parametrize(
-    ("offered", "text", "level"), [("letters", "K", 1), ("letters", "A", 11), ("numbers", "11", 1)]
-)
-def test_an_order_has_a_sign_for_each_of_eleven_options(offered: str, text: str, level: int) -> None:
-    order = DIGITS[::-1]
-    assert read_text(text, ELEVEN, offered=offered, order=order).level == level
-
-
-def test_without_an_order_options_are_shown_lowest_first() -> None:
-    two = scale_of("acceptability_2")
-    assert [read_text(text, two, offered="letters").level for text in "AB"] == list(two.levels)
-
-
-def test_letters_of_a_number_line_and_a_short_order_are_refused() -> None:
-    with pytest.raises(ConfigError, match="a number line, which is answered with a number"):
-        read_text("a", LINE, offered="letters")
-    with pytest.raises(ConfigError, match="each of the digits 0 to a once"):
-        read_text("a", ELEVEN, offered="letters", order="01234")
 
 
 # --- words that a file brings

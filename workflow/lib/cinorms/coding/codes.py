@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.answers.distinct import categories
+from cinorms.answers.read import categories
 from cinorms.coding.prompt import read_code
 from cinorms.coding.sample import COUNTS
 from cinorms.core.scales import Scale

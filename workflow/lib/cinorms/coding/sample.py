@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from cinorms.answers.distinct import NO_LEVEL
+from cinorms.answers.read import NO_LEVEL
 from cinorms.coding.prompt import NO_OPTION, as_code, level_of_code, options_to_choose
 from cinorms.core.csv_files import csv_text, read_csv, write_csv
 from cinorms.core.csv_header import check_header

@@ -6,7 +6,8 @@ import bisect
 import re
 from dataclasses import dataclass
 
-from cinorms.answers.reading.corrections import changed, reconsiders, replaces
+from cinorms.answers.reading.cases import said_of_another_case
+from cinorms.answers.reading.corrections import changed, held_once, reconsiders, replaces, taken_back
 from cinorms.answers.reading.cues import (
     cue_after,
     cue_before,
@@ -18,10 +19,9 @@ from cinorms.answers.reading.cues import (
     only_numbering,
     without_tag,
 )
-from cinorms.answers.reading.forms import column_of
-from cinorms.answers.reading.frames import frame
 from cinorms.answers.reading.languages import FOREIGN, Lexicon, is_foreign, own_words
 from cinorms.answers.reading.named import LIST_WORDS, find_options
+from cinorms.answers.reading.parties import said_by_others
 from cinorms.answers.reading.patterns import WORD, any_of, lazy
 from cinorms.answers.reading.ruled_out import is_affirmed, is_open_between, is_ruled_out, rules_out_all
 from cinorms.answers.reading.scale_words import (
@@ -32,7 +32,6 @@ from cinorms.answers.reading.scale_words import (
     per_scale,
     plain_options,
 )
-from cinorms.answers.reading.voice import where_said
 from cinorms.answers.reading.words import Mention, Token
 from cinorms.core.scales import PAPERS, Scale
 
@@ -150,6 +149,87 @@ def _is_list_gap(gap: str, scale: Scale) -> bool:
 
 #: What links a sentence to the one before, and says nothing by itself.
 _LINKS = lazy(r"\b(?:or|and|but|maybe|perhaps|possibly|also|even|then|well|no|hm+)\b")
+
+
+_ANSWER_COLUMN = re.compile(
+    r"[\W_]*(?:(?:my|final|your|the|overall|likert) )?"
+    r"(?:answer|rating|response|verdict|choice|level|acceptability|judge?ment|classification|label|assessment|option)[\W_]*"
+)
+#: Parties that answer, and statistics.
+_NOT_OURS = re.compile(
+    r"[\W_]*(?:person|people|name|who|party|stakeholder|respondent|participant|user|group|role|speaker|count|number|share"
+    r"|frequency|percent(?:age)?|votes|n|mean)s?[\W_]*"
+)
+
+
+def column_of(text: str, start: int) -> str:
+    """Return ``answer`` where the text at ``start`` is the answer of a table of one row, else ``others``.
+
+    "" where there is no such table. The first line names the columns, with commas, semicolons or tabs between.
+    """
+    if "\n" not in text:
+        return ""
+    lines = text.strip().split("\n")
+    if len(lines) != 2 or start < len(lines[0]):
+        return ""
+    sign = next((s for s in ";\t," if s in lines[0]), None)
+    if sign is None:
+        return ""
+    names = lines[0].split(sign)
+    if not any(map(_ANSWER_COLUMN.fullmatch, names)):
+        return ""
+    at = text[:start].rpartition("\n")[2].count(sign)
+    ours = (
+        at < len(names) and _ANSWER_COLUMN.fullmatch(names[at]) and not any(map(_NOT_OURS.fullmatch, names))
+    )
+    return "answer" if ours else "others"
+
+
+#: "Guest: X", "| Guest | X": a label of a few words, unless it speaks of the model, the flow or the whole.
+_LABEL = re.compile(
+    r"[^\w\n]*((?:[\w'-]+ ){0,4}[\w'-]+)[\"'*_)]*\s*(?::|\||\s-+\s)[\s\"'*_]*(?:\w+ly )?[\"'*_]*"
+)
+#: "For an adult it is X": the preposition that opens the statement.
+_FRONTED = re.compile(r"\W*(?:and |but |while )?(for|to|in|under|with|as|if|when|assuming|by|at) ")
+#: What is said of the model, the flow or the whole is no row of parties.
+_OF_THE_FLOW = re.compile(
+    r"\b(?:me|my|mine|myself|i|this|here|overall|total|verdict|conclusion|rating|answer|final|response|result|verdict"
+    r"|assessment|summary|so|edit|update|scenario|flow|your|you (?:describe|ask|mention|give|gave|present)\w*"
+    r"|stated|given|described)\b"
+)
+
+
+def frame(before: str) -> str:
+    """Return the form of the statement that ends in an option, "" for none; ``before`` is its sentence up to there."""
+    statement = re.split(r"[;\n]|,\s*(?=(?:for|to|in|under|with|if|when|assuming|by|at)\b)", before)[-1]
+    if re.search(r"\bi\b", statement) or _OF_THE_FLOW.search(
+        re.split(r",|\b(?:it|this|that|i)(?:'d|'s)? (?:is|would|will)\b", statement)[0]
+    ):
+        return ""
+    if _LABEL.fullmatch(statement):
+        return ":"
+    found = _FRONTED.match(statement)
+    return found.group(1) if found else ""
+
+
+#: How far after an option it can be denied or taken back, in characters.
+REACH = 260
+
+
+def where_said(sentence: str, rest: str, following: str) -> str:
+    """Return ``aside`` for an option said by others or of another case, ``back`` for one taken back.
+
+    "" for one that is said of the flow, and for good. ``sentence`` is what stands before the option in its sentence,
+    ``rest`` what follows it there, ``following`` all that follows as far as the next option that can be an answer.
+    """
+    near = without_tag(following[:REACH])
+    if (
+        said_by_others(sentence, near)
+        or held_once(sentence, rest, following)
+        or said_of_another_case(sentence, rest, near)
+    ):
+        return "aside"
+    return "back" if taken_back(sentence, rest, near) else ""
 
 
 @dataclass(frozen=True)

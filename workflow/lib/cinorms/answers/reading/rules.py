@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
-from cinorms.answers.reading.forms import chosen_by_value
+from cinorms.answers.reading.forms import chosen_by_value, own_symbols, ticked_options
 from cinorms.answers.reading.languages import own_words
-from cinorms.answers.reading.named import decorated
+from cinorms.answers.reading.named import ADVERBS, FUNCTION_WORDS, decorated
+from cinorms.answers.reading.normalise import normalise
 from cinorms.answers.reading.numbers import lone_number
-from cinorms.answers.reading.off_scale import half_option, wrong_scale_word
-from cinorms.answers.reading.own_symbols import own_symbols
-from cinorms.answers.reading.patterns import lazy
+from cinorms.answers.reading.patterns import WORD, lazy
 from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
 from cinorms.answers.reading.ruled_out import has_denial_mark
-from cinorms.answers.reading.scale_words import option_texts, option_words
-from cinorms.answers.reading.symbols import chosen_symbols, shown_option, ticked_options
-from cinorms.answers.reading.verdicts import level_verdict
-from cinorms.answers.reading.words import OPEN, Mention
+from cinorms.answers.reading.scale_words import (
+    heads_and_tails,
+    option_texts,
+    option_words,
+    per_scale,
+    vocabulary,
+)
+from cinorms.answers.reading.words import OPEN, Mention, Token
+from cinorms.core.scales import PAPERS, Scale, papers_scale
 
 # --- whole answers ----------------------------------------------------------------------------------------
 
@@ -40,9 +46,9 @@ def exact(asked: AskedText) -> Verdict | None:
     """Take a text that is an option, case and outer white space aside."""
     text, texts = asked.raw.strip().lower(), option_texts(asked.scale)
     if text in texts and asked.scale.line is None:
-        return level_verdict(asked, texts.index(text))
+        return asked.verdict(texts.index(text))
     number = lone_number(text, asked.scale) if _WHOLE_NUMBER.fullmatch(text) and not asked.cut else None
-    return None if number is None else level_verdict(asked, number)
+    return None if number is None else asked.verdict(number)
 
 
 def unfinished_thinking(asked: AskedText) -> Verdict | None:
@@ -76,7 +82,7 @@ def begun_list(asked: AskedText) -> Verdict | None:
     if last.cut:
         return ("truncated", None) if last.listed else None
     tail = asked.body[last.end :]
-    listed = len(asked.mentions) == 1 and asked.offered == "words" and _LIST_START.match(asked.body)
+    listed = len(asked.mentions) == 1 and _LIST_START.match(asked.body)
     item = re.search(r"(?:^|\n)[\W_]*$", asked.body[: last.start]) is not None and re.match(r"[\W_]*:", tail)
     if item and len(tail.split()) <= 3 and asked.body[: last.start].strip():
         return "truncated", None  # the first of a list that explains or rates each option
@@ -91,22 +97,8 @@ def punctuation(asked: AskedText) -> Verdict | None:
         return None
     if match is None:
         number = None if asked.cut else lone_number(asked.body, asked.scale)
-        return None if number is None else level_verdict(asked, number)
-    return level_verdict(asked, (match.lastindex or 0) - 1)
-
-
-def symbol(asked: AskedText) -> Verdict | None:
-    """Take a letter or number, only where such were offered, by the order in which the options were shown."""
-    if asked.offered == "words":
-        return None
-    symbols, alone = chosen_symbols(asked)
-    named = {m.option for m in asked.mentions if not m.ruled_out}
-    if len(symbols) != 1:
-        return ("ambiguous", None) if symbols and alone else None
-    option = shown_option(symbols[0], asked)
-    if option is None:
-        return None if named else ("nonsense", None)
-    return level_verdict(asked, option) if named <= {option} else ("ambiguous", None)
+        return None if number is None else asked.verdict(number)
+    return asked.verdict((match.lastindex or 0) - 1)
 
 
 def label(asked: AskedText) -> Verdict | None:
@@ -114,7 +106,7 @@ def label(asked: AskedText) -> Verdict | None:
     mention = _sole_mention(asked)
     if mention is None or not _is_spelt(mention, asked):
         return None
-    return level_verdict(asked, mention.option)
+    return asked.verdict(mention.option)
 
 
 def _is_spelt(mention: Mention, asked: AskedText) -> bool:
@@ -129,7 +121,7 @@ def _is_spelt(mention: Mention, asked: AskedText) -> bool:
 def misspelt(asked: AskedText) -> Verdict | None:
     """Take one option that is split, or within a slip of the pen that cannot reach another option."""
     mention = _sole_mention(asked)
-    return None if mention is None else level_verdict(asked, mention.option)
+    return None if mention is None else asked.verdict(mention.option)
 
 
 def _sole_mention(asked: AskedText) -> Mention | None:
@@ -156,7 +148,7 @@ def repeated(asked: AskedText) -> Verdict | None:
     (option,) = options
     tail = plain(asked.body[asked.mentions[-1].end :])
     only = asked.rest == tail.split() and " ".join(option_words(asked.scale)[option]).startswith(tail)
-    return level_verdict(asked, option) if only else None
+    return asked.verdict(option) if only else None
 
 
 # --- answers inside a text --------------------------------------------------------------------------------
@@ -171,13 +163,12 @@ _CASES = lazy(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
 
 def ticked(asked: AskedText) -> Verdict | None:
     """Take the only option of a list that is ticked or answered with yes: "[x] neutral", "neutral: yes"."""
-    named = [(m.option, m.start, m.end) for m in asked.mentions]
-    chosen = ticked_options(asked) or chosen_by_value(asked.body, named, len(asked.scale.options))
+    chosen = ticked_options(asked) or chosen_by_value(asked)
     if len(chosen) != 1:
         return ("ambiguous", None) if chosen else None
     stated = {m.option for m in asked.candidates if m.cue in ("final", "strong")}
     (option,) = chosen
-    return level_verdict(asked, option) if stated <= chosen else ("ambiguous", None)
+    return asked.verdict(option) if stated <= chosen else ("ambiguous", None)
 
 
 def final_answer(asked: AskedText) -> Verdict | None:
@@ -187,9 +178,7 @@ def final_answer(asked: AskedText) -> Verdict | None:
         return None
     after = [m for m in asked.candidates if m.start > final[-1].start]
     return (
-        None
-        if final[-1].cut or _contradicted(asked, final[-1], after)
-        else level_verdict(asked, final[-1].option)
+        None if final[-1].cut or _contradicted(asked, final[-1], after) else asked.verdict(final[-1].option)
     )
 
 
@@ -202,7 +191,7 @@ def leading_answer(asked: AskedText) -> Verdict | None:
     in_list = any(m.listed and m.sentence == first.sentence for m in asked.mentions)
     if len(before) > 8 or not introduces(before, len(asked.scale.options)) or first.cut or in_list:
         return None
-    return None if _contradicted(asked, first, asked.candidates) else level_verdict(asked, first.option)
+    return None if _contradicted(asked, first, asked.candidates) else asked.verdict(first.option)
 
 
 def stated_answer(asked: AskedText) -> Verdict | None:
@@ -212,7 +201,7 @@ def stated_answer(asked: AskedText) -> Verdict | None:
         return None
     earlier = [m for m in asked.candidates if m.start < stated[0].start and not m.opens]
     rivals = [m for m in asked.candidates if m not in earlier or m.sentence == stated[0].sentence]
-    return None if _contradicted(asked, stated[0], rivals) else level_verdict(asked, stated[0].option)
+    return None if _contradicted(asked, stated[0], rivals) else asked.verdict(stated[0].option)
 
 
 def _begun(mention: Mention) -> bool:
@@ -335,7 +324,7 @@ def truncated_prefix(asked: AskedText) -> Verdict | None:
         return None
     mention = asked.candidates[0]
     said = not plain(asked.body[: mention.start]) or mention.cue
-    return level_verdict(asked, mention.option) if said else ("truncated", None)
+    return asked.verdict(mention.option) if said else ("truncated", None)
 
 
 #: "It could be X; as described, .."
@@ -347,7 +336,7 @@ def verbose(asked: AskedText) -> Verdict | None:
     said = [m for m in asked.candidates if m.cue or m.standing]
     if said and said[0].cue == "maybe" and _TURNS.search(asked.body[said[0].end :]):
         return "ambiguous", None
-    return level_verdict(asked, said[0].option) if said else None
+    return asked.verdict(said[0].option) if said else None
 
 
 def unstated(asked: AskedText) -> Verdict | None:
@@ -368,6 +357,56 @@ def cut_option(asked: AskedText) -> Verdict | None:
     return ("ambiguous", None) if begun and not asked.cut else None
 
 
+# --- words that look like an option and are none: "strictly acceptable", "acceptable" alone -------------
+
+
+def wrong_scale_word(asked: AskedText) -> Verdict | None:
+    """Call it nonsense where a word is not on the scale ("strictly acceptable") or from another scale."""
+    _, tails = heads_and_tails(asked.scale)
+    degrees = ADVERBS | own_words(asked.scale).degrees
+    for before, word in pairwise(asked.words):
+        adverb = before.text.endswith("ly") or before.text in degrees
+        short = len(asked.words) <= 3 and before.text not in FUNCTION_WORDS
+        if word.text in tails and before.scale_word is None and (adverb or short):
+            return "nonsense", None
+    text = plain(asked.body)
+    return ("nonsense", None) if any(o in text for o in _other_options(asked.scale)) else None
+
+
+@per_scale
+def _other_options(scale: Scale) -> tuple[str, ...]:
+    """Return the options of the papers' scales that ``scale`` lacks: models know them from other surveys."""
+    known = option_texts(scale)
+    return tuple(
+        option
+        for name in PAPERS
+        for option in papers_scale(name).options
+        if option not in known and (" " in option or scale.language == "English")
+    )
+
+
+def half_option(asked: AskedText) -> Verdict | None:
+    """Call it ambiguous where strength or direction is missing: "acceptable", "somewhat"."""
+    _, tails = heads_and_tails(asked.scale)
+    if asked.scale.line is not None:
+        ends = {
+            word for end in asked.scale.line.ends for word in WORD.findall(normalise(end)) if len(word) > 3
+        }
+        return ("ambiguous", None) if any(w.text in ends for w in asked.words) else None
+    if any(w.text in tails and not _asked(asked.body, w) for w in asked.words):
+        return "ambiguous", None
+    alone = len(asked.words) == 1 and asked.words[0].text in vocabulary(asked.scale)
+    return ("ambiguous", None) if alone and not asked.cut else None
+
+
+_QUESTION = re.compile(r"\b(?:how|extent|degree|level|what|whether)\b[^.!?\n]*$")
+
+
+def _asked(body: str, word: Token) -> bool:
+    """Whether the word belongs to the question: "how acceptable", "to what extent is this acceptable"."""
+    return _QUESTION.search(body[max(0, word.start - 160) : word.start]) is not None
+
+
 # --- no answer --------------------------------------------------------------------------------------------
 
 
@@ -377,13 +416,13 @@ def cut_off(asked: AskedText) -> Verdict | None:
 
 
 def no_option(asked: AskedText) -> Verdict | None:
-    """Call the rest nonsense: another language, a letter that was not offered, anything off the scale."""
+    """Call the rest nonsense: another language, a letter, anything off the scale."""
     return "nonsense", None
 
 
 RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
     *(engine_error, exact, unfinished_thinking, empty, no_words),
-    *(begun_list, punctuation, symbol),
+    *(begun_list, punctuation),
     *(label, misspelt, repeated),
     *(own_symbols, ticked, final_answer, leading_answer, stated_answer),
     *(declines, asks_for_context, disclaims),
@@ -392,3 +431,36 @@ RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
 )
 #: Rules that take the text for what it literally is; what any other rule read is listed for review.
 EXACT_RULES = frozenset({"exact", "punctuation", "options", "engine_error"})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read out of one text: a level (only with status ``ok``), a status, the rule that decided."""
+
+    level: int | None
+    status: str
+    rule: str
+
+
+def read_text(
+    text: str | None,
+    scale: Scale,
+    finish_reason: str = "stop",
+    prompt_words: frozenset[str] = frozenset(),
+    apart: bool = False,
+) -> Reading:
+    """Read the level out of ``text``, by the first of ``RULES`` that decides.
+
+    ``prompt_words`` are the fixed wordings of the prompt: where the text repeats them, they are not its
+    answer. ``apart`` says that the trace of a model that reasons is kept elsewhere. A missing text is an error. Never
+    raises on any text.
+    """
+    if text is None:
+        return Reading(None, "error", "no_text")
+    asked = AskedText(text, scale, finish_reason, prompt_words, apart)
+    for rule in RULES:
+        verdict = rule(asked)
+        if verdict is not None:
+            status, level = verdict
+            return Reading(level, status, rule.__name__)
+    raise AssertionError("the last rule decides")  # pragma: no cover
