@@ -7,15 +7,15 @@ import re
 from dataclasses import dataclass
 
 from cinorms.answers.reading.cases import said_of_another_case
-from cinorms.answers.reading.corrections import changed, held_once, reconsiders, replaces, taken_back
+from cinorms.answers.reading.corrections import SECOND_THOUGHT, changed, held_once, replaces, taken_back
 from cinorms.answers.reading.cues import (
-    cue_after,
+    CALLED_AFTER,
+    POSSIBLY,
+    PREDICATE,
     cue_before,
     cue_of_number,
-    is_possible,
     is_running_text,
     is_stated_verb,
-    is_topic,
     only_numbering,
     without_tag,
 )
@@ -23,7 +23,7 @@ from cinorms.answers.reading.languages import FOREIGN, Lexicon, is_foreign, own_
 from cinorms.answers.reading.named import LIST_WORDS, find_options
 from cinorms.answers.reading.parties import said_by_others
 from cinorms.answers.reading.patterns import WORD, any_of, lazy
-from cinorms.answers.reading.ruled_out import is_affirmed, is_open_between, is_ruled_out, rules_out_all
+from cinorms.answers.reading.ruled_out import AFFIRMED, NEITHER, is_ruled_out
 from cinorms.answers.reading.scale_words import (
     denying_words,
     heads_and_tails,
@@ -103,7 +103,7 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
     kind = ""
     for i, mention in enumerate(found):
         gap = text[found[i - 1].end : mention.start] if i else "x x"
-        if re.fullmatch(r"[\W_]*-[\W_]*", gap) and is_topic(text[mention.end : mention.end + 40]):
+        if re.fullmatch(r"[\W_]*-[\W_]*", gap) and PREDICATE.match(text[mention.end : mention.end + 40]):
             gap = "x x"  # "neutral - somewhat acceptable overlooks the guests"
         now = (
             "paragraph" if gap.count("\n") > 1 else "line" if "\n" in gap else "]" if "]" in gap else "inline"
@@ -126,13 +126,15 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
             marked[run[0]] = found[run[0]]._replace(elsewhere="back")
             marked[run[1]] = found[run[1]]._replace(cue="strong")
             continue
-        if not rules_out_all(before):
+        if not NEITHER.search(before):
             for i in run:
                 marked[i] = found[i]._replace(listed=True)
         elif not re.search("[;:]", text[found[run[0]].end : found[run[-1]].start]):
             # "Neither X nor Y": none of them; "between X and Y": none of them so far. But "not X; Y is my choice".
             for i in run:
-                marked[i] = found[i]._replace(elsewhere="aside", ruled_out=not is_open_between(before))
+                marked[i] = found[i]._replace(
+                    elsewhere="aside", ruled_out=re.search(r"\bbetween\W*(?:\w+ )?$", before) is None
+                )
     return marked
 
 
@@ -270,7 +272,10 @@ class _Passage:
                     voice = "aside"
                 replaced = later is not None and (
                     replaces(following[-WINDOW:])
-                    or ((later.standing or later.cue == "strong") and reconsiders(following[: 2 * WINDOW]))
+                    or (
+                        (later.standing or later.cue == "strong")
+                        and SECOND_THOUGHT.search(following[: 2 * WINDOW])
+                    )
                 )
                 mention = mention._replace(elsewhere=voice or ("back" if replaced else ""))
                 later = later if mention.elsewhere else mention
@@ -295,7 +300,7 @@ class _Passage:
         named = m.option >= 0
         one_word = m.one_word or (named and not m.cut and len(option_words(self.scale)[m.option]) == 1)
         everyday = one_word and not m.one_word and m.option in plain_options(self.scale)
-        affirmed = is_affirmed(after)
+        affirmed = AFFIRMED.match(after) is not None
         cue = "strong" if affirmed else self._cue(m, before, after, right_free, everyday)
         after = "" if affirmed else after
         wide = self.plain[max(0, m.start - WINDOW) : m.start]
@@ -321,7 +326,7 @@ class _Passage:
             sentence=sentence,
             frame=frame(text[max(begin, previous) : m.start]),
             opens=first_in_sentence and only_numbering(_LINKS.sub(" ", text[begin : m.start]), k),
-            topic=not cue and is_topic(after),
+            topic=not cue and PREDICATE.match(after) is not None,
         )
 
     def _cue(self, m: Mention, before: str, after: str, right_free: bool, everyday: bool) -> str:
@@ -329,7 +334,9 @@ class _Passage:
         if any(words.calls_answer(before, after) for words in self.lexicons):
             return "strong"
         cue = (cue_of_number if m.one_word else cue_before)(before, right_free, len(self.scale.options))
-        cue = m.cue or (cue if cue in ("final", "strong") else cue_after(after) or cue)
+        if cue not in ("final", "strong") and CALLED_AFTER.match(after):
+            cue = "strong"
+        cue = m.cue or cue
         if everyday and not cue and is_stated_verb(before, after):
             return "strong"
-        return "" if everyday and cue == "maybe" and is_possible(before) else cue
+        return "" if everyday and cue == "maybe" and POSSIBLY.search(before[-40:]) else cue

@@ -19,8 +19,16 @@ from cinorms.answers.reading.named import ADVERBS, FUNCTION_WORDS, decorated
 from cinorms.answers.reading.normalise import normalise
 from cinorms.answers.reading.numbers import lone_number
 from cinorms.answers.reading.patterns import WORD, lazy
-from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
-from cinorms.answers.reading.ruled_out import has_denial_mark
+from cinorms.answers.reading.refusals import (
+    ASKS_BACK,
+    DECLINES,
+    MACHINE,
+    NEEDS_CONTEXT,
+    PROMPT_SPEECH,
+    SORRY,
+    edges,
+)
+from cinorms.answers.reading.ruled_out import DENIAL_MARK
 from cinorms.answers.reading.scale_words import (
     heads_and_tails,
     option_texts,
@@ -93,7 +101,7 @@ def begun_list(asked: AskedText) -> Verdict | None:
 def punctuation(asked: AskedText) -> Verdict | None:
     """Take an option with quotes, brackets, markdown and punctuation round it."""
     match = decorated(asked.scale).fullmatch(asked.body)
-    if "?" in asked.body or has_denial_mark(asked.body):
+    if "?" in asked.body or DENIAL_MARK.search(asked.body):
         return None
     if match is None:
         number = None if asked.cut else lone_number(asked.body, asked.scale)
@@ -266,22 +274,27 @@ def _answers_last(asked: AskedText) -> bool:
 
 def declines(asked: AskedText) -> Verdict | None:
     """Call it a refusal where one is stated: no opinions, cannot help, declines."""
-    says = says_no(asked.body) or own_words(asked.scale).refusals.search(asked.body) is not None
+    says = DECLINES.search(edges(asked.body)) or own_words(asked.scale).refusals.search(asked.body)
     return ("refusal", None) if says and not _answers_last(asked) else None
 
 
 def asks_for_context(asked: AskedText) -> Verdict | None:
     """Call it a need of context where it depends, information is missing, or a question comes back."""
-    asks = wants_context(asked.body) or (not asked.mentions and asks_back(asked.body))
-    asks = asks or own_words(asked.scale).hedges.search(asked.body) is not None
+    text = edges(asked.body)
+    asks = (
+        NEEDS_CONTEXT.search(PROMPT_SPEECH.sub(" ", text))
+        or (not asked.mentions and ASKS_BACK.match(text))
+        or own_words(asked.scale).hedges.search(asked.body)
+    )
     return ("needs_context", None) if asks and not _answers_last(asked) else None
 
 
 def disclaims(asked: AskedText) -> Verdict | None:
     """Call it a refusal where a machine speaks, is sorry, or cannot, and no other reason is given."""
     said = any(m.cue or m.standing for m in asked.candidates)
-    machine = speaks_as_machine(asked.body, sorry=not said) and not _answers_last(asked)
-    return ("refusal", None) if machine else None
+    text = edges(asked.body)
+    speaks = MACHINE.search(text) or (not said and SORRY.search(text))
+    return ("refusal", None) if speaks and not _answers_last(asked) else None
 
 
 # --- unclear ----------------------------------------------------------------------------------------------
