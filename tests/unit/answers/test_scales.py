@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cinorms.answers.reading.patterns import word_set
 from cinorms.answers.reading.rules import read_text
-from cinorms.core.scales import Scale, level_of_number
+from cinorms.core.scale_files import load_scale
+from cinorms.core.scales import FOLDER, Scale, level_of_number
 
-from .scales_of_tests import of_options, scale_of
 from .tables_of_texts import said
 
+DATA = Path(__file__).resolve().parents[2] / "data"
 #: Replies on eleven scales with the option that they give, or none; written before the rules for these scales were.
-TABLE = Path(__file__).resolve().parents[2] / "data" / "replies_by_scale.csv"
+TABLE = DATA / "replies_by_scale.csv"
+
+
+@cache
+def scale_of(name: str) -> Scale:
+    """Return the scale of this name."""
+    path = FOLDER / f"{name}.yaml"
+    return load_scale(path if path.exists() else DATA / "scales" / f"{name}.yaml")
+
+
+def of_options(*options: str, **more: object) -> Scale:
+    """Return a scale with these options, lowest first."""
+    return Scale("made_up", "Made up", "made_up", options, tuple(range(1, len(options) + 1)), **more)
 
 
 def replies() -> list[dict[str, str]]:
@@ -116,49 +131,18 @@ def test_every_number_reads_as_its_level_or_as_none(number: int, form: str) -> N
 
 # --- any scale
 
-WORDS = [
-    "acceptable",
-    "unacceptable",
-    "appropriate",
-    "inappropriate",
-    "agree",
-    "disagree",
-    "okay",
-    "support",
-    "oppose",
-    "likely",
-    "unlikely",
-    "fine",
-    "wrong",
-    "important",
-    "unimportant",
-    "harmful",
-    "never",
-    "rarely",
-    "sometimes",
-    "often",
-    "always",
-    "neutral",
-    "unsure",
-    "akzeptabel",
-    "völlig",
-    "très",
-    "bueno",
-]
-HEADS = [
-    "strongly",
-    "very",
-    "somewhat",
-    "slightly",
-    "moderately",
-    "completely",
-    "mostly",
-    "rather",
-    "definitely",
-    "probably",
-    "not",
-    "eher",
-]
+WORDS = sorted(
+    word_set(
+        "acceptable unacceptable appropriate inappropriate agree disagree okay support oppose likely",
+        "unlikely fine wrong important unimportant harmful never rarely sometimes often always neutral",
+        "unsure akzeptabel völlig très bueno",
+    )
+)
+HEADS = sorted(
+    word_set(
+        "strongly very somewhat slightly moderately completely mostly rather definitely probably not eher",
+    )
+)
 ONE = st.one_of(
     st.sampled_from(WORDS),
     st.tuples(st.sampled_from(HEADS), st.sampled_from(WORDS)).map(" ".join),
