@@ -4,8 +4,7 @@ import os
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.human.read import read_ratings
-from cinorms.human.survey import load_survey
+from cinorms.human.ratings import load_survey, read_ratings
 from cinorms.vignettes.source_files import get
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cinorms.analyses.linear import Fitted, terms_of
-from cinorms.human.survey import load_survey
+from cinorms.human.ratings import load_survey
 from cinorms.published.releases import load_release, read_numbers
 from cinorms.replication.comparison import compare
 from cinorms.stats.linear_mixed import fit_linear_mixed

@@ -121,7 +121,6 @@ def _read_options(
     rule_code: int,
 ) -> None:
     """Fill in the rows without a text: the most probable option; a tie is ambiguous, no numbers an error."""
-    engine_error = ANSWER_STATUSES.index("error")
     failed = (responses["finish_reason"] == "error").to_numpy()
     rows = np.flatnonzero(
         responses["text"].isna().to_numpy() & responses["p_options"].notna().to_numpy() & ~failed
@@ -137,12 +136,12 @@ def _read_options(
         )
     p = np.array([np.asarray(x, dtype=np.float64) for x in lists])
     known = np.isfinite(p).all(axis=1)
-    top = np.where(np.isnan(p), -np.inf, p).max(axis=1, keepdims=True)
-    single = (p == top).sum(axis=1) == 1
-    chosen = np.asarray(scale.levels, dtype=np.int8)[np.argmax(np.where(np.isnan(p), -np.inf, p), axis=1)]
+    ranked = np.where(np.isnan(p), -np.inf, p)
+    single = (p == ranked.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    chosen = np.asarray(scale.levels, dtype=np.int8)[ranked.argmax(axis=1)]
     level[rows] = np.where(known & single, chosen, NO_LEVEL)
-    ok, tie = ANSWER_STATUSES.index("ok"), ANSWER_STATUSES.index("ambiguous")
-    status[rows] = np.where(known, np.where(single, ok, tie), engine_error)
+    ok, tie, error = map(ANSWER_STATUSES.index, ("ok", "ambiguous", "error"))
+    status[rows] = np.where(known, np.where(single, ok, tie), error)
     rule[rows] = rule_code
 
 

@@ -40,7 +40,11 @@ _EDGES = " \t\n.,;:!*_\"'()[]{}<>#"
 
 def questions_of(items: pd.DataFrame) -> pd.DataFrame:
     """Return a vignettes table: each item as the coder sees it."""
-    shown = [_case(*each) for each in items[["scenario", "reply", "cut"]].itertuples(index=False)]
+    shown = [
+        f"Flow: {item.scenario}\n\nReply{' (cut off by the length limit)' if item.cut else ''}:\n"
+        f"<reply>\n{item.reply}\n</reply>"
+        for item in items.itertuples()
+    ]
     table = pd.DataFrame({"flow": items["flow"], "vignette": shown})
     return table.assign(
         expected=float("nan"),
@@ -88,12 +92,6 @@ def read_code(text: str | None, scale: Scale) -> tuple[int | None, str] | None:
     if level is not None:
         return level, "ok"
     return (None, code) if code in NO_OPTION else None
-
-
-def _case(scenario: str, reply: str, cut: bool) -> str:
-    """Return a flow and a reply to it, with marks where the reply begins and ends."""
-    how = " (cut off by the length limit)" if cut else ""
-    return f"Flow: {scenario}\n\nReply{how}:\n<reply>\n{reply}\n</reply>"
 
 
 def level_of_code(code: str, scale: Scale) -> int | None:

@@ -8,7 +8,6 @@ and the frame is built here from the records. No pandas or NumPy code is ever ca
 from __future__ import annotations
 
 import io
-import itertools
 import lzma
 import pickle
 import pickletools
@@ -22,6 +21,7 @@ import pandas as pd
 
 from cinorms.core.errors import DataError
 from cinorms.core.scales import papers_scale
+from cinorms.prompts.orders import orders_of
 
 #: Largest unpacked file that is read: the published ones have up to 32 MB, a bomb would have more.
 MAX_BYTES = 128 * 2**20
@@ -53,8 +53,6 @@ FEWEST_VALUES = 20
 
 #: The columns of the authors' raw CSV files.
 RAW_COLUMNS = ("Scenario", "Prompt", "Response", "prompt_id", "likert", "likert_order_id")
-
-_ORDERS = ["".join(p) for p in itertools.permutations("01234")]
 
 _PLAIN = {str, int, float, bool, type(None)}
 
@@ -375,10 +373,10 @@ def order_of(ordering: str) -> str:
     The i-th (from 1) permutation of the labels, in the order of `itertools.permutations`; "01234" is
     lowest first. Raises `DataError` for any other name.
     """
-    match = re.fullmatch(r"ordering_(\d{1,3})", ordering)
-    if not match or not 1 <= int(match[1]) <= len(_ORDERS):
-        raise DataError(f"likert_order_id '{ordering}': expected 'ordering_1' to 'ordering_{len(_ORDERS)}'")
-    return _ORDERS[int(match[1]) - 1]
+    match, orders = re.fullmatch(r"ordering_(\d{1,3})", ordering), orders_of(5).names
+    if not match or not 1 <= int(match[1]) <= len(orders):
+        raise DataError(f"likert_order_id '{ordering}': expected 'ordering_1' to 'ordering_{len(orders)}'")
+    return orders[int(match[1]) - 1]
 
 
 def read_raw_csv(path: str | Path, vignettes: pd.DataFrame) -> pd.DataFrame:

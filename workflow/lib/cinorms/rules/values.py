@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from cinorms.gate.of_study import StatedGate, gates_of
-from cinorms.human.survey import split_name
+from cinorms.human.ratings import split_name
 from cinorms.inference.engine_kind import EngineKind
 from cinorms.planted.respondents import load_planted
 from cinorms.rules.files import StudyFiles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import unknown
-from cinorms.human.survey import split_name
+from cinorms.human.ratings import split_name
 from cinorms.study.settings import ArmDefaults
 from cinorms.study.study import Study
 

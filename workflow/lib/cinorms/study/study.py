@@ -13,7 +13,7 @@ import pandas as pd
 from cinorms.core.labels import origin_mark
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import Scale
-from cinorms.human.survey import Question, Survey, load_survey, split_name
+from cinorms.human.ratings import Question, Survey, load_survey, split_name
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
 from cinorms.norms.thresholds import Majority, Thresholds
