@@ -30,10 +30,7 @@ def labelled():
         for row in csv.DictReader(handle):
             words = fixed_wording(unescape(row["template"])) if row["template"] else frozenset()
             reading = read_text(
-                unescape(row["text"]),
-                papers_scale(row["scale"]),
-                row["finish_reason"],
-                words,
+                unescape(row["text"]), papers_scale(row["scale"]), row["finish_reason"], words
             )
             yield row, (int(row["level"]) if row["level"] else None), reading
 
@@ -162,10 +159,7 @@ def test_very_long_texts_take_a_bounded_time(name):
 
 
 @settings(max_examples=250, deadline=None)
-@given(
-    text=st.text(),
-    finish=st.sampled_from(["stop", "length", "error", "other"]),
-)
+@given(text=st.text(), finish=st.sampled_from(["stop", "length", "error", "other"]))
 def test_no_text_raises(text, finish):
     reading = read_text(text, ACCEPT, finish)
     assert reading.status in ANSWER_STATUSES
@@ -177,10 +171,7 @@ FRAGMENTS += ["</think>", "(", ")", "or", "4.", "A", "is", "the", "final", "-", 
 
 
 @settings(max_examples=250, deadline=None)
-@given(
-    parts=st.lists(st.sampled_from(FRAGMENTS), max_size=12),
-    finish=st.sampled_from(["stop", "length"]),
-)
+@given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=12), finish=st.sampled_from(["stop", "length"]))
 def test_a_level_is_always_one_that_the_text_names(parts, finish):
     text = " ".join(parts)
     level = read_text(text, ACCEPT, finish).level

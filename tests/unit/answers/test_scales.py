@@ -140,7 +140,7 @@ WORDS = sorted(
 )
 HEADS = sorted(
     word_set(
-        "strongly very somewhat slightly moderately completely mostly rather definitely probably not eher",
+        "strongly very somewhat slightly moderately completely mostly rather definitely probably not eher"
     )
 )
 ONE = st.one_of(

@@ -448,16 +448,6 @@ def test_the_seed_decides_the_planted_rewordings() -> None:
     assert asked[1] != asked[2]
 
 
-def test_when_planted_rewordings_run_out_the_message_says_so(tmp_path: Path) -> None:
-    request = make_request(
-        load_prompt_set(write_declared(tmp_path, count=40)), ACCEPTABILITY.options, REGISTRY, planted=True
-    )
-    with pytest.raises(
-        ParaphraseError, match=r"36 of 40 paraphrases .* 4 missing after round 2(?s:.*)it is empty"
-    ):
-        freeze(request, PlantedParaphraser(), tmp_path / "results/mine.yaml")
-
-
 # --- what models are told, and what is read out of their replies
 
 
@@ -787,6 +777,7 @@ def test_a_failed_command_says_why_and_exits_with_1(declared: Path, out: Path, f
         text=True,
     )
     assert done.returncode == 1
-    assert "36 of 40 paraphrases" in done.stderr
+    for part in ("36 of 40 paraphrases", "4 missing after round 2", "it is empty"):
+        assert part in done.stderr
     assert "Traceback" not in done.stderr
     assert part_path(out).is_file()

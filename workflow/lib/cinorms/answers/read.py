@@ -73,10 +73,7 @@ def read_responses(
 
 
 def _read_distinct(
-    responses: pd.DataFrame,
-    scale: Scale,
-    overrides: pd.DataFrame | None,
-    prompts: pd.DataFrame | None,
+    responses: pd.DataFrame, scale: Scale, overrides: pd.DataFrame | None, prompts: pd.DataFrame | None
 ) -> tuple[npt.NDArray[np.intp], list[Reading]]:
     """Return for each row the number of its reading, and the readings."""
     text, finish = categories(responses["text"]), categories(responses["finish_reason"])

@@ -130,11 +130,7 @@ def codes_that_count(
 
 
 def apply_codes(
-    answers: pd.DataFrame,
-    responses: pd.DataFrame,
-    vignettes: pd.DataFrame,
-    scale: str,
-    codes: pd.DataFrame,
+    answers: pd.DataFrame, responses: pd.DataFrame, vignettes: pd.DataFrame, scale: str, codes: pd.DataFrame
 ) -> pd.DataFrame:
     """Return ``answers`` with the codes of replies that the rules could not read."""
     unread = find_unread(responses, answers, vignettes, scale)

@@ -43,7 +43,7 @@ NEGATION_NEAR = lazy(
     any_of(
         r"n't\b(?!\s*:)|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
         r"|close(?:r)? to|near|beyond|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best"
-        r"|worst)|non|un|in(?! (?:an?|the)\b)|anti|less|more|no(?!\s*[,:.;]))",
+        r"|worst)|non|un|in(?! (?:an?|the)\b)|anti|less|more|no(?!\s*[,:.;]))"
     )
     + r"[^\w.!?\n]*(?:being |quite |even |a |an |the |really |exactly )?[^\w.!?\n]*$"
 )
