@@ -22,8 +22,8 @@ from cinorms.answers.reading.scale_words import is_numeric, option_words, per_sc
 from cinorms.answers.reading.words import OFF, OPEN, Mention, Token, mark_unclear, tokens
 from cinorms.core.scales import Scale
 
-#: What a rule decides: a status, and a level where it is ok.
-Verdict = tuple[str, int | None]
+#: What a rule decides: a level, or a status that says why there is none.
+Verdict = int | str
 
 #: Words that introduce an answer and cannot change it.
 _INTRODUCTION = word_set(
@@ -155,5 +155,5 @@ class AskedText:
     def verdict(self, option: int) -> Verdict:
         """Return that ``option`` was chosen; an unclear one is ambiguous, a number off the scale nonsense."""
         if option == OPEN:
-            return "ambiguous", None
-        return ("nonsense", None) if option == OFF else ("ok", self.scale.levels[option])
+            return "ambiguous"
+        return "nonsense" if option == OFF else self.scale.levels[option]

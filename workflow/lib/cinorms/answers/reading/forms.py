@@ -112,11 +112,11 @@ def own_symbols(asked: AskedText) -> Verdict | None:
         if found:
             options.setdefault(found.group(1), set()).add(mention.option)
     if any(len(of) > 1 for of in options.values()):
-        return "ambiguous", None
+        return "ambiguous"
     chosen = {option for symbol in chosen_symbol.findall(asked.body) for option in options.get(symbol, ())}
     stated = {m.option for m in asked.candidates}
     if stated and chosen and not chosen & stated:
-        return "ambiguous", None
+        return "ambiguous"
     # Reasons that follow could contradict the letter, so nothing may.
     last = list(chosen_symbol.finditer(asked.body))[-1:]
     whole = len(options) == len(asked.scale.options) and all(m.listed for m in asked.mentions)

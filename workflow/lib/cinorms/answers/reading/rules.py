@@ -1,8 +1,8 @@
 """The rules that read one text, in their order; the first that decides wins.
 
-Each takes a ``AskedText`` and returns ``(status, level)``, or None to leave it to the next rule. The name of
-the function is the name of the rule in the answers table. First come whole answers, then answers inside a
-text, then texts that decline or ask, then what is unclear, and last what holds no answer.
+Each takes an ``AskedText`` and returns a level, or a status that says why there is none, or None to leave it to the
+next rule. The name of the function is the name of the rule in the answers table. First come whole answers, then
+answers inside a text, then texts that decline or ask, then what is unclear, and last what holds no answer.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from cinorms.core.scales import PAPERS, Scale, papers_scale
 
 def engine_error(asked: AskedText) -> Verdict | None:
     """Call it an error where the engine reported one, the provider's filter too: it is no answer of the model."""
-    return ("error", None) if asked.finish_reason == "error" else None
+    return "error" if asked.finish_reason == "error" else None
 
 
 _WHOLE_NUMBER = lazy(r"-?\d{1,4}")
@@ -61,21 +61,21 @@ def exact(asked: AskedText) -> Verdict | None:
 
 def unfinished_thinking(asked: AskedText) -> Verdict | None:
     """Call it truncated where a reasoning model was still thinking: an option it weighed is no answer."""
-    return ("truncated", None) if asked.still_thinking else None
+    return "truncated" if asked.still_thinking else None
 
 
 def empty(asked: AskedText) -> Verdict | None:
     """Call it empty where nothing is left: white space, chat-template marks, thinking without an answer."""
     if asked.turn:
         return None
-    return ("truncated", None) if asked.cut else ("empty", None)
+    return "truncated" if asked.cut else "empty"
 
 
 def no_words(asked: AskedText) -> Verdict | None:
     """Call it nonsense where no word is left: signs only, or nothing but the prompt's own wording."""
     if re.search(r"[^\W_]", asked.body):
         return None
-    return ("truncated", None) if asked.cut else ("nonsense", None)
+    return "truncated" if asked.cut else "nonsense"
 
 
 _GOES_ON = lazy(r"[\s,;/|\-*)]*(?:\b(?:if|or|and|to|but|only|unless|when|so|not|nor|\w|\d+)\b)?[\W_]*")
@@ -88,14 +88,14 @@ def begun_list(asked: AskedText) -> Verdict | None:
         return None
     last = asked.mentions[-1]
     if last.cut:
-        return ("truncated", None) if last.listed else None
+        return "truncated" if last.listed else None
     tail = asked.body[last.end :]
     listed = len(asked.mentions) == 1 and _LIST_START.match(asked.body)
     item = re.search(r"(?:^|\n)[\W_]*$", asked.body[: last.start]) is not None and re.match(r"[\W_]*:", tail)
     if item and len(tail.split()) <= 3 and asked.body[: last.start].strip():
-        return "truncated", None  # the first of a list that explains or rates each option
+        return "truncated"  # the first of a list that explains or rates each option
     goes_on = re.search(r"[,;/|\-\w]|\n\W", tail) is not None and _GOES_ON.fullmatch(tail) is not None
-    return ("truncated", None) if goes_on or (listed and not plain(tail)) else None
+    return "truncated" if goes_on or (listed and not plain(tail)) else None
 
 
 def punctuation(asked: AskedText) -> Verdict | None:
@@ -173,10 +173,10 @@ def ticked(asked: AskedText) -> Verdict | None:
     """Take the only option of a list that is ticked or answered with yes: "[x] neutral", "neutral: yes"."""
     chosen = ticked_options(asked) or chosen_by_value(asked)
     if len(chosen) != 1:
-        return ("ambiguous", None) if chosen else None
+        return "ambiguous" if chosen else None
     stated = {m.option for m in asked.candidates if m.cue in ("final", "strong")}
     (option,) = chosen
-    return asked.verdict(option) if stated <= chosen else ("ambiguous", None)
+    return asked.verdict(option) if stated <= chosen else "ambiguous"
 
 
 def final_answer(asked: AskedText) -> Verdict | None:
@@ -275,7 +275,7 @@ def _answers_last(asked: AskedText) -> bool:
 def declines(asked: AskedText) -> Verdict | None:
     """Call it a refusal where one is stated: no opinions, cannot help, declines."""
     says = DECLINES.search(edges(asked.body)) or own_words(asked.scale).refusals.search(asked.body)
-    return ("refusal", None) if says and not _answers_last(asked) else None
+    return "refusal" if says and not _answers_last(asked) else None
 
 
 def asks_for_context(asked: AskedText) -> Verdict | None:
@@ -286,7 +286,7 @@ def asks_for_context(asked: AskedText) -> Verdict | None:
         or (not asked.mentions and ASKS_BACK.match(text))
         or own_words(asked.scale).hedges.search(asked.body)
     )
-    return ("needs_context", None) if asks and not _answers_last(asked) else None
+    return "needs_context" if asks and not _answers_last(asked) else None
 
 
 def disclaims(asked: AskedText) -> Verdict | None:
@@ -294,7 +294,7 @@ def disclaims(asked: AskedText) -> Verdict | None:
     said = any(m.cue or m.standing for m in asked.candidates)
     text = edges(asked.body)
     speaks = MACHINE.search(text) or (not said and SORRY.search(text))
-    return ("refusal", None) if speaks and not _answers_last(asked) else None
+    return "refusal" if speaks and not _answers_last(asked) else None
 
 
 # --- unclear ----------------------------------------------------------------------------------------------
@@ -302,13 +302,13 @@ def disclaims(asked: AskedText) -> Verdict | None:
 
 def begun_option(asked: AskedText) -> Verdict | None:
     """Call it truncated where the length limit fell inside an option and left open which."""
-    return ("truncated", None) if any(_begun(m) for m in asked.mentions) else None
+    return "truncated" if any(_begun(m) for m in asked.mentions) else None
 
 
 def whole_scale(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where the options are listed and none is chosen."""
     listed = {m.option for m in asked.mentions if m.listed}
-    return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
+    return "ambiguous" if len(listed) >= len(asked.scale.options) and not asked.candidates else None
 
 
 def several_options(asked: AskedText) -> Verdict | None:
@@ -318,17 +318,17 @@ def several_options(asked: AskedText) -> Verdict | None:
     denied = {m.option for m in asked.mentions if m.ruled_out and m.counts and m.elsewhere != "question"}
     listed = {m.option for m in asked.mentions if m.listed}
     part_of_scale = 0 < len(listed) < len(asked.scale.options) or OPEN in listed
-    return ("ambiguous", None) if len(chosen) > 1 or part_of_scale or chosen & denied else None
+    return "ambiguous" if len(chosen) > 1 or part_of_scale or chosen & denied else None
 
 
 def negated(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where options are named only to rule them out, to compare, to ask or as examples."""
-    return ("ambiguous", None) if not asked.candidates and any(m.counts for m in asked.mentions) else None
+    return "ambiguous" if not asked.candidates and any(m.counts for m in asked.mentions) else None
 
 
 def unclear_spelling(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where a spelling is as near to the opposite option, or two options share a word."""
-    return ("ambiguous", None) if any(m.option == OPEN for m in asked.candidates) else None
+    return "ambiguous" if any(m.option == OPEN for m in asked.candidates) else None
 
 
 def truncated_prefix(asked: AskedText) -> Verdict | None:
@@ -337,7 +337,7 @@ def truncated_prefix(asked: AskedText) -> Verdict | None:
         return None
     mention = asked.candidates[0]
     said = not plain(asked.body[: mention.start]) or mention.cue
-    return asked.verdict(mention.option) if said else ("truncated", None)
+    return asked.verdict(mention.option) if said else "truncated"
 
 
 #: "It could be X; as described, .."
@@ -348,7 +348,7 @@ def verbose(asked: AskedText) -> Verdict | None:
     """Take the only option of a text that says the flow is or would be it."""
     said = [m for m in asked.candidates if m.cue or m.standing]
     if said and said[0].cue == "maybe" and _TURNS.search(asked.body[said[0].end :]):
-        return "ambiguous", None
+        return "ambiguous"
     return asked.verdict(said[0].option) if said else None
 
 
@@ -356,7 +356,7 @@ def unstated(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where an option is named but nothing says that it is the answer."""
     if not asked.candidates:
         return None
-    return ("truncated", None) if asked.cut else ("ambiguous", None)
+    return "truncated" if asked.cut else "ambiguous"
 
 
 def cut_option(asked: AskedText) -> Verdict | None:
@@ -367,7 +367,7 @@ def cut_option(asked: AskedText) -> Verdict | None:
         and len(text.split()[-1]) >= 3
         and any(o.startswith(text) for o in option_texts(asked.scale))
     )
-    return ("ambiguous", None) if begun and not asked.cut else None
+    return "ambiguous" if begun and not asked.cut else None
 
 
 # --- words that look like an option and are none: "strictly acceptable", "acceptable" alone -------------
@@ -381,9 +381,9 @@ def wrong_scale_word(asked: AskedText) -> Verdict | None:
         adverb = before.text.endswith("ly") or before.text in degrees
         short = len(asked.words) <= 3 and before.text not in FUNCTION_WORDS
         if word.text in tails and before.scale_word is None and (adverb or short):
-            return "nonsense", None
+            return "nonsense"
     text = plain(asked.body)
-    return ("nonsense", None) if any(o in text for o in _other_options(asked.scale)) else None
+    return "nonsense" if any(o in text for o in _other_options(asked.scale)) else None
 
 
 @per_scale
@@ -405,11 +405,11 @@ def half_option(asked: AskedText) -> Verdict | None:
         ends = {
             word for end in asked.scale.line.ends for word in WORD.findall(normalise(end)) if len(word) > 3
         }
-        return ("ambiguous", None) if any(w.text in ends for w in asked.words) else None
+        return "ambiguous" if any(w.text in ends for w in asked.words) else None
     if any(w.text in tails and not _asked(asked.body, w) for w in asked.words):
-        return "ambiguous", None
+        return "ambiguous"
     alone = len(asked.words) == 1 and asked.words[0].text in vocabulary(asked.scale)
-    return ("ambiguous", None) if alone and not asked.cut else None
+    return "ambiguous" if alone and not asked.cut else None
 
 
 _QUESTION = re.compile(r"\b(?:how|extent|degree|level|what|whether)\b[^.!?\n]*$")
@@ -425,12 +425,12 @@ def _asked(body: str, word: Token) -> bool:
 
 def cut_off(asked: AskedText) -> Verdict | None:
     """Call it truncated where the length limit fell before any answer; a single letter begins none."""
-    return ("truncated", None) if asked.cut and len(plain(asked.body)) > 1 else None
+    return "truncated" if asked.cut and len(plain(asked.body)) > 1 else None
 
 
 def no_option(asked: AskedText) -> Verdict | None:
     """Call the rest nonsense: another language, a letter, anything off the scale."""
-    return "nonsense", None
+    return "nonsense"
 
 
 RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
@@ -474,6 +474,6 @@ def read_text(
     for rule in RULES:
         verdict = rule(asked)
         if verdict is not None:
-            status, level = verdict
+            level, status = (None, verdict) if isinstance(verdict, str) else (verdict, "ok")
             return Reading(level, status, rule.__name__)
     raise AssertionError("the last rule decides")  # pragma: no cover
