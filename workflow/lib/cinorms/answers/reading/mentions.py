@@ -202,7 +202,11 @@ _OF_THE_FLOW = re.compile(
 
 
 def frame(before: str) -> str:
-    """Return the form of the statement that ends in an option, "" for none; ``before`` is its sentence up to there."""
+    """Return the form of the statement that ends in an option, "" for none; ``before`` is its sentence up to there.
+
+    Statements of one form are a row: "Owner: X. Guest: Y", "for an adult it is X; for a minor it is Y". Where one of
+    them is what others think, or another case, the rest of the row is that too.
+    """
     statement = re.split(r"[;\n]|,\s*(?=(?:for|to|in|under|with|if|when|assuming|by|at)\b)", before)[-1]
     if re.search(r"\bi\b", statement) or _OF_THE_FLOW.search(
         re.split(r",|\b(?:it|this|that|i)(?:'d|'s)? (?:is|would|will)\b", statement)[0]
@@ -221,7 +225,8 @@ REACH = 260
 def where_said(sentence: str, rest: str, following: str) -> str:
     """Return ``aside`` for an option said by others or of another case, ``back`` for one taken back.
 
-    "" for one that is said of the flow, and for good. ``sentence`` is what stands before the option in its sentence,
+    Neither is an answer. In doubt an option is none: that costs a valid answer, the other mistake would invent one.
+    "" for one that is said of the flow, by the model itself, and for good. ``sentence`` is what stands before the option in its sentence,
     ``rest`` what follows it there, ``following`` all that follows as far as the next option that can be an answer.
     """
     near = without_tag(following[:REACH])
