@@ -226,8 +226,9 @@ def where_said(sentence: str, rest: str, following: str) -> str:
     """Return ``aside`` for an option said by others or of another case, ``back`` for one taken back.
 
     Neither is an answer. In doubt an option is none: that costs a valid answer, the other mistake would invent one.
-    "" for one that is said of the flow, by the model itself, and for good. ``sentence`` is what stands before the option in its sentence,
-    ``rest`` what follows it there, ``following`` all that follows as far as the next option that can be an answer.
+    "" for one that is said of the flow, by the model itself, and for good. ``sentence`` is what stands before the
+    option in its sentence, ``rest`` what follows it there, ``following`` all that follows as far as the next option
+    that can be an answer.
     """
     near = without_tag(following[:REACH])
     if (
