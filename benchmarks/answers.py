@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib")
 from tests.scales import ACCEPTABILITY
 
 from cinorms.answers.read import read_responses
-from cinorms.answers.reading.reader import read_text
+from cinorms.answers.reading.rules import read_text
 
 SAMPLE = 50_000
 SCALE = ACCEPTABILITY

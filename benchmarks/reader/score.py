@@ -15,7 +15,8 @@ import pandas as pd
 from scipy.stats import binomtest
 from tests.scales import ACCEPTABILITY, LEVELS
 
-from cinorms.answers.reading.reader import fixed_wording, read_text
+from cinorms.answers.reading.normalise import fixed_wording
+from cinorms.answers.reading.rules import read_text
 
 
 def main() -> None:
@@ -51,10 +52,7 @@ def main() -> None:
 
 def read(row: dict[str, str]) -> str:
     """Return the reader's verdict in the words of the codebook."""
-    order = row["order"].zfill(5)
-    found = read_text(
-        row["text"], ACCEPTABILITY, row["finish_reason"], "words", fixed_wording(row["template"]), order
-    )
+    found = read_text(row["text"], ACCEPTABILITY, row["finish_reason"], fixed_wording(row["template"]))
     return ACCEPTABILITY.options[LEVELS.index(found.level)] if found.level is not None else found.status
 
 

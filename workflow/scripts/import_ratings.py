@@ -4,7 +4,7 @@ import os
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.human.read import read_ratings
+from cinorms.human.ratings import read_ratings
 from cinorms.human.survey import load_survey
 from cinorms.vignettes.source_files import get
 

@@ -3,7 +3,7 @@
 from cinorms.core import tables
 from cinorms.core.csv_files import check_header
 from cinorms.core.logs import start_logging
-from cinorms.published.raw_csv import read_raw_csv
+from cinorms.published.frames import read_raw_csv
 from cinorms.published.releases import check_variants
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.human.read import list_raters
+from cinorms.human.ratings import list_raters
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

@@ -2,8 +2,8 @@
 
 from cinorms.answers.overrides import load_overrides
 from cinorms.answers.read import read_responses
+from cinorms.coding.codes import find_unread, merge_items
 from cinorms.coding.prompt import prompts_of, questions_of
-from cinorms.coding.unread import find_unread, merge_items
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale

@@ -1,8 +1,7 @@
 """Read the level of the scale from every response."""
 
-from cinorms.answers.overrides import load_overrides, match_overrides
+from cinorms.answers.overrides import load_overrides, match_overrides, review_table, write_review
 from cinorms.answers.read import read_responses
-from cinorms.answers.review import review_table, write_review
 from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.logs import start_logging

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from cinorms.answers.overrides import load_overrides
-from cinorms.answers.read import read_responses
-from cinorms.answers.repeated import repeated_answers
+from cinorms.answers.read import read_responses, repeated_answers
 from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.logs import start_logging

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.answers.read import read_responses
-from cinorms.answers.reading.reader import read_text
+from cinorms.answers.reading.rules import read_text
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 
@@ -51,12 +51,6 @@ def test_the_order_of_the_dictionary_does_not_matter(order, plain):
     if plain:
         other["text"] = other["text"].astype(str)
     pd.testing.assert_frame_equal(read_responses(other, ACCEPT), reference)
-
-
-def test_letters_are_read_by_the_order_of_their_row():
-    table = responses(["A", "A", "B"], order=["01234", "43210", "20143"])
-    answers = read_responses(table, ACCEPT, offered="letters")
-    assert answers["level"].tolist() == [-2, 2, -2]
 
 
 def test_templates_repeated_by_the_model_are_not_answers():

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.answers.reading.reader import RULES, Reading, fixed_wording, read_text
+from cinorms.answers.reading.normalise import fixed_wording
+from cinorms.answers.reading.rules import RULES, Reading, read_text
 from cinorms.answers.reading.words import speller
-from cinorms.core.errors import ConfigError
 from cinorms.core.scales import papers_scale
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
 
@@ -30,12 +30,7 @@ def labelled():
         for row in csv.DictReader(handle):
             words = fixed_wording(unescape(row["template"])) if row["template"] else frozenset()
             reading = read_text(
-                unescape(row["text"]),
-                papers_scale(row["scale"]),
-                row["finish_reason"],
-                row["offered"],
-                words,
-                row["order"] or "01234",
+                unescape(row["text"]), papers_scale(row["scale"]), row["finish_reason"], words
             )
             yield row, (int(row["level"]) if row["level"] else None), reading
 
@@ -51,18 +46,13 @@ def test_the_labelled_table_is_read_without_a_single_wrong_level(capsys):
         for status in sorted(wanted, key=wanted.__getitem__, reverse=True):
             precision, recall = right[status] / max(got[status], 1), right[status] / wanted[status]
             print(f"{status:14} {wanted[status]:8}   {precision:9.3f} {recall:7.3f}")
+    assert all((r.level is None) == (r.status != "ok") for _, _, r in rows)
     wrong = [(row["text"], level, r) for row, level, r in rows if r.status == "ok" and r.level != level]
     assert wrong == []
     assert set(wanted) == set(ANSWER_STATUSES) - RARE_STATUSES
     for status in wanted:
         assert right[status] >= 0.97 * wanted[status], status
         assert right[status] >= 0.97 * got[status], status
-
-
-def test_a_level_comes_with_ok_and_with_nothing_else():
-    for row, _, reading in labelled():
-        assert (reading.level is None) == (reading.status != "ok"), row["text"]
-        assert reading.status in ANSWER_STATUSES
 
 
 def test_every_rule_decides_something_in_the_table():
@@ -100,26 +90,8 @@ def test_a_missing_text_is_an_error_and_an_empty_one_is_empty():
     assert read_text("", ACCEPT, "length").status == "truncated"
 
 
-def test_letters_follow_the_shown_order_and_count_only_where_offered():
-    order = "20143"
-    levels = [read_text(c, ACCEPT, "stop", "letters", order=order).level for c in "ABCDE"]
-    assert levels == [ACCEPT.levels[int(i)] for i in order]
-    assert [read_text(c, ACCEPT).status for c in "ABCDE"] == ["nonsense"] * 5
-    numbers = [read_text(str(n), ACCEPT, "stop", "numbers", order=order).level for n in range(1, 6)]
-    assert numbers == levels
-    assert [read_text(str(n), ACCEPT).status for n in range(1, 6)] == ["nonsense"] * 5
-
-
-def test_an_article_is_no_letter():
-    for text in ("A sleep monitor records the location.", "The answer is a", "This is a clear case."):
-        assert read_text(text, ACCEPT, "stop", "letters").level is None, text
-
-
-def test_impossible_offers_are_refused():
-    with pytest.raises(ConfigError, match="allowed: words, letters, numbers"):
-        read_text("a", ACCEPT, offered="emoji")
-    with pytest.raises(ConfigError, match="each of the digits 0 to 4 once"):
-        read_text("a", ACCEPT, offered="letters", order="0123")
+def test_letters_and_numbers_are_no_answers():
+    assert {read_text(sign, ACCEPT).status for sign in "ABCDE12345"} == {"nonsense"}
 
 
 def test_the_wording_of_the_prompt_is_not_its_answer():
@@ -187,13 +159,9 @@ def test_very_long_texts_take_a_bounded_time(name):
 
 
 @settings(max_examples=250, deadline=None)
-@given(
-    text=st.text(),
-    finish=st.sampled_from(["stop", "length", "error", "other"]),
-    offered=st.sampled_from(["words", "letters", "numbers"]),
-)
-def test_no_text_raises(text, finish, offered):
-    reading = read_text(text, ACCEPT, finish, offered, order="20143")
+@given(text=st.text(), finish=st.sampled_from(["stop", "length", "error", "other"]))
+def test_no_text_raises(text, finish):
+    reading = read_text(text, ACCEPT, finish)
     assert reading.status in ANSWER_STATUSES
     assert (reading.level is None) == (reading.status != "ok")
 
@@ -203,10 +171,7 @@ FRAGMENTS += ["</think>", "(", ")", "or", "4.", "A", "is", "the", "final", "-", 
 
 
 @settings(max_examples=250, deadline=None)
-@given(
-    parts=st.lists(st.sampled_from(FRAGMENTS), max_size=12),
-    finish=st.sampled_from(["stop", "length"]),
-)
+@given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=12), finish=st.sampled_from(["stop", "length"]))
 def test_a_level_is_always_one_that_the_text_names(parts, finish):
     text = " ".join(parts)
     level = read_text(text, ACCEPT, finish).level

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cinorms.answers.reading.reader import Reading, fixed_wording, read_text
+from cinorms.answers.reading.normalise import fixed_wording
+from cinorms.answers.reading.rules import Reading, read_text
 
 from .tables_of_texts import ACCEPT, coded, said
 
@@ -17,8 +18,7 @@ def rows() -> list[dict[str, str]]:
     """Return every coded reply with what the reader makes of it, as an option or a status."""
 
     def read(row: dict[str, str]) -> Reading:
-        wording, order = fixed_wording(row["template"]), row["order"].zfill(5)
-        return read_text(row["text"], ACCEPT, row["finish_reason"], "words", wording, order)
+        return read_text(row["text"], ACCEPT, row["finish_reason"], fixed_wording(row["template"]))
 
     return coded(TABLE, read)
 
@@ -64,4 +64,4 @@ def test_two_coders_agree() -> None:
     ],
 )
 def test_families_that_a_real_model_showed(text: str, finish: str, read: str) -> None:
-    assert said(read_text(text, ACCEPT, finish, "words", frozenset(), "01234")) == read
+    assert said(read_text(text, ACCEPT, finish)) == read

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from cinorms.answers.reading.reader import read_text
+from cinorms.answers.reading.rules import read_text
 
 from .tables_of_texts import ACCEPT, coded
 

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.answers.reading.reader import read_text
-from cinorms.core.errors import ConfigError
-from cinorms.core.scales import Scale, level_of_number
-from cinorms.prompts.orders import DIGITS
+from cinorms.answers.reading.patterns import word_set
+from cinorms.answers.reading.rules import read_text
+from cinorms.core.scale_files import load_scale
+from cinorms.core.scales import FOLDER, Scale, level_of_number
 
-from .scales_of_tests import of_options, scale_of
 from .tables_of_texts import said
 
+DATA = Path(__file__).resolve().parents[2] / "data"
 #: Replies on eleven scales with the option that they give, or none; written before the rules for these scales were.
-TABLE = Path(__file__).resolve().parents[2] / "data" / "replies_by_scale.csv"
+TABLE = DATA / "replies_by_scale.csv"
+
+
+@cache
+def scale_of(name: str) -> Scale:
+    """Return the scale of this name."""
+    path = FOLDER / f"{name}.yaml"
+    return load_scale(path if path.exists() else DATA / "scales" / f"{name}.yaml")
+
+
+def of_options(*options: str, **more: object) -> Scale:
+    """Return a scale with these options, lowest first."""
+    return Scale("made_up", "Made up", "made_up", options, tuple(range(1, len(options) + 1)), **more)
 
 
 def replies() -> list[dict[str, str]]:
@@ -118,49 +131,18 @@ def test_every_number_reads_as_its_level_or_as_none(number: int, form: str) -> N
 
 # --- any scale
 
-WORDS = [
-    "acceptable",
-    "unacceptable",
-    "appropriate",
-    "inappropriate",
-    "agree",
-    "disagree",
-    "okay",
-    "support",
-    "oppose",
-    "likely",
-    "unlikely",
-    "fine",
-    "wrong",
-    "important",
-    "unimportant",
-    "harmful",
-    "never",
-    "rarely",
-    "sometimes",
-    "often",
-    "always",
-    "neutral",
-    "unsure",
-    "akzeptabel",
-    "völlig",
-    "très",
-    "bueno",
-]
-HEADS = [
-    "strongly",
-    "very",
-    "somewhat",
-    "slightly",
-    "moderately",
-    "completely",
-    "mostly",
-    "rather",
-    "definitely",
-    "probably",
-    "not",
-    "eher",
-]
+WORDS = sorted(
+    word_set(
+        "acceptable unacceptable appropriate inappropriate agree disagree okay support oppose likely",
+        "unlikely fine wrong important unimportant harmful never rarely sometimes often always neutral",
+        "unsure akzeptabel völlig très bueno",
+    )
+)
+HEADS = sorted(
+    word_set(
+        "strongly very somewhat slightly moderately completely mostly rather definitely probably not eher"
+    )
+)
 ONE = st.one_of(
     st.sampled_from(WORDS),
     st.tuples(st.sampled_from(HEADS), st.sampled_from(WORDS)).map(" ".join),
@@ -216,31 +198,6 @@ def test_no_text_on_any_scale_raises_and_levels_are_the_scales_own(scale: Scale,
     reading = read_text(text, scale, data.draw(st.sampled_from(["stop", "length"])))
     assert (reading.level is None) == (reading.status != "ok")
     assert reading.level in (None, *scale.levels)
-
-
-# --- letters, numbers, orders
-
-ELEVEN = of_options(*(f"{word} acceptable" for word in "a b c d e f g h i j k".replace("a", "aa").split()))
-
-
-@pytest.mark.parametrize(
-    ("offered", "text", "level"), [("letters", "K", 1), ("letters", "A", 11), ("numbers", "11", 1)]
-)
-def test_an_order_has_a_sign_for_each_of_eleven_options(offered: str, text: str, level: int) -> None:
-    order = DIGITS[::-1]
-    assert read_text(text, ELEVEN, offered=offered, order=order).level == level
-
-
-def test_without_an_order_options_are_shown_lowest_first() -> None:
-    two = scale_of("acceptability_2")
-    assert [read_text(text, two, offered="letters").level for text in "AB"] == list(two.levels)
-
-
-def test_letters_of_a_number_line_and_a_short_order_are_refused() -> None:
-    with pytest.raises(ConfigError, match="a number line, which is answered with a number"):
-        read_text("a", LINE, offered="letters")
-    with pytest.raises(ConfigError, match="each of the digits 0 to a once"):
-        read_text("a", ELEVEN, offered="letters", order="01234")
 
 
 # --- words that a file brings

@@ -6,9 +6,16 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
-from cinorms.coding.codes import apply_codes, codes_that_count, read_replies, rule_of
+from cinorms.coding.codes import (
+    MOST_CHARACTERS,
+    apply_codes,
+    codes_that_count,
+    find_unread,
+    merge_items,
+    read_replies,
+    rule_of,
+)
 from cinorms.coding.prompt import NO_OPTION, TEMPLATE, prompts_of, questions_of, read_code
-from cinorms.coding.unread import MOST_CHARACTERS, find_unread, merge_items
 from cinorms.core import tables
 from cinorms.core.scales import papers_scale
 from cinorms.inference.questions import Questions

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
-from cinorms.answers.reading.reader import read_text
+from cinorms.answers.reading.rules import read_text
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.engines.vllm.traces import Closing, Reasoning, TraceTalk
 from cinorms.inference.reasoning import Asked, split_trace, status_of

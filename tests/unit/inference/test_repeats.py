@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from cinorms.answers.repeated import repeated_answers
+from cinorms.answers.read import repeated_answers
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import DataError

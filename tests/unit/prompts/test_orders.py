@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.prompts.orders import (
-    METHODS,
-    as_categorical,
-    codes_of,
-    options_shown,
-    order_codes,
-    orders_of,
-)
+from cinorms.prompts.orders import METHODS, as_categorical, codes_of, options_shown, order_codes, orders_of
 
 from ...scales import ACCEPTABILITY, ORDERS, SHOWN
 

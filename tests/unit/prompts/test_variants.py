@@ -35,12 +35,7 @@ HOSTILE = [
     "",
 ]
 
-ARM = {
-    "select": {},
-    "orders": {"method": "balanced", "count": 3},
-    "layout": "single",
-    "system": None,
-}
+ARM = {"select": {}, "orders": {"method": "balanced", "count": 3}, "layout": "single", "system": None}
 
 
 @pytest.mark.parametrize("vignette", HOSTILE)

@@ -20,8 +20,6 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.published import frames
-from cinorms.published import opcodes as opcodes_of
-from cinorms.published import raw_csv as raw_csv_files
 from cinorms.published.releases import import_answers, load_release
 
 TEXTS = ["a sends b", "a sends c", "a sends d"]
@@ -188,7 +186,7 @@ def bomb(*parts):
         bomb(b"\x95" + b"\xff" * 4 + b"\0" * 4 + b"N"),
         bomb(b"\x8b\xff\xff\xff\x7fN"),
         bomb(b"B\xff\xff\xff\xffx"),
-        bomb(b"(" + b"\x8f" * (opcodes_of.MAX_OPCODES + 1) + b"l"),  # many things of one byte each
+        bomb(b"(" + b"\x8f" * (frames.MAX_OPCODES + 1) + b"l"),  # many things of one byte each
         bomb(b"})" + b"\x85" * 1_000_000 + b"Ns"),  # tuples in tuples
         b"\0" * (frames.MAX_BYTES + 1),
     ],
@@ -228,8 +226,8 @@ def test_a_frame_that_claims_many_columns_or_cells_is_refused(tmp_path, monkeypa
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_honest_pickles_pass_whatever_their_protocol(protocol):
-    opcodes_of.check_opcodes(pickle.dumps(wide(), protocol=protocol))
-    opcodes_of.check_opcodes(pickletools.optimize(pickle.dumps(wide(), protocol=protocol)))
+    frames.check_opcodes(pickle.dumps(wide(), protocol=protocol))
+    frames.check_opcodes(pickletools.optimize(pickle.dumps(wide(), protocol=protocol)))
 
 
 # --- answers
@@ -252,8 +250,6 @@ def test_answers_meet_their_contract(tmp_path):
     tables.write(answers, tmp_path / "a.parquet", tables.ANSWERS)
     back = tables.read(tmp_path / "a.parquet", tables.ANSWERS)
     assert back["level"].tolist() == [1, pd.NA, 2]
-    prompts = frames.prompts(back, "gpt")
-    assert prompts[["variant", "template_no", "order_no"]].values.tolist() == [["3_0", 3, 0]]
 
 
 def test_minus_100_is_an_invalid_answer_and_then_missing_was_not_asked():
@@ -318,13 +314,12 @@ def raw_csv(path, **changes):
             "likert_order_id": ["ordering_1", "ordering_2", "ordering_120", "ordering_25"],
         }
     )
-    frame = frame.assign(**changes)
-    frame.to_csv(path)
+    frame.assign(**changes).to_csv(path)
     return path
 
 
 def test_raw_csv_keeps_texts_and_orders(tmp_path):
-    table = raw_csv_files.read_raw_csv(raw_csv(tmp_path / "r.csv"), VIGNETTES)
+    table = frames.read_raw_csv(raw_csv(tmp_path / "r.csv"), VIGNETTES)
     assert table["flow"].tolist() == [1, 0, 1, 1]
     assert table["variant"].tolist() == ["0_0", "10_0", "0_1", "1_0"]
     assert table["order"].tolist() == ["01234", "01243", "43210", "10234"]
@@ -335,34 +330,30 @@ def test_raw_csv_keeps_texts_and_orders(tmp_path):
 def test_order_of_counts_permutations_from_one():
     every = list(itertools.permutations("01234"))
     for i in (1, 2, 7, 60, 120):
-        assert raw_csv_files.order_of(f"ordering_{i}") == "".join(every[i - 1])
+        assert frames.order_of(f"ordering_{i}") == "".join(every[i - 1])
     for wrong in ("ordering_0", "ordering_121", "ordering_x", "1"):
         with pytest.raises(DataError, match="likert_order_id"):
-            raw_csv_files.order_of(wrong)
+            frames.order_of(wrong)
 
 
 def test_raw_csv_says_what_is_wrong(tmp_path):
     with pytest.raises(DataError, match="not a readable CSV"):
-        raw_csv_files.read_raw_csv(tmp_path / "absent.csv", VIGNETTES)
+        frames.read_raw_csv(tmp_path / "absent.csv", VIGNETTES)
     with pytest.raises(DataError, match="prompt_id 'x' is not"):
-        raw_csv_files.read_raw_csv(raw_csv(tmp_path / "a.csv", prompt_id="x"), VIGNETTES)
+        frames.read_raw_csv(raw_csv(tmp_path / "a.csv", prompt_id="x"), VIGNETTES)
     with pytest.raises(DataError, match="is not a vignette"):
-        raw_csv_files.read_raw_csv(raw_csv(tmp_path / "b.csv", Scenario="else"), VIGNETTES)
+        frames.read_raw_csv(raw_csv(tmp_path / "b.csv", Scenario="else"), VIGNETTES)
     (tmp_path / "c.csv").write_text("Scenario,Prompt\na,b\n")
     with pytest.raises(DataError, match=r"the columns \['Response'"):
-        raw_csv_files.read_raw_csv(tmp_path / "c.csv", VIGNETTES)
-
-
-def test_read_vignettes_numbers_rows(tmp_path):
-    (tmp_path / "v.csv").write_text(",vignette,sender\n0,a sends b,a\n1,a sends c,a\n")
-    table = frames.read_vignettes(tmp_path / "v.csv")
-    assert table.to_dict("list") == {"flow": [0, 1], "vignette": TEXTS[:2], "sender": ["a", "a"]}
-    (tmp_path / "w.csv").write_text(",text\n0,a\n")
-    with pytest.raises(DataError, match="needs a column 'vignette'"):
-        frames.read_vignettes(tmp_path / "w.csv")
+        frames.read_raw_csv(tmp_path / "c.csv", VIGNETTES)
 
 
 # --- the authors' files
+
+
+def vignettes_of(mirror, dataset):
+    names = pd.read_csv(mirror / "vignettes" / f"{dataset}.csv", index_col=0, dtype=str)["vignette"]
+    return pd.DataFrame({"flow": np.arange(len(names), dtype=np.int32), "vignette": names.to_numpy()})
 
 
 LAYOUT = {
@@ -377,7 +368,7 @@ LAYOUT = {
 def test_the_published_files_are_laid_out_as_documented(name, mirror):
     dataset, shape = LAYOUT[name]
     frame = frames.read_frame(mirror / "responses" / f"pivot_prompt_df_{name}.pkl.lzma")
-    vignettes = frames.read_vignettes(mirror / "vignettes" / f"{dataset}.csv")
+    vignettes = vignettes_of(mirror, dataset)
     assert frame.shape == shape
     assert len(frames.models(frame)) == 8
     prompt_set = "pegasus" if "para" in name else None
@@ -389,7 +380,7 @@ def test_the_published_files_are_laid_out_as_documented(name, mirror):
 
 
 def test_both_regular_frames_hold_the_same_valid_answers(mirror):
-    vignettes = frames.read_vignettes(mirror / "vignettes" / "iot.csv")
+    vignettes = vignettes_of(mirror, "iot")
     both = [
         frames.read_frame(mirror / "responses" / f"pivot_prompt_df_{n}_regular_run.pkl.lzma")
         for n in ("with_NA", "without_NA")
@@ -409,8 +400,7 @@ def test_xz_is_read_as_well_as_lzma_alone(tmp_path):
 
 def test_the_run_at_several_temperatures_is_imported_by_its_yaml_alone(mirror):
     release = load_release(Path(__file__).parents[3] / "resources/published/pets2026.yaml")
-    names = pd.read_csv(mirror / "vignettes" / "iot.csv", index_col=0, dtype=str)["vignette"]
-    flows = pd.DataFrame({"flow": np.arange(len(names), dtype=np.int32), "vignette": names.to_numpy()})
+    flows = vignettes_of(mirror, "iot")
     variants = pd.DataFrame({"variant": [f"{t}_0" for t in range(11)]})
     levels = {}
     for frame in ("temperature-0", "temperature-05", "temperature-1"):

@@ -31,7 +31,8 @@ def published_frame(mirror: Path) -> pd.DataFrame:
 
 @pytest.fixture(scope="session")
 def iot(mirror: Path) -> pd.DataFrame:
-    return frames.read_vignettes(mirror / "vignettes" / "iot.csv")
+    table = pd.read_csv(mirror / "vignettes" / "iot.csv", index_col=0, dtype=str)
+    return table.reset_index(drop=True).rename_axis("flow").reset_index()
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
-from cinorms.published import frames
+from cinorms.prompts.variants import list_variants
 from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
@@ -194,7 +194,7 @@ def test_position_effects_without_orders_or_answers():
 def test_panel_is_one_table():
     flows = [[1, 1, 2], [-1, -2, None], [0, 0, 1], [2, 2, 2]]
     answers = answers_of(flows)
-    prompts = frames.prompts(answers, "gpt")
+    prompts = list_variants("gpt", ["", "", ""], 3, 1)
     found = reliability.panel(answers, norms_of(flows), prompts, ACCEPTABILITY, seed=1).set_index("measure")
     assert found.loc["valid", "estimate"] == pytest.approx(11 / 12)
     assert found.loc["variance: order", "status"] == "one_order"
@@ -237,10 +237,12 @@ COMPUTED = {
 def test_the_published_runs_have_the_known_reliability(published):
     rows = [f"variance: {s}" for s in reliability.SOURCES]
     rows += ["orders: differ", "orders: sign_flip", "alpha", "split_half", "valid"]
+    variants = list_variants("gpt", [""] * 11, 11, 3).sort_values("variant")
     for model, expected in FACTS.items():
         answers = published(model)
+        prompts = variants[variants["variant"].isin(answers["variant"])]
         table = assessment.assess(answers, "strict", ACCEPTABILITY)
-        panel = reliability.panel(answers, table, frames.prompts(answers, "gpt"), ACCEPTABILITY, seed=1)
+        panel = reliability.panel(answers, table, prompts, ACCEPTABILITY, seed=1)
         found = panel.set_index("measure")["estimate"][rows].to_numpy()
         assert (np.abs(found - np.array(expected)) <= TOLERANCE).all(), (model, found.round(3))
         assert found == pytest.approx(np.array(COMPUTED[model]), abs=6e-4), model

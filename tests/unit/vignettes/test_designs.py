@@ -258,10 +258,7 @@ def test_ones_own_file_needs_neither_digest_nor_rows_and_is_an_input(tmp_path):
     (tmp_path / "x.csv").touch()
     dataset = load_dataset(write(tmp_path, **CSV | {"files": file(url="x.csv", sha256=None), "rows": None}))
     assert dataset.n_flows() is None
-    assert dataset.inputs() == {
-        "dataset": [str(tmp_path / "doors.yaml")],
-        "own": [str(tmp_path / "x.csv")],
-    }
+    assert dataset.inputs() == {"dataset": [str(tmp_path / "doors.yaml")], "own": [str(tmp_path / "x.csv")]}
 
 
 def test_reserved_names_cover_every_table_keyed_by_flow():

@@ -145,9 +145,7 @@ def csv_dataset(folder: Path, content: str, **changes: object):
         "scale": "acceptability",
         "source": "csv",
         "origin": {"citation": "c", "licence": "MIT"},
-        "files": {
-            "vignettes": {"url": "x.csv", "sha256": hashlib.sha256(content.encode()).hexdigest()},
-        },
+        "files": {"vignettes": {"url": "x.csv", "sha256": hashlib.sha256(content.encode()).hexdigest()}},
         "columns": {"vignette": "text", "factors": {"sender": "from", "access": "how"}},
         "rows": 3,
     } | changes

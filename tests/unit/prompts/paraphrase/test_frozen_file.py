@@ -101,12 +101,6 @@ def test_the_environment_may_accept_them_unread(out: Path, monkeypatch: pytest.M
         ),
         (
             1,
-            "Judge this in one go: {scenario} Give one of: {options}",
-            "the vignette runs into the next sentence",
-        ),
-        (1, "Judge this in one go, and give one of these: {options}", "{scenario} appears 0 times"),
-        (
-            1,
             GOOD[1].upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"),
             "same wording",
         ),

@@ -6,9 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -40,6 +38,7 @@ from cinorms.prompts.paraphrase.paraphrasers import (
 )
 from cinorms.prompts.prompt_sets import PLACEHOLDERS, digest, load_prompt_set, part_path
 
+from ....faults.server import Endpoint, Fault
 from ....scales import ACCEPTABILITY, shipped
 from ....specs import make_model
 
@@ -448,16 +447,6 @@ def test_the_seed_decides_the_planted_rewordings() -> None:
     assert asked[1] != asked[2]
 
 
-def test_when_planted_rewordings_run_out_the_message_says_so(tmp_path: Path) -> None:
-    request = make_request(
-        load_prompt_set(write_declared(tmp_path, count=40)), ACCEPTABILITY.options, REGISTRY, planted=True
-    )
-    with pytest.raises(
-        ParaphraseError, match=r"36 of 40 paraphrases .* 4 missing after round 2(?s:.*)it is empty"
-    ):
-        freeze(request, PlantedParaphraser(), tmp_path / "results/mine.yaml")
-
-
 # --- what models are told, and what is read out of their replies
 
 
@@ -605,63 +594,19 @@ def test_a_failure_inside_vllm_is_one_message(monkeypatch: pytest.MonkeyPatch) -
 # --- OpenAI's API, by a server on this machine
 
 
-class Server(HTTPServer):
-    """Answers each request with the next of ``replies`` (text, or status and body); notes what it is sent."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.replies: list[Any] = []
-        self.bodies: list[dict[str, Any]] = []
-        self.keys: list[str | None] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.bodies.append(body)
-        self.server.keys.append(self.headers["Authorization"])
-        reply = self.server.replies.pop(0)
-        status, answer = reply if isinstance(reply, tuple) else (200, completion(reply, body["model"]))
-        data = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *arguments: Any) -> None:
-        """Stay silent."""
-
-
-def completion(text: str, model: str) -> dict[str, Any]:
-    return {
-        "id": "c1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": f"{model}-2024-07-18",
-        "system_fingerprint": "fp_1",
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
-        "usage": {"prompt_tokens": 200, "completion_tokens": 100, "total_tokens": 300},
-    }
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    running = Server()
-    thread = threading.Thread(target=running.serve_forever, daemon=True)
-    thread.start()
-    yield running
-    running.shutdown()
-    running.server_close()
+def server() -> Iterator[Endpoint]:
+    with Endpoint() as running:
+        yield running
 
 
-def openai_entry(server: Server, **more: Any) -> dict[str, Any]:
+def says(server: Endpoint, *replies: str) -> None:
+    """Let the server answer each request with the next of ``replies``."""
+    left = list(replies)
+    server.answer = lambda chat: left.pop(0)
+
+
+def openai_entry(server: Endpoint, **more: Any) -> dict[str, Any]:
     return {"engine": "openai", "name": "m", "source": "gpt-4o-mini", "base_url": server.url, **more}
 
 
@@ -670,9 +615,9 @@ ASK = Ask((ORIGINAL,), 3, "acceptability", 0.9, 11)
 
 @needs_openai
 def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(
-    server: Server, declared: Path, out: Path
+    server: Endpoint, declared: Path, out: Path
 ) -> None:
-    server.replies = [f"1. {GOOD[0]}\n2. nothing\n3. {GOOD[1]}", GOOD[2]]
+    says(server, f"1. {GOOD[0]}\n2. nothing\n3. {GOOD[1]}", GOOD[2])
     request = request_for(declared)
     request["paraphraser"] = openai_entry(server)
     freeze(request, open_paraphraser(request["paraphraser"], "SOME_KEY", "sk-secret"), out)
@@ -683,22 +628,23 @@ def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(
     assert first["messages"] == [
         {"role": "user", "content": told(Ask((ORIGINAL,), 3, "acceptability", 1, 7))}
     ]
-    assert server.keys == ["Bearer sk-secret"] * 2
+    assert server.keys == {"Bearer sk-secret"}
     reported = stored(out)["provenance"]["rounds"][0]["reported"]
     assert reported == {
         "model": "gpt-4o-mini-2024-07-18",
-        "system_fingerprint": "fp_1",
+        "system_fingerprint": "fp_planted",
         "finish_reason": "stop",
-        "tokens": "300",
+        "tokens": "84",
     }
     assert "sk-secret" not in out.read_text(encoding="utf-8")
     assert set(stored(out)["provenance"]["software"]) == {"cinorms", "python", "openai"}
 
 
 @needs_openai
-def test_a_server_that_knows_no_seed_is_asked_without_one(server: Server) -> None:
-    refusal = (400, {"error": {"message": 'Unknown name "seed": Cannot find field.'}})
-    server.replies = [refusal, "\n".join(GOOD), GOOD[0]]
+def test_a_server_that_knows_no_seed_is_asked_without_one(server: Endpoint) -> None:
+    refusal = Fault(400, message='Unknown name "seed": Cannot find field.')
+    server.fault = lambda number, body: refusal if "seed" in body else None
+    says(server, "\n".join(GOOD), GOOD[0])
     paraphraser = open_paraphraser(openai_entry(server), None, None)
     reply = paraphraser.ask(ASK)
     assert reply.texts == tuple(GOOD)
@@ -708,8 +654,8 @@ def test_a_server_that_knows_no_seed_is_asked_without_one(server: Server) -> Non
 
 
 @needs_openai
-def test_a_refused_key_appears_nowhere(server: Server) -> None:
-    server.replies = [(401, {"error": {"message": "Incorrect API key provided: sk-secret"}})]
+def test_a_refused_key_appears_nowhere(server: Endpoint) -> None:
+    server.fault = lambda *_: Fault(401, message="Incorrect API key provided: sk-secret")
     paraphraser = open_paraphraser(openai_entry(server), "SOME_KEY", "sk-secret")
     with pytest.raises(ParaphraseError) as raised:
         paraphraser.ask(ASK)
@@ -718,19 +664,17 @@ def test_a_refused_key_appears_nowhere(server: Server) -> None:
 
 
 @needs_openai
-def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server: Server) -> None:
-    server.replies = [GOOD[0]]
+def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server: Endpoint) -> None:
+    says(server, GOOD[0])
     open_paraphraser(openai_entry(server, reasoning={"effort": "low"}), None, None).ask(ASK)
     assert server.bodies[0]["reasoning_effort"] == "low"
     assert not {"temperature", "seed"} & set(server.bodies[0])
 
 
 @needs_openai
-@pytest.mark.parametrize(
-    "choices", [[], [{"index": 0, "finish_reason": "content_filter", "message": {"role": "a"}}]]
-)
-def test_a_reply_without_text_is_an_empty_candidate(server: Server, choices: list[Any]) -> None:
-    server.replies = [(200, {**completion("", "m"), "choices": choices})]
+@pytest.mark.parametrize("way", ["nothing", "filtered"])
+def test_a_reply_without_text_is_an_empty_candidate(server: Endpoint, way: str) -> None:
+    server.fault = lambda *_: Fault(way=way)
     assert open_paraphraser(openai_entry(server), None, None).ask(ASK).texts == ("",)
 
 
@@ -754,9 +698,9 @@ def test_a_server_of_ones_own_is_not_given_openais_key(tmp_path: Path) -> None:
 
 @needs_openai
 def test_the_command_takes_the_key_from_the_environment(
-    server: Server, declared: Path, out: Path, folder: Path
+    server: Endpoint, declared: Path, out: Path, folder: Path
 ) -> None:
-    server.replies = ["\n".join(GOOD)]
+    says(server, "\n".join(GOOD))
     request = request_for(declared)
     request |= {"paraphraser": openai_entry(server), "key_variable": "SOME_KEY"}
     log = declared.parent / "log.txt"
@@ -767,7 +711,7 @@ def test_the_command_takes_the_key_from_the_environment(
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert server.keys == ["Bearer sk-secret"]
+    assert server.keys == {"Bearer sk-secret"}
     assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
     assert "round 1: 3 of 3" in log.read_text(encoding="utf-8")
 
@@ -787,6 +731,7 @@ def test_a_failed_command_says_why_and_exits_with_1(declared: Path, out: Path, f
         text=True,
     )
     assert done.returncode == 1
-    assert "36 of 40 paraphrases" in done.stderr
+    for part in ("36 of 40 paraphrases", "4 missing after round 2", "it is empty"):
+        assert part in done.stderr
     assert "Traceback" not in done.stderr
     assert part_path(out).is_file()

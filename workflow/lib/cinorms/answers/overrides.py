@@ -1,4 +1,4 @@
-"""Overrides: manually coded answers to single texts, which override every rule."""
+"""What a person does: the list of texts to review, and overrides, codes of single texts that override every rule."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cinorms.answers.distinct import categories, text_hash
-from cinorms.core.csv_files import check_header, undo_defusing
+from cinorms.answers.read import NO_LEVEL, categories, text_hash
+from cinorms.answers.reading.rules import EXACT_RULES
+from cinorms.core.csv_files import check_header, defuse, undo_defusing
+from cinorms.core.csv_tables import REVIEW
 from cinorms.core.errors import DataError
+from cinorms.core.files import replacing
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
 
 #: Statuses that a person can give a text without a level. ``invalid`` is reserved for published data.
 OVERRIDE_STATUSES = tuple(s for s in ANSWER_STATUSES if s not in {"ok", *RARE_STATUSES})
+REVIEW_COLUMNS = list(REVIEW.about)
 OVERRIDE_COLUMNS = ("text", "sha256", "level", "status", "note")
 
 
@@ -138,3 +142,53 @@ def settled(responses: Iterable[pd.DataFrame], overrides: pd.DataFrame, path: st
 def _lines(numbers: pd.Series[int]) -> str:
     shown = ", ".join(map(str, numbers.head(10)))
     return f"{shown}, ..." if len(numbers) > 10 else shown
+
+
+def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
+    """Return every distinct text that was not read by an exact rule, most frequent first.
+
+    One row per text and reading (a text can read differently where it was cut, or under another order);
+    columns sha256, text, count, level, status, rule. ``answers`` must be those of ``responses``, row for
+    row; else DataError.
+    """
+    same = len(responses) == len(answers) and all(
+        (responses[c].to_numpy() == answers[c].to_numpy()).all() for c in ("flow", "variant")
+    )
+    if not same:
+        raise DataError(
+            "these are not the answers of these responses: their rows differ; read the responses again"
+        )
+    text = categories(responses["text"])
+    level = answers["level"].fillna(NO_LEVEL).to_numpy(dtype=np.int64)
+    rule, status = categories(answers["rule"]), categories(answers["status"])
+    loose = ~np.isin(np.asarray(rule.categories), list(EXACT_RULES))
+    rows = np.flatnonzero((text.codes >= 0) & loose[rule.codes])
+    keys = pd.DataFrame(
+        {
+            "text": text.codes[rows],
+            "level": level[rows],
+            "status": status.codes[rows],
+            "rule": rule.codes[rows],
+        }
+    )
+    found = keys.value_counts(sort=False).rename("count").reset_index()
+    found["text"] = np.asarray(text.categories, dtype=object)[found["text"]]
+    found["level"] = found["level"].astype("Int8").mask(found["level"] == NO_LEVEL)
+    found["status"] = np.asarray(status.categories, dtype=object)[found["status"]]
+    found["rule"] = np.asarray(rule.categories, dtype=object)[found["rule"]]
+    found["sha256"] = [text_hash(t) for t in found["text"]]
+    found = found.sort_values(["count", "text", "rule", "level"], ascending=[False, True, True, True])
+    return found[REVIEW_COLUMNS].reset_index(drop=True)
+
+
+def write_review(frame: pd.DataFrame, path: str | Path) -> None:
+    """Write a review list as CSV that a spreadsheet opens safely; the file appears whole or not at all."""
+    # The mark at the beginning of the file tells spreadsheets that it is UTF-8.
+    with (
+        replacing(path) as part,
+        part.open("w", newline="", encoding="utf-8-sig", errors="backslashreplace") as handle,
+    ):
+        writer = csv.writer(handle, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerow(REVIEW_COLUMNS)
+        safe = frame.assign(text=frame["text"].map(defuse), level=frame["level"].astype("string").fillna(""))
+        writer.writerows(safe[REVIEW_COLUMNS].itertuples(index=False))

@@ -1,38 +1,50 @@
-"""Responses in, answers out: each distinct text is read once."""
+"""Responses in, answers out: each distinct text is read once; and what the further askings of an arm gave."""
 
 from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.answers.distinct import NO_LEVEL, categories, text_hash
-from cinorms.answers.reading.reader import Reading, check_offer, fixed_wording, read_text
+from cinorms.answers.reading.normalise import fixed_wording
+from cinorms.answers.reading.rules import Reading, read_text
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
-from cinorms.core.tables import ANSWER_STATUSES, USUAL_STATUSES
+from cinorms.core.tables import ANSWER_STATUSES, REPEATS, USUAL_STATUSES, stack
 
+#: Level of a text without a level, where levels are whole numbers.
+NO_LEVEL = -128
 #: The status of a trace cut short without an answer, and the rule that says so.
 _TRACE_CUT = "trace_cut"
-#: Rules that find no text at all.
-_NOTHING = ("empty",)
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of ``text`` in UTF-8, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def categories(column: pd.Series) -> pd.Categorical:
+    """Return ``column`` as codes into its distinct values."""
+    return column.array if isinstance(column.dtype, pd.CategoricalDtype) else pd.Categorical(column)
 
 
 def read_responses(
     responses: pd.DataFrame,
     scale: Scale,
-    offered: str = "words",
     overrides: pd.DataFrame | None = None,
     prompts: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Read a RESPONSES table into an ANSWERS table, row for row.
 
-    Each distinct (text, finish reason) is read once, with its order where letters or numbers were offered.
+    Each distinct (text, finish reason) is read once.
     ``overrides`` (see ``overrides.load_overrides``) override every rule but ``engine_error``; the templates of
     ``prompts`` do not count as answers where a text repeats them. A row without a text but with
     ``p_options`` (the probability of each option, lowest option first) gets the most probable option.
     """
-    units, readings = _read_distinct(responses, scale, offered, overrides, prompts)
+    units, readings = _read_distinct(responses, scale, overrides, prompts)
     statuses = list(ANSWER_STATUSES if "trace_status" in responses else USUAL_STATUSES)
     rules = sorted(
         {r.rule for r in readings} | {"options"} | ({_TRACE_CUT} if "trace_status" in responses else set())
@@ -43,7 +55,9 @@ def read_responses(
     if "p_options" in responses:
         _read_options(responses, scale, level, status, rule, rules.index("options"))
     if "trace_status" in responses:
-        _note_cut_traces(responses, [r.rule in _NOTHING for r in readings], units, status, rule, rules)
+        nothing = np.array([r.rule == "empty" for r in readings], dtype=bool)[units]
+        cut = (responses["trace_status"] == "cut").to_numpy(dtype=bool) & nothing
+        status[cut], rule[cut] = ANSWER_STATUSES.index(_TRACE_CUT), rules.index(_TRACE_CUT)
     answers = pd.DataFrame({c: responses[c].array for c in ("flow", "variant", "order")})
     answers["level"] = pd.arrays.IntegerArray(
         np.where(level == NO_LEVEL, 0, level).astype(np.int8), level == NO_LEVEL
@@ -57,55 +71,26 @@ def read_responses(
     return answers
 
 
-def _note_cut_traces(
-    responses: pd.DataFrame,
-    nothing: list[bool],
-    units: npt.NDArray[np.intp],
-    status: npt.NDArray[np.int8],
-    rule: npt.NDArray[np.int16],
-    rules: list[str],
-) -> None:
-    """Give the status ``trace_cut`` to what has a trace cut short and no text after it."""
-    cut = (responses["trace_status"] == "cut").to_numpy(dtype=bool) & np.asarray(nothing, dtype=bool)[units]
-    status[cut], rule[cut] = ANSWER_STATUSES.index(_TRACE_CUT), rules.index(_TRACE_CUT)
-
-
 def _read_distinct(
-    responses: pd.DataFrame,
-    scale: Scale,
-    offered: str,
-    overrides: pd.DataFrame | None,
-    prompts: pd.DataFrame | None,
+    responses: pd.DataFrame, scale: Scale, overrides: pd.DataFrame | None, prompts: pd.DataFrame | None
 ) -> tuple[npt.NDArray[np.intp], list[Reading]]:
     """Return for each row the number of its reading, and the readings."""
     text, finish = categories(responses["text"]), categories(responses["finish_reason"])
-    parts = [text, finish]
-    order = categories(responses["order"]) if offered != "words" else None
-    if order is not None:
-        parts.append(order)
-    key = np.zeros(len(responses), dtype=np.int64)
-    for part in parts:
-        key = key * (len(part.categories) + 1) + part.codes + 1
-    units, keys = pd.factorize(key)
+    # As lists, because taking one of an index at a time is slow; the code of a missing value is -1.
+    texts, reasons = [*text.categories.tolist(), None], [*finish.categories.tolist(), None]
+    units, pairs = pd.factorize((text.codes.astype(np.int64) + 1) * len(reasons) + finish.codes + 1)
     words = (
         frozenset().union(*map(fixed_wording, prompts["template"])) if prompts is not None else frozenset()
     )
     settled = _settled(text, overrides, scale)
     apart = "trace_status" in responses
-    # As lists: taking one of an index at a time is slow.
-    distinct = [part.categories.tolist() for part in parts]
     readings = []
-    for code in keys.tolist():
-        values: list[str | None] = []
-        for known in reversed(distinct):
-            code, at = divmod(code, len(known) + 1)
-            values.insert(0, known[at - 1] if at else None)
-        shown = values[2] or "" if order is not None else None
-        if values[1] != "error" and values[0] in settled:
-            check_offer(scale, offered, shown or "")
-            readings.append(settled[values[0]])
+    for pair in pairs.tolist():
+        reply, reason = texts[pair // len(reasons) - 1], reasons[pair % len(reasons) - 1]
+        if reason != "error" and reply in settled:
+            readings.append(settled[reply])
         else:
-            readings.append(read_text(values[0], scale, values[1] or "stop", offered, words, shown, apart))
+            readings.append(read_text(reply, scale, reason or "stop", words, apart))
     return units, readings
 
 
@@ -132,7 +117,6 @@ def _read_options(
     rule_code: int,
 ) -> None:
     """Fill in the rows without a text: the most probable option; a tie is ambiguous, no numbers an error."""
-    engine_error = ANSWER_STATUSES.index("error")
     failed = (responses["finish_reason"] == "error").to_numpy()
     rows = np.flatnonzero(
         responses["text"].isna().to_numpy() & responses["p_options"].notna().to_numpy() & ~failed
@@ -148,10 +132,45 @@ def _read_options(
         )
     p = np.array([np.asarray(x, dtype=np.float64) for x in lists])
     known = np.isfinite(p).all(axis=1)
-    top = np.where(np.isnan(p), -np.inf, p).max(axis=1, keepdims=True)
-    single = (p == top).sum(axis=1) == 1
-    chosen = np.asarray(scale.levels, dtype=np.int8)[np.argmax(np.where(np.isnan(p), -np.inf, p), axis=1)]
+    ranked = np.where(np.isnan(p), -np.inf, p)
+    single = (p == ranked.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    chosen = np.asarray(scale.levels, dtype=np.int8)[ranked.argmax(axis=1)]
     level[rows] = np.where(known & single, chosen, NO_LEVEL)
-    ok, tie = ANSWER_STATUSES.index("ok"), ANSWER_STATUSES.index("ambiguous")
-    status[rows] = np.where(known, np.where(single, ok, tie), engine_error)
+    ok, tie, error = map(ANSWER_STATUSES.index, ("ok", "ambiguous", "error"))
+    status[rows] = np.where(known, np.where(single, ok, tie), error)
     rule[rows] = rule_code
+
+
+def repeated_answers(
+    first: pd.DataFrame, replies: Mapping[int, pd.DataFrame], answers: Mapping[int, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return the table of repeats.
+
+    ``first`` are the responses of the first asking; ``replies`` and ``answers`` have the responses and what was read in
+    them for every further asking, row for row the questions of the first.
+    """
+    parts = []
+    for repeat, again in sorted(replies.items()):
+        asked, asked_first = (
+            frame[["flow", "variant"]].astype({"variant": str}).reset_index(drop=True)
+            for frame in (again, first)
+        )
+        if not asked.equals(asked_first):
+            raise DataError(
+                f"repeat {repeat} does not have the questions of the first asking; {REPEATS.remedy}"
+            )
+        found = answers[repeat].assign(repeat=np.int16(repeat), same_reply=_same(first, again))
+        parts.append(found[list(REPEATS.columns)])
+    return stack(parts, REPEATS)
+
+
+def _same(first: pd.DataFrame, again: pd.DataFrame) -> pd.arrays.BooleanArray:
+    """Tell where two replies are the same; missing where one of them is none."""
+    same = np.ones(len(first), dtype=bool)
+    for name in ("text", "finish_reason"):
+        one, other = (frame[name].astype(object).to_numpy() for frame in (first, again))
+        same &= np.where(pd.isna(one) | pd.isna(other), pd.isna(one) & pd.isna(other), one == other)
+    pairs = zip(first["p_options"], again["p_options"], strict=True)
+    same &= np.array([p is q or np.array_equal(p, q, equal_nan=True) for p, q in pairs], dtype=bool)
+    failed = (first["finish_reason"] == "error").to_numpy() | (again["finish_reason"] == "error").to_numpy()
+    return pd.arrays.BooleanArray(same, failed)

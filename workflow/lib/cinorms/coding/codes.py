@@ -1,18 +1,97 @@
-"""From the coder's replies to the codes that count, and from those to answers."""
+"""Which replies go to the coder, each once per flow; and from its replies to the codes that count, and to answers."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from cinorms.coding.agreement import COUNTS
+from cinorms.answers.read import categories
 from cinorms.coding.prompt import read_code
-from cinorms.coding.unread import find_unread
+from cinorms.coding.sample import COUNTS
 from cinorms.core.scales import Scale
 from cinorms.core.tables import USUAL_STATUSES
 
+#: The reply is empty, or a person has read it: a coder has nothing to add.
+SETTLED_RULES = frozenset(
+    {"engine_error", "no_text", "unfinished_thinking", "empty", "no_words", "override", "trace_cut"}
+)
+#: Longest reply that a coder sees, in characters: this limits its context and the costs of a study.
+MOST_CHARACTERS = 20_000
+#: Numbers of items lie below this: they are flows of the coder's questions, which are 32-bit numbers.
+_NUMBERS = 2**31 - 1
 #: Rule of an answer that a person read; the rule of a coder's names it.
 BY_HAND = "override"
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Distinct unread replies of one model in one arm, and the rows of its answers that each one is in.
+
+    ``items`` has the columns item, scenario, reply, cut; row ``i`` of it is what ``rows[j]`` holds where
+    ``places[j]`` is ``i``.
+    """
+
+    items: pd.DataFrame
+    rows: npt.NDArray[np.intp]
+    places: npt.NDArray[np.intp]
+
+
+def find_unread(
+    responses: pd.DataFrame, answers: pd.DataFrame, vignettes: pd.DataFrame, scale: str
+) -> Unread:
+    """Return what the rules could not read; ``answers`` are those of ``responses``, row for row."""
+    text, rule = categories(responses["text"]), categories(answers["rule"])
+    settled = np.isin(np.asarray(rule.categories), list(SETTLED_RULES))
+    short = np.array([len(t) <= MOST_CHARACTERS for t in text.categories] + [False])
+    unread = answers["level"].isna().to_numpy() & ~settled[rule.codes] & short[text.codes]
+    rows = np.flatnonzero(unread)
+    cut = (responses["finish_reason"] == "length").to_numpy()[rows]
+    keys = pd.DataFrame({"flow": responses["flow"].to_numpy()[rows], "text": text.codes[rows], "cut": cut})
+    places, distinct = pd.factorize(pd.MultiIndex.from_frame(keys))
+    found = pd.DataFrame(list(distinct), columns=["flow", "text", "cut"])
+    scenarios = vignettes.set_index("flow")["vignette"]
+    items = pd.DataFrame(
+        {
+            "scenario": scenarios.reindex(found["flow"]).to_numpy(dtype=object),
+            "reply": np.asarray(text.categories, dtype=object)[found["text"].to_numpy(dtype=np.intp)],
+            "cut": found["cut"].to_numpy(dtype=bool),
+        }
+    )
+    names = [item_name(scale, *each) for each in items.itertuples(index=False)]
+    items.insert(0, "item", pd.Series(names, dtype=object))
+    return Unread(items, rows, np.asarray(places, dtype=np.intp))
+
+
+def item_name(scale: str, scenario: str, reply: str, cut: bool) -> str:
+    """Return the name of an item: the same wherever the same reply to the same flow is found."""
+    parts = (scale, scenario, reply, "cut" if cut else "whole")
+    data = "\x00".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=10).hexdigest()
+
+
+def merge_items(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Return the items of several models as one table, each once, sorted by their numbers (``flow``).
+
+    The number follows from the item, so that the journal knows it again in a study that has grown. Two items
+    with one number in 2^31 are rare: the second takes the next number that is free.
+    """
+    empty = pd.DataFrame(columns=["item", "scenario", "reply", "cut"])
+    items = pd.concat([empty, *parts]).drop_duplicates("item").sort_values("item", ignore_index=True)
+    taken: set[int] = set()
+    numbers = []
+    for name in items["item"]:
+        number = int(name[:15], 16) % _NUMBERS
+        while number in taken:
+            number = (number + 1) % _NUMBERS
+        taken.add(number)
+        numbers.append(number)
+    items.insert(0, "flow", np.array(numbers, dtype=np.int32))
+    return items.sort_values("flow", ignore_index=True)
 
 
 def rule_of(coder: str) -> str:
@@ -51,11 +130,7 @@ def codes_that_count(
 
 
 def apply_codes(
-    answers: pd.DataFrame,
-    responses: pd.DataFrame,
-    vignettes: pd.DataFrame,
-    scale: str,
-    codes: pd.DataFrame,
+    answers: pd.DataFrame, responses: pd.DataFrame, vignettes: pd.DataFrame, scale: str, codes: pd.DataFrame
 ) -> pd.DataFrame:
     """Return ``answers`` with the codes of replies that the rules could not read."""
     unread = find_unread(responses, answers, vignettes, scale)

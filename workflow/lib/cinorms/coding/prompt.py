@@ -1,14 +1,15 @@
-"""What the coder is asked about an item, and how its reply is read."""
+"""What a coder, model or person, is asked about an item, and what the code that it writes stands for."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pandas as pd
 
 from cinorms.answers.reading.normalise import after_thinking, normalise
-from cinorms.coding.options import level_of_code
-from cinorms.core.scales import Scale
+from cinorms.answers.reading.scale_words import option_numbers
+from cinorms.core.scales import Scale, level_of_number
 from cinorms.prompts.variants import list_variants
 
 #: What a coder, model or person, can write about a reply that gives no option, and when.
@@ -39,7 +40,11 @@ _EDGES = " \t\n.,;:!*_\"'()[]{}<>#"
 
 def questions_of(items: pd.DataFrame) -> pd.DataFrame:
     """Return a vignettes table: each item as the coder sees it."""
-    shown = [_case(*each) for each in items[["scenario", "reply", "cut"]].itertuples(index=False)]
+    shown = [
+        f"Flow: {item.scenario}\n\nReply{' (cut off by the length limit)' if item.cut else ''}:\n"
+        f"<reply>\n{item.reply}\n</reply>"
+        for item in items.itertuples()
+    ]
     table = pd.DataFrame({"flow": items["flow"], "vignette": shown})
     return table.assign(
         expected=float("nan"),
@@ -89,7 +94,28 @@ def read_code(text: str | None, scale: Scale) -> tuple[int | None, str] | None:
     return (None, code) if code in NO_OPTION else None
 
 
-def _case(scenario: str, reply: str, cut: bool) -> str:
-    """Return a flow and a reply to it, with marks where the reply begins and ends."""
-    how = " (cut off by the length limit)" if cut else ""
-    return f"Flow: {scenario}\n\nReply{how}:\n<reply>\n{reply}\n</reply>"
+def level_of_code(code: str, scale: Scale) -> int | None:
+    """Return the level that ``code`` stands for on ``scale``; ``None`` where it is none of its options."""
+    code = as_code(code)
+    if scale.line is not None:
+        number = code.removeprefix("-")
+        return level_of_number(scale, int(code)) if number.isdecimal() and len(number) < 6 else None
+    numbers = option_numbers(scale)
+    if numbers and code.removeprefix("-").isdecimal() and len(code) < 6:
+        option = numbers.get(int(code))
+        return None if option is None else scale.levels[option]
+    options = [as_code(option) for option in scale.options]
+    return scale.levels[options.index(code)] if code in options else None
+
+
+def as_code(written: str) -> str:
+    """Return what was written in plain lower-case letters, with one space between words."""
+    return " ".join(normalise(written).replace("_", " ").split())
+
+
+def options_to_choose(scale: Scale) -> Sequence[str]:
+    """Return what a coder can choose, lowest first; of a number line what its ends mean."""
+    if scale.line is None:
+        return scale.options
+    line = scale.line
+    return [f"a whole number from {line.lowest} ({line.ends[0]}) to {line.highest} ({line.ends[1]})"]

@@ -1,4 +1,4 @@
-"""The sample of the coder's work that a person codes too: how it is drawn, shown and read back."""
+"""The sample of the coder's work that a person codes too: drawn, shown, read back and compared."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from cinorms.coding.options import as_code, level_of_code, options_to_choose
-from cinorms.coding.prompt import NO_OPTION
+from cinorms.answers.read import NO_LEVEL
+from cinorms.coding.prompt import NO_OPTION, as_code, level_of_code, options_to_choose
 from cinorms.core.csv_files import check_header, csv_text, read_csv, write_csv
 from cinorms.core.csv_tables import TO_CODE
 from cinorms.core.errors import DataError, listing
 from cinorms.core.scales import Scale
 
 SHEET = tuple(TO_CODE.about)
+#: The two kinds of codes, each judged on its own: a wrong level and a missed one are different mistakes.
+KINDS = ("level", "no level")
+#: Why the codes of one kind count or not.
+COUNTS, INCOMPLETE, TOO_LOW, NONE = "counts", "sample_incomplete", "agreement_too_low", "no_codes"
 
 
 def draw_sample(coded: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
@@ -123,3 +127,45 @@ def as_levels(codes: Mapping[str, str], items: pd.DataFrame, scales: Mapping[str
             raise DataError(f"item {item}: code is '{code}'; {listing(code, allowed)}")
     frame = pd.DataFrame(rows, columns=["item", "level", "status"])
     return frame.astype({"item": object, "level": "Int8", "status": object})
+
+
+def compare(coded: pd.DataFrame, sample: pd.DataFrame, by_hand: pd.DataFrame, needed: float) -> pd.DataFrame:
+    """Return one row per kind of code: how many the coder gave, and how many of the sample a person confirms.
+
+    A level is confirmed where the person gives the same level, a code without a level where the person gives
+    none either. The interval is Wilson's, 95%; its unit is a distinct reply to a flow. The codes of a kind count
+    (``status``) where all of its sample is coded by hand and the interval's lower end reaches ``needed``.
+    """
+    from statsmodels.stats.proportion import proportion_confint
+
+    pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand"))
+    rows = []
+    for kind in KINDS:
+        is_kind = pairs["level"].notna() if kind == "level" else pairs["level"].isna()
+        given = coded["level"].notna() if kind == "level" else coded["level"].isna() & coded["status"].notna()
+        part = pairs[is_kind]
+        done = part[part["status_by_hand"].notna()]
+        same = (done["level"].fillna(NO_LEVEL) == done["level_by_hand"].fillna(NO_LEVEL)).to_numpy(dtype=bool)
+        n, agreed = len(done), int(same.sum())
+        low, high = proportion_confint(agreed, n, method="wilson") if n else (None, None)
+        if not given.any():
+            status = NONE
+        elif n < len(part):
+            status = INCOMPLETE
+        else:
+            status = COUNTS if low is not None and low >= needed else TOO_LOW
+        rows.append(
+            {
+                "kind": kind,
+                "codes": int(given.sum()),
+                "sample": len(part),
+                "coded_by_hand": n,
+                "agreed": agreed,
+                "share": agreed / n if n else None,
+                "low": low,
+                "high": high,
+                "needed": needed,
+                "status": status,
+            }
+        )
+    return pd.DataFrame(rows).astype({"share": "float64", "low": "float64", "high": "float64"})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import lzma
 import pickle
+import pickletools
 import re
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import pandas as pd
 
 from cinorms.core.errors import DataError
 from cinorms.core.scales import papers_scale
-from cinorms.published.opcodes import check_opcodes
+from cinorms.prompts.orders import orders_of
 
 #: Largest unpacked file that is read: the published ones have up to 32 MB, a bomb would have more.
 MAX_BYTES = 128 * 2**20
@@ -30,6 +31,13 @@ MAX_DICTIONARY = 128 * 2**20
 
 #: Most rows, columns and cells a frame may claim to have; the published ones have up to 165,405, 78 and 4,313,088.
 MAX_ROWS, MAX_COLUMNS, MAX_CELLS = 10**7, 10_000, 5 * 10**7
+
+#: Most instructions of a pickle; the published ones have up to 1,499,499. One makes at most some 250 bytes.
+MAX_OPCODES = 5_000_000
+#: Most tuples of a pickle; the published ones have up to 139. Hashing tuples in tuples overflows the C stack.
+MAX_TUPLES = 10_000
+
+_PUTS = ("PUT", "BINPUT", "LONG_BINPUT")
 
 #: The wide frames' answer columns: template number, then the number of the random answer order.
 ANSWER_COLUMN = re.compile(r"p#(\d+)(?:_(\d+))?")
@@ -43,6 +51,8 @@ FEW_TEMPLATES = {"gpt-4o-mini-8B": 3}
 #: A column of a frame with at least so many values is data and no condition.
 FEWEST_VALUES = 20
 
+#: The columns of the authors' raw CSV files.
+RAW_COLUMNS = ("Scenario", "Prompt", "Response", "prompt_id", "likert", "likert_order_id")
 
 _PLAIN = {str, int, float, bool, type(None)}
 
@@ -177,6 +187,27 @@ def _frame(record: Any) -> pd.DataFrame:
     return frame
 
 
+def check_opcodes(pickled: bytes) -> None:
+    """Raise ``DataError`` for a pickle that could take much more memory than its bytes, before it is read.
+
+    The reader trusts the numbers that are in it. An honest pickle numbers what it remembers 0, 1, 2, ...: the reader
+    reserves memory for every smaller number.
+    """
+    remembered = tuples = 0
+    for count, (opcode, argument, _) in enumerate(pickletools.genops(pickled)):
+        tuples += opcode.name.startswith("TUPLE")
+        if count >= MAX_OPCODES or tuples > MAX_TUPLES:
+            raise DataError("pickle refused: it has more instructions than any published frame")
+        if opcode.name in _PUTS:
+            if int(argument or 0) > remembered:
+                raise DataError(
+                    f"pickle refused: it remembers thing {remembered} under the number {argument}; fetch the file again"
+                )
+            remembered += 1
+        elif opcode.name == "MEMOIZE":
+            remembered += 1
+
+
 def read_frame(path: str | Path) -> pd.DataFrame:
     """Return the wide frame in a pickle packed as LZMA-alone or xz, with a fresh row index.
 
@@ -251,32 +282,6 @@ def to_answers(
     if not np.isin(score[~np.isnan(score)], levels).all():
         raise DataError(f"published frame: model {model} has scores off the scale {levels}")
     return _answers(flow.to_numpy(), names, score, asked)
-
-
-def prompts(answers: pd.DataFrame, prompt_set: str) -> pd.DataFrame:
-    """Return variant, prompt_set, template_no and order_no of the variants ``t_o`` in published answers."""
-    variants = sorted(answers["variant"].astype(str).unique())
-    numbers = [name.split("_") for name in variants]
-    return pd.DataFrame(
-        {
-            "variant": variants,
-            "prompt_set": prompt_set,
-            "template_no": np.array([int(t) for t, _ in numbers], dtype=np.int32),
-            "order_no": np.array([int(o) for _, o in numbers], dtype=np.int32),
-        }
-    )
-
-
-def read_vignettes(path: str | Path) -> pd.DataFrame:
-    """Return the authors' vignettes of one dataset as published; ``flow`` is the row number in the file."""
-    try:
-        table = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: no readable vignettes file ({error})") from error
-    if "vignette" not in table:
-        raise DataError(f"{path}: a vignettes file needs a column 'vignette', found {list(table)}")
-    table.insert(0, "flow", np.arange(len(table), dtype=np.int32))
-    return table.reset_index(drop=True)
 
 
 def _model_names(frame: pd.DataFrame) -> pd.Series[str]:
@@ -357,6 +362,59 @@ def _answers(
             "level": pd.arrays.IntegerArray(np.where(invalid, 0, level).astype(np.int8), invalid),
             "status": category(invalid.astype(np.int8), ["ok", "invalid"]),
             "rule": category(np.zeros(n, dtype=np.int8), ["published"]),
+            "p_options": None,
+        }
+    )
+
+
+def order_of(ordering: str) -> str:
+    """Return our order string for the authors' ``ordering_{i}``: the option index at each shown position.
+
+    The i-th (from 1) permutation of the labels, in the order of `itertools.permutations`; "01234" is
+    lowest first. Raises `DataError` for any other name.
+    """
+    match, orders = re.fullmatch(r"ordering_(\d{1,3})", ordering), orders_of(5).names
+    if not match or not 1 <= int(match[1]) <= len(orders):
+        raise DataError(f"likert_order_id '{ordering}': expected 'ordering_1' to 'ordering_{len(orders)}'")
+    return orders[int(match[1]) - 1]
+
+
+def read_raw_csv(path: str | Path, vignettes: pd.DataFrame) -> pd.DataFrame:
+    """Return the responses table (`tables.RESPONSES`) in one of the authors' raw CSV files.
+
+    The variant is ``t_o``: the number in ``prompt_id``, and how often the flow and template came before
+    in the file. Texts are kept as they are; an empty cell is an empty text. ``finish_reason`` was not
+    recorded and reads ``unknown``.
+
+    Raises `DataError` if the file or a column is missing, or a row names an unknown vignette, template
+    or order.
+    """
+    try:
+        raw = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: not a readable CSV file ({error})") from error
+    missing = [c for c in RAW_COLUMNS if c not in raw]
+    if missing:
+        raise DataError(
+            f"{path}: the columns {missing} are missing; the authors' raw files have {list(RAW_COLUMNS)}"
+        )
+    flow = flows_of(raw["Scenario"], vignettes).astype(np.int32)
+    template = raw["prompt_id"].str.extract(r"^(?:p#)?(\d+)$", expand=False)
+    if template.isna().any():
+        wrong = raw.loc[template.isna(), "prompt_id"].iloc[0]
+        raise DataError(f"{path}: prompt_id '{wrong}' is not a template number")
+    # ASSUME: rows of one flow and template are in the order in which the random orders were drawn.
+    number = pd.Series(flow.to_numpy()).groupby([flow.to_numpy(), template.to_numpy()]).cumcount()
+    orders = {name: order_of(name) for name in raw["likert_order_id"].unique()}
+    return pd.DataFrame(
+        {
+            "flow": flow.to_numpy(),
+            "variant": pd.Categorical(template + "_" + number.astype(str)),
+            "order": pd.Categorical(raw["likert_order_id"].map(orders)),
+            "text": pd.Categorical(raw["Response"]),
+            "finish_reason": category(np.zeros(len(raw), dtype=np.int8), ["unknown"]),
+            "n_prompt_tokens": pd.array([pd.NA] * len(raw), dtype="Int32"),
+            "n_output_tokens": pd.array([pd.NA] * len(raw), dtype="Int32"),
             "p_options": None,
         }
     )

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from cinorms.answers.reading.continued import first_answer
 from cinorms.answers.reading.mentions import find_mentions
 from cinorms.answers.reading.normalise import (
     after_thinking,
@@ -18,12 +17,13 @@ from cinorms.answers.reading.normalise import (
     without_struck,
 )
 from cinorms.answers.reading.numbers import without_scale
-from cinorms.answers.reading.patterns import word_set
-from cinorms.answers.reading.words import Mention, Token, mark_unclear, tokens
+from cinorms.answers.reading.patterns import any_of, word_set
+from cinorms.answers.reading.scale_words import is_numeric, option_words, per_scale
+from cinorms.answers.reading.words import OFF, OPEN, Mention, Token, mark_unclear, tokens
 from cinorms.core.scales import Scale
 
-#: What a rule decides: a status, and a level where it is ok.
-Verdict = tuple[str, int | None]
+#: What a rule decides: a level, or a status that says why there is none.
+Verdict = int | str
 
 #: Words that introduce an answer and cannot change it.
 _INTRODUCTION = word_set(
@@ -54,6 +54,41 @@ def numbers(words: list[str], n_options: int) -> bool:
     return all(map((_NUMBER if n_options <= 8 else _LONG_NUMBER).fullmatch, words))
 
 
+#: The first line of another question.
+_NEXT = re.compile(
+    r"\n[^\w\n]*"
+    + any_of(
+        r"(?:(?:next|another|follow-?up|second) )?(?:question|q)\b[^\n:]{0,8}[:.\n]",
+        r"(?:scenario|vignette|situation|item|flow|example|case) \d+\b",
+        r"(?:interviewer|researcher|moderator|experimenter)\W{0,3}:",
+        r"[^\n]*\bhow (?:un)?acceptable\b[^\n]*\?",
+        r"\d{1,2}[.)] [^\n]+\n[^\w\n]*(?:answer|response|rating|a)\W{0,3}:",
+    )
+)
+_WORDS_BEFORE = (
+    r"(?:(?:my|the|your|final|answer|rating|response|verdict|a|is|it|i|i'd|would|say|choose|\d)[\W_]+)"
+)
+
+
+@per_scale
+def _opens_with_answer(scale: Scale) -> re.Pattern[str]:
+    """Return a pattern for the beginning of a text that answers at once."""
+    named = [r"[\W_]+".join(map(re.escape, words)) for words in option_words(scale) if words]
+    options = any_of(*named, *([r"-?\d+"] if is_numeric(scale) else []))
+    return re.compile(
+        rf"[\W_]*(?:{_WORDS_BEFORE}{{0,5}}{options}\b(?![\"'*_)\]]*,? ?(?:i|was|is|were|would|might|could)\b)"
+        rf"|(?:answer|response|rating|a)\W{{0,3}}:)"
+    )
+
+
+def first_answer(text: str, scale: Scale) -> str:
+    """Return ``text`` up to the next question, where it answers at once and then goes on to ask others."""
+    if "\n" not in text or _opens_with_answer(scale).match(text) is None:
+        return text
+    following = _NEXT.search(text)
+    return text[: following.start()] if following else text
+
+
 @dataclass(frozen=True)
 class AskedText:
     """One text with what was asked; what the rules need of it is worked out once, when first needed."""
@@ -61,9 +96,7 @@ class AskedText:
     raw: str
     scale: Scale
     finish_reason: str
-    offered: str
     prompt_words: frozenset[str]
-    order: str
     #: Whether the trace before the answer is kept elsewhere: then a mark that ends one says nothing.
     apart: bool = False
 
@@ -118,3 +151,9 @@ class AskedText:
             if word.start >= end:
                 outside.append(word.text)
         return outside
+
+    def verdict(self, option: int) -> Verdict:
+        """Return that ``option`` was chosen; an unclear one is ambiguous, a number off the scale nonsense."""
+        if option == OPEN:
+            return "ambiguous"
+        return "nonsense" if option == OFF else self.scale.levels[option]

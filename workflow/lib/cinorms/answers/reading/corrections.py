@@ -66,12 +66,7 @@ def moves_on(before: str) -> bool:
 
 
 #: Between two answers, a second thought: "My answer is X. Wait. There are guests. My answer is Y."
-_SECOND_THOUGHT = lazy(r"(?:^|[.!?…\n])\W*(?:wait|hold on|hm+|oops|on reflection|on second thoughts?)\b")
-
-
-def reconsiders(between: str) -> bool:
-    """Whether the model thinks again between two answers."""
-    return _SECOND_THOUGHT.search(between) is not None
+SECOND_THOUGHT = lazy(r"(?:^|[.!?…\n])\W*(?:wait|hold on|hm+|oops|on reflection|on second thoughts?)\b")
 
 
 def changed(before: str, between: str) -> bool:

@@ -6,7 +6,7 @@ import re
 
 from cinorms.answers.reading.corrections import moves_on, replaces
 from cinorms.answers.reading.patterns import WORD, any_of, lazy
-from cinorms.answers.reading.ruled_out import concludes, negated_near
+from cinorms.answers.reading.ruled_out import NEGATION_NEAR, concludes
 
 _NOUN = any_of(
     r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection|output",
@@ -95,7 +95,7 @@ _LEANING = lazy(
     r"|going (?:with|for)|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$"
 )
 #: What follows an option that is the answer: "X it is", "X is my pick", "a X from me", "X would be my answer".
-_CALLED_AFTER = lazy(
+CALLED_AFTER = lazy(
     r"(?:[^\w.,;:!?\n]{0,6},?|,) ?"
     + any_of(
         r"it is\b(?! (?:not|n't|a|an|the)\b)(?=\W|$)",
@@ -146,7 +146,7 @@ def without_tag(rest: str) -> str:
 
 
 #: An option that is the subject of a sentence is its topic, and an answer only where the predicate calls it one.
-_PREDICATE = lazy(
+PREDICATE = lazy(
     r"[\"'*_)\]]{0,4} (?:\w+ly |also |just |at least |by now |never |once )?"
     + any_of(
         r"is|was|were|has|had|seems?|sounds?|looks?|feels?|would|will|may|might|could|can|cannot|can't|must"
@@ -156,16 +156,6 @@ _PREDICATE = lazy(
     )
     + r"\b"
 )
-
-
-def is_topic(after: str) -> bool:
-    """Whether an option is what a statement is about: "X would be too harsh", "X overlooks the guests"."""
-    return _PREDICATE.match(after) is not None
-
-
-def cue_after(after: str) -> str:
-    """Return ``strong`` where what follows an option calls it the answer, or ""."""
-    return "strong" if _CALLED_AFTER.match(after) else ""
 
 
 #: The letter or number of an option, between it and what calls it the answer: "the answer is (e) X".
@@ -212,7 +202,7 @@ _THIS = lazy(
 _I_ESTIMATE = lazy(r"\bi(?:'d| would|'ll| will)?(?: \w+ly)? (?:estimate|score|set|peg|grade)\b[^.;\n]{0,40}$")
 _NUMBER_OF = lazy(r"\b(?:option|number|level|score|rating|value|grade)(?: of)?\W*$")
 #: "It might be acceptable": a possibility, where the option is an everyday word.
-_POSSIBLY = lazy(r"\b(?:might|could|may|can)(?: \w+)?(?: be)?(?: \w+)?\W*$")
+POSSIBLY = lazy(r"\b(?:might|could|may|can)(?: \w+)?(?: be)?(?: \w+)?\W*$")
 
 
 def cue_of_number(before: str, right_free: bool, n_options: int) -> str:
@@ -220,11 +210,6 @@ def cue_of_number(before: str, right_free: bool, n_options: int) -> str:
     if _I_ESTIMATE.search(before):
         return "strong"
     return cue_before(_NUMBER_OF.sub("", before), right_free, n_options)
-
-
-def is_possible(before: str) -> bool:
-    """Whether an option is only possible: "this might be acceptable"."""
-    return _POSSIBLY.search(before[-40:]) is not None
 
 
 def is_stated_verb(before: str, after: str) -> bool:
@@ -250,7 +235,7 @@ def is_running_text(before: str, after: str, cue: str, everyday: bool = False) -
         return False
     left = before.rstrip(" ")[-1:]
     apart = left == "" or not (left.isalnum() or before.endswith("-"))
-    denied = negated_near(before[-30:])
+    denied = NEGATION_NEAR.search(before[-30:])
     return not ((apart or cue or denied) and _AFTER_WORD.match(after))
 
 

@@ -6,24 +6,24 @@ import bisect
 import re
 from dataclasses import dataclass
 
-from cinorms.answers.reading.corrections import changed, reconsiders, replaces
+from cinorms.answers.reading.cases import said_of_another_case
+from cinorms.answers.reading.corrections import SECOND_THOUGHT, changed, held_once, replaces, taken_back
 from cinorms.answers.reading.cues import (
-    cue_after,
+    CALLED_AFTER,
+    POSSIBLY,
+    PREDICATE,
     cue_before,
     cue_of_number,
-    is_possible,
     is_running_text,
     is_stated_verb,
-    is_topic,
     only_numbering,
     without_tag,
 )
-from cinorms.answers.reading.forms import column_of
-from cinorms.answers.reading.frames import frame
 from cinorms.answers.reading.languages import FOREIGN, Lexicon, is_foreign, own_words
 from cinorms.answers.reading.named import LIST_WORDS, find_options
+from cinorms.answers.reading.parties import said_by_others
 from cinorms.answers.reading.patterns import WORD, any_of, lazy
-from cinorms.answers.reading.ruled_out import is_affirmed, is_open_between, is_ruled_out, rules_out_all
+from cinorms.answers.reading.ruled_out import AFFIRMED, NEITHER, is_ruled_out
 from cinorms.answers.reading.scale_words import (
     denying_words,
     heads_and_tails,
@@ -32,7 +32,6 @@ from cinorms.answers.reading.scale_words import (
     per_scale,
     plain_options,
 )
-from cinorms.answers.reading.voice import where_said
 from cinorms.answers.reading.words import Mention, Token
 from cinorms.core.scales import PAPERS, Scale
 
@@ -104,7 +103,7 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
     kind = ""
     for i, mention in enumerate(found):
         gap = text[found[i - 1].end : mention.start] if i else "x x"
-        if re.fullmatch(r"[\W_]*-[\W_]*", gap) and is_topic(text[mention.end : mention.end + 40]):
+        if re.fullmatch(r"[\W_]*-[\W_]*", gap) and PREDICATE.match(text[mention.end : mention.end + 40]):
             gap = "x x"  # "neutral - somewhat acceptable overlooks the guests"
         now = (
             "paragraph" if gap.count("\n") > 1 else "line" if "\n" in gap else "]" if "]" in gap else "inline"
@@ -127,13 +126,15 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
             marked[run[0]] = found[run[0]]._replace(elsewhere="back")
             marked[run[1]] = found[run[1]]._replace(cue="strong")
             continue
-        if not rules_out_all(before):
+        if not NEITHER.search(before):
             for i in run:
                 marked[i] = found[i]._replace(listed=True)
         elif not re.search("[;:]", text[found[run[0]].end : found[run[-1]].start]):
             # "Neither X nor Y": none of them; "between X and Y": none of them so far. But "not X; Y is my choice".
             for i in run:
-                marked[i] = found[i]._replace(elsewhere="aside", ruled_out=not is_open_between(before))
+                marked[i] = found[i]._replace(
+                    elsewhere="aside", ruled_out=re.search(r"\bbetween\W*(?:\w+ )?$", before) is None
+                )
     return marked
 
 
@@ -150,6 +151,93 @@ def _is_list_gap(gap: str, scale: Scale) -> bool:
 
 #: What links a sentence to the one before, and says nothing by itself.
 _LINKS = lazy(r"\b(?:or|and|but|maybe|perhaps|possibly|also|even|then|well|no|hm+)\b")
+
+
+_ANSWER_COLUMN = re.compile(
+    r"[\W_]*(?:(?:my|final|your|the|overall|likert) )?"
+    r"(?:answer|rating|response|verdict|choice|level|acceptability|judge?ment|classification|label|assessment|option)[\W_]*"
+)
+#: Parties that answer, and statistics.
+_NOT_OURS = re.compile(
+    r"[\W_]*(?:person|people|name|who|party|stakeholder|respondent|participant|user|group|role|speaker|count|number|share"
+    r"|frequency|percent(?:age)?|votes|n|mean)s?[\W_]*"
+)
+
+
+def column_of(text: str, start: int) -> str:
+    """Return ``answer`` where the text at ``start`` is the answer of a table of one row, else ``others``.
+
+    "" where there is no such table. The first line names the columns, with commas, semicolons or tabs between.
+    """
+    if "\n" not in text:
+        return ""
+    lines = text.strip().split("\n")
+    if len(lines) != 2 or start < len(lines[0]):
+        return ""
+    sign = next((s for s in ";\t," if s in lines[0]), None)
+    if sign is None:
+        return ""
+    names = lines[0].split(sign)
+    if not any(map(_ANSWER_COLUMN.fullmatch, names)):
+        return ""
+    at = text[:start].rpartition("\n")[2].count(sign)
+    ours = (
+        at < len(names) and _ANSWER_COLUMN.fullmatch(names[at]) and not any(map(_NOT_OURS.fullmatch, names))
+    )
+    return "answer" if ours else "others"
+
+
+#: "Guest: X", "| Guest | X": a label of a few words, unless it speaks of the model, the flow or the whole.
+_LABEL = re.compile(
+    r"[^\w\n]*((?:[\w'-]+ ){0,4}[\w'-]+)[\"'*_)]*\s*(?::|\||\s-+\s)[\s\"'*_]*(?:\w+ly )?[\"'*_]*"
+)
+#: "For an adult it is X": the preposition that opens the statement.
+_FRONTED = re.compile(r"\W*(?:and |but |while )?(for|to|in|under|with|as|if|when|assuming|by|at) ")
+#: What is said of the model, the flow or the whole is no row of parties.
+_OF_THE_FLOW = re.compile(
+    r"\b(?:me|my|mine|myself|i|this|here|overall|total|verdict|conclusion|rating|answer|final|response|result|verdict"
+    r"|assessment|summary|so|edit|update|scenario|flow|your|you (?:describe|ask|mention|give|gave|present)\w*"
+    r"|stated|given|described)\b"
+)
+
+
+def frame(before: str) -> str:
+    """Return the form of the statement that ends in an option, "" for none; ``before`` is its sentence up to there.
+
+    Statements of one form are a row: "Owner: X. Guest: Y", "for an adult it is X; for a minor it is Y". Where one of
+    them is what others think, or another case, the rest of the row is that too.
+    """
+    statement = re.split(r"[;\n]|,\s*(?=(?:for|to|in|under|with|if|when|assuming|by|at)\b)", before)[-1]
+    if re.search(r"\bi\b", statement) or _OF_THE_FLOW.search(
+        re.split(r",|\b(?:it|this|that|i)(?:'d|'s)? (?:is|would|will)\b", statement)[0]
+    ):
+        return ""
+    if _LABEL.fullmatch(statement):
+        return ":"
+    found = _FRONTED.match(statement)
+    return found.group(1) if found else ""
+
+
+#: How far after an option it can be denied or taken back, in characters.
+REACH = 260
+
+
+def where_said(sentence: str, rest: str, following: str) -> str:
+    """Return ``aside`` for an option said by others or of another case, ``back`` for one taken back.
+
+    Neither is an answer. In doubt an option is none: that costs a valid answer, the other mistake would invent one.
+    "" for one that is said of the flow, by the model itself, and for good. ``sentence`` is what stands before the
+    option in its sentence, ``rest`` what follows it there, ``following`` all that follows as far as the next option
+    that can be an answer.
+    """
+    near = without_tag(following[:REACH])
+    if (
+        said_by_others(sentence, near)
+        or held_once(sentence, rest, following)
+        or said_of_another_case(sentence, rest, near)
+    ):
+        return "aside"
+    return "back" if taken_back(sentence, rest, near) else ""
 
 
 @dataclass(frozen=True)
@@ -190,7 +278,10 @@ class _Passage:
                     voice = "aside"
                 replaced = later is not None and (
                     replaces(following[-WINDOW:])
-                    or ((later.standing or later.cue == "strong") and reconsiders(following[: 2 * WINDOW]))
+                    or (
+                        (later.standing or later.cue == "strong")
+                        and SECOND_THOUGHT.search(following[: 2 * WINDOW])
+                    )
                 )
                 mention = mention._replace(elsewhere=voice or ("back" if replaced else ""))
                 later = later if mention.elsewhere else mention
@@ -215,7 +306,7 @@ class _Passage:
         named = m.option >= 0
         one_word = m.one_word or (named and not m.cut and len(option_words(self.scale)[m.option]) == 1)
         everyday = one_word and not m.one_word and m.option in plain_options(self.scale)
-        affirmed = is_affirmed(after)
+        affirmed = AFFIRMED.match(after) is not None
         cue = "strong" if affirmed else self._cue(m, before, after, right_free, everyday)
         after = "" if affirmed else after
         wide = self.plain[max(0, m.start - WINDOW) : m.start]
@@ -241,7 +332,7 @@ class _Passage:
             sentence=sentence,
             frame=frame(text[max(begin, previous) : m.start]),
             opens=first_in_sentence and only_numbering(_LINKS.sub(" ", text[begin : m.start]), k),
-            topic=not cue and is_topic(after),
+            topic=not cue and PREDICATE.match(after) is not None,
         )
 
     def _cue(self, m: Mention, before: str, after: str, right_free: bool, everyday: bool) -> str:
@@ -249,7 +340,9 @@ class _Passage:
         if any(words.calls_answer(before, after) for words in self.lexicons):
             return "strong"
         cue = (cue_of_number if m.one_word else cue_before)(before, right_free, len(self.scale.options))
-        cue = m.cue or (cue if cue in ("final", "strong") else cue_after(after) or cue)
+        if cue not in ("final", "strong") and CALLED_AFTER.match(after):
+            cue = "strong"
+        cue = m.cue or cue
         if everyday and not cue and is_stated_verb(before, after):
             return "strong"
-        return "" if everyday and cue == "maybe" and is_possible(before) else cue
+        return "" if everyday and cue == "maybe" and POSSIBLY.search(before[-40:]) else cue

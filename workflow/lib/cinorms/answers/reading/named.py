@@ -23,17 +23,13 @@ from cinorms.answers.reading.words import OPEN, UNCLEAR, Mention, Token
 from cinorms.core.scales import Scale
 
 #: Words that make another option of the one they stand before: "very strongly acceptable" is not on the scale.
-INTENSIFIERS = word_set(
-    "very extremely quite rather highly too most more less fairly pretty incredibly",
-)
+INTENSIFIERS = word_set("very extremely quite rather highly too most more less fairly pretty incredibly")
 #: Words before "acceptable" that do not make another option of it.
 FUNCTION_WORDS = word_set(
-    "it is be this that the an a not are was i am answer scenario situation flow yes no",
+    "it is be this that the an a not are was i am answer scenario situation flow yes no"
 )
 #: Adverbs that do not end in -ly.
-ADVERBS = word_set(
-    "very quite rather sometimes somehow somewhere most more less so too partly just",
-)
+ADVERBS = word_set("very quite rather sometimes somehow somewhere most more less so too partly just")
 #: Adverbs that say how sure the model is, not how far: "clearly acceptable" is acceptable.
 ASSURING = word_set(
     "clearly definitely certainly probably obviously surely honestly truly plainly actually simply",

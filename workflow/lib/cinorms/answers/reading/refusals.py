@@ -13,7 +13,7 @@ _NO_OPINION = any_of(
     r"\b(?:no|without|(?:not|n't|cannot|can't) (?:have|hold|form)) (?:any )?(?:personal )?(?:opinions?"
     r"|beliefs|feelings)",
 )
-_DECLINES = lazy(
+DECLINES = lazy(
     any_of(
         _NO_OPINION,
         rf"\b{_CANNOT} (?:\w+ )?(?:assist|help|comply|fulfil\w*|engage|discuss|participate|support"
@@ -33,7 +33,7 @@ _DECLINES = lazy(
 _KNOWLEDGE = (
     r"(?:\w+ ){0,2}(?:context|informations?|details?|specifics|clarification|knowledge|data points?)\b"
 )
-_NEEDS_CONTEXT = lazy(
+NEEDS_CONTEXT = lazy(
     any_of(
         r"\b"
         + any_of(
@@ -61,15 +61,15 @@ _NEEDS_CONTEXT = lazy(
     )
 )
 #: The prompt's own "(without ANY additional text)" is no wish for more, nor what a model is made for.
-_PROMPT_SPEECH = lazy(
+PROMPT_SPEECH = lazy(
     r"without (?:any )?(?:additional|further|extra|more) (?:text|information|explanation)"
     r"|\b(?:trained|designed|programmed|intended|made|here) to (?:provide|assist|offer|give)\b[^.!?\n]*"
 )
-_ASKS_BACK = lazy(
+ASKS_BACK = lazy(
     r"(?s:(?:\W*|.*[,.:!\n] *)(?:what|who|which|why|where|when|how(?! acceptable)|should i|can you|could you)\b"
     r"[^.!?\n]*\?$)"
 )
-_MACHINE = lazy(
+MACHINE = lazy(
     any_of(
         r"\b(?:as|being|i'm|i am|im|just) (?:just |only )?an? (?:\w+ ){0,3}?"
         r"(?:ai\b|artificial intelligence|language model|llm|chatbot|machine|computer program)",
@@ -81,33 +81,12 @@ _MACHINE = lazy(
     )
 )
 #: Before "but this is X" it is no refusal.
-_SORRY = lazy(r"\bi(?: am|'m) (?:really |very |so )?sorry\b|\bi apologi[sz]e\b|^sorry\b")
+SORRY = lazy(r"\bi(?: am|'m) (?:really |very |so )?sorry\b|\bi apologi[sz]e\b|^sorry\b")
 #: Who refuses in a very long text says so at its beginning or at its end.
 _EDGE = 4000
 
 
-def _edges(text: str) -> str:
+def edges(text: str) -> str:
     """Return ``text`` on one line, without the middle of a very long one."""
     # ASSUME: see _EDGE. It also bounds the time that a hostile text can take.
     return (text if len(text) <= 2 * _EDGE else text[:_EDGE] + " \n " + text[-_EDGE:]).replace("\n", " ")
-
-
-def says_no(text: str) -> bool:
-    """Whether the text refuses in so many words: no opinions, cannot help, declines."""
-    return _DECLINES.search(_edges(text)) is not None
-
-
-def wants_context(text: str) -> bool:
-    """Whether the text says that it depends, or that information is missing."""
-    return _NEEDS_CONTEXT.search(_PROMPT_SPEECH.sub(" ", _edges(text))) is not None
-
-
-def asks_back(text: str) -> bool:
-    """Whether the text is a question for facts: "What is the purpose of the data collection?"."""
-    return _ASKS_BACK.match(_edges(text)) is not None
-
-
-def speaks_as_machine(text: str, sorry: bool = True) -> bool:
-    """Whether the text points out that a machine speaks, or cannot; with ``sorry``, that it is sorry too."""
-    edges = _edges(text)
-    return _MACHINE.search(edges) is not None or (sorry and _SORRY.search(edges) is not None)

@@ -39,23 +39,23 @@ _NEGATION = lazy(
     )
     + r"\b|n't\b"
 )
-_NEGATION_NEAR = lazy(
+NEGATION_NEAR = lazy(
     any_of(
         r"n't\b(?!\s*:)|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
         r"|close(?:r)? to|near|beyond|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best"
-        r"|worst)|non|un|in(?! (?:an?|the)\b)|anti|less|more|no(?!\s*[,:.;]))",
+        r"|worst)|non|un|in(?! (?:an?|the)\b)|anti|less|more|no(?!\s*[,:.;]))"
     )
     + r"[^\w.!?\n]*(?:being |quite |even |a |an |the |really |exactly )?[^\w.!?\n]*$"
 )
 #: Before a row of options that are all ruled out: "neither X nor Y", "not X or Y".
-_NEITHER = lazy(r"(?:\b(?:neither|not|never|nor|between|rather than|instead of)|n't)\b[^.;:!?\n]*$")
+NEITHER = lazy(r"(?:\b(?:neither|not|never|nor|between|rather than|instead of)|n't)\b[^.;:!?\n]*$")
 #: An option given as an example or as one on offer.
 _ON_OFFER = lazy(
     r"\b(?:examples?|e\.g|for instance|such as|one of the following|the following|one of|answers|choose (?:from"
     r"|between)|choices|options|available|be (?:chosen|selected)|answer with|reply with"
     r"|respond with)\b[^\w,]*(?:is|are|of)?[\W_]*$"
 )
-_DENIAL_MARK = lazy("!=|<>|[≠¬❌✗✘🚫👎\u0335-\u0338]|(?<!~)~~(?!~)")
+DENIAL_MARK = lazy("!=|<>|[≠¬❌✗✘🚫👎\u0335-\u0338]|(?<!~)~~(?!~)")
 #: What a model also puts next to its verdict that something is unacceptable.
 _DISAPPROVAL = lazy("[❌✗✘🚫👎]")
 _VERBS = (
@@ -101,35 +101,10 @@ def concludes(before: str) -> bool:
     return " be" in before[-_CLOSE:] and _CONCLUDES.search(before) is not None
 
 
-def has_denial_mark(text: str) -> bool:
-    """Whether a sign such as a cross or a struck-out line denies what stands here."""
-    return _DENIAL_MARK.search(text) is not None
-
-
 #: "Is it X? Yes": a question that the model asks and affirms.
-_AFFIRMED = lazy(
+AFFIRMED = lazy(
     r"[\"'*_)\]]*\?[\"'*_)\]]*\s*(?:yes|yep|yeah|indeed|exactly|absolutely|definitely)\b(?!,? (?:and|but|or|if|for)\b)"
 )
-
-
-def is_affirmed(after: str) -> bool:
-    """Whether an option ends a question that is answered with yes."""
-    return _AFFIRMED.match(after) is not None
-
-
-def negated_near(before: str) -> bool:
-    """Whether a negation stands right before an option."""
-    return _NEGATION_NEAR.search(before) is not None
-
-
-def rules_out_all(before: str) -> bool:
-    """Whether the words before a row of options rule out each of them."""
-    return _NEITHER.search(before) is not None
-
-
-def is_open_between(before: str) -> bool:
-    """Whether a row of options is one to choose from: "I hesitated between X and Y"."""
-    return re.search(r"\bbetween\W*(?:\w+ )?$", before) is not None
 
 
 def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = False) -> bool:
@@ -144,14 +119,14 @@ def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = Fals
     if concludes(before):
         before = _CONCLUDES.sub(". it is ", before)
     if (
-        _NEGATION_NEAR.search(before)
+        NEGATION_NEAR.search(before)
         or _ON_OFFER.search(before)
         or _PURPOSE.search(before)
         or _RULED_AFTER.match(after)
     ):
         return True
     line = after.partition("\n")[0]
-    if has_denial_mark(before.rpartition("\n")[2][-40:] + " " + line[:8]):
+    if DENIAL_MARK.search(before.rpartition("\n")[2][-40:] + " " + line[:8]):
         return True
     if _CONDITIONAL.search(re.split(r"[.!?]\s|;", line)[0]):
         return True

@@ -1,36 +1,50 @@
 """The rules that read one text, in their order; the first that decides wins.
 
-Each takes a ``AskedText`` and returns ``(status, level)``, or None to leave it to the next rule. The name of
-the function is the name of the rule in the answers table. First come whole answers, then answers inside a
-text, then texts that decline or ask, then what is unclear, and last what holds no answer.
+Each takes an ``AskedText`` and returns a level, or a status that says why there is none, or None to leave it to the
+next rule. The name of the function is the name of the rule in the answers table. First come whole answers, then
+answers inside a text, then texts that decline or ask, then what is unclear, and last what holds no answer.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
-from cinorms.answers.reading.forms import chosen_by_value
+from cinorms.answers.reading.forms import chosen_by_value, own_symbols, ticked_options
 from cinorms.answers.reading.languages import own_words
-from cinorms.answers.reading.named import decorated
+from cinorms.answers.reading.named import ADVERBS, FUNCTION_WORDS, decorated
+from cinorms.answers.reading.normalise import normalise
 from cinorms.answers.reading.numbers import lone_number
-from cinorms.answers.reading.off_scale import half_option, wrong_scale_word
-from cinorms.answers.reading.own_symbols import own_symbols
-from cinorms.answers.reading.patterns import lazy
-from cinorms.answers.reading.refusals import asks_back, says_no, speaks_as_machine, wants_context
-from cinorms.answers.reading.ruled_out import has_denial_mark
-from cinorms.answers.reading.scale_words import option_texts, option_words
-from cinorms.answers.reading.symbols import chosen_symbols, shown_option, ticked_options
-from cinorms.answers.reading.verdicts import level_verdict
-from cinorms.answers.reading.words import OPEN, Mention
+from cinorms.answers.reading.patterns import WORD, lazy
+from cinorms.answers.reading.refusals import (
+    ASKS_BACK,
+    DECLINES,
+    MACHINE,
+    NEEDS_CONTEXT,
+    PROMPT_SPEECH,
+    SORRY,
+    edges,
+)
+from cinorms.answers.reading.ruled_out import DENIAL_MARK
+from cinorms.answers.reading.scale_words import (
+    heads_and_tails,
+    option_texts,
+    option_words,
+    per_scale,
+    vocabulary,
+)
+from cinorms.answers.reading.words import OPEN, Mention, Token
+from cinorms.core.scales import PAPERS, Scale, papers_scale
 
 # --- whole answers ----------------------------------------------------------------------------------------
 
 
 def engine_error(asked: AskedText) -> Verdict | None:
     """Call it an error where the engine reported one, the provider's filter too: it is no answer of the model."""
-    return ("error", None) if asked.finish_reason == "error" else None
+    return "error" if asked.finish_reason == "error" else None
 
 
 _WHOLE_NUMBER = lazy(r"-?\d{1,4}")
@@ -40,28 +54,28 @@ def exact(asked: AskedText) -> Verdict | None:
     """Take a text that is an option, case and outer white space aside."""
     text, texts = asked.raw.strip().lower(), option_texts(asked.scale)
     if text in texts and asked.scale.line is None:
-        return level_verdict(asked, texts.index(text))
+        return asked.verdict(texts.index(text))
     number = lone_number(text, asked.scale) if _WHOLE_NUMBER.fullmatch(text) and not asked.cut else None
-    return None if number is None else level_verdict(asked, number)
+    return None if number is None else asked.verdict(number)
 
 
 def unfinished_thinking(asked: AskedText) -> Verdict | None:
     """Call it truncated where a reasoning model was still thinking: an option it weighed is no answer."""
-    return ("truncated", None) if asked.still_thinking else None
+    return "truncated" if asked.still_thinking else None
 
 
 def empty(asked: AskedText) -> Verdict | None:
     """Call it empty where nothing is left: white space, chat-template marks, thinking without an answer."""
     if asked.turn:
         return None
-    return ("truncated", None) if asked.cut else ("empty", None)
+    return "truncated" if asked.cut else "empty"
 
 
 def no_words(asked: AskedText) -> Verdict | None:
     """Call it nonsense where no word is left: signs only, or nothing but the prompt's own wording."""
     if re.search(r"[^\W_]", asked.body):
         return None
-    return ("truncated", None) if asked.cut else ("nonsense", None)
+    return "truncated" if asked.cut else "nonsense"
 
 
 _GOES_ON = lazy(r"[\s,;/|\-*)]*(?:\b(?:if|or|and|to|but|only|unless|when|so|not|nor|\w|\d+)\b)?[\W_]*")
@@ -74,39 +88,25 @@ def begun_list(asked: AskedText) -> Verdict | None:
         return None
     last = asked.mentions[-1]
     if last.cut:
-        return ("truncated", None) if last.listed else None
+        return "truncated" if last.listed else None
     tail = asked.body[last.end :]
-    listed = len(asked.mentions) == 1 and asked.offered == "words" and _LIST_START.match(asked.body)
+    listed = len(asked.mentions) == 1 and _LIST_START.match(asked.body)
     item = re.search(r"(?:^|\n)[\W_]*$", asked.body[: last.start]) is not None and re.match(r"[\W_]*:", tail)
     if item and len(tail.split()) <= 3 and asked.body[: last.start].strip():
-        return "truncated", None  # the first of a list that explains or rates each option
+        return "truncated"  # the first of a list that explains or rates each option
     goes_on = re.search(r"[,;/|\-\w]|\n\W", tail) is not None and _GOES_ON.fullmatch(tail) is not None
-    return ("truncated", None) if goes_on or (listed and not plain(tail)) else None
+    return "truncated" if goes_on or (listed and not plain(tail)) else None
 
 
 def punctuation(asked: AskedText) -> Verdict | None:
     """Take an option with quotes, brackets, markdown and punctuation round it."""
     match = decorated(asked.scale).fullmatch(asked.body)
-    if "?" in asked.body or has_denial_mark(asked.body):
+    if "?" in asked.body or DENIAL_MARK.search(asked.body):
         return None
     if match is None:
         number = None if asked.cut else lone_number(asked.body, asked.scale)
-        return None if number is None else level_verdict(asked, number)
-    return level_verdict(asked, (match.lastindex or 0) - 1)
-
-
-def symbol(asked: AskedText) -> Verdict | None:
-    """Take a letter or number, only where such were offered, by the order in which the options were shown."""
-    if asked.offered == "words":
-        return None
-    symbols, alone = chosen_symbols(asked)
-    named = {m.option for m in asked.mentions if not m.ruled_out}
-    if len(symbols) != 1:
-        return ("ambiguous", None) if symbols and alone else None
-    option = shown_option(symbols[0], asked)
-    if option is None:
-        return None if named else ("nonsense", None)
-    return level_verdict(asked, option) if named <= {option} else ("ambiguous", None)
+        return None if number is None else asked.verdict(number)
+    return asked.verdict((match.lastindex or 0) - 1)
 
 
 def label(asked: AskedText) -> Verdict | None:
@@ -114,7 +114,7 @@ def label(asked: AskedText) -> Verdict | None:
     mention = _sole_mention(asked)
     if mention is None or not _is_spelt(mention, asked):
         return None
-    return level_verdict(asked, mention.option)
+    return asked.verdict(mention.option)
 
 
 def _is_spelt(mention: Mention, asked: AskedText) -> bool:
@@ -129,7 +129,7 @@ def _is_spelt(mention: Mention, asked: AskedText) -> bool:
 def misspelt(asked: AskedText) -> Verdict | None:
     """Take one option that is split, or within a slip of the pen that cannot reach another option."""
     mention = _sole_mention(asked)
-    return None if mention is None else level_verdict(asked, mention.option)
+    return None if mention is None else asked.verdict(mention.option)
 
 
 def _sole_mention(asked: AskedText) -> Mention | None:
@@ -156,7 +156,7 @@ def repeated(asked: AskedText) -> Verdict | None:
     (option,) = options
     tail = plain(asked.body[asked.mentions[-1].end :])
     only = asked.rest == tail.split() and " ".join(option_words(asked.scale)[option]).startswith(tail)
-    return level_verdict(asked, option) if only else None
+    return asked.verdict(option) if only else None
 
 
 # --- answers inside a text --------------------------------------------------------------------------------
@@ -171,13 +171,12 @@ _CASES = lazy(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
 
 def ticked(asked: AskedText) -> Verdict | None:
     """Take the only option of a list that is ticked or answered with yes: "[x] neutral", "neutral: yes"."""
-    named = [(m.option, m.start, m.end) for m in asked.mentions]
-    chosen = ticked_options(asked) or chosen_by_value(asked.body, named, len(asked.scale.options))
+    chosen = ticked_options(asked) or chosen_by_value(asked)
     if len(chosen) != 1:
-        return ("ambiguous", None) if chosen else None
+        return "ambiguous" if chosen else None
     stated = {m.option for m in asked.candidates if m.cue in ("final", "strong")}
     (option,) = chosen
-    return level_verdict(asked, option) if stated <= chosen else ("ambiguous", None)
+    return asked.verdict(option) if stated <= chosen else "ambiguous"
 
 
 def final_answer(asked: AskedText) -> Verdict | None:
@@ -187,9 +186,7 @@ def final_answer(asked: AskedText) -> Verdict | None:
         return None
     after = [m for m in asked.candidates if m.start > final[-1].start]
     return (
-        None
-        if final[-1].cut or _contradicted(asked, final[-1], after)
-        else level_verdict(asked, final[-1].option)
+        None if final[-1].cut or _contradicted(asked, final[-1], after) else asked.verdict(final[-1].option)
     )
 
 
@@ -202,7 +199,7 @@ def leading_answer(asked: AskedText) -> Verdict | None:
     in_list = any(m.listed and m.sentence == first.sentence for m in asked.mentions)
     if len(before) > 8 or not introduces(before, len(asked.scale.options)) or first.cut or in_list:
         return None
-    return None if _contradicted(asked, first, asked.candidates) else level_verdict(asked, first.option)
+    return None if _contradicted(asked, first, asked.candidates) else asked.verdict(first.option)
 
 
 def stated_answer(asked: AskedText) -> Verdict | None:
@@ -212,7 +209,7 @@ def stated_answer(asked: AskedText) -> Verdict | None:
         return None
     earlier = [m for m in asked.candidates if m.start < stated[0].start and not m.opens]
     rivals = [m for m in asked.candidates if m not in earlier or m.sentence == stated[0].sentence]
-    return None if _contradicted(asked, stated[0], rivals) else level_verdict(asked, stated[0].option)
+    return None if _contradicted(asked, stated[0], rivals) else asked.verdict(stated[0].option)
 
 
 def _begun(mention: Mention) -> bool:
@@ -277,22 +274,27 @@ def _answers_last(asked: AskedText) -> bool:
 
 def declines(asked: AskedText) -> Verdict | None:
     """Call it a refusal where one is stated: no opinions, cannot help, declines."""
-    says = says_no(asked.body) or own_words(asked.scale).refusals.search(asked.body) is not None
-    return ("refusal", None) if says and not _answers_last(asked) else None
+    says = DECLINES.search(edges(asked.body)) or own_words(asked.scale).refusals.search(asked.body)
+    return "refusal" if says and not _answers_last(asked) else None
 
 
 def asks_for_context(asked: AskedText) -> Verdict | None:
     """Call it a need of context where it depends, information is missing, or a question comes back."""
-    asks = wants_context(asked.body) or (not asked.mentions and asks_back(asked.body))
-    asks = asks or own_words(asked.scale).hedges.search(asked.body) is not None
-    return ("needs_context", None) if asks and not _answers_last(asked) else None
+    text = edges(asked.body)
+    asks = (
+        NEEDS_CONTEXT.search(PROMPT_SPEECH.sub(" ", text))
+        or (not asked.mentions and ASKS_BACK.match(text))
+        or own_words(asked.scale).hedges.search(asked.body)
+    )
+    return "needs_context" if asks and not _answers_last(asked) else None
 
 
 def disclaims(asked: AskedText) -> Verdict | None:
     """Call it a refusal where a machine speaks, is sorry, or cannot, and no other reason is given."""
     said = any(m.cue or m.standing for m in asked.candidates)
-    machine = speaks_as_machine(asked.body, sorry=not said) and not _answers_last(asked)
-    return ("refusal", None) if machine else None
+    text = edges(asked.body)
+    speaks = MACHINE.search(text) or (not said and SORRY.search(text))
+    return "refusal" if speaks and not _answers_last(asked) else None
 
 
 # --- unclear ----------------------------------------------------------------------------------------------
@@ -300,13 +302,13 @@ def disclaims(asked: AskedText) -> Verdict | None:
 
 def begun_option(asked: AskedText) -> Verdict | None:
     """Call it truncated where the length limit fell inside an option and left open which."""
-    return ("truncated", None) if any(_begun(m) for m in asked.mentions) else None
+    return "truncated" if any(_begun(m) for m in asked.mentions) else None
 
 
 def whole_scale(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where the options are listed and none is chosen."""
     listed = {m.option for m in asked.mentions if m.listed}
-    return ("ambiguous", None) if len(listed) >= len(asked.scale.options) and not asked.candidates else None
+    return "ambiguous" if len(listed) >= len(asked.scale.options) and not asked.candidates else None
 
 
 def several_options(asked: AskedText) -> Verdict | None:
@@ -316,17 +318,17 @@ def several_options(asked: AskedText) -> Verdict | None:
     denied = {m.option for m in asked.mentions if m.ruled_out and m.counts and m.elsewhere != "question"}
     listed = {m.option for m in asked.mentions if m.listed}
     part_of_scale = 0 < len(listed) < len(asked.scale.options) or OPEN in listed
-    return ("ambiguous", None) if len(chosen) > 1 or part_of_scale or chosen & denied else None
+    return "ambiguous" if len(chosen) > 1 or part_of_scale or chosen & denied else None
 
 
 def negated(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where options are named only to rule them out, to compare, to ask or as examples."""
-    return ("ambiguous", None) if not asked.candidates and any(m.counts for m in asked.mentions) else None
+    return "ambiguous" if not asked.candidates and any(m.counts for m in asked.mentions) else None
 
 
 def unclear_spelling(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where a spelling is as near to the opposite option, or two options share a word."""
-    return ("ambiguous", None) if any(m.option == OPEN for m in asked.candidates) else None
+    return "ambiguous" if any(m.option == OPEN for m in asked.candidates) else None
 
 
 def truncated_prefix(asked: AskedText) -> Verdict | None:
@@ -335,7 +337,7 @@ def truncated_prefix(asked: AskedText) -> Verdict | None:
         return None
     mention = asked.candidates[0]
     said = not plain(asked.body[: mention.start]) or mention.cue
-    return level_verdict(asked, mention.option) if said else ("truncated", None)
+    return asked.verdict(mention.option) if said else "truncated"
 
 
 #: "It could be X; as described, .."
@@ -346,15 +348,15 @@ def verbose(asked: AskedText) -> Verdict | None:
     """Take the only option of a text that says the flow is or would be it."""
     said = [m for m in asked.candidates if m.cue or m.standing]
     if said and said[0].cue == "maybe" and _TURNS.search(asked.body[said[0].end :]):
-        return "ambiguous", None
-    return level_verdict(asked, said[0].option) if said else None
+        return "ambiguous"
+    return asked.verdict(said[0].option) if said else None
 
 
 def unstated(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where an option is named but nothing says that it is the answer."""
     if not asked.candidates:
         return None
-    return ("truncated", None) if asked.cut else ("ambiguous", None)
+    return "truncated" if asked.cut else "ambiguous"
 
 
 def cut_option(asked: AskedText) -> Verdict | None:
@@ -365,7 +367,57 @@ def cut_option(asked: AskedText) -> Verdict | None:
         and len(text.split()[-1]) >= 3
         and any(o.startswith(text) for o in option_texts(asked.scale))
     )
-    return ("ambiguous", None) if begun and not asked.cut else None
+    return "ambiguous" if begun and not asked.cut else None
+
+
+# --- words that look like an option and are none: "strictly acceptable", "acceptable" alone -------------
+
+
+def wrong_scale_word(asked: AskedText) -> Verdict | None:
+    """Call it nonsense where a word is not on the scale ("strictly acceptable") or from another scale."""
+    _, tails = heads_and_tails(asked.scale)
+    degrees = ADVERBS | own_words(asked.scale).degrees
+    for before, word in pairwise(asked.words):
+        adverb = before.text.endswith("ly") or before.text in degrees
+        short = len(asked.words) <= 3 and before.text not in FUNCTION_WORDS
+        if word.text in tails and before.scale_word is None and (adverb or short):
+            return "nonsense"
+    text = plain(asked.body)
+    return "nonsense" if any(o in text for o in _other_options(asked.scale)) else None
+
+
+@per_scale
+def _other_options(scale: Scale) -> tuple[str, ...]:
+    """Return the options of the papers' scales that ``scale`` lacks: models know them from other surveys."""
+    known = option_texts(scale)
+    return tuple(
+        option
+        for name in PAPERS
+        for option in papers_scale(name).options
+        if option not in known and (" " in option or scale.language == "English")
+    )
+
+
+def half_option(asked: AskedText) -> Verdict | None:
+    """Call it ambiguous where strength or direction is missing: "acceptable", "somewhat"."""
+    _, tails = heads_and_tails(asked.scale)
+    if asked.scale.line is not None:
+        ends = {
+            word for end in asked.scale.line.ends for word in WORD.findall(normalise(end)) if len(word) > 3
+        }
+        return "ambiguous" if any(w.text in ends for w in asked.words) else None
+    if any(w.text in tails and not _asked(asked.body, w) for w in asked.words):
+        return "ambiguous"
+    alone = len(asked.words) == 1 and asked.words[0].text in vocabulary(asked.scale)
+    return "ambiguous" if alone and not asked.cut else None
+
+
+_QUESTION = re.compile(r"\b(?:how|extent|degree|level|what|whether)\b[^.!?\n]*$")
+
+
+def _asked(body: str, word: Token) -> bool:
+    """Whether the word belongs to the question: "how acceptable", "to what extent is this acceptable"."""
+    return _QUESTION.search(body[max(0, word.start - 160) : word.start]) is not None
 
 
 # --- no answer --------------------------------------------------------------------------------------------
@@ -373,17 +425,17 @@ def cut_option(asked: AskedText) -> Verdict | None:
 
 def cut_off(asked: AskedText) -> Verdict | None:
     """Call it truncated where the length limit fell before any answer; a single letter begins none."""
-    return ("truncated", None) if asked.cut and len(plain(asked.body)) > 1 else None
+    return "truncated" if asked.cut and len(plain(asked.body)) > 1 else None
 
 
 def no_option(asked: AskedText) -> Verdict | None:
-    """Call the rest nonsense: another language, a letter that was not offered, anything off the scale."""
-    return "nonsense", None
+    """Call the rest nonsense: another language, a letter, anything off the scale."""
+    return "nonsense"
 
 
 RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
     *(engine_error, exact, unfinished_thinking, empty, no_words),
-    *(begun_list, punctuation, symbol),
+    *(begun_list, punctuation),
     *(label, misspelt, repeated),
     *(own_symbols, ticked, final_answer, leading_answer, stated_answer),
     *(declines, asks_for_context, disclaims),
@@ -392,3 +444,36 @@ RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
 )
 #: Rules that take the text for what it literally is; what any other rule read is listed for review.
 EXACT_RULES = frozenset({"exact", "punctuation", "options", "engine_error"})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read out of one text: a level (only with status ``ok``), a status, the rule that decided."""
+
+    level: int | None
+    status: str
+    rule: str
+
+
+def read_text(
+    text: str | None,
+    scale: Scale,
+    finish_reason: str = "stop",
+    prompt_words: frozenset[str] = frozenset(),
+    apart: bool = False,
+) -> Reading:
+    """Read the level out of ``text``, by the first of ``RULES`` that decides.
+
+    ``prompt_words`` are the fixed wordings of the prompt: where the text repeats them, they are not its
+    answer. ``apart`` says that the trace of a model that reasons is kept elsewhere. A missing text is an error. Never
+    raises on any text.
+    """
+    if text is None:
+        return Reading(None, "error", "no_text")
+    asked = AskedText(text, scale, finish_reason, prompt_words, apart)
+    for rule in RULES:
+        verdict = rule(asked)
+        if verdict is not None:
+            level, status = (None, verdict) if isinstance(verdict, str) else (verdict, "ok")
+            return Reading(level, status, rule.__name__)
+    raise AssertionError("the last rule decides")  # pragma: no cover

@@ -1,9 +1,9 @@
-"""Read people's ratings as the answers of an arm; what names a person is replaced before anything is kept.
+"""People's ratings as the answers of an arm.
 
-A rater takes the place of a template: rater 7 is the variant ``7_0``, and ``7_1`` where the person rated the same flow
-again. Numbers follow the order in which people first appear in the file. No table has a value of the column that tells
-people apart, nor anything computed from one; and messages name the row of a wrong cell, never what is in it, because a
-survey can name the wrong column.
+What names a person is replaced before anything is kept. A rater takes the place of a template: rater 7 is the variant
+``7_0``, and ``7_1`` where the person rated the same flow again. Numbers follow the order in which people first appear
+in the file. No table has a value of the column that tells people apart, nor anything computed from one; and messages
+name the row of a wrong cell, never what is in it, because a survey can name the wrong column.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.scales import papers_scale
 from cinorms.core.validation import load_yaml
-from cinorms.human.read import Ratings, list_raters, read_ratings
+from cinorms.human.ratings import Ratings, list_raters, read_ratings
 from cinorms.human.survey import load_survey, split_name
 from cinorms.norms.assessment import assess, level_matrix
 from cinorms.stats.reliability import intraclass
