@@ -11,7 +11,7 @@ from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
 from cinorms.rules.files import SECTIONS
 from cinorms.rules.inside import fork_scripts, is_main_program
 from cinorms.run.check import make_checks
-from cinorms.run.checks.case import Case, left_to_ask, summary
+from cinorms.run.case import Case, left_to_ask, summary
 from cinorms.run.forks import LEAST_SCRIPTS, LIBRARIES
 from cinorms.run.progress import Follower
 
