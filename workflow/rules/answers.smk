@@ -61,7 +61,7 @@ if CODER_KIND:
             get_env(CODER_KIND.environment)
         threads: CODER_KIND.needs.threads
         resources:
-            **get_needs(CODER_KIND, get_coder_settings),
+            **CREWS.needs(CODER_KIND, STUDY.coder),
         params:
             tuning=unrecorded(VALUES.coder_tuning),
             python=get_python_in(CODER_KIND.virtual_environment),

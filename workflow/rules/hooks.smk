@@ -68,7 +68,7 @@ def start_run():
             file=sys.stderr,
         )
         raise SystemExit(1)
-    join_crews(asking)
+    CREWS.join(asking, (*ASKING, *OTHERS_ASKING))
     shards = {pair: all_shards_of(STUDY, *pair) for pair in case.asked}
     FOLLOWERS.append(Follower(Path(VALUES.responses), shards))
     FOLLOWERS[-1].start()
