@@ -1,7 +1,6 @@
 # What every stage shares: the study's files and values, how rules call them, and wildcard constraints.
 import json
 import shlex
-from functools import partial
 from inspect import signature
 
 from cinorms.core.digest import code_digest
@@ -35,11 +34,6 @@ def of(method):
         )
 
     return get
-
-
-def from_study(function):
-    """Return `function` of the study as Snakemake calls an input or parameter function."""
-    return of(partial(function, STUDY))
 
 
 def unrecorded(method):

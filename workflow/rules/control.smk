@@ -6,7 +6,6 @@ Outputs: results/control/model/ (a checkpoint), results/control/training.json (h
 """
 
 
-
 rule train_control:
     input:
         dataset=ROOT.names("vignettes")["iot"],

@@ -8,7 +8,7 @@ from cinorms.core.digest import modules_of
 from cinorms.inference.preflight import Surroundings
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
-from cinorms.rules.files import SECTIONS
+from cinorms.rules.values import SECTIONS
 from cinorms.rules.inside import fork_scripts, is_main_program
 from cinorms.run.check import make_checks
 from cinorms.run.case import Case, left_to_ask, summary

@@ -137,7 +137,7 @@ class Crews:
     def _companion(self, job: Any) -> Companion:
         """Return what the leader of a crew must know to ask for a job."""
         made = self.inside.remade_inputs(job)
-        inputs = [str(job.input.vignettes), str(job.input.variants)]
+        inputs = str(job.input.vignettes), str(job.input.variants)
         return Companion(
             json.loads(job.params.spec),
             json.loads(job.params.tuning),
