@@ -23,7 +23,6 @@ rule assess_norms:
         "../../envs/core.yaml"
     resources:
         mem_mb=1500,
-        runtime=10,
     params:
         consensus=STUDY.settings.norms.consensus,
         scale=of(VALUES.scale),
@@ -47,7 +46,6 @@ rule list_norms:
         "../../envs/core.yaml"
     resources:
         mem_mb=4000,
-        runtime=30,
     params:
         entry=of(VALUES.norms_value),
         code=code_of("list_norms", "cinorms.analyses.flow_norms"),
@@ -80,7 +78,6 @@ rule make_table:
         "../../envs/core.yaml"
     resources:
         mem_mb=2000,
-        runtime=30,
     params:
         entry=of(VALUES.entry_value),
         code=code_of_entry("make_table"),
@@ -108,7 +105,6 @@ rule print_table:
         "../../envs/core.yaml"
     resources:
         mem_mb=1000,
-        runtime=10,
     params:
         entry=of(VALUES.entry_value),
         code=code_of_entry("print_table"),
@@ -139,7 +135,6 @@ rule draw_figure:
         "../../envs/core.yaml"
     resources:
         mem_mb=2000,
-        runtime=30,
     params:
         entry=of(VALUES.entry_value),
         code=code_of_entry("draw_figure"),

@@ -32,7 +32,6 @@ rule list_unread:
         "../../envs/core.yaml"
     resources:
         mem_mb=3000,
-        runtime=20,
     params:
         files=of(VALUES.coded_places),
         scale=of(VALUES.coded_scale),
@@ -61,7 +60,7 @@ if CODER_KIND:
             get_env(CODER_KIND.environment)
         threads: CODER_KIND.needs.threads
         resources:
-            **get_needs(CODER_KIND, get_coder_settings),
+            **CREWS.needs(CODER_KIND, STUDY.coder),
         params:
             tuning=unrecorded(VALUES.coder_tuning),
             python=get_python_in(CODER_KIND.virtual_environment),
@@ -121,7 +120,6 @@ rule read_answers:
         "../../envs/core.yaml"
     resources:
         mem_mb=1500,
-        runtime=10,
     params:
         scale=of(VALUES.scale),
         levels=VALUES.levels,
@@ -152,7 +150,6 @@ rule read_repeats:
         "../../envs/core.yaml"
     resources:
         mem_mb=3000,
-        runtime=20,
     params:
         scale=of(VALUES.scale),
         levels=VALUES.levels,
@@ -175,7 +172,6 @@ rule check_overrides:
         "../../envs/core.yaml"
     resources:
         mem_mb=2000,
-        runtime=10,
     params:
         levels=VALUES.levels,
         code=code_of("check_overrides"),

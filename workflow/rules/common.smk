@@ -1,7 +1,6 @@
 # What every stage shares: the study's files and values, how rules call them, and wildcard constraints.
 import json
 import shlex
-from functools import partial
 from inspect import signature
 
 from cinorms.core.digest import code_digest
@@ -9,6 +8,7 @@ from cinorms.exchange.registry import format_modules, formats, written_formats
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.shards import PATTERN as SHARD_PATTERN
 from cinorms.report.words import closing_words
+from cinorms.rules.crews import Crews
 from cinorms.rules.values import CONTROL_SEED, StudyValues, pattern
 from cinorms.study.spec import all_shards_of, paraphraser_environment
 from cinorms.study.study import READ_HERE
@@ -16,6 +16,7 @@ from cinorms.study.study import READ_HERE
 SCRIPTS = LIBRARY.parent / "scripts"
 # Every path, input and parameter that is looked up in the study.
 VALUES = StudyValues(STUDY, local, INSIDE.placed)
+CREWS = Crews(VALUES, INSIDE)
 RESULTS = VALUES.results
 
 
@@ -33,11 +34,6 @@ def of(method):
         )
 
     return get
-
-
-def from_study(function):
-    """Return `function` of the study as Snakemake calls an input or parameter function."""
-    return of(partial(function, STUDY))
 
 
 def unrecorded(method):

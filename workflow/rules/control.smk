@@ -5,9 +5,6 @@ Outputs: results/control/model/ (a checkpoint), results/control/training.json (h
          results/control/control.csv (planted and recovered norms)
 """
 
-# Seed of the planted norms and of the training; it also decides which flows are held out.
-CONTROL_SEED = 2026
-
 
 rule train_control:
     input:

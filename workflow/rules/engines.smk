@@ -10,20 +10,10 @@ Outputs: results/{study}/checkpoints/{model}.json (which checkpoint a model is),
 
 An engine (`cinorms/inference/engines`) declares what its jobs need and how its models are asked; `ask_{engine}` and
 `fetch_checkpoint_{engine}` follow from that. `spec` is one value with everything that can change a response and nothing
-else: changing anything else asks no model again. Jobs that need the same engine load it once (crews.smk).
+else: changing anything else asks no model again. Jobs that need the same engine load it once (`cinorms/rules/crews.py`).
 
 Commit a frozen prompt set. While it exists, no paraphraser is asked again, whatever else changes.
 """
-
-
-def get_settings(wildcards):
-    """Return the settings of a model's entry in the registry."""
-    return STUDY.registry_entry(wildcards.model).settings
-
-
-def get_coder_settings(wildcards):
-    """Return the settings of the coder's entry in the registry."""
-    return STUDY.registry_entry(STUDY.coder).settings
 
 
 def get_ask_command(kind):
@@ -102,12 +92,12 @@ def define_ask(kind):
         wildcard_constraints:
             arm=ASKED_ARMS,
             model=pattern(VALUES.engine_models(kind)),
-        priority: get_priority
+        priority: CREWS.priority
         conda:
             get_env(kind.environment)
         threads: kind.needs.threads
         resources:
-            **get_needs(kind, get_settings, has_crew=True),
+            **CREWS.needs(kind),
         params:
             **({"tuning": unrecorded(VALUES.tuning)} if kind.journalled else {}),
             python=get_python_in(kind.virtual_environment),

@@ -29,7 +29,6 @@ rule judge_gate:
         "../../envs/core.yaml"
     resources:
         mem_mb=2000,
-        runtime=10,
     params:
         sides=of(VALUES.gate_sides),
         code=code_of("judge_gate"),

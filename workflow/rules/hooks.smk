@@ -8,10 +8,10 @@ from cinorms.core.digest import modules_of
 from cinorms.inference.preflight import Surroundings
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
-from cinorms.rules.files import SECTIONS
+from cinorms.rules.values import SECTIONS
 from cinorms.rules.inside import fork_scripts, is_main_program
 from cinorms.run.check import make_checks
-from cinorms.run.checks.case import Case, left_to_ask, summary
+from cinorms.run.case import Case, left_to_ask, summary
 from cinorms.run.forks import LEAST_SCRIPTS, LIBRARIES
 from cinorms.run.progress import Follower
 
@@ -68,7 +68,7 @@ def start_run():
             file=sys.stderr,
         )
         raise SystemExit(1)
-    join_crews(asking)
+    CREWS.join(asking, (*ASKING, *OTHERS_ASKING))
     shards = {pair: all_shards_of(STUDY, *pair) for pair in case.asked}
     FOLLOWERS.append(Follower(Path(VALUES.responses), shards))
     FOLLOWERS[-1].start()

@@ -34,7 +34,6 @@ rule import_published:
         "../../envs/core.yaml"
     resources:
         mem_mb=2000,
-        runtime=10,
     params:
         arm=of(VALUES.arm),
         models=STUDY.published_models(),
@@ -61,7 +60,6 @@ rule import_raw_csv:
         "../../envs/core.yaml"
     resources:
         mem_mb=2000,
-        runtime=10,
     params:
         code=code_of("import_raw_csv"),
     script:
@@ -88,7 +86,6 @@ rule import_ratings:
         "../../envs/core.yaml"
     resources:
         mem_mb=1500,
-        runtime=10,
     params:
         asked=of(VALUES.rated),
         code=code_of("import_ratings"),
@@ -135,7 +132,6 @@ rule import_responses:
         "../../envs/core.yaml"
     resources:
         mem_mb=4000,
-        runtime=20,
     params:
         arm=of(VALUES.arm),
         spec=of(VALUES.whole_spec),
@@ -161,7 +157,6 @@ rule export_prompts:
         "../../envs/core.yaml"
     resources:
         mem_mb=3000,
-        runtime=20,
     params:
         specs=of(VALUES.specs),
         code=code_of("export_prompts", *format_modules().values()),

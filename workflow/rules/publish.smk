@@ -4,8 +4,6 @@ Inputs: norms, dictionary, study.json, provenance, tables, answers and responses
 Outputs: results/{study}/published/ (data, croissant.json, ro-crate-metadata.json, every_eval_ever/, DATASHEET.md, sources.csv)
 """
 
-from cinorms.publish.sources import sources_of
-
 
 rule publish_study:
     input:
@@ -28,9 +26,8 @@ rule publish_study:
         "../../envs/core.yaml"
     resources:
         mem_mb=4000,
-        runtime=30,
     params:
-        sources=from_study(sources_of),
+        sources=of(VALUES.sources),
         responses=VALUES.placed_published("responses"),
         answers=VALUES.placed_published("answers"),
         repeats=VALUES.placed_published("repeats"),

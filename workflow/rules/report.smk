@@ -7,12 +7,6 @@ Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,js
          results/{study}/plan.csv
 """
 
-from cinorms.report.description import (
-    describe,
-    describe_for_card,
-    people_page_facts,
-)
-
 REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"
 
 
@@ -35,9 +29,8 @@ rule write_card:
         "../../envs/core.yaml"
     resources:
         mem_mb=1500,
-        runtime=10,
     params:
-        study=from_study(describe_for_card),
+        study=of(VALUES.card_facts),
         code=code_of("write_card"),
     script:
         "../scripts/write_card.py"
@@ -66,9 +59,8 @@ rule write_report:
         "../../envs/core.yaml"
     resources:
         mem_mb=2000,
-        runtime=30,
     params:
-        study=from_study(describe),
+        study=of(VALUES.facts),
         command=get_command,
         code=code_of("write_report"),
     script:
@@ -85,9 +77,8 @@ rule describe_study:
         "../../envs/core.yaml"
     resources:
         mem_mb=1000,
-        runtime=10,
     params:
-        study=from_study(describe),
+        study=of(VALUES.facts),
         code=code_of("describe_study"),
     script:
         "../scripts/describe_study.py"
@@ -105,9 +96,8 @@ rule describe_tables:
         "../../envs/core.yaml"
     resources:
         mem_mb=1000,
-        runtime=10,
     params:
-        study=from_study(describe),
+        study=of(VALUES.facts),
         code=code_of("describe_tables"),
     script:
         "../scripts/describe_tables.py"
@@ -165,9 +155,8 @@ rule write_people_page:
         "../../envs/core.yaml"
     resources:
         mem_mb=1000,
-        runtime=10,
     params:
-        asked=from_study(people_page_facts),
+        asked=of(VALUES.people_facts),
         code=code_of("write_people_page"),
     script:
         "../scripts/write_people_page.py"

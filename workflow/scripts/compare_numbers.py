@@ -7,8 +7,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.sealing import read_tidy
 from cinorms.published.releases import load_release, read_numbers
-from cinorms.replication.comparison import compare, summary_text
-from cinorms.replication.page import render
+from cinorms.replication.comparison import compare, render, summary_text
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

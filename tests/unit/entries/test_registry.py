@@ -10,9 +10,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from cinorms import reference
 from cinorms.core.digest import PACKAGE, reached
 from cinorms.entries.registry import SECTIONS, kinds
-from cinorms.reference import pages as reference
 from cinorms.report.sections import SECTIONS as PAGE_SECTIONS
 
 ROOT = Path(__file__).parents[3]

@@ -16,7 +16,7 @@ from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import kinds
 from cinorms.figures.theme import ENDING
-from cinorms.reference.pages import default_words, key_rows, page, tables_page, type_words
+from cinorms.reference import default_words, key_rows, page, tables_page, type_words
 from cinorms.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[3]

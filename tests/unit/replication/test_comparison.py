@@ -19,7 +19,7 @@ from cinorms.core.validation import load_yaml
 from cinorms.prompts.variants import list_variants
 from cinorms.published import releases
 from cinorms.published.releases import load_release
-from cinorms.replication import comparison, page
+from cinorms.replication import comparison
 from cinorms.stats.clm import fit_clm
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
@@ -193,7 +193,7 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     once = comparison.compare(row("0.18", column="s"), {"t": TABLE.assign(s=0.17497)}).assign(item="Table 2")
     near = comparison.compare(row("1.2", cell="near"), {"t": TABLE}, {("Table 1", "near"): 0.01})
     near["item"] = "Table 3"
-    text = page.render(release, pd.concat([found, beside, once, near]), ["m", "unknown"])
+    text = comparison.render(release, pd.concat([found, beside, once, near]), ["m", "unknown"])
     assert "&lt;b&gt;one&lt;/b&gt;" in text
     assert "<b>one</b>" not in text
     assert "S&lt;1&gt;" in text
@@ -211,7 +211,7 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
 def test_only_cells_that_need_four_decimals_first_are_said_to():
     printed = pd.concat([row("0.18", column="s"), row("1.3", cell="two"), row("< 2", cell="three")])
     found = comparison.compare(printed, {"t": TABLE.assign(s=0.17497)})
-    assert page.rounded_twice(found)["cell"].tolist() == ["one"]
+    assert comparison.rounded_twice(found)["cell"].tolist() == ["one"]
 
 
 # --- releases

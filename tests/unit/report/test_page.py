@@ -22,7 +22,7 @@ from cinorms.core import tables
 from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING, encode, tally
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
-from cinorms.report.description import describe, describe_for_card
+from cinorms.report.description import facts_for_card, facts_of
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings, levels_of, share_interval, share_of
 from cinorms.report.page import embedded, policy, render
@@ -382,16 +382,16 @@ def test_the_same_study_gives_the_same_page(results: Results) -> None:
 
 def test_a_study_is_described_without_what_only_its_makers_need(build_study: Callable[..., Any]) -> None:
     study = build_study({"models": ["gpt-4o-mini"]})
-    said = describe(study)
+    said = facts_of(study).plain()
     assert json.loads(json.dumps(said)) == said
     assert said["models"]["gpt-4o-mini"]["source"] == "gpt-4o-mini"
     assert "rates" not in said["models"]["gpt-4o-mini"]
     assert said["arms"]["main"]["layouts"] == {"gpt-4o-mini": "single"}
     assert said["analyses"]["regression"]["about"].startswith("Ordinal regression")
     assert (said["planted"], said["mark"]) == ([], "")
-    demo = describe(build_study())
+    demo = facts_of(build_study()).plain()
     assert (demo["planted"], demo["mark"]) == (DEFAULT_MODELS, PLANTED_MARK)
-    mixed = describe(build_study({"models": ["gpt-4o-mini", "planted-uniform"]}))
+    mixed = facts_of(build_study({"models": ["gpt-4o-mini", "planted-uniform"]})).plain()
     assert mixed["mark"] == planted_mark(["planted-uniform"], ["gpt-4o-mini", "planted-uniform"])
 
 
@@ -399,10 +399,10 @@ def test_what_a_card_says_of_a_study_does_not_change_with_figures_or_other_model
     build_study: Callable[..., Any],
 ) -> None:
     one, two = "planted-gpt-4o-mini", "planted-tulu-2-7b"
-    before = describe_for_card(build_study({"models": [one]}), one)
-    after = describe_for_card(build_study({"models": [one, two], "figures": {}}), one)
+    before = facts_for_card(build_study({"models": [one]}), one)
+    after = facts_for_card(build_study({"models": [one, two], "figures": {}}), one)
     assert before == after
-    assert before != describe_for_card(build_study({"models": [one], "norms": {"t_val": 7}}), one)
+    assert before != facts_for_card(build_study({"models": [one], "norms": {"t_val": 7}}), one)
 
 
 # --- What both are made from

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.report.repeat_findings import on_page
+from cinorms.report.findings import repeatability
 from cinorms.report.results import Results
 from cinorms.study.facts import EntryFacts, StudyFacts
 
@@ -39,13 +39,13 @@ def results(folder: Path, **tables: list[dict[str, Any]]) -> Results:
 
 
 def test_a_study_without_the_table_says_nothing(tmp_path: Path) -> None:
-    assert on_page(results(tmp_path, contrasts=[PAIR])) is None
+    assert repeatability(results(tmp_path, contrasts=[PAIR])) is None
 
 
 def test_the_largest_share_its_interval_and_the_contrasts_within_it(tmp_path: Path) -> None:
     other = {**AGAIN, "model": "n", "answers_differ": 0.001, "conf_low": 0, "conf_high": 0.002}
     above = {**PAIR, "model_a": "n", "model_b": "n", "engine_status": "above"}
-    number, text = on_page(results(tmp_path, again=[other, AGAIN], contrasts=[PAIR, above])) or ("", "")
+    number, text = repeatability(results(tmp_path, again=[other, AGAIN], contrasts=[PAIR, above])) or ("", "")
     assert number == "2.1%"
     assert "m in arm main changed most: of its answers, 2.1% were another level" in text
     assert "(95% interval 1.8% to 2.4%), and of its norms 0.4%" in text
@@ -54,18 +54,18 @@ def test_the_largest_share_its_interval_and_the_contrasts_within_it(tmp_path: Pa
 
 
 def test_sampling_is_named_where_it_is_part_of_the_share(tmp_path: Path) -> None:
-    _, text = on_page(results(tmp_path, again=[{**AGAIN, "what": "engine_and_sampling"}])) or ("", "")
+    _, text = repeatability(results(tmp_path, again=[{**AGAIN, "what": "engine_and_sampling"}])) or ("", "")
     assert "Answers of m (main) are drawn at random, so sampling is part of that share." in text
 
 
 def test_where_nothing_was_asked_again_the_share_is_not_known(tmp_path: Path) -> None:
     once = {**dict.fromkeys(AGAIN), "arm": "main", "model": "m", "status": "not_repeated"}
-    number, text = on_page(results(tmp_path, again=[once])) or ("", "")
+    number, text = repeatability(results(tmp_path, again=[once])) or ("", "")
     assert number == "not known"
     assert "is not known" in text
 
 
 def test_contrasts_of_arms_that_were_asked_once_say_so(tmp_path: Path) -> None:
     alone = {**PAIR, "engine_status": "not_repeated"}
-    _, text = on_page(results(tmp_path, again=[AGAIN], contrasts=[alone])) or ("", "")
+    _, text = repeatability(results(tmp_path, again=[AGAIN], contrasts=[alone])) or ("", "")
     assert "Table contrasts: neither side of any contrast was asked again" in text

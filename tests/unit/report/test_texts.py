@@ -23,7 +23,7 @@ from cinorms.norms.assessment import assess
 from cinorms.prompts.variants import list_variants
 from cinorms.report.answer_codes import encode
 from cinorms.report.cards import card_markdown, make_card
-from cinorms.report.description import describe
+from cinorms.report.description import facts_of
 from cinorms.report.page import render
 from cinorms.report.results import Results
 from cinorms.report.words import closing_words
@@ -61,7 +61,7 @@ def test_a_study_of_each_kind_says_what_its_expected_text_says(kind: str, tmp_pa
 def test_the_study_of_these_tests_has_the_keys_that_every_description_has(
     build_study: Callable[..., Any], tmp_path: Path
 ) -> None:
-    described, made = describe(build_study()), make_results(tmp_path).study.plain()
+    described, made = facts_of(build_study()).plain(), make_results(tmp_path).study.plain()
     assert set(made) == set(described)
     assert set(made["arms"]["main"]) == set(described["arms"]["main"])
 

@@ -17,14 +17,19 @@ from cinorms.inference.preflight import Surroundings
 from cinorms.inference.questions import Questions
 from cinorms.prompts.prompt_sets import digest
 from cinorms.run import check
-from cinorms.run.check import Line, checks, load_profile, make_checks, partitions_of
-from cinorms.run.checks.case import Case, flows_of, left_to_ask, variants_of
-from cinorms.run.checks.of_machine import look_at_checkpoints, look_at_partitions
-from cinorms.run.checks.of_study import (
+from cinorms.run.case import Case, flows_of, left_to_ask, variants_of
+from cinorms.run.check import (
+    Line,
+    checks,
+    load_profile,
+    look_at_checkpoints,
     look_at_expectations,
     look_at_keys,
     look_at_paraphrases,
+    look_at_partitions,
     look_at_sentences,
+    make_checks,
+    partitions_of,
 )
 from cinorms.study.root import Root
 from cinorms.study.spec import make_spec

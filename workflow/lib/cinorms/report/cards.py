@@ -14,7 +14,6 @@ from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK
 from cinorms.core.templates import environment
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
-from cinorms.report import people_findings
 from cinorms.report.results import Results
 from cinorms.report.words import (
     NORM_STATUSES,
@@ -102,7 +101,7 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
         "least_accepted": _extremes(results, arm, model, kept, best=False),
         "sensitivity": _sensitivity(results, norms, kept),
         "delta": _delta(results, arm, model),
-        "distances": people_findings.on_card(results, arm, model),
+        "distances": _distances(results, arm, model),
     }
 
 
@@ -171,6 +170,31 @@ def _delta(results: Results, arm: str, model: str) -> dict[str, Any] | None:
     row = table.iloc[0]
     numbers = {name: float(row[name]) if row[name] else None for name in ("mean_signed", "mean_absolute")}
     return {**numbers, "flows": int(row["n"]), "status": str(row["status"]), "reason": str(row["reason"])}
+
+
+def _distances(results: Results, arm: str, model: str) -> list[dict[str, Any]]:
+    """Return, for each group of people and the expected values, the distance, the ceiling and the flows that differ."""
+    distances = next(results.tables_of("people_distances", arm, model), None)
+    flows = next(results.tables_of("people_flows", arm, model), None)
+    if distances is None:
+        return []
+    found = []
+    for row in distances[(distances["metric"] == "rms") & (distances["status"] == "ok")].to_dict("records"):
+        here = None if flows is None else flows.loc[flows["baseline"] == row["baseline"], "verdict"]
+        numbers = {
+            name: None if pd.isna(row[name]) else round(float(row[name]), 2)
+            for name in ("estimate", "conf_low", "conf_high", "ceiling_all")
+        }
+        verdicts = {"more": "model higher", "less": "model lower"}
+        counts = {
+            name: None if here is None else int((here == verdict).sum()) for name, verdict in verdicts.items()
+        }
+        found.append(
+            {"baseline": row["baseline"], "verdict": row["verdict"], "flows": int(row["n_flows"])}
+            | numbers
+            | counts
+        )
+    return found
 
 
 # --- Markdown

@@ -27,16 +27,6 @@ PUBLIC = (
 )
 
 
-def describe(study: Study) -> dict[str, Any]:
-    """Return `facts_of` as plain data."""
-    return facts_of(study).plain()
-
-
-def describe_for_card(study: Study, model: str) -> dict[str, Any]:
-    """Return `facts_for_card` as plain data."""
-    return facts_for_card(study, model).plain()
-
-
 def facts_for_card(study: Study, model: str) -> StudyFacts:
     """Return what the card of ``model`` states about ``study``; the card does not change with the rest of the study."""
     whole = facts_of(study)

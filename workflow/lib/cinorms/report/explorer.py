@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from cinorms.core import tables
 from cinorms.core.labels import variant_words
 from cinorms.core.scales import Scale
 from cinorms.prompts.orders import options_shown, orders_of
-from cinorms.report import people_findings, words
+from cinorms.report import words
 from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING
 from cinorms.report.results import Pair, Results
 
@@ -148,7 +149,41 @@ def _model(results: Results, pair: Pair, flows: npt.NDArray[np.int64], room: _Ro
         "layout": results.study.arms[arm].layouts[model],
         "norms": pack(packed),
         "answers": room.take(pack(_aligned(results, pair, flows, "answers", NOTHING))),
-    } | ({"people": compared} if (compared := people_findings.in_explorer(results, arm, model)) else {})
+    } | ({"people": compared} if (compared := _people(results, arm, model)) else {})
+
+
+def _people(results: Results, arm: str, model: str) -> dict[str, str]:
+    """Return, per flow that was compared (its number as text), a sentence for each group of people."""
+    flows = next(results.tables_of("people_flows", arm, model), None)
+    if flows is None:
+        return {}
+    tested = flows[flows["status"] == "ok"]
+    spoken = results.scale(arm).spoken
+    beyond = {
+        "model higher": f"the model answers higher ({spoken.more}), beyond noise",
+        "model lower": f"the model answers lower ({spoken.less}), beyond noise",
+        # The interval is of this flow alone, so it can leave out 0 where the corrected test does not.
+        "no difference shown": "no difference shown, corrected for all flows compared",
+    }
+    # The units of the dataset, which can differ from the scale's levels.
+    levels = results.study.arms[arm].levels
+    low, high = results.study.dataset_of(arm).expected_range or (levels[0], levels[-1])
+    said = [
+        f"{_who(row)} {row['people_mean']:.1f}, this model {row['model_mean']:.1f} (from {low:g} to {high:g}); "
+        f"difference {row['difference']:.1f} (95% interval {row['conf_low']:.1f} to {row['conf_high']:.1f}): "
+        f"{beyond.get(row['verdict'], row['verdict'])}."
+        for row in tested.to_dict("records")
+    ]
+    sentences = pd.Series(said, index=tested["flow"].astype(int).astype(str), dtype=object)
+    return {str(flow): " ".join(part) for flow, part in sentences.groupby(level=0)}
+
+
+def _who(row: Mapping[Hashable, Any]) -> str:
+    """Return who answered, with the number of people: the mean of one is no mean."""
+    n = int(row["n_raters"])
+    if not n:
+        return "Expected value:"
+    return f"{row['baseline']}, one rating:" if n == 1 else f"{row['baseline']}, mean of {n} people:"
 
 
 def _aligned(results: Results, pair: Pair, flows: npt.NDArray[np.int64], what: str, nothing: int) -> bytes:

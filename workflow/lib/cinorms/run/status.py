@@ -17,7 +17,7 @@ from cinorms.core.logs import command
 from cinorms.inference.job_state import State, read_state
 from cinorms.inference.journal import Journal
 from cinorms.inference.spending import spent_in
-from cinorms.run.checks.case import Left, asked_spec, response_file, responses_folder, shards_left
+from cinorms.run.case import Left, asked_spec, response_file, responses_folder, shards_left
 from cinorms.run.progress import dollars, duration, progress, trouble
 from cinorms.run.study_file import parser, read_study
 from cinorms.study.spec import all_shards_of, journal_of, spending_folder

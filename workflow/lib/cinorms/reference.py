@@ -1,4 +1,4 @@
-"""The pages and schemas of ``docs/reference``.
+"""Write the pages and schemas of ``docs/reference``: ``python -m cinorms.reference DOCS`` (``make reference``).
 
 They are the keys of a study and of the model registry, a page per section of a study with every kind,
 its keys and its columns, and the JSON schemas of these and of the files of resources/, for editors.
@@ -7,6 +7,7 @@ its keys and its columns, and the JSON schemas of these and of the files of reso
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ import pyarrow as pa
 
 from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import CSV_TABLES
+from cinorms.core.errors import ConfigError
 from cinorms.core.labels import listed
+from cinorms.core.logs import command
 from cinorms.core.scale_files import ScaleFile
 from cinorms.core.schema import schema_of
 from cinorms.core.tables import CATEGORY, COUNT, STAGES
@@ -268,3 +271,23 @@ def default_words(value: Any, stated: bool = False) -> str:
     if value == "" or (value is None and not stated) or (isinstance(value, dict) and value):
         return ""
     return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
+
+
+# --- The command
+
+
+@command()
+def main(arguments: Sequence[str]) -> int:
+    """Write the reference into the folder that the arguments name."""
+    if len(arguments) != 1:
+        raise ConfigError("Name the folder of the documentation: python -m cinorms.reference docs")
+    docs = Path(arguments[0])
+    folder = docs / "reference"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages(docs.parent / "config" / "config.yaml").items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

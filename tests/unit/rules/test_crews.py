@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinorms.run.crews import LONGEST, Asking, make_crews
+from cinorms.rules.crews import LONGEST, Asking, make_crews
 
 
 def job(shard: str = "1-of-1", arm: str = "main", loads: str | None = "a", failed: bool = False) -> Asking:
