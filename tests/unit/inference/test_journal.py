@@ -28,8 +28,7 @@ from cinorms.inference.engine import Keep
 from cinorms.inference.journal import PART, Asker, Journal
 from cinorms.inference.questions import Questions
 from cinorms.inference.samples import NOT_SETTINGS, sample_settings, settings_of
-from cinorms.inference.shards import shard_names
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Spec, shard_names
 from cinorms.prompts.variants import list_variants
 
 from ...specs import ask_shard, make_spec

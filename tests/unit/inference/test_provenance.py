@@ -23,8 +23,7 @@ from cinorms.inference.engine_kind import make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.provenance import gather
 from cinorms.inference.questions import Questions
-from cinorms.inference.shards import shard_names
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Spec, shard_names
 from cinorms.prompts.variants import list_variants
 
 from ...specs import endpoint_tuning, make_spec

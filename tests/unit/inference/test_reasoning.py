@@ -15,7 +15,7 @@ from cinorms.answers.read import read_responses
 from cinorms.answers.reading.reader import read_text
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.engines.vllm.traces import Closing, Reasoning, TraceTalk
-from cinorms.inference.reasoning import Asked, split_trace, status_of
+from cinorms.inference.spec import Asked, split_trace, status_of
 
 from ...scales import ACCEPTABILITY
 from ...specs import make_spec

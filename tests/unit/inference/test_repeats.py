@@ -23,7 +23,7 @@ from cinorms.inference.journal import Asker, Journal
 from cinorms.inference.provenance import gather
 from cinorms.inference.questions import Questions
 from cinorms.inference.samples import sample_settings
-from cinorms.inference.shards import in_repeat, repeat_of, take_shard
+from cinorms.inference.spec import in_repeat, repeat_of, take_shard
 from cinorms.prompts.variants import list_variants
 
 from ...specs import endpoint_tuning, make_spec

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from cinorms.inference.prompt_keys import KEY_BYTES, as_numbers, number_samples
 from cinorms.inference.questions import Questions
 from cinorms.inference.samples import sample_settings
-from cinorms.inference.shards import shard_names
+from cinorms.inference.spec import shard_names
 from cinorms.prompts.variants import list_variants
 
 from ...specs import make_spec

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinorms.inference.shards import shard_names, take_shard
+from cinorms.inference.spec import shard_names, take_shard
 from cinorms.prompts.variants import list_variants
 
 

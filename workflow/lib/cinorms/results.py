@@ -19,8 +19,7 @@ from cinorms.core.errors import DataError, listing
 from cinorms.core.tidy import read_tidy
 from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
-from cinorms.inference.shards import PATTERN
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import PATTERN, Spec
 from cinorms.inference.traces import read_traces
 from cinorms.study.facts import StudyFacts
 

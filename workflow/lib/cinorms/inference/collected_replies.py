@@ -16,7 +16,7 @@ from cinorms.inference.journal import PART
 from cinorms.inference.journal_files import facts_of
 from cinorms.inference.prompt_keys import KEY_BYTES, as_column
 from cinorms.inference.questions import Questions
-from cinorms.inference.reasoning import reasons
+from cinorms.inference.spec import reasons
 
 #: The columns of a part that are columns of the responses.
 COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")

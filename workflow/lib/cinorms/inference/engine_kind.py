@@ -20,8 +20,7 @@ from cinorms.core.project_files import ProjectFiles
 from cinorms.inference.cost import Cost, Work, cost_by_rates
 from cinorms.inference.engine import Engine
 from cinorms.inference.preflight import ModelCheck
-from cinorms.inference.reasoning import Asked
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Asked, Spec
 
 if TYPE_CHECKING:
     from cinorms.inference.settings import EntrySettings

@@ -53,10 +53,8 @@ from cinorms.inference.journal_files import (
     whole_parts,
 )
 from cinorms.inference.prompt_keys import KEY_BYTES
-from cinorms.inference.reasoning import reasons
 from cinorms.inference.samples import sample_settings
-from cinorms.inference.shards import repeat_of
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Spec, reasons, repeat_of
 from cinorms.inference.traces import write_traces
 
 _WORD = pa.dictionary(pa.int32(), pa.string())

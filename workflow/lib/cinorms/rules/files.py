@@ -16,7 +16,7 @@ from cinorms.entries.entry import Entry
 from cinorms.entries.files import inputs_of
 from cinorms.exchange.registry import format_named
 from cinorms.inference.engine_kind import EngineKind
-from cinorms.inference.wheels import is_in_wheels, name_of
+from cinorms.inference.wheel_weights import is_in_wheels, name_of
 from cinorms.published.releases import SEPARATOR
 from cinorms.report.description import facts_for_card, facts_of, people_page_facts, tables_of
 from cinorms.report.dictionary import described_files

@@ -13,9 +13,8 @@ from tqdm import tqdm
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
 from cinorms.inference.engines.openai.failures import LONGEST_REASON, Failure, clean
-from cinorms.inference.engines.openai.traces import TraceReading
-from cinorms.inference.reasoning import OFF, reasons
-from cinorms.inference.spec import Spec
+from cinorms.inference.engines.openai.replies import TraceReading
+from cinorms.inference.spec import OFF, Spec, reasons
 from cinorms.inference.spending import Spending
 
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ from cinorms.inference.engines.openai.failures import (
 from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
 from cinorms.inference.engines.openai.replies import read_reply
 from cinorms.inference.handover import Handover
+from cinorms.inference.processes import stop_in_loop
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached
-from cinorms.inference.stopping import stop_in_loop
 
 if TYPE_CHECKING:
     from cinorms.inference.engines.openai.clients import LiveClient

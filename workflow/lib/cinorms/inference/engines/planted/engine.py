@@ -10,8 +10,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.inference.cost import no_cost
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import EngineKind, Needs, RegistryPlace, always
-from cinorms.inference.reasoning import plain
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Spec, plain
 
 if TYPE_CHECKING:
     from cinorms.inference.settings import EntrySettings

@@ -15,8 +15,7 @@ from cinorms.inference import wheels
 from cinorms.inference.engine import Engine
 from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, stated
 from cinorms.inference.engines.vllm.preflight import CHECKS, VIRTUAL_ENVIRONMENT
-from cinorms.inference.reasoning import Asked, plain
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Asked, Spec, plain
 
 if TYPE_CHECKING:
     from cinorms.inference.engines.vllm.settings import VllmSettings

@@ -27,11 +27,10 @@ from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.engines.vllm.traces import Closing, Reasoning, TraceTalk
 from cinorms.inference.handover import Handover
-from cinorms.inference.processes import ProcessOutput
+from cinorms.inference.processes import ProcessOutput, stop_between_steps
 from cinorms.inference.prompt_keys import as_numbers
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.inference.stopping import stop_between_steps
 
 PromptTalk = TextTalk | TraceTalk | OptionTalk
 

@@ -17,8 +17,7 @@ import numpy as np
 from cinorms.inference.engines.vllm.conversations import of_one_request
 from cinorms.inference.engines.vllm.stream import Request
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
-from cinorms.inference.reasoning import OFF
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import OFF, Spec
 
 
 @dataclass(frozen=True)
