@@ -10,8 +10,7 @@ import pandas as pd
 from cinorms.ask import ask_questions, response_facts
 from cinorms.inference import model_entry
 from cinorms.inference.collected_replies import CollectedReplies
-from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import Job, RegistryPlace, make_engine
+from cinorms.inference.engine_kind import Engine, Job, RegistryPlace, make_engine
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import PROTOCOL, Spec

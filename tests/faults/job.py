@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib")
 
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.inference.engine import Engine, Keep
-from cinorms.inference.engines.planted.respond import PlantedEngine
+from cinorms.inference.engine_kind import Engine, Keep
+from cinorms.inference.engines.planted.engine import PlantedEngine
 from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec

@@ -15,7 +15,7 @@ import pytest
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.inference.engine import Keep
+from cinorms.inference.engine_kind import Keep
 from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants

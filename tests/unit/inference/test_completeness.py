@@ -12,7 +12,6 @@ import pytest
 from cinorms.core.errors import DataError
 from cinorms.inference.completeness import check_complete
 from cinorms.inference.questions import Questions
-from cinorms.prompts.orders import as_categorical
 from cinorms.prompts.variants import list_variants
 
 from ...specs import make_spec
@@ -30,11 +29,7 @@ VARIANTS = list_variants("t", [f"{i} {{scenario}} {{options}}" for i in range(3)
 
 def asked(shard: str, **settings: object) -> pd.DataFrame:
     spec = make_spec(shard=shard, **{"n_templates": 3, **settings})
-    questions = Questions.of(spec, VIGNETTES, VARIANTS)
-    grid = questions.grid
-    variant = pd.Categorical.from_codes(grid["row"], categories=pd.Index(questions.variants["variant"]))
-    order = as_categorical(grid["order_code"].to_numpy(), 5)
-    return pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order})
+    return Questions.of(spec, VIGNETTES, VARIANTS).named()
 
 
 def check(responses: pd.DataFrame, path: Path, **settings: object) -> None:

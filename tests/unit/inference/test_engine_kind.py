@@ -13,8 +13,17 @@ import cinorms
 from cinorms.ask import run_facts
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check
-from cinorms.inference.cost import Cost, Work, cost_by_rates, no_cost
-from cinorms.inference.engine_kind import ENGINES, Job, engine_kind, engine_kinds, engine_modules
+from cinorms.inference.engine_kind import (
+    ENGINES,
+    Cost,
+    Job,
+    Work,
+    cost_by_rates,
+    engine_kind,
+    engine_kinds,
+    engine_modules,
+    no_cost,
+)
 from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import ServedSettings
 from cinorms.study.settings import ArmDefaults

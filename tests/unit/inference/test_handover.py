@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cinorms.inference.handover import SECONDS, Handover
-from cinorms.inference.journal import LastChunkKept
+from cinorms.inference.engine_kind import SECONDS, Handover
+from cinorms.inference.journal_files import LastChunkKept
 
 
 def test_many_are_handed_over_at_once_and_none_waits_long() -> None:

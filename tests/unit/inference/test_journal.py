@@ -22,12 +22,11 @@ from hypothesis import strategies as st
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import JournalError
-from cinorms.inference import claims, journal
+from cinorms.inference import journal, journal_files
 from cinorms.inference.collected_replies import CollectedReplies
-from cinorms.inference.engine import Keep
-from cinorms.inference.journal import PART, Asker, Journal
+from cinorms.inference.engine_kind import Keep
+from cinorms.inference.journal import NOT_SETTINGS, PART, Asker, Journal, sample_settings, settings_of
 from cinorms.inference.questions import Questions
-from cinorms.inference.samples import NOT_SETTINGS, sample_settings, settings_of
 from cinorms.inference.spec import Spec, shard_names
 from cinorms.prompts.variants import list_variants
 
@@ -382,9 +381,9 @@ def test_a_claim_that_is_being_written_is_read_as_far_as_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = Questions.of(spec(), vignettes(), variants()).prompts
-    monkeypatch.setattr(claims, "_is_free", lambda handle: False)
+    monkeypatch.setattr(journal_files, "_is_free", lambda handle: False)
     (tmp_path / "a.keys").write_bytes(keys[:3].tobytes() + b"half")
-    assert claims.Claims(tmp_path, "b").taken(keys).tolist() == [True] * 3 + [False] * (len(keys) - 3)
+    assert journal_files.Claims(tmp_path, "b").taken(keys).tolist() == [True] * 3 + [False] * (len(keys) - 3)
 
 
 def test_left_overs_of_a_killed_writer_are_no_parts(tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ import cinorms
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.inference.engine import Keep
-from cinorms.inference.engine_kind import make_engine
+from cinorms.inference.engine_kind import Keep, make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.provenance import gather
 from cinorms.inference.questions import Questions

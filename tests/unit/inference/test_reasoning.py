@@ -13,8 +13,8 @@ import pytest
 
 from cinorms.answers.read import read_responses
 from cinorms.answers.reading.reader import read_text
+from cinorms.inference.engines.vllm.conversations import Closing, Reasoning, TraceTalk
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
-from cinorms.inference.engines.vllm.traces import Closing, Reasoning, TraceTalk
 from cinorms.inference.spec import Asked, split_trace, status_of
 
 from ...scales import ACCEPTABILITY

@@ -17,12 +17,11 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.stage_tables import REPEATS
 from cinorms.inference import journal as journal_module
-from cinorms.inference.engine import Keep
+from cinorms.inference.engine_kind import Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.journal import Asker, Journal
+from cinorms.inference.journal import Asker, Journal, sample_settings
 from cinorms.inference.provenance import gather
 from cinorms.inference.questions import Questions
-from cinorms.inference.samples import sample_settings
 from cinorms.inference.spec import in_repeat, repeat_of, take_shard
 from cinorms.prompts.variants import list_variants
 

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.inference.prompt_keys import KEY_BYTES, as_numbers, number_samples
-from cinorms.inference.questions import Questions
-from cinorms.inference.samples import sample_settings
+from cinorms.inference.journal import sample_settings
+from cinorms.inference.questions import KEY_BYTES, Questions, as_numbers, number_samples
 from cinorms.inference.spec import shard_names
 from cinorms.prompts.variants import list_variants
 

@@ -12,7 +12,7 @@ import pytest
 
 from cinorms.ask import recall, write_shard
 from cinorms.inference.collected_replies import CollectedReplies
-from cinorms.inference.engine import Keep
+from cinorms.inference.engine_kind import Keep
 from cinorms.inference.journal import PART, Asker, Journal
 from cinorms.inference.journal_files import digest_of
 from cinorms.inference.questions import Questions

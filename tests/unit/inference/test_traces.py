@@ -15,8 +15,8 @@ from cinorms.core import tables
 from cinorms.core.errors import JournalError
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.journal import Asker, Journal
+from cinorms.inference.journal_files import read_traces, traces_of
 from cinorms.inference.questions import Questions
-from cinorms.inference.traces import read_traces, traces_of
 from cinorms.prompts.variants import list_variants
 
 from ...specs import make_spec

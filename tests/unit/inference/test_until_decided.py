@@ -18,12 +18,10 @@ from cinorms.core.errors import DataError
 from cinorms.core.scales import papers_scale
 from cinorms.entries.files import part_asked
 from cinorms.inference.completeness import check_complete
-from cinorms.inference.engine import Keep
-from cinorms.inference.journal import Asker, Journal
-from cinorms.inference.not_asked import add_not_asked
+from cinorms.inference.engine_kind import Keep
+from cinorms.inference.journal import Asker, Journal, settings_of
 from cinorms.inference.questions import Questions
-from cinorms.inference.samples import settings_of
-from cinorms.inference.until_decided import design_of
+from cinorms.inference.until_decided import add_not_asked, design_of
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants

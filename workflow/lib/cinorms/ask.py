@@ -34,15 +34,13 @@ from cinorms.inference import checkpoints, job_state
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.companions import Companion, is_ready, note_answered, read_companions
 from cinorms.inference.completeness import QUESTIONS
-from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import engine_kinds, make_engine
+from cinorms.inference.engine_kind import Engine, engine_kinds, make_engine
 from cinorms.inference.journal import Journal
+from cinorms.inference.journal_files import traces_of
 from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.inference.traces import traces_of
 from cinorms.inference.until_decided import ask_in_rounds, rule_of
-from cinorms.prompts.orders import as_categorical
 
 #: Packages whose versions a run record states in addition to those of the engines.
 PACKAGES = ("pandas", "pyarrow", "numpy")
@@ -180,21 +178,16 @@ def ask_questions(
 ) -> pd.DataFrame:
     """Return the responses to ``questions``: those in the journal, and those of ``engine`` to the others."""
     recall(questions, journal, replies)
-    grid, rows = questions.grid, None
     if rule := rule_of(questions.spec):
 
         def ask(some: npt.NDArray[np.int64]) -> None:
             ask_rows(questions, some, engine, journal, replies)
 
         rows = ask_in_rounds(questions, rule, ask, replies.frame)
-        grid = grid.iloc[rows]
     else:
-        ask_rows(questions, np.arange(len(grid)), engine, journal, replies)
-    table = replies.frame(rows)
-    variant = pd.Categorical.from_codes(grid["row"], categories=pd.Index(questions.variants["variant"]))
-    order = as_categorical(grid["order_code"].to_numpy(), questions.spec.answer_scale.n_shown)
-    asked = pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order}, index=grid.index)
-    return asked.join(table).reset_index(drop=True)
+        rows = np.arange(len(questions.grid))
+        ask_rows(questions, rows, engine, journal, replies)
+    return questions.named(rows).join(replies.frame(rows)).reset_index(drop=True)
 
 
 def recall(questions: Questions, journal: Journal | None, replies: CollectedReplies) -> None:

@@ -42,20 +42,53 @@ import pyarrow.parquet as pq
 from cinorms.core.errors import JournalError
 from cinorms.core.files import write_whole
 from cinorms.inference import job_state
-from cinorms.inference.claims import NO_LOCKS, Claims
+from cinorms.inference.engine_kind import engine_kind, engine_modules
 from cinorms.inference.journal_files import (
     FULL,
+    NO_LOCKS,
+    Claims,
+    LastChunkKept,
     digest_of,
     explained,
     parts_in,
     records_in,
     usd_of,
     whole_parts,
+    write_traces,
 )
-from cinorms.inference.prompt_keys import KEY_BYTES
-from cinorms.inference.samples import sample_settings
+from cinorms.inference.questions import KEY_BYTES
 from cinorms.inference.spec import Spec, reasons, repeat_of
-from cinorms.inference.traces import write_traces
+
+#: Keys of a spec that do not change the response to a variant of a flow: what is asked, not how.
+NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method", "factors", "asking"})
+#: Further keys that only decide what the messages are, and so are in the keys of prompts.
+IN_MESSAGES = frozenset({"layout", "system", "scale"})
+
+
+def settings_of(spec: Spec) -> dict[str, Any]:
+    """Return the keys of ``spec`` that can change the response to one prompt; 0.0 and 0 are the same setting."""
+    return {name: _plain(value) for name, value in spec.as_plain().items() if name not in NOT_SETTINGS}
+
+
+def sample_settings(spec: Spec) -> dict[str, Any]:
+    """Return what the model of ``spec`` is and how it is sampled: all that can change a reply but the messages."""
+    known = spec.engine in engine_modules()
+    unseen = IN_MESSAGES | (engine_kind(spec.engine).unseen if known else frozenset())
+    settings = {name: value for name, value in settings_of(spec).items() if name not in unseen}
+    if spec.temperature == 0:  # nothing is drawn
+        del settings["seed"]
+    if spec.readout == "options":  # these are offered beside the messages
+        settings["options"] = list(spec.answer_scale.options)
+    return settings
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 #: A part: the prompt's key, the response, then the raw facts of the reply. Every column but the first may be missing.
@@ -88,10 +121,6 @@ PATIENCE = 120.0
 #: Most orders of a template and templates of an arm (cinorms.study.settings); the lock has one byte for each of them
 #: in every asking of the arm.
 _ORDERS, _TEMPLATES = 128, 10_000
-
-
-class LastChunkKept(JournalError):
-    """The disk is full; the chunk in hand was still kept, so it must not be handed over again."""
 
 
 @dataclass(frozen=True)

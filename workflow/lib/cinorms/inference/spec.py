@@ -158,8 +158,3 @@ def status_of(n_tokens: int | None, trace: str | None, finished: bool) -> str | 
     if n_tokens or (trace and trace.strip()):
         return "whole"
     return "none" if n_tokens == 0 else None
-
-
-def plain(asked: Asked) -> dict[str, Any]:
-    """Return what is asked for as plain data."""
-    return asked._asdict()

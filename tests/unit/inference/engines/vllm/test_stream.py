@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, OptionWalk
-from cinorms.inference.engines.vllm.progress import Progress
-from cinorms.inference.engines.vllm.stream import Request, talk
+from cinorms.inference.engines.vllm.stream import Progress, Request, talk
 
 
 class Engine:

