@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from cinorms.ask import recall, write_shard
+from cinorms.inference import journal_files
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.engine_kind import Keep
 from cinorms.inference.journal import PART, Asker, Journal
@@ -213,7 +214,9 @@ def test_a_part_that_is_put_aside_while_it_is_read_is_no_trouble(
     studies.ask("one", "main", Sampler("one"))
     journal = studies.journal("two", "main", order_method="fixed")
     (part,) = journal.folder.glob("parts/*")
-    monkeypatch.setattr(Journal, "_parts", lambda self, mark: [part.with_name("gone.m.1.x.parquet"), part])
+    monkeypatch.setattr(
+        journal_files, "parts_in", lambda folder: [part.with_name("gone.m.1.x.parquet"), part]
+    )
     assert journal.read().num_rows == 12
 
 

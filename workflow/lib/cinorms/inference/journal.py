@@ -5,14 +5,21 @@ rule declares it, so Snakemake never removes it. It holds what was paid for:
 
     results/.journal/{model}.{key}/settings.json   the format, which model this is and how it is sampled
                                    parts/*.parquet one file per finished chunk, never changed
-                                   traces/*.parquet the traces of the part of the same name (``inference.traces``)
+                                   traces/*.parquet the traces of the part of the same name (``write_traces``)
                                    runs/*.json     one record per job: versions, device, start, end
                                    damaged/        parts that did not pass their checksum
                                    locks/          one file per study, arm and model, locked by its jobs
-                                   claims/         what each job is asking right now (``inference.claims``)
+                                   claims/         what each job is asking right now (``journal_files.Claims``)
 
-``key`` is a hash of all settings that can change a reply (``samples.sample_settings``). A reply is known by the key of
-its prompt, a digest of the very messages that the model received (``prompt_keys``).
+``key`` is a hash of all settings that can change a reply (``sample_settings``). A reply is known by the key of its
+prompt, a digest of the very messages that the model received (``questions.prompt_keys``). So a *sample* is one reply of
+one model to exactly what it saw; studies, arms, shards and the numbers of flows are no part of that.
+
+A prompt that an arm has more than once, because two of its variants render the same text, is sampled as often: the
+second has a key of its own. So has every prompt in each further asking of an arm (``repeat``): its second asking is a
+sample of its own at any temperature, 0 included, because the question is whether the engine answers the same again.
+Where something is drawn, a repeat draws anew (the seed of an answer follows from its key), and another seed gives other
+samples, so everywhere but at temperature 0.
 
 Every job writes parts of its own, whole or not at all, and reads the union of all: nothing is ever appended to a file
 of another job, so that machines which share a file system need no lock to write. The name of a part names the job.
@@ -33,7 +40,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,6 +57,7 @@ from cinorms.inference.journal_files import (
     LastChunkKept,
     digest_of,
     explained,
+    known_sum,
     parts_in,
     records_in,
     usd_of,
@@ -123,27 +131,20 @@ PATIENCE = 120.0
 _ORDERS, _TEMPLATES = 128, 10_000
 
 
-@dataclass(frozen=True)
-class Asker:
+class Asker(NamedTuple):
     """Who asks: parts and records of its jobs bear its mark, and what they spend counts as its own."""
 
     study: str = ""
     arm: str = ""
     model: str = ""
 
-    @classmethod
-    def from_plain(cls, plain: Sequence[str]) -> Asker:
-        """Return the asker that ``as_plain`` states."""
-        return cls(*plain)
-
-    def as_plain(self) -> list[str]:
-        """Return the asker as plain data."""
-        return [self.study, self.arm, self.model]
-
     @property
     def mark(self) -> str:
         """A short name for files."""
-        return hashlib.blake2b(json.dumps(self.as_plain()).encode(), digest_size=6).hexdigest()
+        return hashlib.blake2b(json.dumps(self).encode(), digest_size=6).hexdigest()
+
+
+_NOBODY = Asker()
 
 
 @dataclass
@@ -152,12 +153,12 @@ class Journal:
 
     folder: Path
     shard: str
-    asker: Asker = field(default_factory=Asker)
+    asker: Asker = _NOBODY
     #: Settings in which the other journals of this model differ from this one.
     others: list[str] = field(default_factory=list)
 
     @classmethod
-    def at(cls, root: Path, spec: Spec, asker: Asker | None = None) -> Journal:
+    def at(cls, root: Path, spec: Spec, asker: Asker = _NOBODY) -> Journal:
         """Return the journal of ``spec`` in ``root``, there or not.
 
         Raises ``JournalError`` where it is there in another format.
@@ -166,15 +167,15 @@ class Journal:
         key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
         folder = root / f"{_name_of(spec)}.{key}"
         _check_format(folder / "settings.json")
-        return cls(folder, spec.shard, asker or Asker())
+        return cls(folder, spec.shard, asker)
 
     @classmethod
     def of(cls, where: Mapping[str, Any], spec: Spec) -> Journal:
         """Return the journal of ``spec`` where ``study.spec.journal_of`` says that it is, there or not."""
-        return cls.at(Path(where["journal"]), spec, Asker.from_plain(where.get("asker", ())))
+        return cls.at(Path(where["journal"]), spec, Asker(*where.get("asker", ())))
 
     @classmethod
-    def open(cls, root: Path, spec: Spec, asker: Asker | None = None) -> Journal:
+    def open(cls, root: Path, spec: Spec, asker: Asker = _NOBODY) -> Journal:
         """Open, or begin, the journal of ``spec`` in ``root``; see ``at``.
 
         Raises ``JournalError`` before anything is asked if nothing can be written.
@@ -189,7 +190,7 @@ class Journal:
             for name in ("parts", "runs", "locks", "claims", *(["traces"] if reasons(spec) else [])):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "settings.json", text.encode(), self._mark)
-        if not parts_in(self.folder / "parts"):  # nothing is kept here yet: is a setting new?
+        if self.is_empty:  # nothing is kept here yet: is a setting new?
             self.others = [
                 difference
                 for other in sorted(root.glob(f"{_name_of(spec)}.*"))
@@ -227,14 +228,10 @@ class Journal:
                     write_traces(self.folder, name, traces, self._mark)
                 write_whole(path, data, self._mark)
         except JournalError as error:
-            spare = self._spare
-            if (
-                not isinstance(error.__cause__, OSError)
-                or error.__cause__.errno not in FULL
-                or not spare.exists()
-            ):
+            full = isinstance(error.__cause__, OSError) and error.__cause__.errno in FULL
+            if not full or not self._spare.exists():
                 raise
-            spare.unlink()
+            self._spare.unlink()
             with explained(path.parent):
                 write_whole(path, data, self._mark)
             without = ", without its traces" if traces is not None and len(traces) else ""
@@ -319,15 +316,12 @@ class Journal:
         """Whether nothing was ever kept in it."""
         return not parts_in(self.folder / "parts")
 
-    def _parts(self) -> list[Path]:
-        """Return the parts of the asker's jobs."""
-        own = f"{self.asker.mark}-"
-        return [path for path in parts_in(self.folder / "parts") if path.name.split(".")[1].startswith(own)]
-
     def usd(self) -> float | None:
         """Return what the replies cost that the asker's jobs have kept; None where no price is known."""
-        known = [usd for usd in map(usd_of, self._parts()) if usd is not None]
-        return sum(known) if known else None
+        parts = parts_in(self.folder / "parts")
+        own = [path for path in parts if path.name.split(".")[1].startswith(f"{self.asker.mark}-")]
+        total: float | None = known_sum(map(usd_of, own))
+        return total
 
     # --- Run records
 
@@ -335,15 +329,12 @@ class Journal:
         """Write the record of a job that begins; earlier jobs of this shard that never ended were killed."""
         now = datetime.now(UTC)
         for path, record in self._records():
-            if (
-                record.get("shard") == self.shard
-                and record.get("ended") is None
-                and record.get("status") == "running"
-            ):
+            last = tuple(map(record.get, ("shard", "ended", "status")))
+            if last == (self.shard, None, "running"):
                 write_whole(path, _json({**record, "status": "killed"}))
         path = self.folder / "runs" / f"{now:%Y%m%dT%H%M%S.%fZ}.{self._mark}.json"
         record = {
-            "asker": self.asker.as_plain(),
+            "asker": list(self.asker),
             "shard": self.shard,
             "status": "running",
             "started": f"{now:%Y-%m-%dT%H:%M:%SZ}",

@@ -1,4 +1,14 @@
-"""The files of a journal: parts that bear their checksum in their name, and records of jobs."""
+"""The files of a journal: parts that bear their checksum in their name, their traces, records of jobs, claims.
+
+A trace of 2,000 tokens is a hundred times as long as an answer, and no two are the same. In a part, every job and every
+table of responses would read and hold them all. So the traces of a part are in a file of the same name in the folder
+``traces``, and only who wants to read them opens it. Their lengths are columns of the part.
+
+A claim is a file with the keys of the prompts that one job is asking, so that no two jobs ask the same at the same
+time. The job holds a lock on it, which is the operating system's and ends with the process, however that ends: a claim
+whose lock is free counts for nothing. Where a file system has no locks there are no claims, and at worst two jobs ask
+the same. Nobody waits in a circle: a job gives up its claim before it waits for another's.
+"""
 
 from __future__ import annotations
 
@@ -171,6 +181,12 @@ def usd_of(path: Path) -> float | None:
         return None
     found: float | None = pc.sum(column).as_py()
     return found
+
+
+def known_sum(amounts: Iterable[Any]) -> Any:
+    """Return the sum of the amounts that are known; None where none is."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None
 
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)

@@ -178,33 +178,35 @@ def plant(
     return table.assign(level=pd.array(level.astype(np.int8), dtype="Int8"), linear=linear, residual=residual)
 
 
-def respond(
-    respondent: Respondent,
-    planted: pd.DataFrame,
-    grid: pd.DataFrame,
+def answer(
+    spec: Mapping[str, Any],
+    vignettes: pd.DataFrame,
     variants: pd.DataFrame,
-    scale: Scale,
-    seed: int,
-    temperature: float = 0.0,
+    grid: pd.DataFrame,
     repeat: int = 1,
-    budget: int | None = None,
 ) -> pd.DataFrame:
-    """Answer every row of ``grid`` (from ``prompts.variants.ask_grid``); columns text and finish_reason.
+    """Answer every row of ``grid`` (from ``prompts.variants.ask_grid``) as the respondent that ``spec`` plants.
 
-    With a ``budget`` for traces, also n_trace_tokens and trace_status (`DrawnTraces`).
+    Columns: text and finish_reason; with a budget for traces, also n_trace_tokens and trace_status (`DrawnTraces`).
 
-    ``temperature`` adds its value to the scale of the answers' noise. A template is known by its wording,
+    The temperature adds its value to the scale of the answers' noise. A template is known by its wording,
     not by its number: the same wording in two prompt sets has one effect, template 3 of each has its own.
     In an asking ``repeat`` after the first, the planted share of the answers chooses another option.
     """
+    respondent, scale, seed = respondent_of(spec), Scale.of(spec["scale"]), spec["seed"]
     who = text_number(respondent.name)
     rows = grid["row"].to_numpy()
     templates = np.array([text_number(template) for template in variants["template"]], dtype=np.int64)
-    effect = (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
+    budget = (spec.get("reasoning") or {}).get("budget")
     traces = None if budget is None else draw_traces(Traces(**respondent.trace), budget, at, seed)
+    planted = plant(respondent, vignettes, spec["factors"], scale, seed)
+    place = np.searchsorted(planted["flow"].to_numpy(), grid["flow"].to_numpy())
+    latent = (planted["linear"] + planted["residual"]).to_numpy()[place]
+    latent += (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
+    latent += (respondent.noise + spec["temperature"]) * draw_logistic("answer", seed, *at)
     share = respondent.position_share + (0.0 if traces is None else traces.bias)
-    option = _chosen_option(respondent, planted, grid, scale, effect, at, seed, temperature, share)
+    option = _chosen_option(respondent, latent, grid, scale, at, seed, share)
     if repeat > 1 and respondent.unrepeatable:
         n, again = len(scale.levels), (*at, repeat)
         other = (option + 1 + (draw_uniform("flip_to", seed, *again) * (n - 1)).astype(np.int64)) % n
@@ -223,13 +225,11 @@ def respond(
 
 def _chosen_option(
     respondent: Respondent,
-    planted: pd.DataFrame,
+    latent: Floats,
     grid: pd.DataFrame,
     scale: Scale,
-    template_effect: Floats,
     at: tuple[Any, ...],
     seed: int,
-    temperature: float,
     position_share: float | Floats,
 ) -> Ints:
     """Return the index of the chosen option (0 lowest) for every row of the grid."""
@@ -241,10 +241,6 @@ def _chosen_option(
             return np.asarray(shown[:, 0], dtype=np.int64)
         case "uniform":
             return np.asarray(draw_uniform("uniform", seed, *at) * n).astype(np.int64)
-    acceptability = (planted["linear"] + planted["residual"]).to_numpy()
-    place = np.searchsorted(planted["flow"].to_numpy(), grid["flow"].to_numpy())
-    noise = (respondent.noise + temperature) * draw_logistic("answer", seed, *at)
-    latent = acceptability[place] + template_effect + noise
     option = np.searchsorted(thresholds_on(respondent, scale), latent)
     if scale.n_shown == 1:
         return np.asarray(option, dtype=np.int64)
@@ -261,23 +257,6 @@ def _chosen_option(
 def respondent_of(spec: Mapping[str, Any]) -> Respondent:
     """Return the respondent that an inference spec plants."""
     return Respondent(name=spec["model"], **spec["planted"])
-
-
-def answer(
-    spec: Mapping[str, Any],
-    vignettes: pd.DataFrame,
-    variants: pd.DataFrame,
-    grid: pd.DataFrame,
-    repeat: int = 1,
-) -> pd.DataFrame:
-    """Answer a shard as the respondent that ``spec`` plants: the engine ``planted``; see `respond`."""
-    respondent = respondent_of(spec)
-    scale = Scale.of(spec["scale"])
-    planted = plant(respondent, vignettes, spec["factors"], scale, spec["seed"])
-    budget = (spec.get("reasoning") or {}).get("budget")
-    return respond(
-        respondent, planted, grid, variants, scale, spec["seed"], spec["temperature"], repeat, budget
-    )
 
 
 def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]:

@@ -129,7 +129,7 @@ class BatchEngine:
         self.endpoint = endpoint
         self.spending = endpoint.spending(discount)
         self._notes = BatchNotes(folder)
-        self._asker = Asker.from_plain(endpoint.tuning.get("asker", ())).mark
+        self._asker = Asker(*endpoint.tuning.get("asker", ())).mark
         self._poll, self._backoff, self._most_requests = poll, backoff, most_requests
         self.counts = {"batches": 0, "requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
 

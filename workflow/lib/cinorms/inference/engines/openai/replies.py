@@ -21,6 +21,10 @@ LONGEST_WORD = 200
 
 #: Kinds of the parts of a message that hold its text, and where; others (such as thinking) do not count.
 _PARTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
+#: Fields of a message in which servers send the trace; the first that has a text counts.
+_TRACE_FIELDS = ("reasoning_content", "reasoning")
+#: Types of the parts of a message that are its trace.
+_TRACE_PARTS = ("thinking", "reasoning")
 _UNLIKE_A_REPLY = (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError)
 
 
@@ -114,12 +118,6 @@ def _whole(value: object) -> int | None:
     return int(value) if 0 <= value < 2**31 else None
 
 
-#: Fields of a message in which servers send the trace; the first that has a text counts.
-_FIELDS = ("reasoning_content", "reasoning")
-#: Types of the parts of a message that are its trace.
-_PARTS = ("thinking", "reasoning")
-
-
 class TraceReading(NamedTuple):
     """How to tell a trace from an answer: the marks, whether the text can have them, whether no trace is asked for."""
 
@@ -154,20 +152,17 @@ class TraceReading(NamedTuple):
 
 def _counted(usage: dict[str, Any]) -> int | None:
     details = usage.get("completion_tokens_details")
-    found = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    if not isinstance(found, int | float) or isinstance(found, bool) or not 0 <= found < 2**31:
-        return None
-    return int(found)
+    return _whole(details.get("reasoning_tokens")) if isinstance(details, dict) else None
 
 
 def _shown(message: dict[str, Any]) -> str | None:
     """Return the trace that a message has beside its content."""
-    for name in _FIELDS:
+    for name in _TRACE_FIELDS:
         if isinstance(found := message.get(name), str) and found:
             return found
     content = message.get("content")
     parts = [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
-    found = "".join(_texts(p.get(p["type"])) for p in parts if p.get("type") in _PARTS)
+    found = "".join(_texts(p.get(p["type"])) for p in parts if p.get("type") in _TRACE_PARTS)
     return found or None
 
 

@@ -9,43 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cinorms.inference.engines.vllm.option_trie import Branch, OptionTrie, OptionWalk
+from cinorms.inference.engines.vllm.option_trie import LEAST_MASS, OptionTrie
 from cinorms.inference.engines.vllm.stream import Request
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.spec import OFF, Spec
-
-
-class TextTalk:
-    """One request: the model's free text after the prompt at row ``at`` of the questions."""
-
-    def __init__(self, at: int, ids: Ids, spec: Spec, seed: int | None) -> None:
-        self.at, self.ids = at, ids
-        self._spec, self._seed = spec, seed
-        self.token_ids: Sequence[int] = ()
-        self.finish_reason: str | None = None
-
-    @property
-    def n_output_tokens(self) -> int:
-        """Number of tokens of the answer."""
-        return len(self.token_ids)
-
-    def first(self) -> Request:
-        """Return the request."""
-        from vllm import SamplingParams
-
-        sampling = SamplingParams(
-            temperature=self._spec.temperature,
-            max_tokens=self._spec.max_tokens,
-            detokenize=False,
-            seed=self._seed,
-            **of_one_request(self._spec.max_tokens),
-        )
-        return Request(self.ids, sampling)
-
-    def take(self, about: None, output: Any) -> Sequence[Request]:
-        """Take the answer."""
-        self.token_ids, self.finish_reason = output.token_ids, output.finish_reason
-        return ()
 
 
 def of_one_request(max_tokens: int) -> dict[str, Any]:
@@ -88,31 +55,42 @@ class OptionSampling:
 
 
 class OptionTalk:
-    """A request for each branch of the trie: the probability of each option after the prompt at row ``at``."""
+    """The probability of each option after the prompt at row ``at``: a request for each branch of the trie.
+
+    Only branches that at least ``LEAST_MASS`` of the probability enters are followed.
+    """
 
     def __init__(self, at: int, ids: Ids, trie: OptionTrie, sampling: OptionSampling) -> None:
         self.at, self.ids = at, ids
-        self._walk, self._sampling = OptionWalk(trie), sampling
+        self._trie, self._sampling = trie, sampling
+        self._mass: dict[tuple[int, ...], float] = {(): 1.0}
         self.n_output_tokens = 0
 
     def first(self) -> Request:
         """Return the request for the first tokens of all options."""
-        return self._request(self._walk.start())
+        return self._request(())
 
-    def take(self, about: Branch, output: Any) -> Sequence[Request]:
-        """Take the log-probabilities of a branch; return the requests for those that follow."""
+    def take(self, about: tuple[int, ...], output: Any) -> Sequence[Request]:
+        """Take the log-probabilities of what follows the tokens ``about``; return the requests that follow."""
         self.n_output_tokens += 1
         logprobs = output.logprobs[0]
-        log_p = np.array([logprobs[token].logprob for token in about.wanted])
-        return [self._request(branch) for branch in self._walk.take(about, log_p)]
+        wanted = self._trie.following[about]
+        log_p = np.array([logprobs[token].logprob for token in wanted])
+        nodes = [(*about, token) for token in wanted]
+        self._mass |= dict(zip(nodes, (self._mass[about] * np.exp(log_p)).tolist(), strict=True))
+        following = self._trie.following
+        return [self._request(node) for node in nodes if node in following and self._mass[node] >= LEAST_MASS]
 
     def probabilities(self) -> npt.NDArray[np.float32]:
         """Return the probability of each option; the rest to 1 is outside them."""
-        return self._walk.probabilities().astype(np.float32)
+        result = np.zeros(self._trie.n_options)
+        for way, option in zip(self._trie.ways, self._trie.options, strict=True):
+            result[option] += self._mass.get(way, 0.0)
+        return result.astype(np.float32)
 
-    def _request(self, branch: Branch) -> Request:
-        ids = np.append(self.ids, np.asarray(branch.prefix, dtype=np.int32))
-        return Request(ids, self._sampling.of(branch.wanted), branch)
+    def _request(self, prefix: tuple[int, ...]) -> Request:
+        ids = np.append(self.ids, np.asarray(prefix, dtype=np.int32))
+        return Request(ids, self._sampling.of(self._trie.following[prefix]), prefix)
 
 
 @dataclass(frozen=True)
@@ -176,9 +154,26 @@ class Closing:
             return {"stop_token_ids": list(self.ids), "detokenize": False}
         return {"stop": [self.text], "detokenize": True, "include_stop_str_in_output": True}
 
+    def before(self, written: list[int], tokeniser: Tokeniser) -> list[int]:
+        """Return the tokens before the mark that closes the trace."""
+        if len(self.ids) == 1:
+            return written[:-1]
+        # The mark may begin within a token: count back until it is not there any more.
+        for n in range(len(written) - 1, -1, -1):
+            if self.text in tokeniser.decode([written[n:]])[0]:
+                return written[:n]
+        return written
 
-class TraceTalk:
-    """Two requests: the trace after the prompt at row ``at`` of the questions, and the answer after the trace."""
+
+class TextTalk:
+    """The model's text after the prompt at row ``at`` of the questions: one request, or its trace first and then that.
+
+    Two requests for a model that reasons: first its trace, up to the ``budget``, then its answer, up to the arm's
+    max_tokens. vLLM has a budget for thinking of its own since 0.19, which forces the closing mark token by token; it
+    needs the marks when the checkpoint is loaded (so arms could not share one start), and the versions that this
+    project runs with do not all have it. Two requests work in every version, cost no second reading of the prompt (its
+    prefix is cached), and leave no doubt where the trace ends.
+    """
 
     def __init__(
         self,
@@ -186,16 +181,16 @@ class TraceTalk:
         ids: Ids,
         spec: Spec,
         seed: int | None,
-        budget: int,
-        closing: Closing,
-        tokeniser: Tokeniser,
+        budget: int = 0,
+        closing: Closing | None = None,
+        tokeniser: Tokeniser | None = None,
     ) -> None:
         self.at, self.ids = at, ids
         self._spec, self._seed, self._budget = spec, seed, budget
         self._closing, self._tokeniser = closing, tokeniser
         #: Tokens of the trace, without the mark that closes it.
         self.trace_ids: Sequence[int] = ()
-        self.trace_status = "whole"
+        self.trace_status = "whole" if closing else "none"
         self.token_ids: Sequence[int] = ()
         self.finish_reason: str | None = None
         self._n_written = 0
@@ -206,7 +201,9 @@ class TraceTalk:
         return self._n_written + len(self.token_ids)
 
     def first(self) -> Request:
-        """Return the request for the trace."""
+        """Return the request for the trace, or for the answer where none is asked for."""
+        if self._closing is None:
+            return self._answer(self.ids, self._seed)
         return Request(self.ids, self._sampling(self._budget, self._seed, self._closing.stops()), "trace")
 
     def take(self, about: str, output: Any) -> Sequence[Request]:
@@ -214,10 +211,12 @@ class TraceTalk:
         if about == "answer":
             self.token_ids, self.finish_reason = output.token_ids, output.finish_reason
             return ()
+        assert self._closing is not None
+        assert self._tokeniser is not None
         written = [int(i) for i in output.token_ids]
         self._n_written = len(written)
         if output.finish_reason == "stop" and self._closing.is_it(output.stop_reason):
-            self.trace_ids, context = self._until_mark(written), written
+            self.trace_ids, context = self._closing.before(written, self._tokeniser), written
         else:
             self.trace_status = "cut" if output.finish_reason == "length" else "unclosed"
             ended = (
@@ -227,19 +226,10 @@ class TraceTalk:
             context = [*self.trace_ids, *self._closing.written]
         ids = np.append(self.ids, np.asarray(context, dtype=np.int32))
         # Another seed: the draws of the answer are not those of the beginning of the trace.
-        seed = None if self._seed is None else (self._seed + 1) % 2**31
-        return [Request(ids, self._sampling(self._spec.max_tokens, seed, {"detokenize": False}), "answer")]
+        return [self._answer(ids, None if self._seed is None else (self._seed + 1) % 2**31)]
 
-    def _until_mark(self, written: list[int]) -> list[int]:
-        """Return the tokens before the mark that closes the trace."""
-        if len(self._closing.ids) == 1:
-            return written[:-1]
-        # The mark may begin within a token: count back until it is not there any more.
-        for n in range(len(written) - 1, -1, -1):
-            if self._closing.text not in self._tokeniser.decode([written[n:]])[0]:
-                continue
-            return written[:n]
-        return written
+    def _answer(self, ids: Ids, seed: int | None) -> Request:
+        return Request(ids, self._sampling(self._spec.max_tokens, seed, {"detokenize": False}), "answer")
 
     def _sampling(self, max_tokens: int, seed: int | None, further: dict[str, Any]) -> Any:
         from vllm import SamplingParams

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cinorms.core.errors import ConfigError
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import Engine, EngineKind, Needs, RegistryPlace, stated
-from cinorms.inference.engines.vllm.explain import ADVICE
+from cinorms.inference.engines.vllm.explain import NOT_ON_CPU
 from cinorms.inference.preflight import AskedModel, Finding, ModelCheck, Surroundings, error, warning
 from cinorms.inference.spec import Asked, Spec
 
@@ -127,7 +127,7 @@ def look_at_machine(entries: Sequence[AskedModel], surroundings: Surroundings) -
     if on_cpu and not surroundings.cluster:
         for entry in entries:
             if entry.settings.batch_invariant:
-                yield error(f"{entry.name}: {ADVICE['not_on_cpu']}")
+                yield error(f"{entry.name}: {NOT_ON_CPU}")
     if surroundings.cluster or on_cpu:
         return
     here = count_gpus(surroundings.environment)

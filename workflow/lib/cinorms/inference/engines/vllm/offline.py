@@ -24,9 +24,8 @@ from cinorms.inference.engines.vllm.conversations import (
     OptionTalk,
     Reasoning,
     TextTalk,
-    TraceTalk,
 )
-from cinorms.inference.engines.vllm.explain import ADVICE, check_quantisation, explain
+from cinorms.inference.engines.vllm.explain import NOT_ON_CPU, check_quantisation, explain
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
 from cinorms.inference.engines.vllm.stream import IN_FLIGHT, Progress, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
@@ -34,7 +33,7 @@ from cinorms.inference.processes import ProcessOutput, stop_between_steps
 from cinorms.inference.questions import Questions, as_numbers
 from cinorms.inference.spec import Spec
 
-PromptTalk = TextTalk | TraceTalk | OptionTalk
+PromptTalk = TextTalk | OptionTalk
 
 #: Most answered prompts that are handed over, and so journalled, at once.
 CHUNK = 8_192
@@ -64,6 +63,8 @@ class VllmEngine:
         self._gpus = max(1, int(tuning["gpus"]))
         self._chunk = chunk
         self._reasoning = Reasoning.of(spec)
+        #: The most tokens that a trace may have.
+        self._budget = self._reasoning.budget if self._reasoning else 0
         self._tokeniser: Tokeniser | None = None
         self._facts: dict[str, Any] = {}
         self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}
@@ -157,10 +158,7 @@ class VllmEngine:
         reasoning = self._reasoning
         closing = Closing.of(reasoning, tokeniser) if reasoning and not reasoning.off else None
         for at, ids, seed in zip(todo.tolist(), prompts, seeds, strict=True):
-            if reasoning and closing:
-                yield TraceTalk(at, ids, self.spec, seed, reasoning.budget, closing, tokeniser)
-            else:
-                yield TextTalk(at, ids, self.spec, seed)
+            yield TextTalk(at, ids, self.spec, seed, self._budget, closing, tokeniser)
 
     def _count(self, conversation: PromptTalk) -> None:
         self._counts["prompts"] += 1
@@ -169,15 +167,13 @@ class VllmEngine:
 
     def _replies(self, tokeniser: Tokeniser, finished: Sequence[PromptTalk]) -> pd.DataFrame:
         """Return finished conversations as a chunk (see ``inference.engine.Keep``)."""
-        frame = pd.DataFrame(
-            {
-                "at": np.array([each.at for each in finished], dtype=np.int64),
-                "n_prompt_tokens": [len(each.ids) for each in finished],
-            }
-        )
-        texts = [each for each in finished if not isinstance(each, OptionTalk)]
+        columns: dict[str, Any] = {
+            "at": np.array([each.at for each in finished], dtype=np.int64),
+            "n_prompt_tokens": [len(each.ids) for each in finished],
+        }
+        texts = [each for each in finished if isinstance(each, TextTalk)]
         if texts:
-            columns: dict[str, Any] = {
+            columns |= {
                 "text": tokeniser.decode([each.token_ids for each in texts]),
                 "finish_reason": [each.finish_reason for each in texts],
                 "n_output_tokens": [each.n_output_tokens for each in texts],
@@ -185,17 +181,15 @@ class VllmEngine:
         else:
             options = [each.probabilities() for each in finished if isinstance(each, OptionTalk)]
             nothing = pd.Series([None] * len(finished), dtype=object)
-            columns = {"text": nothing, "finish_reason": "stop", "n_output_tokens": 0, "p_options": options}
-        traces = [each for each in finished if isinstance(each, TraceTalk)]
-        if traces:
+            columns |= {"text": nothing, "finish_reason": "stop", "n_output_tokens": 0, "p_options": options}
+        if self._reasoning:
             columns |= {
-                "trace": tokeniser.decode([each.trace_ids for each in traces]),
-                "n_trace_tokens": [len(each.trace_ids) for each in traces],
-                "trace_status": [each.trace_status for each in traces],
+                "n_trace_tokens": [len(each.trace_ids) for each in texts] or 0,
+                "trace_status": [each.trace_status for each in texts] or "none",
             }
-        elif self._reasoning:
-            columns |= {"n_trace_tokens": 0, "trace_status": "none"}
-        return frame.assign(**columns)
+            if texts and not self._reasoning.off:
+                columns["trace"] = tokeniser.decode([each.trace_ids for each in texts])
+        return pd.DataFrame(columns)
 
     def _trie(self, tokeniser: Tokeniser, text: str) -> OptionTrie:
         """Return the trie of the scale's options as they can follow prompts that end like ``text``."""
@@ -213,7 +207,7 @@ class VllmEngine:
     def _check_length(self, prompts: Sequence[Ids], folder: Path, trie: OptionTrie | None) -> None:
         """Insist that every prompt and its answer fit: vLLM would cut the answer short without a word."""
         longest = max(len(ids) for ids in prompts)
-        trace = self._reasoning.budget if self._reasoning else 0
+        trace = self._budget
         answer = trie.depth if trie else self.spec.max_tokens + trace
         limit = read_config(folder).get("max_position_embeddings")
         if trace and self._tokeniser:  # and what closes it
@@ -252,7 +246,7 @@ class VllmEngine:
         os.environ[BATCH_INVARIANT] = str(int(invariant))
         LLM, version, on_cpu = import_vllm(self.spec.model)
         if invariant and on_cpu:
-            raise ConfigError(f"model {self.spec.model!r}: {ADVICE['not_on_cpu']}")
+            raise ConfigError(f"model {self.spec.model!r}: {NOT_ON_CPU}")
         self._facts["vllm"] = version
         if on_cpu:
             # Three processes and a compiler take longer than a tiny model's whole study.
