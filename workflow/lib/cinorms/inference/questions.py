@@ -1,4 +1,7 @@
-"""Questions: everything one shard asks, as tables, and each prompt as it is sent."""
+"""Questions: everything one shard asks, as tables, each prompt as it is sent, and its key.
+
+The key of a prompt is a digest of the very messages that the model receives, and of which sample of them it is.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,15 @@ from cinorms.core.scales import Scale
 from cinorms.inference.spec import Spec, take_shard
 from cinorms.prompts.orders import as_categorical
 from cinorms.prompts.variants import ask_grid, messages, select_flows
+
+#: Bytes of a key. With 64 bits, two of a hundred million prompts could share one by chance.
+KEY_BYTES = 16
+
+#: Stands for the vignette while the text around it is looked up: characters that no text has.
+_MARK = "\ue000vignette\ue001"
+
+Keys = npt.NDArray[np.void]
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -54,14 +66,10 @@ class Questions:
 
     def chat(self, at: int) -> list[dict[str, str]]:
         """Return the messages of the question in row ``at`` of the grid."""
+        templates, vignettes, rows, flows, orders, scale = self._prompt_parts
         spec = self.spec
         return messages(
-            self._templates[self._rows[at]],
-            self._vignettes[self.flow_places[at]],
-            int(self._orders[at]),
-            self._scale,
-            spec.layout,
-            spec.system,
+            templates[rows[at]], vignettes[flows[at]], int(orders[at]), scale, spec.layout, spec.system
         )
 
     def name(self, at: int) -> str:
@@ -69,18 +77,20 @@ class Questions:
         return bytes(self.prompts[at]).hex()
 
     @cached_property
-    def flow_places(self) -> npt.NDArray[np.int64]:
-        """The row of ``flows`` that each question asks about."""
-        found = pd.Index(self.flows["flow"]).get_indexer(self.grid["flow"])
-        return np.asarray(found, dtype=np.int64)
+    def _prompt_parts(self) -> tuple[list[str], list[str], Places, Places, Places, Scale]:
+        """What prompts are made of: templates and vignettes, each question's place in both, its order, the scale."""
+        flows = pd.Index(self.flows["flow"]).get_indexer(self.grid["flow"])
+        places = (self.grid["row"].to_numpy(), flows, self.grid["order_code"].to_numpy())
+        texts = self.variants["template"].tolist(), self.flows["vignette"].tolist()
+        return (*texts, *places, self.spec.answer_scale)
 
     @cached_property
     def prompts(self) -> Keys:
         """The key of each prompt: what the model sees, and which sample of it (``prompt_keys``)."""
         variants, spec = self.of_all_shards, self.spec
-        grid = ask_grid(self.flows["flow"], variants, spec.order_method, spec.seed, self._scale.n_shown)
+        grid = ask_grid(self.flows["flow"], variants, spec.order_method, spec.seed, spec.answer_scale.n_shown)
         codes = grid["order_code"].to_numpy().reshape(len(self.flows), len(variants))
-        keys = prompt_keys(spec, self._vignettes, variants["template"].tolist(), codes)
+        keys = prompt_keys(spec, self.flows["vignette"].tolist(), variants["template"].tolist(), codes)
         # Orders that are added later count last, so that what was a first sample stays one.
         places = np.lexsort((variants["template_no"], variants["order_no"]))
         first = (np.arange(len(self.flows))[:, None] * len(variants) + places[None, :]).ravel()
@@ -105,46 +115,12 @@ class Questions:
         Neighbours then share the longest beginning, which the engines' prefix caches need. A repeat asks in an order
         drawn at random, a pure function of seed, prompt and repeat: every batch has other prompts in it.
         """
-        if self.spec.repeat > 1:
-            left = np.flatnonzero(~answered)
-            return left[np.argsort(draw_bits("repeat", self.spec.seed, *as_numbers(self.prompts[left])))]
-        template_no = self.variants["template_no"].to_numpy()[self._rows]
-        order_no = self.variants["order_no"].to_numpy()[self._rows]
         todo = np.flatnonzero(~answered)
-        return todo[np.lexsort((order_no[todo], self._flows[todo], template_no[todo]))]
-
-    @cached_property
-    def _scale(self) -> Scale:
-        return self.spec.answer_scale
-
-    @cached_property
-    def _flows(self) -> npt.NDArray[np.int32]:
-        return self.grid["flow"].to_numpy()
-
-    @cached_property
-    def _rows(self) -> npt.NDArray[np.int32]:
-        return self.grid["row"].to_numpy()
-
-    @cached_property
-    def _orders(self) -> npt.NDArray[np.int64]:
-        return self.grid["order_code"].to_numpy()
-
-    @cached_property
-    def _vignettes(self) -> list[str]:
-        return self.flows["vignette"].tolist()
-
-    @cached_property
-    def _templates(self) -> list[str]:
-        return self.variants["template"].tolist()
-
-
-#: Bytes of a key. With 64 bits, two of a hundred million prompts could share one by chance.
-KEY_BYTES = 16
-
-#: Stands for the vignette while the text around it is looked up: characters that no text has.
-_MARK = "\ue000vignette\ue001"
-
-Keys = npt.NDArray[np.void]
+        if self.spec.repeat > 1:
+            return todo[np.argsort(draw_bits("repeat", self.spec.seed, *as_numbers(self.prompts[todo])))]
+        flows, rows = self.grid["flow"].to_numpy()[todo], self.grid["row"].to_numpy()[todo]
+        template_no, order_no = (self.variants[name].to_numpy()[rows] for name in ("template_no", "order_no"))
+        return todo[np.lexsort((order_no, flows, template_no))]
 
 
 def prompt_keys(
@@ -182,7 +158,7 @@ def _keys(
             if frame is None:
                 chat = messages(templates[column], _MARK, code, scale, layout, system)
                 frame = frames[column, code] = _json(chat).split(_MARK)
-            found += _digest(text.join(frame))
+            found += _digest(text.join(frame).encode("utf-8", "surrogatepass"))
     return bytes(found)
 
 
@@ -199,7 +175,7 @@ def number_samples(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
     number[first[by_code]] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
     own = keys.copy()
     for at in np.flatnonzero(number):
-        own[at] = _derived(keys[at].tobytes() + int(number[at]).to_bytes(4, "little"))
+        own[at] = np.void(_digest(keys[at].tobytes() + int(number[at]).to_bytes(4, "little")))
     return own
 
 
@@ -208,7 +184,7 @@ def keys_in_repeat(keys: Keys, repeat: int) -> Keys:
     if repeat == 1:
         return keys
     mark = b"repeat" + repeat.to_bytes(4, "little")
-    own = b"".join(_derived(key.tobytes() + mark).tobytes() for key in keys.ravel())
+    own = b"".join(_digest(key.tobytes() + mark) for key in keys.ravel())
     return np.frombuffer(own, dtype=f"V{KEY_BYTES}").reshape(keys.shape)
 
 
@@ -224,12 +200,8 @@ def as_numbers(keys: Keys) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint6
     return halves[:, 0], halves[:, 1]
 
 
-def _derived(data: bytes) -> np.void:
-    return np.void(hashlib.blake2b(data, digest_size=KEY_BYTES).digest())
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=KEY_BYTES).digest()
 
 
 def _json(value: Any) -> str:
