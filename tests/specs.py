@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from cinorms.ask import ask_questions, response_facts
@@ -39,6 +41,13 @@ def make_spec(engine: str = "openai", **changes: Any) -> Spec:
         "system": None,
     }
     return Spec.from_plain({**plain, **changes})
+
+
+def make_flows(texts: int | Sequence[str], **columns: Any) -> pd.DataFrame:
+    """Return a table of vignettes with these texts, or with ``flow 0``, ``flow 1``, ... up to a number of them."""
+    texts = [f"flow {i}" for i in range(texts)] if isinstance(texts, int) else list(texts)
+    flow = np.arange(len(texts), dtype=np.int32)
+    return pd.DataFrame({"flow": flow, "vignette": texts, "expected": np.nan, **columns})
 
 
 def make_model(name: str, **stated: Any) -> ModelEntry:

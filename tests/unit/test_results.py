@@ -22,12 +22,10 @@ from cinorms.prompts.variants import list_variants
 from cinorms.results import Results, open_results
 from cinorms.study.facts import ArmFacts, ModelFacts, StudyFacts
 
-from ..specs import make_spec
+from ..specs import make_flows, make_spec
 from ..study_facts import facts
 
-FLOWS = pd.DataFrame(
-    {"flow": np.arange(3, dtype=np.int32), "vignette": [f"flow {i}" for i in range(3)], "expected": np.nan}
-)
+FLOWS = make_flows(3)
 VARIANTS = list_variants("set", ["{scenario} {options}"], 1, 2)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -14,16 +13,9 @@ from cinorms.inference.completeness import check_complete
 from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants
 
-from ...specs import make_spec
+from ...specs import make_flows, make_spec
 
-VIGNETTES = pd.DataFrame(
-    {
-        "flow": np.arange(6, dtype=np.int32),
-        "sender": pd.Categorical(["a", "b"] * 3),
-        "vignette": [f"flow {i}" for i in range(6)],
-        "expected": np.nan,
-    }
-)
+VIGNETTES = make_flows(6, sender=pd.Categorical(["a", "b"] * 3))
 VARIANTS = list_variants("t", [f"{i} {{scenario}} {{options}}" for i in range(3)], 3, 2)
 
 

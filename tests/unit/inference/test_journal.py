@@ -30,7 +30,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec, shard_names
 from cinorms.prompts.variants import list_variants
 
-from ...specs import ask_shard, make_spec
+from ...specs import ask_shard, make_flows, make_spec
 
 #: Number of a user that owns nothing.
 NOBODY = 65_534
@@ -59,16 +59,6 @@ class Recording:
         return {"asked": len(self.asked)}
 
 
-def vignettes(n: int = 8) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "flow": pd.array(range(n), dtype="int32"),
-            "vignette": [f"flow {i}" for i in range(n)],
-            "expected": [float("nan")] * n,
-        }
-    )
-
-
 def variants(templates: int = 4, orders: int = 2) -> pd.DataFrame:
     return list_variants("t", [f"{t} {{scenario}} {{options}}" for t in range(templates)], templates, orders)
 
@@ -86,7 +76,7 @@ def ask(
 ) -> pd.DataFrame:
     of = spec(**changes)
     out = folder / f"{of.shard}.parquet"
-    flows = vignettes() if flows is None else flows
+    flows = make_flows(8) if flows is None else flows
     asked = variants() if asked is None else asked
     write_shard(of, flows, asked, out, engine, Journal.open(folder / ".journal", of))
     return tables.read(out, tables.RESPONSES)
@@ -133,7 +123,7 @@ def test_the_file_is_the_same_however_often_the_job_was_stopped(
 
 
 def test_without_a_journal_the_responses_are_the_same(tmp_path: Path) -> None:
-    responses, _ = ask_shard(spec(), vignettes(), variants(), Recording())
+    responses, _ = ask_shard(spec(), make_flows(8), variants(), Recording())
     assert responses["text"].tolist() == ask(tmp_path, Recording())["text"].tolist()
 
 
@@ -154,7 +144,7 @@ def test_other_shards_re_use_every_response(tmp_path: Path) -> None:
 
 
 def test_more_templates_orders_and_flows_ask_only_those(tmp_path: Path) -> None:
-    ask(tmp_path, Recording(), vignettes(5), variants(3, 1), n_templates=3)
+    ask(tmp_path, Recording(), make_flows(5), variants(3, 1), n_templates=3)
     engine = Recording()
     ask(tmp_path, engine)
     old = {(flow, f"{t}_0") for flow in range(5) for t in range(3)}
@@ -165,13 +155,13 @@ def test_more_templates_orders_and_flows_ask_only_those(tmp_path: Path) -> None:
 def test_fewer_flows_ask_nothing(tmp_path: Path) -> None:
     ask(tmp_path, Recording())
     engine = Recording()
-    assert len(ask(tmp_path, engine, vignettes(3))) == 24
+    assert len(ask(tmp_path, engine, make_flows(3))) == 24
     assert engine.asked == []
 
 
 def test_a_mended_vignette_asks_its_flow_and_a_mended_template_its_variants(tmp_path: Path) -> None:
     ask(tmp_path, Recording())
-    flows = vignettes()
+    flows = make_flows(8)
     flows.loc[5, "vignette"] = "flow five"
     engine = Recording()
     responses = ask(tmp_path, engine, flows)
@@ -189,7 +179,7 @@ def test_another_order_of_the_options_is_another_prompt(tmp_path: Path) -> None:
     engine = Recording()
     responses = ask(tmp_path, engine, order_method="balanced")
     assert 0 < len(engine.asked) < 64  # where the balanced order happens to be the fixed one, nothing changes
-    whole, _ = ask_shard(spec(), vignettes(), variants(), Recording())
+    whole, _ = ask_shard(spec(), make_flows(8), variants(), Recording())
     assert responses["text"].tolist() == whole["text"].tolist()
 
 
@@ -380,7 +370,7 @@ def test_a_part_that_cannot_be_read_is_not_paid_again(
 def test_a_claim_that_is_being_written_is_read_as_far_as_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys = Questions.of(spec(), vignettes(), variants()).prompts
+    keys = Questions.of(spec(), make_flows(8), variants()).prompts
     monkeypatch.setattr(journal_files, "_is_free", lambda handle: False)
     (tmp_path / "a.keys").write_bytes(keys[:3].tobytes() + b"half")
     assert journal_files.Claims(tmp_path, "b").taken(keys).tolist() == [True] * 3 + [False] * (len(keys) - 3)
@@ -421,7 +411,7 @@ ODD = ["a\ud800", 7, 1.5, [1], {"a": 1}, b"\xff", object()]
 def test_a_reply_that_cannot_be_kept_costs_no_other(tmp_path: Path, column: str, odd: object) -> None:
     """Whatever an engine hands over; those of this project hand over what can be kept."""
     kept = Journal.open(tmp_path / ".journal", spec())
-    replies = CollectedReplies(Questions.of(spec(), vignettes(), variants()))
+    replies = CollectedReplies(Questions.of(spec(), make_flows(8), variants()))
     rows = [{"at": at, "text": f"answer {at}", "finish_reason": "stop", column: None} for at in range(5)]
     rows[2][column] = odd
     part = replies.take(pd.DataFrame(rows, dtype=object))
@@ -476,7 +466,7 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
         with journal.hold([(0, 0)]):
             (tmp_path / "ballast").write_bytes(b"x" * (2**20 - 64 * 1024))
             data = np.random.default_rng(1)
-            replies = CollectedReplies(Questions.of(of, vignettes(), variants()))
+            replies = CollectedReplies(Questions.of(of, make_flows(8), variants()))
 
             def fill() -> None:
                 for _ in range(50):

@@ -1,4 +1,4 @@
-"""An arm that is asked again: every asking has samples of its own in another order, and the first never changes."""
+"""Shards cut the variants of an arm into whole runs; each time that it is asked again, its samples are its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cinorms.answers.repeated import repeated_answers
 from cinorms.ask import write_shard
@@ -22,19 +24,13 @@ from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.journal import Asker, Journal, sample_settings
 from cinorms.inference.provenance import gather
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import in_repeat, repeat_of, take_shard
+from cinorms.inference.spec import in_repeat, repeat_of, shard_names, take_shard
 from cinorms.prompts.variants import list_variants
 
-from ...specs import endpoint_tuning, make_spec
+from ...specs import endpoint_tuning, make_flows, make_spec
 
 TEMPLATES = ["0 {scenario} {options}", "1: {scenario} and {options}"]
-FLOWS = pd.DataFrame(
-    {
-        "flow": np.arange(40, dtype=np.int32),
-        "vignette": [f"flow {i}" for i in range(40)],
-        "expected": [float("nan")] * 40,
-    }
-)
+FLOWS = make_flows(40)
 VARIANTS = list_variants("t", TEMPLATES, 2, 3)
 
 
@@ -66,6 +62,39 @@ def ask(folder: Path, shard: str, **changes: Any) -> tuple[Counter, pd.DataFrame
     out = folder / f"responses/main/m/{shard}.parquet"
     journal = Journal.open(folder / ".journal", spec, Asker("study", "main", "m"))
     return engine, write_shard(spec, FLOWS, VARIANTS, out, engine, journal), out
+
+
+def variants_of(n_templates: int, n_orders: int) -> pd.DataFrame:
+    return list_variants("set", [f"t{n}" for n in range(n_templates)], n_templates, n_orders)
+
+
+@given(n_templates=st.integers(1, 12), n_orders=st.integers(1, 5), count=st.integers(1, 80))
+def test_shards_together_are_all_variants_in_order(n_templates: int, n_orders: int, count: int) -> None:
+    variants = variants_of(n_templates, n_orders)
+    names = shard_names(count, len(variants))
+    parts = [take_shard(variants, name) for name in names]
+    assert list(pd.concat(parts)["variant"]) == list(variants["variant"])
+    sizes = {len(part) for part in parts}
+    assert min(sizes) >= 1
+    assert max(sizes) - min(sizes) <= 1
+    assert all(list(part.index) == list(range(len(part))) for part in parts)
+
+
+def test_names() -> None:
+    assert shard_names(1, 33) == ["1-of-1"]
+    assert shard_names(3, 33) == ["1-of-3", "2-of-3", "3-of-3"]
+    assert shard_names(40, 3) == ["1-of-3", "2-of-3", "3-of-3"]
+
+
+def test_a_shard_keeps_the_orders_of_a_template_together() -> None:
+    part = take_shard(variants_of(11, 3), "2-of-11")
+    assert list(part["variant"]) == ["1_0", "1_1", "1_2"]
+
+
+@pytest.mark.parametrize("wrong", ["0-of-3", "4-of-3"])
+def test_a_shard_that_does_not_exist_is_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        take_shard(variants_of(3, 1), wrong)
 
 
 def test_a_shard_knows_its_asking_and_holds_the_same_variants_in_each() -> None:

@@ -19,7 +19,7 @@ from cinorms.inference.journal_files import digest_of
 from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants
 
-from ...specs import make_spec
+from ...specs import make_flows, make_spec
 
 TEMPLATES = ["0 {scenario} {options}", "1: {scenario} and {options}", "2; {scenario} or {options}"]
 
@@ -69,14 +69,7 @@ class Studies:
         **changes: Any,
     ) -> pd.DataFrame:
         texts = templates or TEMPLATES
-        named = vignettes or ["a", "b", "c", "d"]
-        flows = pd.DataFrame(
-            {
-                "flow": pd.array(range(len(named)), dtype="int32"),
-                "vignette": named,
-                "expected": [float("nan")] * len(named),
-            }
-        )
+        flows = make_flows(vignettes or ["a", "b", "c", "d"])
         settings = {"n_templates": len(texts), "order_method": "fixed", **changes}
         spec = self.spec(**settings)
         out = self.folder / f"results/{study}/responses/{arm}/m/{spec.shard}.parquet"
@@ -242,9 +235,7 @@ def test_records_of_jobs_are_each_askers_own(studies: Studies) -> None:
 
 def test_recall_alone_asks_nothing(studies: Studies) -> None:
     studies.ask("one", "main", Sampler("one"))
-    flows = pd.DataFrame(
-        {"flow": pd.array([0, 1], dtype="int32"), "vignette": ["a", "new"], "expected": [float("nan")] * 2}
-    )
+    flows = make_flows(["a", "new"])
     spec = studies.spec(order_method="fixed")
     questions = Questions.of(spec, flows, list_variants("t", TEMPLATES, 3, 1))
     replies = CollectedReplies(questions)

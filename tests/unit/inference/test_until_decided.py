@@ -28,19 +28,15 @@ from cinorms.prompts.variants import list_variants
 from cinorms.stats.deciding.rounds import Rule
 
 from ...scales import ORDERS, shipped
-from ...specs import make_spec
+from ...specs import make_flows, make_spec
 
 SCALE = papers_scale("acceptability")
 THRESHOLDS = Thresholds(4, 0.5, "strict")
 LEVELS = [(a, b) for a, b in product(range(12), range(25))]
-VIGNETTES = pd.DataFrame(
-    {
-        "flow": pd.array(range(300), dtype="int32"),
-        "vignette": [f"sender {a} shares {b}" for a, b in LEVELS],
-        "expected": np.nan,
-        "sender": pd.Categorical([f"s{a}" for a, _ in LEVELS]),
-        "type": pd.Categorical([f"t{b}" for _, b in LEVELS]),
-    }
+VIGNETTES = make_flows(
+    [f"sender {a} shares {b}" for a, b in LEVELS],
+    sender=pd.Categorical([f"s{a}" for a, _ in LEVELS]),
+    type=pd.Categorical([f"t{b}" for _, b in LEVELS]),
 )
 TEMPLATES = [f"{number}. {{scenario}} {{options}}" for number in range(4)]
 VARIANTS = list_variants("p", TEMPLATES, 4, 3)
