@@ -13,9 +13,10 @@ import pytest
 
 from cinorms.answers.read import read_responses
 from cinorms.answers.reading.reader import read_text
+from cinorms.inference.engines.openai.replies import split_trace, status_of
 from cinorms.inference.engines.vllm.conversations import Closing, Reasoning, TextTalk
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
-from cinorms.inference.spec import Asked, split_trace, status_of
+from cinorms.inference.spec import Asked
 
 from ...scales import ACCEPTABILITY
 from ...specs import make_spec

@@ -51,7 +51,7 @@ class CollectedReplies:
         self._old += len(at)
 
     def take(self, chunk: pd.DataFrame) -> pa.Table:
-        """Take a finished chunk (see ``engine.Keep``) and return it as a part of the journal.
+        """Take a finished chunk (see ``engine_kind.Keep``) and return it as a part of the journal.
 
         A reply that the journal cannot hold becomes an error; the other replies of its chunk are kept.
         """

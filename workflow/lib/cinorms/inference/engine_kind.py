@@ -65,7 +65,10 @@ class Engine(Protocol):
 
 
 class Handover(Generic[T]):
-    """Hands finished items to ``keep`` when there are ``most``, or when the oldest has waited long."""
+    """Hands finished items to ``keep`` when there are ``most``, or when the oldest has waited long.
+
+    That is soon where the model or endpoint is slow, and many at once where it is fast.
+    """
 
     def __init__(
         self, keep: Callable[[list[T]], None], most: int, clock: Callable[[], float] = time.monotonic

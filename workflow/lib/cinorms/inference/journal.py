@@ -115,6 +115,8 @@ PART = pa.schema(
         ("fingerprint", _WORD),
         ("usd", pa.float64()),
         ("n_trace_tokens", pa.int32()),
+        # none: there is no trace; whole: the model ended it; cut: the budget, or the limit of the request, cut it
+        # short; unclosed: the model ended its turn in it. Missing where the engine does not say.
         ("trace_status", _WORD),
     ]
 )

@@ -1,4 +1,9 @@
-"""The processes that vLLM starts for a job: their output goes to the job's log, and they end when the job ends."""
+"""Processes: how an engine ends on SIGTERM, and what vLLM's own do: they write to the job's log and end with the job.
+
+The job's handler of SIGTERM raises an exception wherever the signal finds the program. In a callback, or in a library's
+clean-up, Python prints that exception and forgets it. So an engine takes the signal between two of its steps: one that
+steps by itself uses ``stop_between_steps``, one that runs in an event loop ``stop_in_loop``.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cinorms.inference.engines.vllm import conversations
 from cinorms.inference.engines.vllm.conversations import OptionTalk
 from cinorms.inference.engines.vllm.option_trie import OptionTrie
 from cinorms.inference.engines.vllm.stream import Progress, Request, talk
@@ -134,10 +135,14 @@ def test_what_is_raised_between_steps_ends_the_talk() -> None:
     ],
 )
 def test_options_have_the_probabilities_of_the_branches_that_are_followed(
-    first: dict[int, float], second: dict[int, float] | None, found: list[float]
+    first: dict[int, float],
+    second: dict[int, float] | None,
+    found: list[float],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trie = OptionTrie.of({"a b": [(1, 2)], "a c": [(1, 3)], "d": [(4,)]}, "m")
-    conversation = OptionTalk(0, np.array([9]), trie, SimpleNamespace(of=set))
+    monkeypatch.setattr(conversations, "option_sampling", set)
+    conversation = OptionTalk(0, np.array([9]), trie)
 
     def take(request: Request, p: dict[int, float]) -> Sequence[Request]:
         assert request.sampling == set(p)

@@ -1,4 +1,7 @@
-"""The Batch API: half the price, replies within a day; input files are uploaded, polled, downloaded."""
+"""The Batch API: half the price, replies within a day; input files are uploaded, polled, downloaded.
+
+The journal remembers each batch in a note: a killed job finds its batches again and pays for none twice.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,21 @@ from cinorms.inference.journal_files import explained, own_files
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached, as_amount
 
+#: The API's limits for one input file.
+REQUESTS = 50_000
+BYTES = 200_000_000
+#: Seconds between two looks at the batches.
+POLL = 30.0
+#: Times that a request is put into a batch before its failure is believed.
+ROUNDS = 3
+#: Batches that are refused for their size are halved down to this.
+SMALLEST = 500
+#: If this many prompts are refused and none is answered, the fault is in the request, not in the prompts.
+REFUSALS = 5
+# ASSUME: at least 3 bytes per token on average; the authors' prompts have 4.6.
+BYTES_PER_TOKEN = 3
+
+_ENDED = ("completed", "failed", "expired", "cancelled")
 #: Names of notes: the batch's mark.
 _NOTE = re.compile(r"[0-9a-f]{32}\.json")
 
@@ -97,23 +115,6 @@ def _read(path: Path) -> Batch:
         ) from None
 
 
-#: The API's limits for one input file.
-REQUESTS = 50_000
-BYTES = 200_000_000
-#: Seconds between two looks at the batches.
-POLL = 30.0
-#: Times that a request is put into a batch before its failure is believed.
-ROUNDS = 3
-#: Batches that are refused for their size are halved down to this.
-SMALLEST = 500
-#: If this many prompts are refused and none is answered, the fault is in the request, not in the prompts.
-REFUSALS = 5
-# ASSUME: at least 3 bytes per token on average; the authors' prompts have 4.6.
-BYTES_PER_TOKEN = 3
-
-_ENDED = ("completed", "failed", "expired", "cancelled")
-
-
 class BatchEngine:
     """Asks a shard in batches; ``folder`` holds those of every job that uses the journal. Times are in seconds."""
 
@@ -134,7 +135,7 @@ class BatchEngine:
         self.counts = {"batches": 0, "requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo``; see ``inference.engine.Engine``."""
+        """Ask the rows ``todo``; see ``engine_kind.Engine``."""
         self._questions, self._keep = questions, keep
         self._api = BatchApi(self.endpoint, self._backoff)
         self._some_answered = job_state.current().state.answered > 0

@@ -70,7 +70,7 @@ class LiveEngine:
         self.counts = {"requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo``; see ``inference.engine.Engine``."""
+        """Ask the rows ``todo``; see ``engine_kind.Engine``."""
         some_answered = job_state.current().state.answered > 0
         with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
             run = _Run(self, questions, keep, bar, some_answered)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from cinorms.core.logs import SHORTEST_KEY
 from cinorms.inference.engines.openai.failures import Failure, clean, judge_status, unreadable
-from cinorms.inference.spec import split_trace, status_of
 
 #: Bytes that a reply may have, unpacked; a reply of 100,000 tokens has half a million.
 LONGEST_REPLY = 4 * 2**20
@@ -119,7 +118,10 @@ def _whole(value: object) -> int | None:
 
 
 class TraceReading(NamedTuple):
-    """How to tell a trace from an answer: the marks, whether the text can have them, whether no trace is asked for."""
+    """How to tell a trace from an answer: the marks, whether the text can have them, whether no trace is asked for.
+
+    Endpoints name a trace in several ways, count it or not, show it or not. What none of them says stays missing.
+    """
 
     begin: str = "<think>"
     end: str = "</think>"
@@ -171,3 +173,28 @@ def _texts(value: Any) -> str:
         return value
     texts = (p.get("text") for p in value if isinstance(p, dict)) if isinstance(value, list) else ()
     return "".join(text for text in texts if isinstance(text, str))
+
+
+def split_trace(text: str, begin: str, end: str) -> tuple[str | None, str, bool]:
+    """Return the trace at the beginning of ``text``, what follows it, and whether the trace is closed.
+
+    The trace is None where there is none. A template can have opened it in the prompt: then ``end`` alone is in the
+    text. Marks after the first ``end`` belong to the answer.
+    """
+    begin, end = begin.strip(), end.strip()
+    opened = text.lstrip().startswith(begin)
+    trace, closed, rest = text.partition(end)
+    if not closed:
+        return (text.lstrip()[len(begin) :], "", False) if opened else (None, text, True)
+    if not opened and begin in trace:  # something else comes first: marks that the answer speaks of
+        return None, text, True
+    return trace.lstrip()[len(begin) if opened else 0 :], rest, True
+
+
+def status_of(n_tokens: int | None, trace: str | None, finished: bool) -> str | None:
+    """Return the status of a trace of which an engine tells some; ``finished``: it did not stop within it."""
+    if not finished:
+        return "cut"
+    if n_tokens or (trace and trace.strip()):
+        return "whole"
+    return "none" if n_tokens == 0 else None

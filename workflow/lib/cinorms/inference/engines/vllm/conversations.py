@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,27 +32,20 @@ def of_one_request(max_tokens: int) -> dict[str, Any]:
     return {"output_kind": RequestOutputKind.CUMULATIVE, "stream_interval": max_tokens + 1, **copies}
 
 
-class OptionSampling:
-    """Asks for the log-probabilities of some tokens as the next one; one object serves all prompts."""
+@cache
+def option_sampling(wanted: tuple[int, ...]) -> Any:
+    """Return the parameters that ask for the log-probabilities of the tokens ``wanted`` as the next one."""
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], Any] = {}
-
-    def of(self, wanted: tuple[int, ...]) -> Any:
-        """Return the sampling parameters for the tokens ``wanted``."""
-        from vllm import SamplingParams
-        from vllm.sampling_params import RequestOutputKind
-
-        if wanted not in self._known:
-            # Not prompt_logprobs: it computes every prompt again, without the prefix cache.
-            self._known[wanted] = SamplingParams(
-                temperature=0,
-                max_tokens=1,
-                detokenize=False,
-                logprob_token_ids=list(wanted),
-                output_kind=RequestOutputKind.FINAL_ONLY,
-            )
-        return self._known[wanted]
+    # Not prompt_logprobs: it computes every prompt again, without the prefix cache.
+    return SamplingParams(
+        temperature=0,
+        max_tokens=1,
+        detokenize=False,
+        logprob_token_ids=list(wanted),
+        output_kind=RequestOutputKind.FINAL_ONLY,
+    )
 
 
 class OptionTalk:
@@ -60,9 +54,9 @@ class OptionTalk:
     Only branches that at least ``LEAST_MASS`` of the probability enters are followed.
     """
 
-    def __init__(self, at: int, ids: Ids, trie: OptionTrie, sampling: OptionSampling) -> None:
+    def __init__(self, at: int, ids: Ids, trie: OptionTrie) -> None:
         self.at, self.ids = at, ids
-        self._trie, self._sampling = trie, sampling
+        self._trie = trie
         self._mass: dict[tuple[int, ...], float] = {(): 1.0}
         self.n_output_tokens = 0
 
@@ -90,7 +84,7 @@ class OptionTalk:
 
     def _request(self, prefix: tuple[int, ...]) -> Request:
         ids = np.append(self.ids, np.asarray(prefix, dtype=np.int32))
-        return Request(ids, self._sampling.of(self._trie.following[prefix]), prefix)
+        return Request(ids, option_sampling(self._trie.following[prefix]), prefix)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from cinorms.inference import checkpoints, job_state
 from cinorms.inference.engine_kind import Handover, Keep
 from cinorms.inference.engines.vllm.conversations import (
     Closing,
-    OptionSampling,
     OptionTalk,
     Reasoning,
     TextTalk,
@@ -70,7 +69,7 @@ class VllmEngine:
         self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo``; see ``inference.engine.Engine``."""
+        """Ask the rows ``todo``; see ``engine_kind.Engine``."""
         model, identity = self.spec.model, self.spec.identity
         folder = checkpoints.find(identity["source"], identity.get("revision"), model)
         self._facts["checkpoint"] = str(folder)
@@ -131,7 +130,9 @@ class VllmEngine:
 
             try:
                 for conversation in talk(llm, talks, min(IN_FLIGHT, self._chunk), between_steps):
-                    self._count(conversation)
+                    self._counts["prompts"] += 1
+                    self._counts["input_tokens"] += len(conversation.ids)
+                    self._counts["output_tokens"] += conversation.n_output_tokens
                     progress.answered()
                     handover.add(conversation)
             finally:  # also when the job must stop
@@ -149,9 +150,8 @@ class VllmEngine:
     ) -> Iterator[PromptTalk]:
         """Yield what is asked about each prompt, in the order of ``todo``."""
         if trie:
-            sampling = OptionSampling()
             for at, ids in zip(todo.tolist(), prompts, strict=True):
-                yield OptionTalk(at, ids, trie, sampling)
+                yield OptionTalk(at, ids, trie)
             return
         # A seed for each prompt: the answer does not depend on what else is in the batch.
         seeds: Sequence[int | None] = self._seeds(questions, todo) or [None] * len(prompts)
@@ -160,13 +160,8 @@ class VllmEngine:
         for at, ids, seed in zip(todo.tolist(), prompts, seeds, strict=True):
             yield TextTalk(at, ids, self.spec, seed, self._budget, closing, tokeniser)
 
-    def _count(self, conversation: PromptTalk) -> None:
-        self._counts["prompts"] += 1
-        self._counts["input_tokens"] += len(conversation.ids)
-        self._counts["output_tokens"] += conversation.n_output_tokens
-
     def _replies(self, tokeniser: Tokeniser, finished: Sequence[PromptTalk]) -> pd.DataFrame:
-        """Return finished conversations as a chunk (see ``inference.engine.Keep``)."""
+        """Return finished conversations as a chunk (see ``engine_kind.Keep``)."""
         columns: dict[str, Any] = {
             "at": np.array([each.at for each in finished], dtype=np.int64),
             "n_prompt_tokens": [len(each.ids) for each in finished],
