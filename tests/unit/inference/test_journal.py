@@ -82,6 +82,13 @@ def ask(
     return tables.read(out, tables.RESPONSES)
 
 
+def asked_by(folder: Path, *given: Any, **changes: Any) -> list[tuple[int, str]]:
+    """Ask, and return what the engine was asked: nothing that the journal has."""
+    engine = Recording()
+    ask(folder, engine, *given, **changes)
+    return engine.asked
+
+
 def parts(folder: Path) -> list[Path]:
     return sorted(folder.glob(".journal/*/parts/*.parquet"))
 
@@ -169,9 +176,7 @@ def test_a_mended_vignette_asks_its_flow_and_a_mended_template_its_variants(tmp_
     assert responses.loc[responses["flow"] == 5, "text"].str.contains("flow five").all()
     mended = variants()
     mended["template"] = mended["template"].str.replace("2 {scenario}", "two {scenario}")
-    engine = Recording()
-    ask(tmp_path, engine, flows, mended)
-    assert {variant for _, variant in engine.asked} == {"2_0", "2_1"}
+    assert {variant for _, variant in asked_by(tmp_path, flows, mended)} == {"2_0", "2_1"}
 
 
 def test_another_order_of_the_options_is_another_prompt(tmp_path: Path) -> None:
@@ -200,25 +205,14 @@ def test_other_settings_are_never_mixed_in(
     tmp_path: Path, change: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     ask(tmp_path, Recording())
-    engine = Recording()
-    ask(tmp_path, engine, **change)
-    assert len(engine.asked) == 64
+    assert len(asked_by(tmp_path, **change)) == 64
     (name,) = change
     shown = json.dumps(spec().as_plain().get(name))
     if name != "source":  # another model's journals are not this one's
         printed = capsys.readouterr().out
         assert f"{name} {shown} instead of {json.dumps(change[name])}" in printed
         assert "format" not in printed
-    back = Recording()
-    ask(tmp_path, back)
-    assert back.asked == []
-
-
-def test_a_seed_means_nothing_where_nothing_is_drawn(tmp_path: Path) -> None:
-    ask(tmp_path, Recording(), order_method="fixed")
-    engine = Recording()
-    ask(tmp_path, engine, order_method="fixed", seed=4)
-    assert engine.asked == []
+    assert asked_by(tmp_path) == []
 
 
 def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts() -> None:
@@ -250,18 +244,14 @@ def test_a_damaged_part_is_reported_and_only_it_is_asked_again(
     assert len(engine.asked) == 7
     assert f"{victim.name} is damaged; its 7 responses are asked again" in capsys.readouterr().out
     assert [path.name for path in tmp_path.glob(".journal/*/damaged/*")] == [victim.name]
-    once_more = Recording()
-    ask(tmp_path, once_more)
-    assert once_more.asked == []
+    assert asked_by(tmp_path) == []
 
 
 def test_a_damaged_run_record_does_no_harm(tmp_path: Path) -> None:
     ask(tmp_path, Recording())
     (folder,) = (tmp_path / ".journal").iterdir()
     next((folder / "runs").iterdir()).write_bytes(b"")
-    engine = Recording()
-    ask(tmp_path, engine)
-    assert engine.asked == []
+    assert asked_by(tmp_path) == []
     assert json.loads((folder / "settings.json").read_bytes()) == {"format": 1, **sample_settings(spec())}
 
 
@@ -380,9 +370,7 @@ def test_left_overs_of_a_killed_writer_are_no_parts(tmp_path: Path) -> None:
     ask(tmp_path, Recording())
     (folder,) = tmp_path.glob(".journal/*/parts")
     (folder / f".123.4.{Asker().mark}-1-of-1.tmp").write_bytes(b"half")
-    engine = Recording()
-    ask(tmp_path, engine)
-    assert engine.asked == []
+    assert asked_by(tmp_path) == []
     assert not list(folder.glob(".*"))
 
 
@@ -447,9 +435,7 @@ def test_a_full_disk_keeps_the_chunk_in_hand_and_says_so(
         ask(tmp_path, engine)
     assert len(engine.asked) == 21
     monkeypatch.undo()
-    rest = Recording()
-    ask(tmp_path, rest)
-    assert len(rest.asked) == 64 - 21
+    assert len(asked_by(tmp_path)) == 64 - 21
 
 
 def test_a_really_full_disk(tmp_path: Path) -> None:
@@ -565,10 +551,6 @@ def test_the_journal_outlives_the_responses(tmp_path: Path) -> None:
     """Snakemake removes the declared output before it runs a job again, and nothing else."""
     ask(tmp_path, Recording())
     (tmp_path / "1-of-1.parquet").unlink()
-    engine = Recording()
-    ask(tmp_path, engine)
-    assert engine.asked == []
+    assert asked_by(tmp_path) == []
     shutil.rmtree(tmp_path / ".journal")
-    engine = Recording()
-    ask(tmp_path, engine)
-    assert len(engine.asked) == 64
+    assert len(asked_by(tmp_path)) == 64
