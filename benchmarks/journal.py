@@ -78,7 +78,12 @@ def main() -> None:
 
             def write(size: int = size, out: Path = out) -> pd.DataFrame:
                 return write_shard(
-                    spec, flows, variants, out, Chunked(size), Journal.open(out.parent / ".journal", spec)
+                    spec,
+                    flows,
+                    variants,
+                    out,
+                    Chunked(size),
+                    Journal.at(out.parent / ".journal", spec).begin(),
                 )
 
             timed(f"asked, journalled in parts of {name}, merged", write)

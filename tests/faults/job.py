@@ -58,7 +58,7 @@ def main() -> None:
     vignettes: pd.DataFrame = tables.read(given["vignettes"], tables.VIGNETTES)
     variants = tables.read(given["variants"], tables.PROMPTS)
     spec = Spec.from_plain(given["spec"])
-    journal = Journal.open(out.parent / ".journal", spec)
+    journal = Journal.at(out.parent / ".journal", spec).begin()
     engine = make(given, spec, journal)
     print("asking", flush=True)
     write_shard(spec, vignettes, variants, out, engine, journal)

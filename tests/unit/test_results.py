@@ -43,7 +43,7 @@ def ask(folder: Path, **changes: Any) -> None:
     engine = SimpleNamespace(ask=reply, facts=dict)
     out = folder / "study/responses/main/m/1-of-1.parquet"
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_shard(spec, FLOWS, VARIANTS, out, engine, Journal.open(folder / ".journal", spec))  # type: ignore[arg-type]
+    write_shard(spec, FLOWS, VARIANTS, out, engine, Journal.at(folder / ".journal", spec).begin())  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def ask(
     out = folder / f"{of.shard}.parquet"
     flows = make_flows(8) if flows is None else flows
     asked = variants() if asked is None else asked
-    write_shard(of, flows, asked, out, engine, Journal.open(folder / ".journal", of))
+    write_shard(of, flows, asked, out, engine, Journal.at(folder / ".journal", of).begin())
     return tables.read(out, tables.RESPONSES)
 
 
@@ -320,7 +320,7 @@ def test_foreign_files_are_named_once_and_cost_no_reply(
         for name in ("a.b.c.parquet", "._r."):
             assert printed.count(name) == (attempt == 1), printed
     assert set(real) < set(parts(tmp_path))
-    assert [run["status"] for run in Journal.open(tmp_path / ".journal", spec()).runs() if run] == [
+    assert [run["status"] for run in Journal.at(tmp_path / ".journal", spec()).begin().runs() if run] == [
         "done"
     ] * 3
 
@@ -380,9 +380,9 @@ def test_the_first_reply_to_a_question_counts(tmp_path: Path) -> None:
     (part,) = parts(tmp_path)
     other = tmp_path / "other"
     ask(other, Recording(64))
-    frame = Journal.open(other / ".journal", spec()).read()
+    frame = Journal.at(other / ".journal", spec()).begin().read()
     texts = frame.set_column(1, "text", [["no" for _ in range(64)]])
-    Journal.open(tmp_path / ".journal", spec()).keep(texts.cast(journal.PART))
+    Journal.at(tmp_path / ".journal", spec()).begin().keep(texts.cast(journal.PART))
     assert len(parts(tmp_path)) == 2
     pd.testing.assert_frame_equal(ask(tmp_path, Recording()), before)
     assert part.exists()
@@ -398,7 +398,7 @@ ODD = ["a\ud800", 7, 1.5, [1], {"a": 1}, b"\xff", object()]
 @pytest.mark.parametrize("odd", [*ODD, "word", 2**70], ids=lambda odd: type(odd).__name__)
 def test_a_reply_that_cannot_be_kept_costs_no_other(tmp_path: Path, column: str, odd: object) -> None:
     """Whatever an engine hands over; those of this project hand over what can be kept."""
-    kept = Journal.open(tmp_path / ".journal", spec())
+    kept = Journal.at(tmp_path / ".journal", spec()).begin()
     replies = CollectedReplies(Questions.of(spec(), make_flows(8), variants()))
     rows = [{"at": at, "text": f"answer {at}", "finish_reason": "stop", column: None} for at in range(5)]
     rows[2][column] = odd
@@ -448,7 +448,7 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
     try:
         folder = tmp_path / "responses"
         of = spec()
-        journal = Journal.open(folder / ".journal", of)
+        journal = Journal.at(folder / ".journal", of).begin()
         with journal.hold([(0, 0)]):
             (tmp_path / "ballast").write_bytes(b"x" * (2**20 - 64 * 1024))
             data = np.random.default_rng(1)
@@ -501,7 +501,7 @@ import sys, time
 from pathlib import Path
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
-journal = Journal.open(Path(sys.argv[1]) / '.journal', Spec.from_plain({spec!r}))
+journal = Journal.at(Path(sys.argv[1]) / '.journal', Spec.from_plain({spec!r})).begin()
 with journal.hold({places!r}):
     journal.start_run({{}})
     print("held", flush=True)
@@ -524,7 +524,7 @@ def test_an_orphaned_job_and_its_successor_do_not_ask_the_same(tmp_path: Path) -
     """Not under another split into shards either; and a killed job holds nobody up."""
     holder = hold(tmp_path, [(0, 0), (0, 1), (1, 0)], shard="1-of-3")
     try:
-        journal = Journal.open(tmp_path / ".journal", spec(shard="1-of-1"))
+        journal = Journal.at(tmp_path / ".journal", spec(shard="1-of-1")).begin()
         with (
             pytest.raises(JournalError, match=rf"another job asks the same variants.*process {holder.pid}"),
             journal.hold([(t, o) for t in range(4) for o in range(2)], patience=0.2),
@@ -544,7 +544,10 @@ def test_the_record_of_a_killed_job_says_so(tmp_path: Path) -> None:
     holder.kill()
     holder.wait()
     ask(tmp_path, Recording())
-    assert [run["status"] for run in Journal.open(tmp_path / ".journal", spec()).runs()] == ["killed", "done"]
+    assert [run["status"] for run in Journal.at(tmp_path / ".journal", spec()).begin().runs()] == [
+        "killed",
+        "done",
+    ]
 
 
 def test_the_journal_outlives_the_responses(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def ask(folder: Path, shards: int) -> list[str]:
     for shard in shard_names(shards, 4):
         of = make_spec(shard=shard)
         out = folder / "responses" / "main" / "m" / f"{shard}.parquet"
-        write_shard(of, make_flows(6), VARIANTS, out, Paid(), Journal.open(out.parent / ".journal", of))
+        write_shard(of, make_flows(6), VARIANTS, out, Paid(), Journal.at(out.parent / ".journal", of).begin())
         files.append(str(out))
     return files
 

@@ -60,7 +60,7 @@ def todo(made: Questions) -> list[int]:
 def ask(folder: Path, shard: str, **changes: Any) -> tuple[Counter, pd.DataFrame, Path]:
     spec, engine = make_spec(shard=shard, source="s", **changes), Counter()
     out = folder / f"responses/main/m/{shard}.parquet"
-    journal = Journal.open(folder / ".journal", spec, Asker("study", "main", "m"))
+    journal = Journal.at(folder / ".journal", spec, Asker("study", "main", "m")).begin()
     return engine, write_shard(spec, FLOWS, VARIANTS, out, engine, journal), out
 
 
@@ -156,8 +156,10 @@ def test_the_lock_of_an_asking_has_places_of_its_own(tmp_path: Path, monkeypatch
     held: list[list[tuple[int, int]]] = []
     monkeypatch.setattr(journal_module, "_lock", lambda handle, places: held.append(list(places)) or True)
     for shard in ("1-of-1", "1-of-1-repeat-2", "1-of-2-repeat-2"):
-        with Journal.open(tmp_path, make_spec(shard=shard), Asker("study", "main", "m")).hold(
-            [(0, 0), (10, 2)]
+        with (
+            Journal.at(tmp_path, make_spec(shard=shard), Asker("study", "main", "m"))
+            .begin()
+            .hold([(0, 0), (10, 2)])
         ):
             pass
     first, second, part_of_second = map(set, held)

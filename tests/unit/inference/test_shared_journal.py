@@ -53,7 +53,7 @@ class Studies:
 
     def journal(self, study: str, arm: str, **changes: Any) -> Journal:
         asker = Asker(study, arm, "m")
-        return Journal.open(self.folder / "results/.journal", self.spec(**changes), asker)
+        return Journal.at(self.folder / "results/.journal", self.spec(**changes), asker).begin()
 
     def spec(self, **changes: Any) -> Any:
         return make_spec("openai", **{"source": "s", "n_templates": 3, **changes})

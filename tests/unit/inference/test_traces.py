@@ -40,7 +40,7 @@ def keep(journal: Journal, asked: Questions, at: list[int], traces: list[Any]) -
 
 
 def open_journal(folder: Path, asked: Questions, arm: str = "main") -> Journal:
-    return Journal.open(folder / ".journal", asked.spec, Asker("study", arm, "m"))
+    return Journal.at(folder / ".journal", asked.spec, Asker("study", arm, "m")).begin()
 
 
 def read(journal: Journal, asked: Questions) -> dict[int, str]:

@@ -73,7 +73,7 @@ def spec(**changes: Any) -> Any:
 
 def ask(folder: Path, engine: Steady, out: str = "out.parquet", made: Any = None) -> Path:
     made = made or spec()
-    journal = Journal.open(folder / ".journal", made, Asker("study", "main", "m"))
+    journal = Journal.at(folder / ".journal", made, Asker("study", "main", "m")).begin()
     path = folder / out
     write_shard(made, VIGNETTES, VARIANTS, path, engine, journal)
     return path

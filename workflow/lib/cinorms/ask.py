@@ -114,7 +114,7 @@ def fill_journal(companion: Companion, known: Mapping[str, Any], key: str | None
     spec, tuning = Spec.from_plain(companion.spec).with_identity(**known), companion.tuning
     vignettes = tables.read(companion.vignettes, tables.VIGNETTES)
     variants = tables.read(companion.variants, tables.PROMPTS)
-    journal = Journal.of(tuning, spec).begin(spec)
+    journal = Journal.of(tuning, spec).begin()
     engine = make_engine(spec, tuning, key, journal.folder)
     questions = Questions.of(spec, vignettes, variants)
     replies = CollectedReplies(questions)
@@ -132,7 +132,7 @@ def ask_and_write(
     out: Path,
 ) -> pd.DataFrame:
     """Ask a shard and write its responses to ``out``; ``tuning`` names the journal, if any."""
-    journal = Journal.of(tuning, spec).begin(spec) if "journal" in tuning else None
+    journal = Journal.of(tuning, spec).begin() if "journal" in tuning else None
     engine = make_engine(spec, tuning, key, journal.folder if journal else None)
     return write_shard(spec, vignettes, variants, out, engine, journal)
 

@@ -154,7 +154,7 @@ class Journal:
     """The journal of one model under one set of settings, as the job of one shard of ``asker`` uses it."""
 
     folder: Path
-    shard: str
+    spec: Spec
     asker: Asker = _NOBODY
     #: Settings in which the other journals of this model differ from this one.
     others: list[str] = field(default_factory=list)
@@ -169,33 +169,28 @@ class Journal:
         key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
         folder = root / f"{_name_of(spec)}.{key}"
         _check_format(folder / "settings.json")
-        return cls(folder, spec.shard, asker)
+        return cls(folder, spec, asker)
 
     @classmethod
     def of(cls, where: Mapping[str, Any], spec: Spec) -> Journal:
         """Return the journal of ``spec`` where ``study.spec.journal_of`` says that it is, there or not."""
         return cls.at(Path(where["journal"]), spec, Asker(*where.get("asker", ())))
 
-    @classmethod
-    def open(cls, root: Path, spec: Spec, asker: Asker = _NOBODY) -> Journal:
-        """Open, or begin, the journal of ``spec`` in ``root``; see ``at``.
+    def begin(self) -> Journal:
+        """Make the journal's folders, if they are not there, and return it.
 
         Raises ``JournalError`` before anything is asked if nothing can be written.
         """
-        return cls.at(root, spec, asker).begin(spec)
-
-    def begin(self, spec: Spec) -> Journal:
-        """Make the folders of the journal of ``spec``, if they are not there, and return it; see ``open``."""
-        settings, root = sample_settings(spec), self.folder.parent
+        settings, root = sample_settings(self.spec), self.folder.parent
         text = json.dumps({**settings, "format": FORMAT}, sort_keys=True, indent=1, ensure_ascii=False)
         with explained(self.folder):
-            for name in ("parts", "runs", "locks", "claims", *(["traces"] if reasons(spec) else [])):
+            for name in ("parts", "runs", "locks", "claims", *(["traces"] if reasons(self.spec) else [])):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "settings.json", text.encode(), self._mark)
         if self.is_empty:  # nothing is kept here yet: is a setting new?
             self.others = [
                 difference
-                for other in sorted(root.glob(f"{_name_of(spec)}.*"))
+                for other in sorted(root.glob(f"{_name_of(self.spec)}.*"))
                 if other != self.folder and (difference := _difference(other / "settings.json", settings))
             ]
         return self
@@ -276,7 +271,7 @@ class Journal:
     def _wait_for(self, handle: IO[bytes], places: Sequence[tuple[int, int]], patience: float) -> None:
         end = time.monotonic() + patience
         told = False
-        first = (repeat_of(self.shard) - 1) * _TEMPLATES
+        first = (repeat_of(self.spec.shard) - 1) * _TEMPLATES
         while not _lock(handle, [(first + template_no, order_no) for template_no, order_no in places]):
             if time.monotonic() >= end:
                 raise JournalError(
@@ -311,7 +306,7 @@ class Journal:
 
     @property
     def _mark(self) -> str:
-        return f"{self.asker.mark}-{self.shard}"
+        return f"{self.asker.mark}-{self.spec.shard}"
 
     @property
     def is_empty(self) -> bool:
@@ -332,12 +327,12 @@ class Journal:
         now = datetime.now(UTC)
         for path, record in self._records():
             last = tuple(map(record.get, ("shard", "ended", "status")))
-            if last == (self.shard, None, "running"):
+            if last == (self.spec.shard, None, "running"):
                 write_whole(path, _json({**record, "status": "killed"}))
         path = self.folder / "runs" / f"{now:%Y%m%dT%H%M%S.%fZ}.{self._mark}.json"
         record = {
             "asker": list(self.asker),
-            "shard": self.shard,
+            "shard": self.spec.shard,
             "status": "running",
             "started": f"{now:%Y-%m-%dT%H:%M:%SZ}",
             "ended": None,
