@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from specs import ask_shard, make_spec
 
 from cinorms.ask import write_shard
-from cinorms.inference.engine import Keep
-from cinorms.inference.engines.planted.respond import PlantedEngine
+from cinorms.inference.engine_kind import Keep
+from cinorms.inference.engines.planted.engine import PlantedEngine
 from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.prompts.prompt_sets import load_prompt_set
@@ -78,7 +78,12 @@ def main() -> None:
 
             def write(size: int = size, out: Path = out) -> pd.DataFrame:
                 return write_shard(
-                    spec, flows, variants, out, Chunked(size), Journal.open(out.parent / ".journal", spec)
+                    spec,
+                    flows,
+                    variants,
+                    out,
+                    Chunked(size),
+                    Journal.at(out.parent / ".journal", spec).begin(),
                 )
 
             timed(f"asked, journalled in parts of {name}, merged", write)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from cinorms.ask import ask_questions, response_facts
 from cinorms.inference import model_entry
 from cinorms.inference.collected_replies import CollectedReplies
-from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import Job, RegistryPlace, make_engine
+from cinorms.inference.engine_kind import Engine, Job, RegistryPlace, make_engine
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import PROTOCOL, Spec
@@ -40,6 +41,13 @@ def make_spec(engine: str = "openai", **changes: Any) -> Spec:
         "system": None,
     }
     return Spec.from_plain({**plain, **changes})
+
+
+def make_flows(texts: int | Sequence[str], **columns: Any) -> pd.DataFrame:
+    """Return a table of vignettes with these texts, or with ``flow 0``, ``flow 1``, ... up to a number of them."""
+    texts = [f"flow {i}" for i in range(texts)] if isinstance(texts, int) else list(texts)
+    flow = np.arange(len(texts), dtype=np.int32)
+    return pd.DataFrame({"flow": flow, "vignette": texts, "expected": np.nan, **columns})
 
 
 def make_model(name: str, **stated: Any) -> ModelEntry:

@@ -149,7 +149,7 @@ def through_the_path(llm: Any, model: Model, folder: Path) -> dict[str, Any]:
     out = folder / "responses.parquet"
     out.parent.mkdir(parents=True)
     started = time.perf_counter()
-    write_shard(spec, *flows_and_variants(), out, engine, Journal.open(folder / "journal", spec))
+    write_shard(spec, *flows_and_variants(), out, engine, Journal.at(folder / "journal", spec).begin())
     seconds = time.perf_counter() - started
     written = tables.read(out, tables.RESPONSES)
     return {

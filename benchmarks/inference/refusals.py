@@ -131,7 +131,7 @@ def ask(port: int, n: int) -> None:
     spec = make_spec(source="gpt-bench", base_url=f"http://127.0.0.1:{port}/v1", n_templates=4, wrap="none")
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "responses/main/m/1-of-1.parquet"
-        journal = Journal.open(Path(folder) / "journal", spec)
+        journal = Journal.at(Path(folder) / "journal", spec).begin()
         engine = make_engine(spec, endpoint_tuning(limits={"concurrency": AT_ONCE}), None, journal.folder)
         started, cpu = time.perf_counter(), time.process_time()
         with contextlib.redirect_stdout(io.StringIO()), job_state.followed(out):

@@ -94,7 +94,7 @@ class Shard:
         return len(self.flows) * len(asked)
 
     def journal(self) -> Journal:
-        return Journal.open(self.out.parent / ".journal", self.spec)
+        return Journal.at(self.out.parent / ".journal", self.spec).begin()
 
     def engine(self, **pace: Any) -> Any:
         own = {

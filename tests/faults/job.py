@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib")
 
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.inference.engine import Engine, Keep
-from cinorms.inference.engines.planted.respond import PlantedEngine
+from cinorms.inference.engine_kind import Engine, Keep
+from cinorms.inference.engines.planted.engine import PlantedEngine
 from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
@@ -58,7 +58,7 @@ def main() -> None:
     vignettes: pd.DataFrame = tables.read(given["vignettes"], tables.VIGNETTES)
     variants = tables.read(given["variants"], tables.PROMPTS)
     spec = Spec.from_plain(given["spec"])
-    journal = Journal.open(out.parent / ".journal", spec)
+    journal = Journal.at(out.parent / ".journal", spec).begin()
     engine = make(given, spec, journal)
     print("asking", flush=True)
     write_shard(spec, vignettes, variants, out, engine, journal)

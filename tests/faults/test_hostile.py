@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.engines.openai import batch_api, batch_notes, clients, live, replies
+from cinorms.inference.engines.openai import batch, batch_api, clients, live, replies
 from cinorms.inference.journal import Journal
 
 from .conftest import KEY, RATES, Shard, every_file, killed_when, variants, vignettes
@@ -413,7 +413,7 @@ def test_a_clock_that_was_wrong_when_a_batch_was_made_pays_for_nothing_twice(
 ) -> None:
     now = time.time
     with monkeypatch.context() as wrong:
-        wrong.setattr(batch_notes.time, "time", lambda: now() + days * 86_400)
+        wrong.setattr(batch.time, "time", lambda: now() + days * 86_400)
         killed_when(batched, "_create", wrong)
     for _ in range(150):  # of other people's, made since: the one that is looked for is on the second page
         batched.endpoint.create_batch(

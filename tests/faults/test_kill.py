@@ -63,7 +63,7 @@ def kill_until_done(given: dict[str, Any], longest: float, seed: int) -> int:
 
 
 def journal_of(given: dict[str, Any]) -> Journal:
-    return Journal.open(Path(given["out"]).parent / ".journal", Spec.from_plain(given["spec"]))
+    return Journal.at(Path(given["out"]).parent / ".journal", Spec.from_plain(given["spec"])).begin()
 
 
 def files(folder: Path, of: Spec, flows: Any, asked: Any) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
+from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
-from cinorms.inference.traces import read_traces
 
 from ..scales import ACCEPTABILITY
 from ..specs import endpoint_tuning

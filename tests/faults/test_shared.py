@@ -129,7 +129,7 @@ def test_a_running_batch_of_another_study_is_harvested_and_not_asked_again(
     def shard(study: str) -> Shard:
         found = Shard(tmp_path / "results" / study, endpoint)
         found.tuning = {"mode": "batch", "rates": rates, "asker": [study, "main", "audited"]}
-        found.journal = lambda: Journal.open(folder, found.spec, Asker(study, "main", "audited"))  # type: ignore[method-assign]
+        found.journal = lambda: Journal.at(folder, found.spec, Asker(study, "main", "audited")).begin()  # type: ignore[method-assign]
         return found
 
     one, two = shard("one"), shard("two")

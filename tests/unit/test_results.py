@@ -15,19 +15,17 @@ import pytest
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.inference.engine import Keep
+from cinorms.inference.engine_kind import Keep
 from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants
 from cinorms.results import Results, open_results
 from cinorms.study.facts import ArmFacts, ModelFacts, StudyFacts
 
-from ..specs import make_spec
+from ..specs import make_flows, make_spec
 from ..study_facts import facts
 
-FLOWS = pd.DataFrame(
-    {"flow": np.arange(3, dtype=np.int32), "vignette": [f"flow {i}" for i in range(3)], "expected": np.nan}
-)
+FLOWS = make_flows(3)
 VARIANTS = list_variants("set", ["{scenario} {options}"], 1, 2)
 
 
@@ -45,7 +43,7 @@ def ask(folder: Path, **changes: Any) -> None:
     engine = SimpleNamespace(ask=reply, facts=dict)
     out = folder / "study/responses/main/m/1-of-1.parquet"
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_shard(spec, FLOWS, VARIANTS, out, engine, Journal.open(folder / ".journal", spec))  # type: ignore[arg-type]
+    write_shard(spec, FLOWS, VARIANTS, out, engine, Journal.at(folder / ".journal", spec).begin())  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def run(given: dict[str, Any], out: Path, llm: Any) -> None:
     engine._load = lambda folder: llm  # type: ignore[method-assign]
     vignettes = tables.read(given["vignettes"], tables.VIGNETTES)
     variants = tables.read(given["variants"], tables.PROMPTS)
-    journal = Journal.open(out.parent / ".journal", spec)
+    journal = Journal.at(out.parent / ".journal", spec).begin()
     write_shard(spec, vignettes, variants, out, engine, journal)
 
 

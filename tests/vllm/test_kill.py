@@ -56,6 +56,6 @@ def test_a_shard_killed_twenty_times(tmp_path: Path, jobs: Jobs) -> None:
     assert jobs.end() == 0, jobs.log.read_text()
     assert jobs.n_asked() == sum(asked.values()) + N
     assert out.read_bytes() == whole.read_bytes()
-    runs = [run["status"] for run in Journal.open(out.parent / ".journal", jobs.spec).runs()]
+    runs = [run["status"] for run in Journal.at(out.parent / ".journal", jobs.spec).begin().runs()]
     assert runs[-1] == "done"
     assert "failed" in runs  # a job ended by SIGTERM says so itself

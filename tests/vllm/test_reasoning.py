@@ -18,9 +18,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from cinorms.core.errors import ConfigError
 from cinorms.inference.journal import Journal
+from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.inference.traces import read_traces
 
 from .conftest import Session, spec_of
 from .job import CHUNK

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
-from cinorms.inference.engine import Keep
-from cinorms.inference.not_asked import add_not_asked
+from cinorms.inference.engine_kind import Keep
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
+from cinorms.inference.until_decided import add_not_asked
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.deciding.rounds import Rule

@@ -6,7 +6,7 @@ from inspect import signature
 from cinorms.core.digest import code_digest
 from cinorms.exchange.registry import format_modules, formats, written_formats
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
-from cinorms.inference.shards import PATTERN as SHARD_PATTERN
+from cinorms.inference.spec import PATTERN as SHARD_PATTERN
 from cinorms.report.words import closing_words
 from cinorms.rules.crews import Crews
 from cinorms.rules.values import CONTROL_SEED, StudyValues, pattern

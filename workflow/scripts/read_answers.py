@@ -7,7 +7,7 @@ from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale
 from cinorms.inference.completeness import check_complete
-from cinorms.inference.not_asked import add_not_asked
+from cinorms.inference.until_decided import add_not_asked
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

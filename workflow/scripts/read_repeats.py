@@ -10,7 +10,7 @@ from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale
 from cinorms.core.tables import REPEATS
 from cinorms.inference.completeness import check_complete
-from cinorms.inference.shards import repeat_of
+from cinorms.inference.spec import repeat_of
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

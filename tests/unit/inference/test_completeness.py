@@ -5,36 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.core.errors import DataError
 from cinorms.inference.completeness import check_complete
 from cinorms.inference.questions import Questions
-from cinorms.prompts.orders import as_categorical
 from cinorms.prompts.variants import list_variants
 
-from ...specs import make_spec
+from ...specs import make_flows, make_spec
 
-VIGNETTES = pd.DataFrame(
-    {
-        "flow": np.arange(6, dtype=np.int32),
-        "sender": pd.Categorical(["a", "b"] * 3),
-        "vignette": [f"flow {i}" for i in range(6)],
-        "expected": np.nan,
-    }
-)
+VIGNETTES = make_flows(6, sender=pd.Categorical(["a", "b"] * 3))
 VARIANTS = list_variants("t", [f"{i} {{scenario}} {{options}}" for i in range(3)], 3, 2)
 
 
 def asked(shard: str, **settings: object) -> pd.DataFrame:
     spec = make_spec(shard=shard, **{"n_templates": 3, **settings})
-    questions = Questions.of(spec, VIGNETTES, VARIANTS)
-    grid = questions.grid
-    variant = pd.Categorical.from_codes(grid["row"], categories=pd.Index(questions.variants["variant"]))
-    order = as_categorical(grid["order_code"].to_numpy(), 5)
-    return pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order})
+    return Questions.of(spec, VIGNETTES, VARIANTS).named()
 
 
 def check(responses: pd.DataFrame, path: Path, **settings: object) -> None:

@@ -13,8 +13,20 @@ import cinorms
 from cinorms.ask import run_facts
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check
-from cinorms.inference.cost import Cost, Work, cost_by_rates, no_cost
-from cinorms.inference.engine_kind import ENGINES, Job, engine_kind, engine_kinds, engine_modules
+from cinorms.inference.engine_kind import (
+    ENGINES,
+    SECONDS,
+    Cost,
+    Handover,
+    Job,
+    Work,
+    cost_by_rates,
+    engine_kind,
+    engine_kinds,
+    engine_modules,
+    no_cost,
+)
+from cinorms.inference.journal_files import LastChunkKept
 from cinorms.inference.settings import ServedSettings
 from cinorms.study.settings import ArmDefaults
 
@@ -146,3 +158,45 @@ def test_costs() -> None:
     paid = Work(6_000_000, 1_000_000, 0, {"usd_per_million_input": 2, "usd_per_million_output": 3})
     assert cost_by_rates(paid) == Cost(None, 15.0)
     assert no_cost(work) == Cost(0.0, 0.0)
+
+
+# --- Handing over in time, and never twice what was kept
+
+
+def test_many_are_handed_over_at_once_and_none_waits_long() -> None:
+    now, kept = [0.0], []
+    handover: Handover[int] = Handover(kept.append, most=3, clock=lambda: now[0])
+    for number in range(4):
+        handover.add(number)
+    assert kept == [[0, 1, 2]]
+    now[0] += SECONDS - 1
+    handover.look()
+    assert kept == [[0, 1, 2]]
+    handover.add(4)
+    now[0] += 1
+    handover.look()  # the oldest has waited long enough; the youngest goes with it
+    assert kept == [[0, 1, 2], [3, 4]]
+    handover.look()
+    handover.add(5)
+    handover.flush()
+    handover.flush()
+    assert kept == [[0, 1, 2], [3, 4], [5]]
+
+
+@pytest.mark.parametrize(("error", "again"), [(OSError, [[1], [1]]), (LastChunkKept, [[1]])])
+def test_a_chunk_that_was_not_kept_is_handed_over_again(
+    error: type[Exception], again: list[list[int]]
+) -> None:
+    given: list[list[int]] = []
+
+    def keep(finished: list[int]) -> None:
+        given.append(list(finished))
+        if len(given) == 1:
+            raise error("the disk is full")
+
+    handover: Handover[int] = Handover(keep, most=1)
+    with pytest.raises(error, match="full"):
+        handover.add(1)
+    handover.flush()
+    handover.flush()
+    assert given == again

@@ -22,17 +22,15 @@ from hypothesis import strategies as st
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import JournalError
-from cinorms.inference import claims, journal
+from cinorms.inference import journal, journal_files
 from cinorms.inference.collected_replies import CollectedReplies
-from cinorms.inference.engine import Keep
-from cinorms.inference.journal import PART, Asker, Journal
+from cinorms.inference.engine_kind import Keep
+from cinorms.inference.journal import NOT_SETTINGS, PART, Asker, Journal, sample_settings, settings_of
 from cinorms.inference.questions import Questions
-from cinorms.inference.samples import NOT_SETTINGS, sample_settings, settings_of
-from cinorms.inference.shards import shard_names
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Spec, shard_names
 from cinorms.prompts.variants import list_variants
 
-from ...specs import ask_shard, make_spec
+from ...specs import ask_shard, make_flows, make_spec
 
 #: Number of a user that owns nothing.
 NOBODY = 65_534
@@ -61,16 +59,6 @@ class Recording:
         return {"asked": len(self.asked)}
 
 
-def vignettes(n: int = 8) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "flow": pd.array(range(n), dtype="int32"),
-            "vignette": [f"flow {i}" for i in range(n)],
-            "expected": [float("nan")] * n,
-        }
-    )
-
-
 def variants(templates: int = 4, orders: int = 2) -> pd.DataFrame:
     return list_variants("t", [f"{t} {{scenario}} {{options}}" for t in range(templates)], templates, orders)
 
@@ -88,10 +76,17 @@ def ask(
 ) -> pd.DataFrame:
     of = spec(**changes)
     out = folder / f"{of.shard}.parquet"
-    flows = vignettes() if flows is None else flows
+    flows = make_flows(8) if flows is None else flows
     asked = variants() if asked is None else asked
-    write_shard(of, flows, asked, out, engine, Journal.open(folder / ".journal", of))
+    write_shard(of, flows, asked, out, engine, Journal.at(folder / ".journal", of).begin())
     return tables.read(out, tables.RESPONSES)
+
+
+def asked_by(folder: Path, *given: Any, **changes: Any) -> list[tuple[int, str]]:
+    """Ask, and return what the engine was asked: nothing that the journal has."""
+    engine = Recording()
+    ask(folder, engine, *given, **changes)
+    return engine.asked
 
 
 def parts(folder: Path) -> list[Path]:
@@ -135,7 +130,7 @@ def test_the_file_is_the_same_however_often_the_job_was_stopped(
 
 
 def test_without_a_journal_the_responses_are_the_same(tmp_path: Path) -> None:
-    responses, _ = ask_shard(spec(), vignettes(), variants(), Recording())
+    responses, _ = ask_shard(spec(), make_flows(8), variants(), Recording())
     assert responses["text"].tolist() == ask(tmp_path, Recording())["text"].tolist()
 
 
@@ -156,7 +151,7 @@ def test_other_shards_re_use_every_response(tmp_path: Path) -> None:
 
 
 def test_more_templates_orders_and_flows_ask_only_those(tmp_path: Path) -> None:
-    ask(tmp_path, Recording(), vignettes(5), variants(3, 1), n_templates=3)
+    ask(tmp_path, Recording(), make_flows(5), variants(3, 1), n_templates=3)
     engine = Recording()
     ask(tmp_path, engine)
     old = {(flow, f"{t}_0") for flow in range(5) for t in range(3)}
@@ -167,13 +162,13 @@ def test_more_templates_orders_and_flows_ask_only_those(tmp_path: Path) -> None:
 def test_fewer_flows_ask_nothing(tmp_path: Path) -> None:
     ask(tmp_path, Recording())
     engine = Recording()
-    assert len(ask(tmp_path, engine, vignettes(3))) == 24
+    assert len(ask(tmp_path, engine, make_flows(3))) == 24
     assert engine.asked == []
 
 
 def test_a_mended_vignette_asks_its_flow_and_a_mended_template_its_variants(tmp_path: Path) -> None:
     ask(tmp_path, Recording())
-    flows = vignettes()
+    flows = make_flows(8)
     flows.loc[5, "vignette"] = "flow five"
     engine = Recording()
     responses = ask(tmp_path, engine, flows)
@@ -181,9 +176,7 @@ def test_a_mended_vignette_asks_its_flow_and_a_mended_template_its_variants(tmp_
     assert responses.loc[responses["flow"] == 5, "text"].str.contains("flow five").all()
     mended = variants()
     mended["template"] = mended["template"].str.replace("2 {scenario}", "two {scenario}")
-    engine = Recording()
-    ask(tmp_path, engine, flows, mended)
-    assert {variant for _, variant in engine.asked} == {"2_0", "2_1"}
+    assert {variant for _, variant in asked_by(tmp_path, flows, mended)} == {"2_0", "2_1"}
 
 
 def test_another_order_of_the_options_is_another_prompt(tmp_path: Path) -> None:
@@ -191,7 +184,7 @@ def test_another_order_of_the_options_is_another_prompt(tmp_path: Path) -> None:
     engine = Recording()
     responses = ask(tmp_path, engine, order_method="balanced")
     assert 0 < len(engine.asked) < 64  # where the balanced order happens to be the fixed one, nothing changes
-    whole, _ = ask_shard(spec(), vignettes(), variants(), Recording())
+    whole, _ = ask_shard(spec(), make_flows(8), variants(), Recording())
     assert responses["text"].tolist() == whole["text"].tolist()
 
 
@@ -212,25 +205,14 @@ def test_other_settings_are_never_mixed_in(
     tmp_path: Path, change: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     ask(tmp_path, Recording())
-    engine = Recording()
-    ask(tmp_path, engine, **change)
-    assert len(engine.asked) == 64
+    assert len(asked_by(tmp_path, **change)) == 64
     (name,) = change
     shown = json.dumps(spec().as_plain().get(name))
     if name != "source":  # another model's journals are not this one's
         printed = capsys.readouterr().out
         assert f"{name} {shown} instead of {json.dumps(change[name])}" in printed
         assert "format" not in printed
-    back = Recording()
-    ask(tmp_path, back)
-    assert back.asked == []
-
-
-def test_a_seed_means_nothing_where_nothing_is_drawn(tmp_path: Path) -> None:
-    ask(tmp_path, Recording(), order_method="fixed")
-    engine = Recording()
-    ask(tmp_path, engine, order_method="fixed", seed=4)
-    assert engine.asked == []
+    assert asked_by(tmp_path) == []
 
 
 def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts() -> None:
@@ -262,18 +244,14 @@ def test_a_damaged_part_is_reported_and_only_it_is_asked_again(
     assert len(engine.asked) == 7
     assert f"{victim.name} is damaged; its 7 responses are asked again" in capsys.readouterr().out
     assert [path.name for path in tmp_path.glob(".journal/*/damaged/*")] == [victim.name]
-    once_more = Recording()
-    ask(tmp_path, once_more)
-    assert once_more.asked == []
+    assert asked_by(tmp_path) == []
 
 
 def test_a_damaged_run_record_does_no_harm(tmp_path: Path) -> None:
     ask(tmp_path, Recording())
     (folder,) = (tmp_path / ".journal").iterdir()
     next((folder / "runs").iterdir()).write_bytes(b"")
-    engine = Recording()
-    ask(tmp_path, engine)
-    assert engine.asked == []
+    assert asked_by(tmp_path) == []
     assert json.loads((folder / "settings.json").read_bytes()) == {"format": 1, **sample_settings(spec())}
 
 
@@ -342,7 +320,7 @@ def test_foreign_files_are_named_once_and_cost_no_reply(
         for name in ("a.b.c.parquet", "._r."):
             assert printed.count(name) == (attempt == 1), printed
     assert set(real) < set(parts(tmp_path))
-    assert [run["status"] for run in Journal.open(tmp_path / ".journal", spec()).runs() if run] == [
+    assert [run["status"] for run in Journal.at(tmp_path / ".journal", spec()).begin().runs() if run] == [
         "done"
     ] * 3
 
@@ -382,19 +360,17 @@ def test_a_part_that_cannot_be_read_is_not_paid_again(
 def test_a_claim_that_is_being_written_is_read_as_far_as_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys = Questions.of(spec(), vignettes(), variants()).prompts
-    monkeypatch.setattr(claims, "_is_free", lambda handle: False)
+    keys = Questions.of(spec(), make_flows(8), variants()).prompts
+    monkeypatch.setattr(journal_files, "_is_free", lambda handle: False)
     (tmp_path / "a.keys").write_bytes(keys[:3].tobytes() + b"half")
-    assert claims.Claims(tmp_path, "b").taken(keys).tolist() == [True] * 3 + [False] * (len(keys) - 3)
+    assert journal_files.Claims(tmp_path, "b").taken(keys).tolist() == [True] * 3 + [False] * (len(keys) - 3)
 
 
 def test_left_overs_of_a_killed_writer_are_no_parts(tmp_path: Path) -> None:
     ask(tmp_path, Recording())
     (folder,) = tmp_path.glob(".journal/*/parts")
     (folder / f".123.4.{Asker().mark}-1-of-1.tmp").write_bytes(b"half")
-    engine = Recording()
-    ask(tmp_path, engine)
-    assert engine.asked == []
+    assert asked_by(tmp_path) == []
     assert not list(folder.glob(".*"))
 
 
@@ -404,9 +380,9 @@ def test_the_first_reply_to_a_question_counts(tmp_path: Path) -> None:
     (part,) = parts(tmp_path)
     other = tmp_path / "other"
     ask(other, Recording(64))
-    frame = Journal.open(other / ".journal", spec()).read()
+    frame = Journal.at(other / ".journal", spec()).begin().read()
     texts = frame.set_column(1, "text", [["no" for _ in range(64)]])
-    Journal.open(tmp_path / ".journal", spec()).keep(texts.cast(journal.PART))
+    Journal.at(tmp_path / ".journal", spec()).begin().keep(texts.cast(journal.PART))
     assert len(parts(tmp_path)) == 2
     pd.testing.assert_frame_equal(ask(tmp_path, Recording()), before)
     assert part.exists()
@@ -422,8 +398,8 @@ ODD = ["a\ud800", 7, 1.5, [1], {"a": 1}, b"\xff", object()]
 @pytest.mark.parametrize("odd", [*ODD, "word", 2**70], ids=lambda odd: type(odd).__name__)
 def test_a_reply_that_cannot_be_kept_costs_no_other(tmp_path: Path, column: str, odd: object) -> None:
     """Whatever an engine hands over; those of this project hand over what can be kept."""
-    kept = Journal.open(tmp_path / ".journal", spec())
-    replies = CollectedReplies(Questions.of(spec(), vignettes(), variants()))
+    kept = Journal.at(tmp_path / ".journal", spec()).begin()
+    replies = CollectedReplies(Questions.of(spec(), make_flows(8), variants()))
     rows = [{"at": at, "text": f"answer {at}", "finish_reason": "stop", column: None} for at in range(5)]
     rows[2][column] = odd
     part = replies.take(pd.DataFrame(rows, dtype=object))
@@ -459,9 +435,7 @@ def test_a_full_disk_keeps_the_chunk_in_hand_and_says_so(
         ask(tmp_path, engine)
     assert len(engine.asked) == 21
     monkeypatch.undo()
-    rest = Recording()
-    ask(tmp_path, rest)
-    assert len(rest.asked) == 64 - 21
+    assert len(asked_by(tmp_path)) == 64 - 21
 
 
 def test_a_really_full_disk(tmp_path: Path) -> None:
@@ -474,11 +448,11 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
     try:
         folder = tmp_path / "responses"
         of = spec()
-        journal = Journal.open(folder / ".journal", of)
+        journal = Journal.at(folder / ".journal", of).begin()
         with journal.hold([(0, 0)]):
             (tmp_path / "ballast").write_bytes(b"x" * (2**20 - 64 * 1024))
             data = np.random.default_rng(1)
-            replies = CollectedReplies(Questions.of(of, vignettes(), variants()))
+            replies = CollectedReplies(Questions.of(of, make_flows(8), variants()))
 
             def fill() -> None:
                 for _ in range(50):
@@ -527,7 +501,7 @@ import sys, time
 from pathlib import Path
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
-journal = Journal.open(Path(sys.argv[1]) / '.journal', Spec.from_plain({spec!r}))
+journal = Journal.at(Path(sys.argv[1]) / '.journal', Spec.from_plain({spec!r})).begin()
 with journal.hold({places!r}):
     journal.start_run({{}})
     print("held", flush=True)
@@ -550,7 +524,7 @@ def test_an_orphaned_job_and_its_successor_do_not_ask_the_same(tmp_path: Path) -
     """Not under another split into shards either; and a killed job holds nobody up."""
     holder = hold(tmp_path, [(0, 0), (0, 1), (1, 0)], shard="1-of-3")
     try:
-        journal = Journal.open(tmp_path / ".journal", spec(shard="1-of-1"))
+        journal = Journal.at(tmp_path / ".journal", spec(shard="1-of-1")).begin()
         with (
             pytest.raises(JournalError, match=rf"another job asks the same variants.*process {holder.pid}"),
             journal.hold([(t, o) for t in range(4) for o in range(2)], patience=0.2),
@@ -570,17 +544,16 @@ def test_the_record_of_a_killed_job_says_so(tmp_path: Path) -> None:
     holder.kill()
     holder.wait()
     ask(tmp_path, Recording())
-    assert [run["status"] for run in Journal.open(tmp_path / ".journal", spec()).runs()] == ["killed", "done"]
+    assert [run["status"] for run in Journal.at(tmp_path / ".journal", spec()).begin().runs()] == [
+        "killed",
+        "done",
+    ]
 
 
 def test_the_journal_outlives_the_responses(tmp_path: Path) -> None:
     """Snakemake removes the declared output before it runs a job again, and nothing else."""
     ask(tmp_path, Recording())
     (tmp_path / "1-of-1.parquet").unlink()
-    engine = Recording()
-    ask(tmp_path, engine)
-    assert engine.asked == []
+    assert asked_by(tmp_path) == []
     shutil.rmtree(tmp_path / ".journal")
-    engine = Recording()
-    ask(tmp_path, engine)
-    assert len(engine.asked) == 64
+    assert len(asked_by(tmp_path)) == 64

@@ -18,16 +18,14 @@ import cinorms
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.inference.engine import Keep
-from cinorms.inference.engine_kind import make_engine
+from cinorms.inference.engine_kind import Keep, make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.provenance import gather
 from cinorms.inference.questions import Questions
-from cinorms.inference.shards import shard_names
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Spec, shard_names
 from cinorms.prompts.variants import list_variants
 
-from ...specs import endpoint_tuning, make_spec
+from ...specs import endpoint_tuning, make_flows, make_spec
 
 
 class Paid:
@@ -47,16 +45,6 @@ class Paid:
 
     def facts(self) -> dict[str, Any]:
         return {"device": "here", "usd": 1.0}
-
-
-def vignettes(n: int = 6) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "flow": pd.array(range(n), dtype="int32"),
-            "vignette": [f"flow {i}" for i in range(n)],
-            "expected": [float("nan")] * n,
-        }
-    )
 
 
 VARIANTS = list_variants("t", ["0 {scenario} {options}", "1 {scenario} {options}"], 2, 2)
@@ -80,7 +68,7 @@ def ask(folder: Path, shards: int) -> list[str]:
     for shard in shard_names(shards, 4):
         of = make_spec(shard=shard)
         out = folder / "responses" / "main" / "m" / f"{shard}.parquet"
-        write_shard(of, vignettes(), VARIANTS, out, Paid(), Journal.open(out.parent / ".journal", of))
+        write_shard(of, make_flows(6), VARIANTS, out, Paid(), Journal.at(out.parent / ".journal", of).begin())
         files.append(str(out))
     return files
 
@@ -150,7 +138,7 @@ def test_responses_that_do_not_state_how_they_were_asked_are_one_message(
 
 
 def command(folder: Path, of: Spec, tuning: dict[str, Any] | None = None) -> subprocess.CompletedProcess[str]:
-    flows = vignettes().assign(sender=pd.Categorical(["a", "b"] * 3))
+    flows = make_flows(6).assign(sender=pd.Categorical(["a", "b"] * 3))
     tables.write(flows, folder / "vignettes.parquet", tables.VIGNETTES)
     tables.write(VARIANTS, folder / "variants.parquet", tables.PROMPTS)
     arguments = {

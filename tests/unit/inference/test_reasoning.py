@@ -13,9 +13,10 @@ import pytest
 
 from cinorms.answers.read import read_responses
 from cinorms.answers.reading.rules import read_text
+from cinorms.inference.engines.openai.replies import split_trace, status_of
+from cinorms.inference.engines.vllm.conversations import Closing, Reasoning, TextTalk
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
-from cinorms.inference.engines.vllm.traces import Closing, Reasoning, TraceTalk
-from cinorms.inference.reasoning import Asked, split_trace, status_of
+from cinorms.inference.spec import Asked
 
 from ...scales import ACCEPTABILITY
 from ...specs import make_spec
@@ -162,12 +163,12 @@ def tokeniser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 REASONING = {"effort": "high", "budget": 20, "begin": "<think>\n", "end": "</think>\n\n", "switch": "thinks"}
 
 
-def begin(tokeniser: Tokeniser, seed: int | None = None) -> TraceTalk:
+def begin(tokeniser: Tokeniser, seed: int | None = None) -> TextTalk:
     spec = make_spec("vllm", reasoning=REASONING, max_tokens=9, temperature=0)
     reasoning = Reasoning.of(spec)
     assert reasoning is not None
     ids = np.array([65, 66], dtype=np.int32)
-    return TraceTalk(7, ids, spec, seed, reasoning.budget, Closing.of(reasoning, tokeniser), tokeniser)
+    return TextTalk(7, ids, spec, seed, reasoning.budget, Closing.of(reasoning, tokeniser), tokeniser)
 
 
 def output(tokeniser: Tokeniser, text: str, finish: str, ended: bool = False, mark: bool = False) -> Any:
@@ -177,7 +178,7 @@ def output(tokeniser: Tokeniser, text: str, finish: str, ended: bool = False, ma
     return SimpleNamespace(token_ids=ids, finish_reason=finish, stop_reason=reason)
 
 
-def ended(tokeniser: Tokeniser, talk: TraceTalk, request: Any) -> None:
+def ended(tokeniser: Tokeniser, talk: TextTalk, request: Any) -> None:
     assert talk.take(request.about, output(tokeniser, "neutral", "stop")) == ()
     assert tokeniser.decode([talk.token_ids]) == ["neutral"]
 

@@ -1,4 +1,4 @@
-"""An arm that is asked again: every asking has samples of its own in another order, and the first never changes."""
+"""Shards cut the variants of an arm into whole runs; each time that it is asked again, its samples are its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cinorms.answers.read import repeated_answers
 from cinorms.ask import write_shard
@@ -17,25 +19,18 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import REPEATS
 from cinorms.inference import journal as journal_module
-from cinorms.inference.engine import Keep
+from cinorms.inference.engine_kind import Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.journal import Asker, Journal
+from cinorms.inference.journal import Asker, Journal, sample_settings
 from cinorms.inference.provenance import gather
 from cinorms.inference.questions import Questions
-from cinorms.inference.samples import sample_settings
-from cinorms.inference.shards import in_repeat, repeat_of, take_shard
+from cinorms.inference.spec import in_repeat, repeat_of, shard_names, take_shard
 from cinorms.prompts.variants import list_variants
 
-from ...specs import endpoint_tuning, make_spec
+from ...specs import endpoint_tuning, make_flows, make_spec
 
 TEMPLATES = ["0 {scenario} {options}", "1: {scenario} and {options}"]
-FLOWS = pd.DataFrame(
-    {
-        "flow": np.arange(40, dtype=np.int32),
-        "vignette": [f"flow {i}" for i in range(40)],
-        "expected": [float("nan")] * 40,
-    }
-)
+FLOWS = make_flows(40)
 VARIANTS = list_variants("t", TEMPLATES, 2, 3)
 
 
@@ -65,8 +60,41 @@ def todo(made: Questions) -> list[int]:
 def ask(folder: Path, shard: str, **changes: Any) -> tuple[Counter, pd.DataFrame, Path]:
     spec, engine = make_spec(shard=shard, source="s", **changes), Counter()
     out = folder / f"responses/main/m/{shard}.parquet"
-    journal = Journal.open(folder / ".journal", spec, Asker("study", "main", "m"))
+    journal = Journal.at(folder / ".journal", spec, Asker("study", "main", "m")).begin()
     return engine, write_shard(spec, FLOWS, VARIANTS, out, engine, journal), out
+
+
+def variants_of(n_templates: int, n_orders: int) -> pd.DataFrame:
+    return list_variants("set", [f"t{n}" for n in range(n_templates)], n_templates, n_orders)
+
+
+@given(n_templates=st.integers(1, 12), n_orders=st.integers(1, 5), count=st.integers(1, 80))
+def test_shards_together_are_all_variants_in_order(n_templates: int, n_orders: int, count: int) -> None:
+    variants = variants_of(n_templates, n_orders)
+    names = shard_names(count, len(variants))
+    parts = [take_shard(variants, name) for name in names]
+    assert list(pd.concat(parts)["variant"]) == list(variants["variant"])
+    sizes = {len(part) for part in parts}
+    assert min(sizes) >= 1
+    assert max(sizes) - min(sizes) <= 1
+    assert all(list(part.index) == list(range(len(part))) for part in parts)
+
+
+def test_names() -> None:
+    assert shard_names(1, 33) == ["1-of-1"]
+    assert shard_names(3, 33) == ["1-of-3", "2-of-3", "3-of-3"]
+    assert shard_names(40, 3) == ["1-of-3", "2-of-3", "3-of-3"]
+
+
+def test_a_shard_keeps_the_orders_of_a_template_together() -> None:
+    part = take_shard(variants_of(11, 3), "2-of-11")
+    assert list(part["variant"]) == ["1_0", "1_1", "1_2"]
+
+
+@pytest.mark.parametrize("wrong", ["0-of-3", "4-of-3"])
+def test_a_shard_that_does_not_exist_is_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        take_shard(variants_of(3, 1), wrong)
 
 
 def test_a_shard_knows_its_asking_and_holds_the_same_variants_in_each() -> None:
@@ -128,8 +156,10 @@ def test_the_lock_of_an_asking_has_places_of_its_own(tmp_path: Path, monkeypatch
     held: list[list[tuple[int, int]]] = []
     monkeypatch.setattr(journal_module, "_lock", lambda handle, places: held.append(list(places)) or True)
     for shard in ("1-of-1", "1-of-1-repeat-2", "1-of-2-repeat-2"):
-        with Journal.open(tmp_path, make_spec(shard=shard), Asker("study", "main", "m")).hold(
-            [(0, 0), (10, 2)]
+        with (
+            Journal.at(tmp_path, make_spec(shard=shard), Asker("study", "main", "m"))
+            .begin()
+            .hold([(0, 0), (10, 2)])
         ):
             pass
     first, second, part_of_second = map(set, held)

@@ -7,30 +7,18 @@ import json
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.inference.prompt_keys import KEY_BYTES, as_numbers, number_samples
-from cinorms.inference.questions import Questions
-from cinorms.inference.samples import sample_settings
-from cinorms.inference.shards import shard_names
+from cinorms.inference.journal import sample_settings
+from cinorms.inference.questions import KEY_BYTES, Questions, as_numbers, number_samples
+from cinorms.inference.spec import shard_names
 from cinorms.prompts.variants import list_variants
 
-from ...specs import make_spec
+from ...specs import make_flows, make_spec
 
 TEMPLATES = ["0 {scenario} {options}", "1: {scenario} and {options}"]
-
-
-def flows(*vignettes: str) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "flow": pd.array(range(len(vignettes)), dtype="int32"),
-            "vignette": list(vignettes),
-            "expected": [float("nan")] * len(vignettes),
-        }
-    )
 
 
 def questions(
@@ -38,7 +26,7 @@ def questions(
 ) -> Questions:
     spec = make_spec(**{"n_templates": len(templates), **changes})
     variants = list_variants("t", templates, len(templates), orders)
-    return Questions.of(spec, flows(*(vignettes or ("a", "b", "c"))), variants)
+    return Questions.of(spec, make_flows(vignettes or ("a", "b", "c")), variants)
 
 
 def keys(*vignettes: str, **changes: Any) -> list[str]:

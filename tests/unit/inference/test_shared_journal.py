@@ -11,14 +11,15 @@ import pandas as pd
 import pytest
 
 from cinorms.ask import recall, write_shard
+from cinorms.inference import journal_files
 from cinorms.inference.collected_replies import CollectedReplies
-from cinorms.inference.engine import Keep
+from cinorms.inference.engine_kind import Keep
 from cinorms.inference.journal import PART, Asker, Journal
 from cinorms.inference.journal_files import digest_of
 from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants
 
-from ...specs import make_spec
+from ...specs import make_flows, make_spec
 
 TEMPLATES = ["0 {scenario} {options}", "1: {scenario} and {options}", "2; {scenario} or {options}"]
 
@@ -52,7 +53,7 @@ class Studies:
 
     def journal(self, study: str, arm: str, **changes: Any) -> Journal:
         asker = Asker(study, arm, "m")
-        return Journal.open(self.folder / "results/.journal", self.spec(**changes), asker)
+        return Journal.at(self.folder / "results/.journal", self.spec(**changes), asker).begin()
 
     def spec(self, **changes: Any) -> Any:
         return make_spec("openai", **{"source": "s", "n_templates": 3, **changes})
@@ -68,14 +69,7 @@ class Studies:
         **changes: Any,
     ) -> pd.DataFrame:
         texts = templates or TEMPLATES
-        named = vignettes or ["a", "b", "c", "d"]
-        flows = pd.DataFrame(
-            {
-                "flow": pd.array(range(len(named)), dtype="int32"),
-                "vignette": named,
-                "expected": [float("nan")] * len(named),
-            }
-        )
+        flows = make_flows(vignettes or ["a", "b", "c", "d"])
         settings = {"n_templates": len(texts), "order_method": "fixed", **changes}
         spec = self.spec(**settings)
         out = self.folder / f"results/{study}/responses/{arm}/m/{spec.shard}.parquet"
@@ -213,7 +207,9 @@ def test_a_part_that_is_put_aside_while_it_is_read_is_no_trouble(
     studies.ask("one", "main", Sampler("one"))
     journal = studies.journal("two", "main", order_method="fixed")
     (part,) = journal.folder.glob("parts/*")
-    monkeypatch.setattr(Journal, "_parts", lambda self, mark: [part.with_name("gone.m.1.x.parquet"), part])
+    monkeypatch.setattr(
+        journal_files, "parts_in", lambda folder: [part.with_name("gone.m.1.x.parquet"), part]
+    )
     assert journal.read().num_rows == 12
 
 
@@ -239,9 +235,7 @@ def test_records_of_jobs_are_each_askers_own(studies: Studies) -> None:
 
 def test_recall_alone_asks_nothing(studies: Studies) -> None:
     studies.ask("one", "main", Sampler("one"))
-    flows = pd.DataFrame(
-        {"flow": pd.array([0, 1], dtype="int32"), "vignette": ["a", "new"], "expected": [float("nan")] * 2}
-    )
+    flows = make_flows(["a", "new"])
     spec = studies.spec(order_method="fixed")
     questions = Questions.of(spec, flows, list_variants("t", TEMPLATES, 3, 1))
     replies = CollectedReplies(questions)

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,26 +14,19 @@ from cinorms.core import tables
 from cinorms.core.errors import JournalError
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.journal import Asker, Journal
+from cinorms.inference.journal_files import read_traces, traces_of
 from cinorms.inference.questions import Questions
-from cinorms.inference.traces import read_traces, traces_of
 from cinorms.prompts.variants import list_variants
 
-from ...specs import make_spec
+from ...specs import make_flows, make_spec
 
 TRACE = "One hand, other hand. " * 400
 
 
 def questions() -> Questions:
     """Return six questions to a model that reasons."""
-    flows = pd.DataFrame(
-        {
-            "flow": np.arange(3, dtype=np.int32),
-            "vignette": [f"flow {i}" for i in range(3)],
-            "expected": np.nan,
-        }
-    )
     spec = make_spec("openai", source="s", n_templates=1, reasoning={"effort": "low", "extra_tokens": 9})
-    return Questions.of(spec, flows, list_variants("set", ["{scenario} {options}"], 1, 2))
+    return Questions.of(spec, make_flows(3), list_variants("set", ["{scenario} {options}"], 1, 2))
 
 
 def keep(journal: Journal, asked: Questions, at: list[int], traces: list[Any]) -> CollectedReplies:
@@ -48,7 +40,7 @@ def keep(journal: Journal, asked: Questions, at: list[int], traces: list[Any]) -
 
 
 def open_journal(folder: Path, asked: Questions, arm: str = "main") -> Journal:
-    return Journal.open(folder / ".journal", asked.spec, Asker("study", arm, "m"))
+    return Journal.at(folder / ".journal", asked.spec, Asker("study", arm, "m")).begin()
 
 
 def read(journal: Journal, asked: Questions) -> dict[int, str]:

@@ -18,31 +18,25 @@ from cinorms.core.errors import DataError
 from cinorms.core.scales import papers_scale
 from cinorms.entries.files import part_asked
 from cinorms.inference.completeness import check_complete
-from cinorms.inference.engine import Keep
-from cinorms.inference.journal import Asker, Journal
-from cinorms.inference.not_asked import add_not_asked
+from cinorms.inference.engine_kind import Keep
+from cinorms.inference.journal import Asker, Journal, settings_of
 from cinorms.inference.questions import Questions
-from cinorms.inference.samples import settings_of
-from cinorms.inference.until_decided import design_of
+from cinorms.inference.until_decided import add_not_asked, design_of
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
 from cinorms.stats.deciding.rounds import Rule
 
 from ...scales import ORDERS, shipped
-from ...specs import make_spec
+from ...specs import make_flows, make_spec
 
 SCALE = papers_scale("acceptability")
 THRESHOLDS = Thresholds(4, 0.5, "strict")
 LEVELS = [(a, b) for a, b in product(range(12), range(25))]
-VIGNETTES = pd.DataFrame(
-    {
-        "flow": pd.array(range(300), dtype="int32"),
-        "vignette": [f"sender {a} shares {b}" for a, b in LEVELS],
-        "expected": np.nan,
-        "sender": pd.Categorical([f"s{a}" for a, _ in LEVELS]),
-        "type": pd.Categorical([f"t{b}" for _, b in LEVELS]),
-    }
+VIGNETTES = make_flows(
+    [f"sender {a} shares {b}" for a, b in LEVELS],
+    sender=pd.Categorical([f"s{a}" for a, _ in LEVELS]),
+    type=pd.Categorical([f"t{b}" for _, b in LEVELS]),
 )
 TEMPLATES = [f"{number}. {{scenario}} {{options}}" for number in range(4)]
 VARIANTS = list_variants("p", TEMPLATES, 4, 3)
@@ -79,7 +73,7 @@ def spec(**changes: Any) -> Any:
 
 def ask(folder: Path, engine: Steady, out: str = "out.parquet", made: Any = None) -> Path:
     made = made or spec()
-    journal = Journal.open(folder / ".journal", made, Asker("study", "main", "m"))
+    journal = Journal.at(folder / ".journal", made, Asker("study", "main", "m")).begin()
     path = folder / out
     write_shard(made, VIGNETTES, VARIANTS, path, engine, journal)
     return path

@@ -14,10 +14,16 @@ from cinorms.core import tables
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER, Scale
 from cinorms.core.validation import load_yaml
-from cinorms.inference.shards import shard_names
-from cinorms.inference.spec import Spec
-from cinorms.planted.respondents import Respondent, answer, describe, level_coefficients, plant
-from cinorms.planted.texts import INVALID, TextBook
+from cinorms.inference.spec import Spec, shard_names
+from cinorms.planted.respondents import (
+    INVALID,
+    Respondent,
+    TextBook,
+    answer,
+    describe,
+    level_coefficients,
+    plant,
+)
 from cinorms.prompts.variants import ask_grid
 
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS

@@ -71,7 +71,7 @@ def answer(study: Study, shard: str, most: int | None = None, asker: str = "s", 
     assert dataset is not None
     variants, _ = variants_of(study, "main")
     out = Path(responses, "main/m", f"{shard}.parquet")
-    journal = ask.Journal.of(tuning, spec).begin(spec)
+    journal = ask.Journal.of(tuning, spec).begin()
     with job_state.followed(out):
         ask.write_shard(spec, expand(dataset), variants, out, Engine(), journal)
     return len(asked)

@@ -34,15 +34,13 @@ from cinorms.inference import checkpoints, job_state
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.companions import Companion, is_ready, note_answered, read_companions
 from cinorms.inference.completeness import QUESTIONS
-from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import engine_kinds, make_engine
+from cinorms.inference.engine_kind import Engine, engine_kinds, make_engine
 from cinorms.inference.journal import Journal
+from cinorms.inference.journal_files import traces_of
 from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.inference.traces import traces_of
 from cinorms.inference.until_decided import ask_in_rounds, rule_of
-from cinorms.prompts.orders import as_categorical
 
 #: Packages whose versions a run record states in addition to those of the engines.
 PACKAGES = ("pandas", "pyarrow", "numpy")
@@ -116,7 +114,7 @@ def fill_journal(companion: Companion, known: Mapping[str, Any], key: str | None
     spec, tuning = Spec.from_plain(companion.spec).with_identity(**known), companion.tuning
     vignettes = tables.read(companion.vignettes, tables.VIGNETTES)
     variants = tables.read(companion.variants, tables.PROMPTS)
-    journal = Journal.of(tuning, spec).begin(spec)
+    journal = Journal.of(tuning, spec).begin()
     engine = make_engine(spec, tuning, key, journal.folder)
     questions = Questions.of(spec, vignettes, variants)
     replies = CollectedReplies(questions)
@@ -134,7 +132,7 @@ def ask_and_write(
     out: Path,
 ) -> pd.DataFrame:
     """Ask a shard and write its responses to ``out``; ``tuning`` names the journal, if any."""
-    journal = Journal.of(tuning, spec).begin(spec) if "journal" in tuning else None
+    journal = Journal.of(tuning, spec).begin() if "journal" in tuning else None
     engine = make_engine(spec, tuning, key, journal.folder if journal else None)
     return write_shard(spec, vignettes, variants, out, engine, journal)
 
@@ -180,21 +178,16 @@ def ask_questions(
 ) -> pd.DataFrame:
     """Return the responses to ``questions``: those in the journal, and those of ``engine`` to the others."""
     recall(questions, journal, replies)
-    grid, rows = questions.grid, None
     if rule := rule_of(questions.spec):
 
         def ask(some: npt.NDArray[np.int64]) -> None:
             ask_rows(questions, some, engine, journal, replies)
 
         rows = ask_in_rounds(questions, rule, ask, replies.frame)
-        grid = grid.iloc[rows]
     else:
-        ask_rows(questions, np.arange(len(grid)), engine, journal, replies)
-    table = replies.frame(rows)
-    variant = pd.Categorical.from_codes(grid["row"], categories=pd.Index(questions.variants["variant"]))
-    order = as_categorical(grid["order_code"].to_numpy(), questions.spec.answer_scale.n_shown)
-    asked = pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order}, index=grid.index)
-    return asked.join(table).reset_index(drop=True)
+        rows = np.arange(len(questions.grid))
+        ask_rows(questions, rows, engine, journal, replies)
+    return questions.named(rows).join(replies.frame(rows)).reset_index(drop=True)
 
 
 def recall(questions: Questions, journal: Journal | None, replies: CollectedReplies) -> None:

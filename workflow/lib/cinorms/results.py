@@ -18,10 +18,9 @@ from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError, listing
 from cinorms.core.sealing import read_tidy
 from cinorms.inference.journal import Journal
+from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
-from cinorms.inference.shards import PATTERN
-from cinorms.inference.spec import Spec
-from cinorms.inference.traces import read_traces
+from cinorms.inference.spec import PATTERN, Spec
 from cinorms.study.facts import StudyFacts
 
 #: Columns of the vignettes that are not factors.

@@ -14,7 +14,6 @@ from cinorms.core.errors import DataError
 from cinorms.exchange.identity import DIGITS, prompt_hash, same_prompt
 from cinorms.exchange.received import Received
 from cinorms.exchange.way import Way
-from cinorms.prompts.orders import as_categorical
 
 #: Why a response is not used, or a prompt has none.
 UNKNOWN_PROMPT, UNKNOWN_NUMBERS, OTHER_PROMPT = "unknown_prompt", "unknown_numbers", "other_prompt"
@@ -131,20 +130,14 @@ def _responses(way: Way, taken: dict[int, Received]) -> pd.DataFrame:
     """Return the table of responses, built as that of an engine: the same answers then are the same bytes."""
     at = np.array(sorted(taken), dtype=np.int64)
     rows = [taken[int(each)] for each in at]
-    grid = way.questions.grid.iloc[at]
-    variants = way.questions.variants["variant"]
     reasons = pd.Series([one.finish_reason for one in rows], dtype="str")
-    return pd.DataFrame(
-        {
-            "flow": grid["flow"].to_numpy(),
-            "variant": pd.Categorical.from_codes(grid["row"].to_numpy(), categories=pd.Index(variants)),
-            "order": as_categorical(grid["order_code"].to_numpy(), way.questions.spec.answer_scale.n_shown),
-            "text": pd.Categorical([one.text for one in rows]),
-            "finish_reason": pd.Categorical(reasons),
-            "n_prompt_tokens": pd.array([one.n_prompt_tokens for one in rows], dtype="Int32"),
-            "n_output_tokens": pd.array([one.n_output_tokens for one in rows], dtype="Int32"),
-            "p_options": None,
-        }
+    asked = way.questions.named(at).reset_index(drop=True)
+    return asked.assign(
+        text=pd.Categorical([one.text for one in rows]),
+        finish_reason=pd.Categorical(reasons),
+        n_prompt_tokens=pd.array([one.n_prompt_tokens for one in rows], dtype="Int32"),
+        n_output_tokens=pd.array([one.n_output_tokens for one in rows], dtype="Int32"),
+        p_options=None,
     )
 
 

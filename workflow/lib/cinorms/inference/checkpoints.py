@@ -20,7 +20,6 @@ from typing import Any
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.files import replacing
-from cinorms.inference import wheels
 
 #: Files of a repository that a checkpoint in safetensors needs; PyTorch's old format only where there is no
 #: other.
@@ -38,6 +37,11 @@ TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 TRAINED_HERE = Path("results/control/model")
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+
+
+def in_wheels(source: str) -> str | None:
+    """Return NAME where ``source`` is ``wheels:NAME``, a file of resources/checkpoints; None for any other source."""
+    return source.removeprefix("wheels:") if source.startswith("wheels:") else None
 
 
 def is_folder(source: str) -> bool:
@@ -64,10 +68,10 @@ def identify(source: str, revision: str | None, model: str) -> str:
     For a folder it is ``sha256:`` and the digest of its files, for wheels that of the GGUF file in them. Raises
     ``DataError`` where it cannot be obtained.
     """
-    if wheels.is_in_wheels(source):
-        from cinorms.inference import wheel_weights
+    if name := in_wheels(source):
+        from cinorms import wheels
 
-        return wheel_weights.load(source).revision
+        return wheels.load(name).revision
     if is_folder(source):
         return folder_digest(existing(source, model))
     if revision and re.fullmatch(r"[0-9a-f]{40}", revision):
@@ -84,8 +88,10 @@ def find(source: str, revision: str | None, model: str) -> Path:
 
     Raises ``DataError`` where it cannot be obtained, or is not the one that ``revision`` names.
     """
-    if wheels.is_in_wheels(source):
-        return _in_wheels(source, revision, model)
+    if name := in_wheels(source):
+        from cinorms import wheels
+
+        return wheels.find(name, revision, model)
     if is_folder(source):
         folder = existing(source, model)
         if revision and revision != (found := folder_digest(folder)):
@@ -106,16 +112,6 @@ def find(source: str, revision: str | None, model: str) -> Path:
         return _download(client, source, wanted)
     except Exception as error:
         raise explain(error, source, model) from error
-
-
-def _in_wheels(source: str, revision: str | None, model: str) -> Path:
-    """Return the folder of a checkpoint that arrived in wheels, or arrives now."""
-    if revision and wheels.place_of(source, revision).is_dir():
-        return wheels.place_of(source, revision)
-    wheels.check_online(model)
-    from cinorms.inference import wheel_weights  # needs packages that a job which asks may lack
-
-    return wheel_weights.obtain(source, revision, model)
 
 
 def _download(client: Any, source: str, wanted: dict[str, Any]) -> Path:
@@ -195,7 +191,7 @@ def folder_digest(folder: Path) -> str:
 
 def locked(lock: Path, source: str) -> str | None:
     """Return the commit of the repository ``source`` in the record ``lock``; None for anything else."""
-    if wheels.is_in_wheels(source) or is_folder(source) or not lock.is_file():
+    if in_wheels(source) or is_folder(source) or not lock.is_file():
         return None
     record = recorded(lock)
     return str(record["revision"]) if record["source"] == source else None

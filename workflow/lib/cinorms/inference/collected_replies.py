@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 from cinorms.core.errors import EngineError
 from cinorms.inference.journal import PART
 from cinorms.inference.journal_files import facts_of
-from cinorms.inference.prompt_keys import KEY_BYTES, as_column
-from cinorms.inference.questions import Questions
-from cinorms.inference.reasoning import reasons
+from cinorms.inference.questions import KEY_BYTES, Questions, as_column
+from cinorms.inference.spec import reasons
 
 #: The columns of a part that are columns of the responses.
 COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
@@ -52,7 +51,7 @@ class CollectedReplies:
         self._old += len(at)
 
     def take(self, chunk: pd.DataFrame) -> pa.Table:
-        """Take a finished chunk (see ``engine.Keep``) and return it as a part of the journal.
+        """Take a finished chunk (see ``engine_kind.Keep``) and return it as a part of the journal.
 
         A reply that the journal cannot hold becomes an error; the other replies of its chunk are kept.
         """
@@ -85,26 +84,20 @@ class CollectedReplies:
         self._places.append(at)
         self.answered[at] = True
 
-    def frame(self, rows: npt.NDArray[np.int64] | None = None) -> pd.DataFrame:
-        """Return text, finish_reason, tokens and option probabilities for ``rows`` of the grid, sorted; None for all.
+    def frame(self, rows: npt.NDArray[np.int64]) -> pd.DataFrame:
+        """Return text, finish_reason, tokens and option probabilities for ``rows`` of the grid, sorted.
 
         Raises ``EngineError`` where one of these questions has no reply.
         """
-        wanted = np.arange(len(self.answered)) if rows is None else rows
-        without = int((~self.answered[wanted]).sum())
+        without = int((~self.answered[rows]).sum())
         if without:
-            raise EngineError(
-                f"{without:,} of {len(wanted):,} questions have no reply; run again to ask them"
-            )
+            raise EngineError(f"{without:,} of {len(rows):,} questions have no reply; run again to ask them")
         traced = reasons(self._questions.spec)
         table = self._in_order().select([*COLUMNS, *(TRACE_COLUMNS if traced else ())])
-        if rows is not None:  # replies are in the order of the grid: how many come before each
-            table = table.take(pa.array(np.cumsum(self.answered)[wanted] - 1))
-        table = table.combine_chunks()
-        frame = pd.DataFrame(index=self._questions.grid.index[wanted])
-        for name in [
-            each for each in ("text", "finish_reason", "trace_status") if each in table.column_names
-        ]:
+        # Replies are in the order of the grid: how many come before each.
+        table = table.take(pa.array(np.cumsum(self.answered)[rows] - 1)).combine_chunks()
+        frame = pd.DataFrame(index=self._questions.grid.index[rows])
+        for name in ("text", "finish_reason", *(("trace_status",) if traced else ())):
             # Encoded again, so that neither the engine's chunks nor its other words leave a trace.
             words = pc.dictionary_encode(pc.cast(table[name], pa.string())).combine_chunks()
             codes = words.indices.fill_null(-1).to_numpy() if len(words) else np.empty(0, dtype=np.int32)

@@ -65,7 +65,8 @@ def is_ready(companion: Companion, since: float) -> bool:
 def note_answered(responses: Path, companion: Companion) -> None:
     """Write down that every question of a companion has a reply in the journal."""
     with suppress(OSError):  # its job then asks for a GPU in vain, no more
-        _answered(responses, *_parts(companion.out)).touch()
+        out = Path(companion.out)
+        _answered(responses, out.parent.parent.name, out.parent.name, out.stem).touch()
 
 
 def is_answered(responses: Path, arm: str, model: str, shard: str) -> bool:
@@ -78,11 +79,6 @@ def forget(responses: Path) -> None:
     for path in (responses / FOLDER).glob("*"):
         with suppress(OSError):  # a folder, say
             path.unlink()
-
-
-def _parts(out: str) -> tuple[str, str, str]:
-    path = Path(out)
-    return path.parent.parent.name, path.parent.name, path.stem
 
 
 def _answered(responses: Path, arm: str, model: str, shard: str) -> Path:

@@ -21,8 +21,7 @@ from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.inference.until_decided import ask_in_rounds, is_possible, rule_of
-from cinorms.prompts.orders import orders_of
+from cinorms.inference.until_decided import ask_in_rounds, is_possible, rows_of, rule_of
 
 #: The fact of a file of responses that names its questions (``Questions.digest``).
 QUESTIONS = "questions_sha256"
@@ -40,21 +39,12 @@ def check_complete(
     ``spec`` is the model's in the arm, as plain data; the file has the name of the shard.
     """
     questions = Questions.of(Spec.from_plain({**spec, "shard": Path(path).stem}), vignettes, variants)
-    grid, rule = questions.grid, rule_of(questions.spec)
+    asked, rule = questions.named().astype({"variant": object, "order": object}), rule_of(questions.spec)
     if rule is not None:
         asked_rows = rows_of(questions, responses)
         if not is_possible(questions, rule, asked_rows):
             raise DataError(f"{path}: has responses that no rounds ask for; {RESPONSES.remedy}")
-        grid = grid[asked_rows].reset_index(drop=True)
-    asked = pd.DataFrame(
-        {
-            "flow": grid["flow"],
-            "variant": questions.variants["variant"].to_numpy(dtype=object)[grid["row"]],
-            "order": np.array(orders_of(questions.spec.answer_scale.n_shown).names, dtype=object)[
-                grid["order_code"]
-            ],
-        }
-    )
+        asked = asked[asked_rows].reset_index(drop=True)
     found = pd.DataFrame({name: responses[name].to_numpy() for name in asked})
     if len(found) == len(asked) and all((found[name] == asked[name]).all() for name in asked):
         return
@@ -107,11 +97,3 @@ def count_left(questions: Questions, journal: Journal) -> tuple[int, int]:
 
 class _NotAnsweredError(Exception):
     """A round would ask something."""
-
-
-def rows_of(questions: Questions, responses: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Return which rows of the grid have a row in ``responses`` (or answers)."""
-    variant = questions.variants["variant"].to_numpy(dtype=object)[questions.grid["row"]]
-    grid = pd.MultiIndex.from_arrays([questions.grid["flow"].to_numpy(), variant])
-    found = [responses["flow"].to_numpy(), responses["variant"].astype(str).to_numpy(dtype=object)]
-    return np.asarray(grid.isin(pd.MultiIndex.from_arrays(found)))

@@ -1,6 +1,10 @@
-"""Kinds of engines: each module or folder of ``cinorms.inference.engines`` declares one, as ``ENGINE``.
+"""Engines: what asks a model, and how each kind of engine is declared.
 
-A folder declares it in its module ``engine``. Nothing else knows anything about an engine: rules, plan, specs and
+An engine receives the questions of a shard, and which of them to ask. It hands over the replies chunk by chunk, in any
+order, as they are finished: what was handed over is in the journal and is never asked again.
+
+Each module or folder of ``cinorms.inference.engines`` declares one kind as ``ENGINE``, a folder in its module
+``engine``. Nothing else knows anything about an engine: rules, plan, specs and
 tables are derived from its declaration. A declaration imports neither the engine's packages nor its settings
 before they are needed, because every job imports the declaration of its engine in an environment with little else.
 """
@@ -8,27 +12,94 @@ before they are needed, because every job imports the declaration of its engine 
 from __future__ import annotations
 
 import pkgutil
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.project_files import ProjectFiles
-from cinorms.inference.cost import Cost, Work, cost_by_rates
-from cinorms.inference.engine import Engine
+from cinorms.inference.journal_files import LastChunkKept
 from cinorms.inference.preflight import ModelCheck
-from cinorms.inference.reasoning import Asked
-from cinorms.inference.spec import Spec
+from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Asked, Spec
 
 if TYPE_CHECKING:
     from cinorms.inference.settings import EntrySettings
 
-
 #: The package whose modules and folders are engines.
 ENGINES = "cinorms.inference.engines"
+#: The longest time that an answered prompt waits to be handed over, and so the most that a killed job loses.
+SECONDS = 20.0
+#: Mean length of a trace as a share of the budget, where the rates of the registry state none.
+# ASSUME: half; see results of a pilot (n_trace_tokens) for a model's own.
+TRACE_SHARE = 0.5
+
+T = TypeVar("T")
+
+#: Takes a finished chunk: a frame with ``at`` (row of ``Questions.grid``), ``text``, ``finish_reason`` and
+#: any other column of ``journal.PART``. Raises ``JournalError`` where it cannot be kept.
+Keep = Callable[[pd.DataFrame], None]
+
+
+class Engine(Protocol):
+    """One model, ready to be asked."""
+
+    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
+        """Ask the rows ``todo`` of ``questions.grid`` (sorted by template, flow, order); ``keep`` each chunk.
+
+        May be called again with other rows. What takes long to load stays loaded until the process ends.
+
+        Raises ``EngineError`` where it cannot go on; everything that was answered by then has been kept.
+        """
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the run record states about this engine: versions, device, what was sent, what it cost."""
+
+
+class Handover(Generic[T]):
+    """Hands finished items to ``keep`` when there are ``most``, or when the oldest has waited long.
+
+    That is soon where the model or endpoint is slow, and many at once where it is fast.
+    """
+
+    def __init__(
+        self, keep: Callable[[list[T]], None], most: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._keep, self._most, self._clock = keep, most, clock
+        self._waiting: list[T] = []
+        self._since = 0.0
+
+    def add(self, finished: T) -> None:
+        """Take a finished item."""
+        if not self._waiting:
+            self._since = self._clock()
+        self._waiting.append(finished)
+        if len(self._waiting) >= self._most:
+            self.flush()
+
+    def look(self) -> None:
+        """Hand over everything if the oldest item has waited long enough."""
+        if self._waiting and self._clock() - self._since >= SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand over everything; what could not be kept is handed over again."""
+        if not self._waiting:
+            return
+        try:
+            self._keep(self._waiting)
+        except LastChunkKept:
+            self._waiting = []
+            raise
+        self._waiting = []
 
 
 @dataclass(frozen=True)
@@ -82,6 +153,44 @@ def _common_settings() -> type[EntrySettings]:
     from cinorms.inference.settings import EntrySettings
 
     return EntrySettings
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one model is asked in one arm: tokens in, out and of traces, the GPUs of one copy, and its rates."""
+
+    input_tokens: int
+    output_tokens: int
+    gpus: int
+    rates: Mapping[str, float]
+    trace_tokens: int = 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of that work; None where there is no rate, which is not the same as costing nothing."""
+
+    gpu_minutes: float | None
+    usd: float | None
+
+
+def cost_by_rates(work: Work) -> Cost:
+    """Return the cost of ``work`` at the rates of the model's entry."""
+    rates, minutes, usd = work.rates, None, None
+    if "tokens_per_second" in rates:
+        minutes = work.gpus * work.input_tokens / rates["tokens_per_second"] / 60
+        if work.trace_tokens:  # answers are short, and in the rate of their prompts; traces are not
+            written = rates.get("output_tokens_per_second")
+            minutes = minutes + work.gpus * work.trace_tokens / written / 60 if written else None
+    if {"usd_per_million_input", "usd_per_million_output"} <= rates.keys():
+        paid_in = work.input_tokens * rates["usd_per_million_input"]
+        usd = (paid_in + (work.output_tokens + work.trace_tokens) * rates["usd_per_million_output"]) / 1e6
+    return Cost(minutes, usd)
+
+
+def no_cost(work: Work) -> Cost:
+    """Return the cost of asking no model."""
+    return Cost(0.0, 0.0)
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,21 @@ rule declares it, so Snakemake never removes it. It holds what was paid for:
 
     results/.journal/{model}.{key}/settings.json   the format, which model this is and how it is sampled
                                    parts/*.parquet one file per finished chunk, never changed
-                                   traces/*.parquet the traces of the part of the same name (``inference.traces``)
+                                   traces/*.parquet the traces of the part of the same name (``write_traces``)
                                    runs/*.json     one record per job: versions, device, start, end
                                    damaged/        parts that did not pass their checksum
                                    locks/          one file per study, arm and model, locked by its jobs
-                                   claims/         what each job is asking right now (``inference.claims``)
+                                   claims/         what each job is asking right now (``journal_files.Claims``)
 
-``key`` is a hash of all settings that can change a reply (``samples.sample_settings``). A reply is known by the key of
-its prompt, a digest of the very messages that the model received (``prompt_keys``).
+``key`` is a hash of all settings that can change a reply (``sample_settings``). A reply is known by the key of its
+prompt, a digest of the very messages that the model received (``questions.prompt_keys``). So a *sample* is one reply of
+one model to exactly what it saw; studies, arms, shards and the numbers of flows are no part of that.
+
+A prompt that an arm has more than once, because two of its variants render the same text, is sampled as often: the
+second has a key of its own. So has every prompt in each further asking of an arm (``repeat``): its second asking is a
+sample of its own at any temperature, 0 included, because the question is whether the engine answers the same again.
+Where something is drawn, a repeat draws anew (the seed of an answer follows from its key), and another seed gives other
+samples, so everywhere but at temperature 0.
 
 Every job writes parts of its own, whole or not at all, and reads the union of all: nothing is ever appended to a file
 of another job, so that machines which share a file system need no lock to write. The name of a part names the job.
@@ -33,7 +40,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,22 +49,54 @@ import pyarrow.parquet as pq
 from cinorms.core.errors import JournalError
 from cinorms.core.files import write_whole
 from cinorms.inference import job_state
-from cinorms.inference.claims import NO_LOCKS, Claims
+from cinorms.inference.engine_kind import engine_kind, engine_modules
 from cinorms.inference.journal_files import (
     FULL,
+    NO_LOCKS,
+    Claims,
+    LastChunkKept,
     digest_of,
     explained,
+    known_sum,
     parts_in,
     records_in,
     usd_of,
     whole_parts,
+    write_traces,
 )
-from cinorms.inference.prompt_keys import KEY_BYTES
-from cinorms.inference.reasoning import reasons
-from cinorms.inference.samples import sample_settings
-from cinorms.inference.shards import repeat_of
-from cinorms.inference.spec import Spec
-from cinorms.inference.traces import write_traces
+from cinorms.inference.questions import KEY_BYTES
+from cinorms.inference.spec import Spec, reasons, repeat_of
+
+#: Keys of a spec that do not change the response to a variant of a flow: what is asked, not how.
+NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method", "factors", "asking"})
+#: Further keys that only decide what the messages are, and so are in the keys of prompts.
+IN_MESSAGES = frozenset({"layout", "system", "scale"})
+
+
+def settings_of(spec: Spec) -> dict[str, Any]:
+    """Return the keys of ``spec`` that can change the response to one prompt; 0.0 and 0 are the same setting."""
+    return {name: _plain(value) for name, value in spec.as_plain().items() if name not in NOT_SETTINGS}
+
+
+def sample_settings(spec: Spec) -> dict[str, Any]:
+    """Return what the model of ``spec`` is and how it is sampled: all that can change a reply but the messages."""
+    known = spec.engine in engine_modules()
+    unseen = IN_MESSAGES | (engine_kind(spec.engine).unseen if known else frozenset())
+    settings = {name: value for name, value in settings_of(spec).items() if name not in unseen}
+    if spec.temperature == 0:  # nothing is drawn
+        del settings["seed"]
+    if spec.readout == "options":  # these are offered beside the messages
+        settings["options"] = list(spec.answer_scale.options)
+    return settings
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 #: A part: the prompt's key, the response, then the raw facts of the reply. Every column but the first may be missing.
@@ -76,6 +115,8 @@ PART = pa.schema(
         ("fingerprint", _WORD),
         ("usd", pa.float64()),
         ("n_trace_tokens", pa.int32()),
+        # none: there is no trace; whole: the model ended it; cut: the budget, or the limit of the request, cut it
+        # short; unclosed: the model ended its turn in it. Missing where the engine does not say.
         ("trace_status", _WORD),
     ]
 )
@@ -92,31 +133,20 @@ PATIENCE = 120.0
 _ORDERS, _TEMPLATES = 128, 10_000
 
 
-class LastChunkKept(JournalError):
-    """The disk is full; the chunk in hand was still kept, so it must not be handed over again."""
-
-
-@dataclass(frozen=True)
-class Asker:
+class Asker(NamedTuple):
     """Who asks: parts and records of its jobs bear its mark, and what they spend counts as its own."""
 
     study: str = ""
     arm: str = ""
     model: str = ""
 
-    @classmethod
-    def from_plain(cls, plain: Sequence[str]) -> Asker:
-        """Return the asker that ``as_plain`` states."""
-        return cls(*plain)
-
-    def as_plain(self) -> list[str]:
-        """Return the asker as plain data."""
-        return [self.study, self.arm, self.model]
-
     @property
     def mark(self) -> str:
         """A short name for files."""
-        return hashlib.blake2b(json.dumps(self.as_plain()).encode(), digest_size=6).hexdigest()
+        return hashlib.blake2b(json.dumps(self).encode(), digest_size=6).hexdigest()
+
+
+_NOBODY = Asker()
 
 
 @dataclass
@@ -124,13 +154,13 @@ class Journal:
     """The journal of one model under one set of settings, as the job of one shard of ``asker`` uses it."""
 
     folder: Path
-    shard: str
-    asker: Asker = field(default_factory=Asker)
+    spec: Spec
+    asker: Asker = _NOBODY
     #: Settings in which the other journals of this model differ from this one.
     others: list[str] = field(default_factory=list)
 
     @classmethod
-    def at(cls, root: Path, spec: Spec, asker: Asker | None = None) -> Journal:
+    def at(cls, root: Path, spec: Spec, asker: Asker = _NOBODY) -> Journal:
         """Return the journal of ``spec`` in ``root``, there or not.
 
         Raises ``JournalError`` where it is there in another format.
@@ -139,33 +169,28 @@ class Journal:
         key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
         folder = root / f"{_name_of(spec)}.{key}"
         _check_format(folder / "settings.json")
-        return cls(folder, spec.shard, asker or Asker())
+        return cls(folder, spec, asker)
 
     @classmethod
     def of(cls, where: Mapping[str, Any], spec: Spec) -> Journal:
         """Return the journal of ``spec`` where ``study.spec.journal_of`` says that it is, there or not."""
-        return cls.at(Path(where["journal"]), spec, Asker.from_plain(where.get("asker", ())))
+        return cls.at(Path(where["journal"]), spec, Asker(*where.get("asker", ())))
 
-    @classmethod
-    def open(cls, root: Path, spec: Spec, asker: Asker | None = None) -> Journal:
-        """Open, or begin, the journal of ``spec`` in ``root``; see ``at``.
+    def begin(self) -> Journal:
+        """Make the journal's folders, if they are not there, and return it.
 
         Raises ``JournalError`` before anything is asked if nothing can be written.
         """
-        return cls.at(root, spec, asker).begin(spec)
-
-    def begin(self, spec: Spec) -> Journal:
-        """Make the folders of the journal of ``spec``, if they are not there, and return it; see ``open``."""
-        settings, root = sample_settings(spec), self.folder.parent
+        settings, root = sample_settings(self.spec), self.folder.parent
         text = json.dumps({**settings, "format": FORMAT}, sort_keys=True, indent=1, ensure_ascii=False)
         with explained(self.folder):
-            for name in ("parts", "runs", "locks", "claims", *(["traces"] if reasons(spec) else [])):
+            for name in ("parts", "runs", "locks", "claims", *(["traces"] if reasons(self.spec) else [])):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "settings.json", text.encode(), self._mark)
-        if not parts_in(self.folder / "parts"):  # nothing is kept here yet: is a setting new?
+        if self.is_empty:  # nothing is kept here yet: is a setting new?
             self.others = [
                 difference
-                for other in sorted(root.glob(f"{_name_of(spec)}.*"))
+                for other in sorted(root.glob(f"{_name_of(self.spec)}.*"))
                 if other != self.folder and (difference := _difference(other / "settings.json", settings))
             ]
         return self
@@ -200,14 +225,10 @@ class Journal:
                     write_traces(self.folder, name, traces, self._mark)
                 write_whole(path, data, self._mark)
         except JournalError as error:
-            spare = self._spare
-            if (
-                not isinstance(error.__cause__, OSError)
-                or error.__cause__.errno not in FULL
-                or not spare.exists()
-            ):
+            full = isinstance(error.__cause__, OSError) and error.__cause__.errno in FULL
+            if not full or not self._spare.exists():
                 raise
-            spare.unlink()
+            self._spare.unlink()
             with explained(path.parent):
                 write_whole(path, data, self._mark)
             without = ", without its traces" if traces is not None and len(traces) else ""
@@ -250,7 +271,7 @@ class Journal:
     def _wait_for(self, handle: IO[bytes], places: Sequence[tuple[int, int]], patience: float) -> None:
         end = time.monotonic() + patience
         told = False
-        first = (repeat_of(self.shard) - 1) * _TEMPLATES
+        first = (repeat_of(self.spec.shard) - 1) * _TEMPLATES
         while not _lock(handle, [(first + template_no, order_no) for template_no, order_no in places]):
             if time.monotonic() >= end:
                 raise JournalError(
@@ -285,22 +306,19 @@ class Journal:
 
     @property
     def _mark(self) -> str:
-        return f"{self.asker.mark}-{self.shard}"
+        return f"{self.asker.mark}-{self.spec.shard}"
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was ever kept in it."""
         return not parts_in(self.folder / "parts")
 
-    def _parts(self) -> list[Path]:
-        """Return the parts of the asker's jobs."""
-        own = f"{self.asker.mark}-"
-        return [path for path in parts_in(self.folder / "parts") if path.name.split(".")[1].startswith(own)]
-
     def usd(self) -> float | None:
         """Return what the replies cost that the asker's jobs have kept; None where no price is known."""
-        known = [usd for usd in map(usd_of, self._parts()) if usd is not None]
-        return sum(known) if known else None
+        parts = parts_in(self.folder / "parts")
+        own = [path for path in parts if path.name.split(".")[1].startswith(f"{self.asker.mark}-")]
+        total: float | None = known_sum(map(usd_of, own))
+        return total
 
     # --- Run records
 
@@ -308,16 +326,13 @@ class Journal:
         """Write the record of a job that begins; earlier jobs of this shard that never ended were killed."""
         now = datetime.now(UTC)
         for path, record in self._records():
-            if (
-                record.get("shard") == self.shard
-                and record.get("ended") is None
-                and record.get("status") == "running"
-            ):
+            last = tuple(map(record.get, ("shard", "ended", "status")))
+            if last == (self.spec.shard, None, "running"):
                 write_whole(path, _json({**record, "status": "killed"}))
         path = self.folder / "runs" / f"{now:%Y%m%dT%H%M%S.%fZ}.{self._mark}.json"
         record = {
-            "asker": self.asker.as_plain(),
-            "shard": self.shard,
+            "asker": list(self.asker),
+            "shard": self.spec.shard,
             "status": "running",
             "started": f"{now:%Y-%m-%dT%H:%M:%SZ}",
             "ended": None,

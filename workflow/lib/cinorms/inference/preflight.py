@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 
-class Asked(Protocol):
+class AskedModel(Protocol):
     """A model to ask; ``model_entry.ModelEntry`` is one."""
 
     @property
@@ -71,4 +71,4 @@ class ModelCheck:
 
     name: str
     about: str
-    look: Callable[[Sequence[Asked], Surroundings], Iterable[Finding] | None]
+    look: Callable[[Sequence[AskedModel], Surroundings], Iterable[Finding] | None]

@@ -1,7 +1,13 @@
-"""The processes that vLLM starts for a job: their output goes to the job's log, and they end when the job ends."""
+"""Processes: how an engine ends on SIGTERM, and what vLLM's own do: they write to the job's log and end with the job.
+
+The job's handler of SIGTERM raises an exception wherever the signal finds the program. In a callback, or in a library's
+clean-up, Python prints that exception and forgets it. So an engine takes the signal between two of its steps: one that
+steps by itself uses ``stop_between_steps``, one that runs in an event loop ``stop_in_loop``.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import multiprocessing
 import os
@@ -9,6 +15,8 @@ import signal
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -79,3 +87,48 @@ class ProcessOutput:
             for line in stream:
                 self._lines.append(line.rstrip("\n"))
                 log.write(line)
+
+
+@contextmanager
+def stop_between_steps() -> Iterator[Callable[[], None]]:
+    """Yield a function that leaves as the job's handler of SIGTERM does, if the signal has come.
+
+    The signal is only noted; the engine calls the function between two steps.
+    """
+    handler = signal.getsignal(signal.SIGTERM)
+    came: list[int] = []
+
+    def leave_if_told() -> None:
+        if came:
+            if callable(handler):
+                handler(signal.SIGTERM, None)
+            sys.exit(128 + signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
+    try:
+        yield leave_if_told
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+
+
+@contextmanager
+def stop_in_loop(end: Callable[[SystemExit], None]) -> Iterator[None]:
+    """Call ``end`` with what the job's handler of SIGTERM raises, between two steps of the running loop."""
+    handler = signal.getsignal(signal.SIGTERM)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def pass_on() -> None:
+        try:
+            handler(signal.SIGTERM, None)
+        except SystemExit as leaving:
+            end(leaving)
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, pass_on)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, handler)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.sealing import REMEDY
 from cinorms.inference.journal import Journal
+from cinorms.inference.journal_files import known_sum
 from cinorms.inference.spec import Spec
 from cinorms.inference.spending import spent_in
 
@@ -43,7 +44,7 @@ def gather(
     return {
         "study": study,
         "cinorms": __version__,
-        "usd": _sum(model["usd"] for model in [*models, *coders]),
+        "usd": known_sum(model["usd"] for model in [*models, *coders]),
         "usd_taken_from_the_cap": spent_in(Path(spending)),
         "asked": models,
         **({"coder": coders} if coders else {}),
@@ -87,16 +88,6 @@ def _received(received: Mapping[str, Any]) -> dict[str, Any]:
     return {"arm": received["arm"], "model": received["model"], **stated}
 
 
-def _spec(path: Path, fact: Mapping[str, str]) -> Spec:
-    """Return the settings that a file of responses states."""
-    try:
-        return Spec.from_plain(json.loads(fact["spec"]))
-    except (KeyError, TypeError, ValueError):
-        raise DataError(
-            f"{path}: does not state how its responses were asked; {tables.RESPONSES.remedy}"
-        ) from None
-
-
 class _File(NamedTuple):
     """A file of responses, and what it states of itself."""
 
@@ -108,7 +99,13 @@ class _File(NamedTuple):
     @classmethod
     def read(cls, path: Path) -> _File:
         facts = tables.facts(path)
-        return cls(path, facts, _spec(path, facts), tables.read(path, tables.RESPONSES, ["finish_reason"]))
+        try:
+            spec = Spec.from_plain(json.loads(facts["spec"]))
+        except (KeyError, TypeError, ValueError):
+            raise DataError(
+                f"{path}: does not state how its responses were asked; {tables.RESPONSES.remedy}"
+            ) from None
+        return cls(path, facts, spec, tables.read(path, tables.RESPONSES, ["finish_reason"]))
 
     def described(self) -> dict[str, Any]:
         digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
@@ -134,34 +131,18 @@ def _journal(journal: Journal | None, shards: Sequence[str]) -> dict[str, Any]:
     return {
         "journal": journal.folder.name,
         "replies_kept": sum(each["replies_kept"] for each in kept),
-        "input_tokens": _whole(each["input_tokens"] for each in kept),
-        "output_tokens": _whole(each["output_tokens"] for each in kept),
+        "input_tokens": known_sum(each["input_tokens"] for each in kept),
+        "output_tokens": known_sum(each["output_tokens"] for each in kept),
         "usd": journal.usd(),
         "first_reply": _moment(min(first, default=None)),
         "last_reply": _moment(max(end, default=None)),
-        **{name: _added(each[name] for each in kept) for name in ("errors", "answered_by", "fingerprints")},
+        **{
+            name: dict(sorted(sum((Counter(each[name]) for each in kept), Counter[str]()).items()))
+            for name in ("errors", "answered_by", "fingerprints")
+        },
         "runs": [{k: v for k, v in run.items() if k not in PRIVATE} for run in runs],
     }
 
 
-def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return counts added up, by word."""
-    total: Counter[str] = Counter()
-    for each in counts:
-        total.update(each)
-    return dict(sorted(total.items()))
-
-
-def _whole(numbers: Iterable[int | None]) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None
-
-
 def _moment(seconds: int | None) -> str | None:
     return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _sum(amounts: Any) -> float | None:
-    """Return the sum of what is known, or None where nothing is."""
-    known = [amount for amount in amounts if amount is not None]
-    return float(sum(known)) if known else None

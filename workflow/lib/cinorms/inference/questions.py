@@ -1,21 +1,36 @@
-"""Questions: everything one shard asks, as tables, and each prompt as it is sent."""
+"""Questions: everything one shard asks, as tables, each prompt as it is sent, and its key.
+
+The key of a prompt is a digest of the very messages that the model receives, and of which sample of them it is.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from cinorms.core.draws import draw_bits
 from cinorms.core.scales import Scale
-from cinorms.inference.prompt_keys import Keys, as_numbers, keys_in_repeat, number_samples, prompt_keys
-from cinorms.inference.shards import take_shard
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Spec, take_shard
+from cinorms.prompts.orders import as_categorical
 from cinorms.prompts.variants import ask_grid, messages, select_flows
+
+#: Bytes of a key. With 64 bits, two of a hundred million prompts could share one by chance.
+KEY_BYTES = 16
+
+#: Stands for the vignette while the text around it is looked up: characters that no text has.
+_MARK = "\ue000vignette\ue001"
+
+Keys = npt.NDArray[np.void]
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -42,16 +57,19 @@ class Questions:
         grid = ask_grid(flows["flow"], own, spec.order_method, spec.seed, n_options)
         return cls(spec, flows, own, grid, asked)
 
+    def named(self, rows: npt.NDArray[np.int64] | slice = slice(None)) -> pd.DataFrame:
+        """Return flow, variant and order of ``rows`` of the grid (default: all), as tables have them."""
+        grid = self.grid.iloc[rows]
+        variant = pd.Categorical.from_codes(grid["row"], categories=pd.Index(self.variants["variant"]))
+        order = as_categorical(grid["order_code"].to_numpy(), self.spec.answer_scale.n_shown)
+        return pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order}, index=grid.index)
+
     def chat(self, at: int) -> list[dict[str, str]]:
         """Return the messages of the question in row ``at`` of the grid."""
+        templates, vignettes, rows, flows, orders, scale = self._prompt_parts
         spec = self.spec
         return messages(
-            self._templates[self._rows[at]],
-            self._vignettes[self.flow_places[at]],
-            int(self._orders[at]),
-            self._scale,
-            spec.layout,
-            spec.system,
+            templates[rows[at]], vignettes[flows[at]], int(orders[at]), scale, spec.layout, spec.system
         )
 
     def name(self, at: int) -> str:
@@ -59,18 +77,20 @@ class Questions:
         return bytes(self.prompts[at]).hex()
 
     @cached_property
-    def flow_places(self) -> npt.NDArray[np.int64]:
-        """The row of ``flows`` that each question asks about."""
-        found = pd.Index(self.flows["flow"]).get_indexer(self.grid["flow"])
-        return np.asarray(found, dtype=np.int64)
+    def _prompt_parts(self) -> tuple[list[str], list[str], Places, Places, Places, Scale]:
+        """What prompts are made of: templates and vignettes, each question's place in both, its order, the scale."""
+        flows = pd.Index(self.flows["flow"]).get_indexer(self.grid["flow"])
+        places = (self.grid["row"].to_numpy(), flows, self.grid["order_code"].to_numpy())
+        texts = self.variants["template"].tolist(), self.flows["vignette"].tolist()
+        return (*texts, *places, self.spec.answer_scale)
 
     @cached_property
     def prompts(self) -> Keys:
-        """The key of each prompt: what the model sees, and which sample of it (``inference.prompt_keys``)."""
+        """The key of each prompt: what the model sees, and which sample of it (``prompt_keys``)."""
         variants, spec = self.of_all_shards, self.spec
-        grid = ask_grid(self.flows["flow"], variants, spec.order_method, spec.seed, self._scale.n_shown)
+        grid = ask_grid(self.flows["flow"], variants, spec.order_method, spec.seed, spec.answer_scale.n_shown)
         codes = grid["order_code"].to_numpy().reshape(len(self.flows), len(variants))
-        keys = prompt_keys(spec, self._vignettes, variants["template"].tolist(), codes)
+        keys = prompt_keys(spec, self.flows["vignette"].tolist(), variants["template"].tolist(), codes)
         # Orders that are added later count last, so that what was a first sample stays one.
         places = np.lexsort((variants["template_no"], variants["order_no"]))
         first = (np.arange(len(self.flows))[:, None] * len(variants) + places[None, :]).ravel()
@@ -95,34 +115,94 @@ class Questions:
         Neighbours then share the longest beginning, which the engines' prefix caches need. A repeat asks in an order
         drawn at random, a pure function of seed, prompt and repeat: every batch has other prompts in it.
         """
-        if self.spec.repeat > 1:
-            left = np.flatnonzero(~answered)
-            return left[np.argsort(draw_bits("repeat", self.spec.seed, *as_numbers(self.prompts[left])))]
-        template_no = self.variants["template_no"].to_numpy()[self._rows]
-        order_no = self.variants["order_no"].to_numpy()[self._rows]
         todo = np.flatnonzero(~answered)
-        return todo[np.lexsort((order_no[todo], self._flows[todo], template_no[todo]))]
+        if self.spec.repeat > 1:
+            return todo[np.argsort(draw_bits("repeat", self.spec.seed, *as_numbers(self.prompts[todo])))]
+        flows, rows = self.grid["flow"].to_numpy()[todo], self.grid["row"].to_numpy()[todo]
+        template_no, order_no = (self.variants[name].to_numpy()[rows] for name in ("template_no", "order_no"))
+        return todo[np.lexsort((order_no, flows, template_no))]
 
-    @cached_property
-    def _scale(self) -> Scale:
-        return self.spec.answer_scale
 
-    @cached_property
-    def _flows(self) -> npt.NDArray[np.int32]:
-        return self.grid["flow"].to_numpy()
+def prompt_keys(
+    spec: Spec,
+    vignettes: Sequence[str],
+    templates: Sequence[str],
+    order_codes: npt.NDArray[np.int64],
+) -> Keys:
+    """Return the digest of the messages of every vignette in every template.
 
-    @cached_property
-    def _rows(self) -> npt.NDArray[np.int32]:
-        return self.grid["row"].to_numpy()
+    ``order_codes`` has a row per vignette and a column per template. The digest is of the messages as JSON.
+    """
+    codes = np.ascontiguousarray(order_codes, dtype=np.int64)
+    texts = tuple(vignettes), tuple(templates)
+    found = _keys(*texts, codes.tobytes(), spec.answer_scale, spec.layout, spec.system)
+    return np.frombuffer(found, dtype=f"V{KEY_BYTES}").reshape(order_codes.shape)
 
-    @cached_property
-    def _orders(self) -> npt.NDArray[np.int64]:
-        return self.grid["order_code"].to_numpy()
 
-    @cached_property
-    def _vignettes(self) -> list[str]:
-        return self.flows["vignette"].tolist()
+@lru_cache(maxsize=1)  # the next shard or model of an arm has the same prompts
+def _keys(
+    vignettes: tuple[str, ...],
+    templates: tuple[str, ...],
+    order_codes: bytes,
+    scale: Scale,
+    layout: str,
+    system: str | None,
+) -> bytes:
+    frames: dict[tuple[int, int], list[str]] = {}
+    found = bytearray()
+    codes_of = np.frombuffer(order_codes, dtype=np.int64).reshape(len(vignettes), len(templates)).tolist()
+    for vignette, codes in zip(vignettes, codes_of, strict=True):
+        text = _json(vignette)[1:-1]
+        for column, code in enumerate(codes):
+            frame = frames.get((column, code))
+            if frame is None:
+                chat = messages(templates[column], _MARK, code, scale, layout, system)
+                frame = frames[column, code] = _json(chat).split(_MARK)
+            found += _digest(text.join(frame).encode("utf-8", "surrogatepass"))
+    return bytes(found)
 
-    @cached_property
-    def _templates(self) -> list[str]:
-        return self.variants["template"].tolist()
+
+def number_samples(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
+    """Return ``keys`` with a key of its own for every further sample of a prompt; ``first`` is how they are counted."""
+    codes = as_column(keys).dictionary_encode()
+    if len(codes.dictionary) == len(keys):
+        return keys
+    code = codes.indices.to_numpy()[first]
+    by_code = np.argsort(code, kind="stable")
+    ordered = code[by_code]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    number = np.empty(len(keys), dtype=np.int64)
+    number[first[by_code]] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
+    own = keys.copy()
+    for at in np.flatnonzero(number):
+        own[at] = np.void(_digest(keys[at].tobytes() + int(number[at]).to_bytes(4, "little")))
+    return own
+
+
+def keys_in_repeat(keys: Keys, repeat: int) -> Keys:
+    """Return the keys of the same prompts in the asking ``repeat`` of an arm: in each they have keys of their own."""
+    if repeat == 1:
+        return keys
+    mark = b"repeat" + repeat.to_bytes(4, "little")
+    own = b"".join(_digest(key.tobytes() + mark) for key in keys.ravel())
+    return np.frombuffer(own, dtype=f"V{KEY_BYTES}").reshape(keys.shape)
+
+
+def as_column(keys: Keys) -> pa.FixedSizeBinaryArray:
+    """Return keys as a column of a table."""
+    data = pa.py_buffer(np.ascontiguousarray(keys).tobytes())
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(KEY_BYTES), len(keys), [None, data])
+
+
+def as_numbers(keys: Keys) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Return each key as two whole numbers, as coordinates of a draw."""
+    halves = np.frombuffer(np.ascontiguousarray(keys).tobytes(), dtype="<u8").reshape(-1, 2)
+    return halves[:, 0], halves[:, 1]
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=KEY_BYTES).digest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -56,11 +56,6 @@ class TraceMarks(Value):
         description="What closes it; spaces and line ends after it are written where the budget cuts a trace.",
     )
 
-    @property
-    def marks(self) -> list[str]:
-        """Both, as a spec has them."""
-        return [self.begin, self.end]
-
 
 class EntrySettings(Value):
     """One model."""

@@ -1,13 +1,53 @@
-"""The spec of an inference job: everything that can change a response, and nothing else."""
+"""The spec of an inference job: everything that can change a response, and nothing else.
+
+A job asks one shard: a run of the variants of one model in one arm. An arm that is asked again has the same shards once
+more for each repeat, under names of their own: ``1-of-3`` of the first asking is ``1-of-3-repeat-2`` of the second.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
 
 from cinorms.core.scales import Known, Scale
-from cinorms.inference.shards import repeat_of
+
+#: What the name of a shard has after it in every asking but the first.
+_REPEAT = "-repeat-"
+#: The names of shards, as a regular expression.
+PATTERN = rf"\d+-of-\d+(?:{_REPEAT}\d+)?"
+
+
+def shard_names(count: int, n_variants: int) -> list[str]:
+    """Return ``["1-of-3", "2-of-3", "3-of-3"]`` for three shards; never more shards than variants."""
+    count = min(count, n_variants)
+    return [f"{number}-of-{count}" for number in range(1, count + 1)]
+
+
+def in_repeat(shard: str, repeat: int) -> str:
+    """Return the name of a ``shard`` of the first asking in the asking ``repeat``, counted from 1."""
+    return shard if repeat == 1 else f"{shard}{_REPEAT}{repeat}"
+
+
+def repeat_of(shard: str) -> int:
+    """Return which asking a shard belongs to: 1 for the first."""
+    return int(shard.partition(_REPEAT)[2] or 1)
+
+
+def take_shard(variants: pd.DataFrame, shard: str) -> pd.DataFrame:
+    """Return the run of ``variants`` that belongs to ``shard``: whole, in order, sizes equal to within one.
+
+    A run of neighbouring variants keeps the prompts of one template together, which the engines' prefix
+    caches need.
+    """
+    number, count = (int(part) for part in shard.partition(_REPEAT)[0].split("-of-"))
+    if not 1 <= number <= count:
+        raise ValueError(f"there is no shard {shard}")
+    first, end = ((number - 1 + step) * len(variants) // count for step in (0, 1))
+    return variants.iloc[first:end].reset_index(drop=True)
+
 
 #: Raise it by hand when the same spec would give other responses: every model is then asked again. Note it in
 #: CHANGELOG.md.
@@ -66,3 +106,30 @@ class Spec:
 
 
 _COMMON = tuple(each.name for each in fields(Spec) if each.name != "identity")
+
+
+#: How long a model is told to reason; ``none``: not at all.
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+OFF = "none"
+
+
+class Asked(NamedTuple):
+    """What an arm asks for: the effort, and the budget, the most tokens that a trace may have."""
+
+    effort: str
+    budget: int
+
+    @property
+    def off(self) -> bool:
+        """Whether no trace is asked for."""
+        return self.effort == OFF
+
+    @property
+    def shown(self) -> str:
+        """The condition as a word in tables."""
+        return OFF if self.off else f"{self.effort} {self.budget}"
+
+
+def reasons(spec: Spec) -> bool:
+    """Tell whether the responses to ``spec`` have columns about traces."""
+    return bool(spec.identity.get("reasoning"))

@@ -7,16 +7,18 @@ later changes answers, but not what was asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.core import tables
 from cinorms.core.scales import Scale
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.prompts.orders import as_categorical, places_of
+from cinorms.prompts.orders import places_of
 from cinorms.stats.deciding.rounds import Design, Rounds, Rule
 from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED
 
@@ -101,6 +103,14 @@ def parts(questions: Questions, rule: Rule, asked: Flags) -> npt.NDArray[np.intp
     return np.select([~asked, block, pilot], [3, 0, 1], 2)
 
 
+def rows_of(questions: Questions, responses: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return which rows of the grid have a row in ``responses`` (or answers)."""
+    variant = questions.variants["variant"].to_numpy(dtype=object)[questions.grid["row"]]
+    grid = pd.MultiIndex.from_arrays([questions.grid["flow"].to_numpy(), variant])
+    found = [responses["flow"].to_numpy(), responses["variant"].astype(str).to_numpy(dtype=object)]
+    return np.asarray(grid.isin(pd.MultiIndex.from_arrays(found)))
+
+
 def is_possible(questions: Questions, rule: Rule, asked: Flags) -> bool:
     """Tell whether rounds can have ``asked`` this: each flow's first variants in its order, all of the pilot."""
     design = design_of(questions)
@@ -118,14 +128,32 @@ def _codes(questions: Questions, rows: Rows, replies: pd.DataFrame) -> npt.NDArr
     from cinorms.answers.read import read_responses
 
     scale = questions.spec.answer_scale
-    grid = questions.grid.iloc[rows]
-    frame = replies.reset_index(drop=True).assign(
-        flow=grid["flow"].to_numpy(),
-        variant=questions.variants["variant"].to_numpy(dtype=object)[grid["row"]],
-        order=as_categorical(grid["order_code"].to_numpy(), scale.n_shown),
-    )
+    frame = questions.named(rows).join(replies)
     answers = read_responses(frame, scale, prompts=questions.variants)
     valid = (answers["status"] == "ok").to_numpy()
     codes = np.full(len(rows), len(scale.binned.levels), dtype=np.intp)
     codes[valid] = scale.places(answers["level"].to_numpy(dtype=np.int64, na_value=0)[valid])
     return codes
+
+
+def add_not_asked(
+    answers: pd.DataFrame, spec: Mapping[str, Any], vignettes: pd.DataFrame, variants: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the answers of a model with the column ``part`` and a row for what was not asked.
+
+    ``spec`` is the model's in the arm, as plain data. Answers of an arm that asks everything are returned as they are.
+    """
+    rule = rule_of(Spec.from_plain(spec))
+    if rule is None:
+        return answers
+    questions = Questions.of(Spec.from_plain(spec), vignettes, variants)
+    asked = rows_of(questions, answers)
+    named = questions.named()
+    whole = answers.set_axis(np.flatnonzero(asked)).reindex(named.index).assign(**named)
+    for name, word in (("status", tables.NOT_ASKED), ("rule", "decided")):
+        column = whole[name].astype("category")
+        column = column.cat.add_categories([word]) if word not in column.cat.categories else column
+        whole[name] = column.fillna(word)
+    return whole.assign(
+        part=pd.Categorical.from_codes(parts(questions, rule, asked), categories=pd.Index(PARTS))
+    )

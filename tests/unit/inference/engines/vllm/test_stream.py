@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cinorms.inference.engines.vllm.option_trie import OptionTrie, OptionWalk
-from cinorms.inference.engines.vllm.progress import Progress
-from cinorms.inference.engines.vllm.stream import Request, talk
+from cinorms.inference.engines.vllm import conversations
+from cinorms.inference.engines.vllm.conversations import OptionTalk
+from cinorms.inference.engines.vllm.option_trie import OptionTrie
+from cinorms.inference.engines.vllm.stream import Progress, Request, talk
 
 
 class Engine:
@@ -126,23 +127,30 @@ def test_what_is_raised_between_steps_ends_the_talk() -> None:
         ask([Chain(0, 1)], 1, leave)
 
 
-def test_a_walk_gives_the_probabilities_of_the_branches_it_follows() -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ({1: 0.6, 4: 0.3}, {2: 0.5, 3: 0.25}, [0.3, 0.15, 0.3]),
+        ({1: 1e-9, 4: 0.9}, None, [0, 0, 0.9]),  # hardly any probability enters: not followed
+    ],
+)
+def test_options_have_the_probabilities_of_the_branches_that_are_followed(
+    first: dict[int, float],
+    second: dict[int, float] | None,
+    found: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     trie = OptionTrie.of({"a b": [(1, 2)], "a c": [(1, 3)], "d": [(4,)]}, "m")
-    walk = OptionWalk(trie)
-    first = walk.start()
-    assert set(first.wanted) == {1, 4}
-    p = {1: 0.6, 4: 0.3}
-    (second,) = walk.take(first, np.log([p[token] for token in first.wanted]))
-    assert (second.prefix, set(second.wanted)) == ((1,), {2, 3})
-    q = {2: 0.5, 3: 0.25}
-    assert walk.take(second, np.log([q[token] for token in second.wanted])) == []
-    assert walk.probabilities() == pytest.approx([0.3, 0.15, 0.3])
+    monkeypatch.setattr(conversations, "option_sampling", set)
+    conversation = OptionTalk(0, np.array([9]), trie)
 
+    def take(request: Request, p: dict[int, float]) -> Sequence[Request]:
+        assert request.sampling == set(p)
+        logprobs = {token: SimpleNamespace(logprob=np.log(share)) for token, share in p.items()}
+        return conversation.take(request.about, SimpleNamespace(logprobs=[logprobs]))
 
-def test_a_branch_that_hardly_any_probability_enters_is_not_followed() -> None:
-    trie = OptionTrie.of({"a b": [(1, 2)], "a c": [(1, 3)], "d": [(4,)]}, "m")
-    walk = OptionWalk(trie)
-    first = walk.start()
-    p = {1: 1e-9, 4: 0.9}
-    assert walk.take(first, np.log([p[token] for token in first.wanted])) == []
-    assert walk.probabilities() == pytest.approx([0, 0, 0.9])
+    following = take(conversation.first(), first)
+    assert [request.ids.tolist() for request in following] == ([[9, 1]] if second else [])
+    if second:
+        assert take(following[0], second) == []
+    assert conversation.probabilities() == pytest.approx(found)

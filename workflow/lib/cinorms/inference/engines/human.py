@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.errors import ConfigError
-from cinorms.inference.cost import no_cost
-from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import EngineKind, Needs, always
+from cinorms.inference.engine_kind import Engine, EngineKind, Needs, always, no_cost
 from cinorms.inference.spec import Spec
 
 

@@ -1,10 +1,16 @@
-"""The Batch API: half the price, replies within a day; input files are uploaded, polled, downloaded."""
+"""The Batch API: half the price, replies within a day; input files are uploaded, polled, downloaded.
+
+The journal remembers each batch in a note: a killed job finds its batches again and pays for none twice.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Iterable, Iterator
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core.errors import EngineError
+from cinorms.core.errors import EngineError, JournalError
+from cinorms.core.files import write_whole
 from cinorms.inference import job_state
-from cinorms.inference.engine import Keep
+from cinorms.inference.engine_kind import Keep
 from cinorms.inference.engines.openai.batch_api import BatchApi, State, as_object
-from cinorms.inference.engines.openai.batch_notes import Batch, BatchNotes
 from cinorms.inference.engines.openai.endpoint import Endpoint, progress
 from cinorms.inference.engines.openai.failures import (
     UNREADABLE_ATTEMPTS,
@@ -27,8 +33,9 @@ from cinorms.inference.engines.openai.failures import (
 )
 from cinorms.inference.engines.openai.replies import read_body
 from cinorms.inference.journal import Asker
+from cinorms.inference.journal_files import explained, own_files
 from cinorms.inference.questions import Questions
-from cinorms.inference.spending import CapReached
+from cinorms.inference.spending import CapReached, as_amount
 
 #: The API's limits for one input file.
 REQUESTS = 50_000
@@ -45,6 +52,67 @@ REFUSALS = 5
 BYTES_PER_TOKEN = 3
 
 _ENDED = ("completed", "failed", "expired", "cancelled")
+#: Names of notes: the batch's mark.
+_NOTE = re.compile(r"[0-9a-f]{32}\.json")
+
+
+@dataclass
+class Batch:
+    """One batch: written down before it is created, under a random mark that the API also receives."""
+
+    mark: str
+    #: Names of its questions (``Questions.name``); they name the prompts, so they outlive shards and jobs.
+    ids: list[str]
+    #: When this was written, in seconds since 1970.
+    written: float
+    #: Input tokens that it puts into the account's queue, and what it costs at most; estimates.
+    tokens: float
+    usd: float
+    #: Who created it (``journal.Asker.mark``), so who pays.
+    asker: str
+    #: What the API calls it; None until it is known to have been created.
+    batch_id: str | None = None
+    #: Jobs that have taken their replies from it.
+    harvested: list[str] = field(default_factory=list)
+    #: Whether the API took none of it: its questions are free for another batch.
+    void: bool = False
+
+
+class BatchNotes:
+    """The batches of one journal: one small file each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        with explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def new(self, ids: Sequence[str], tokens: float, usd: float, asker: str) -> Batch:
+        """Write down a batch that is about to be created."""
+        batch = Batch(uuid.uuid4().hex, list(ids), time.time(), tokens, usd, asker)
+        self.save(batch)
+        return batch
+
+    def save(self, batch: Batch) -> None:
+        """Write down the new state of a batch."""
+        with explained(self._folder):
+            write_whole(self._folder / f"{batch.mark}.json", json.dumps(asdict(batch)).encode())
+
+    def all(self) -> list[Batch]:
+        """Return every batch that was ever written down, oldest first."""
+        return sorted(map(_read, own_files(self._folder, _NOTE)), key=lambda batch: batch.written)
+
+
+def _read(path: Path) -> Batch:
+    try:
+        batch = Batch(**json.loads(path.read_bytes()))
+        for amount in (batch.written, batch.tokens, batch.usd):
+            as_amount(amount)
+        return replace(batch, ids=list(batch.ids), harvested=list(batch.harvested))
+    except (OSError, ValueError, TypeError):
+        raise JournalError(
+            f"{path}: the note of a batch is damaged, and its prompts would be paid again. Restore the file from a "
+            "copy and run again; if there is none, delete it: they are then asked and paid again"
+        ) from None
 
 
 class BatchEngine:
@@ -62,12 +130,12 @@ class BatchEngine:
         self.endpoint = endpoint
         self.spending = endpoint.spending(discount)
         self._notes = BatchNotes(folder)
-        self._asker = Asker.from_plain(endpoint.tuning.get("asker", ())).mark
+        self._asker = Asker(*endpoint.tuning.get("asker", ())).mark
         self._poll, self._backoff, self._most_requests = poll, backoff, most_requests
         self.counts = {"batches": 0, "requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo``; see ``inference.engine.Engine``."""
+        """Ask the rows ``todo``; see ``engine_kind.Engine``."""
         self._questions, self._keep = questions, keep
         self._api = BatchApi(self.endpoint, self._backoff)
         self._some_answered = job_state.current().state.answered > 0

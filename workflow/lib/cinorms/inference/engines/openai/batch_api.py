@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from cinorms.core.errors import EngineError
@@ -85,10 +86,15 @@ class BatchApi:
 
     def look_up(self, mark: str, written: float) -> str | None:
         """Return the id of the batch that bears ``mark``, if it was created."""
+        batches = self._client.batches.with_raw_response
         after: str | None = None
         seen: set[str] = set()
         while True:
-            page, more = self._page(after)
+            given = {"limit": _PAGE} | ({"after": after} if after else {})
+            page, more = self._call(
+                partial(batches.list, **given),
+                lambda found: ([_state(one) for one in found["data"]], found.get("has_more") is True),
+            )
             for there in page:
                 if there.mark == mark:
                     return self._id(there)
@@ -113,14 +119,6 @@ class BatchApi:
         files = self._client.files
         content: bytes = self._try(lambda: files.content(file_id, timeout=TRANSFER).content, advice="batch")
         return content
-
-    def _page(self, after: str | None) -> tuple[list[State], bool]:
-        batches = self._client.batches.with_raw_response
-        given = {"limit": _PAGE} | ({"after": after} if after else {})
-        return self._call(
-            lambda: batches.list(**given),
-            lambda found: ([_state(one) for one in found["data"]], found.get("has_more") is True),
-        )
 
     def _id(self, created: State) -> str:
         """Return the id of a batch, which is written down: it must not hold the key."""

@@ -88,8 +88,8 @@ class BatchClient(DefaultHttpxClient):
         super().__init__(follow_redirects=False)
 
     def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
-        """Send a request and read its reply."""
-        body, seconds = _Body(LONGEST_RESULTS), _seconds(request)
+        """Send a request; return the response with its body read and unpacked."""
+        body, seconds = _Body(LONGEST_RESULTS), request.extensions.get("timeout", {}).get("read")
         started = time.monotonic()
         response = super().send(request, stream=True, **options)
         try:
@@ -99,7 +99,17 @@ class BatchClient(DefaultHttpxClient):
                     raise httpx2.ReadTimeout("the reply takes too long", request=request)
         finally:
             response.close()
-        return _whole(response, body, request)
+        left_out = ("content-encoding", "content-length", "content-type")
+        headers = [(name, value) for name, value in response.headers.multi_items() if name not in left_out]
+        # JSON is UTF-8, whatever charset an endpoint invents.
+        headers.append(("content-type", response.headers.get("content-type", "").split(";")[0]))
+        return httpx2.Response(
+            response.status_code,
+            headers=headers,
+            content=bytes(body.content),
+            request=request,
+            extensions=response.extensions,
+        )
 
 
 class _Body:
@@ -113,24 +123,3 @@ class _Body:
         if len(self.content) + len(piece) > self._longest:
             raise TooLarge(f"a reply of more than {self._longest:,} bytes")
         self.content += piece
-
-
-def _whole(response: httpx2.Response, body: _Body, request: httpx2.Request) -> httpx2.Response:
-    """Return the response with its body read and unpacked."""
-    left_out = ("content-encoding", "content-length", "content-type")
-    headers = [(name, value) for name, value in response.headers.multi_items() if name not in left_out]
-    # JSON is UTF-8, whatever charset an endpoint invents.
-    headers.append(("content-type", response.headers.get("content-type", "").split(";")[0]))
-    return httpx2.Response(
-        response.status_code,
-        headers=headers,
-        content=bytes(body.content),
-        request=request,
-        extensions=response.extensions,
-    )
-
-
-def _seconds(request: httpx2.Request) -> float | None:
-    """Return the longest that a request may take."""
-    seconds: float | None = request.extensions.get("timeout", {}).get("read")
-    return seconds

@@ -13,9 +13,8 @@ from tqdm import tqdm
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
 from cinorms.inference.engines.openai.failures import LONGEST_REASON, Failure, clean
-from cinorms.inference.engines.openai.traces import TraceReading
-from cinorms.inference.reasoning import OFF, reasons
-from cinorms.inference.spec import Spec
+from cinorms.inference.engines.openai.replies import TraceReading
+from cinorms.inference.spec import OFF, Spec, reasons
 from cinorms.inference.spending import Spending
 
 if TYPE_CHECKING:
@@ -101,9 +100,8 @@ class Endpoint:
         if not reasons(self.spec):
             return None
         reasoning = self.spec.identity["reasoning"]
-        usual = TraceReading._field_defaults
-        begin, end = (reasoning.get(name, usual[name]) for name in ("begin", "end"))
-        return TraceReading(begin, end, inline="switch" in reasoning, off=reasoning.get("effort") == OFF)
+        marks = {name: reasoning[name] for name in ("begin", "end") if name in reasoning}
+        return TraceReading(**marks, inline="switch" in reasoning, off=reasoning.get("effort") == OFF)
 
     def most_input(self, chat: Sequence[Mapping[str, str]]) -> int:
         """Return the most input tokens that ``chat`` can have: a token is at least one byte."""

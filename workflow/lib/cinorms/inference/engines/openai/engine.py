@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
-from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, always, stated
+from cinorms.inference.engine_kind import Engine, EngineKind, Job, Needs, RegistryPlace, always, stated
 from cinorms.inference.preflight import ModelCheck
-from cinorms.inference.reasoning import Asked
-from cinorms.inference.spec import Spec
+from cinorms.inference.spec import Asked, Spec
 
 if TYPE_CHECKING:
     from cinorms.inference.engines.openai.settings import OpenAISettings

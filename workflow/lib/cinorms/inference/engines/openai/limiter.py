@@ -126,7 +126,7 @@ class Limiter:
 
     def succeeded(self, tokens: float, sent_at: float, headers: Mapping[str, str] | None = None) -> None:
         """Note a reply, with the headers that came with it."""
-        self._leave(tokens)
+        self.failed(tokens)
         # A limit that is not used says nothing about a higher one, nor does a reply while everybody waits.
         if self.allowed < 2 * self.most_under_way and self._paused_until <= self._clock():
             fast = self.allowed < self._threshold
@@ -141,7 +141,9 @@ class Limiter:
 
     def failed(self, tokens: float) -> None:
         """Note that a request has ended without a reply."""
-        self._leave(tokens)
+        self.under_way -= 1
+        self._tokens_under_way -= tokens
+        self._left.set()
 
     def overloaded(self, sent_at: float, retry_after: float | None) -> None:
         """Note a request that the endpoint was too busy for; its place is free only after ``failed``."""
@@ -178,19 +180,13 @@ class Limiter:
         self.allowed = max(1.0, min(self.allowed, START / 2**self._pauses))
         self._cut()
         if seconds is None:
-            seconds = min(LONGEST_PAUSE, self._backoff * LONGER ** (self._pauses - 1)) * random.uniform(
-                0.75, 1.25
-            )
+            seconds = min(LONGEST_PAUSE, self._backoff * LONGER ** (self._pauses - 1))
+            seconds *= random.uniform(0.75, 1.25)
         self._paused_until = max(self._paused_until, self._cut_at + seconds)
 
     def _cut(self) -> None:
         self._cut_at, self._replied = self._clock(), False
         self._n_replies = self._n_refusals = 0
-
-    def _leave(self, tokens: float) -> None:
-        self.under_way -= 1
-        self._tokens_under_way -= tokens
-        self._left.set()
 
     def _heed(self, headers: Mapping[str, str]) -> None:
         """Wait for what the endpoint's allowance does not cover any more, at the rate at which it fills."""

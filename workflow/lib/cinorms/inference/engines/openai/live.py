@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from cinorms.core.errors import EngineError
 from cinorms.inference import job_state
-from cinorms.inference.engine import Keep
+from cinorms.inference.engine_kind import Handover, Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint, progress
 from cinorms.inference.engines.openai.failures import (
     UNREADABLE_ATTEMPTS,
@@ -29,10 +29,9 @@ from cinorms.inference.engines.openai.failures import (
 )
 from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
 from cinorms.inference.engines.openai.replies import read_reply
-from cinorms.inference.handover import Handover
+from cinorms.inference.processes import stop_in_loop
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached
-from cinorms.inference.stopping import stop_in_loop
 
 if TYPE_CHECKING:
     from cinorms.inference.engines.openai.clients import LiveClient
@@ -67,15 +66,14 @@ class LiveEngine:
             limits.get("tokens_per_minute"),
             backoff,
         )
-        self._backoff = backoff
-        self._chunk = chunk
+        self.backoff, self.chunk = backoff, chunk
         self.counts = {"requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo``; see ``inference.engine.Engine``."""
+        """Ask the rows ``todo``; see ``engine_kind.Engine``."""
         some_answered = job_state.current().state.answered > 0
         with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
-            run = _Run(self, questions, keep, bar, some_answered, self._backoff, self._chunk)
+            run = _Run(self, questions, keep, bar, some_answered)
             try:
                 asyncio.run(run.ask_all(todo))
             finally:
@@ -110,12 +108,9 @@ class _Run:
         keep: Keep,
         bar: tqdm[Any],
         some_answered: bool,
-        backoff: float,
-        chunk: int,
     ) -> None:
         self.engine, self.questions, self.keep, self.bar = engine, questions, keep, bar
-        self.backoff = backoff
-        self.handover: Handover[dict[str, Any]] = Handover(self._hand_over, chunk)
+        self.handover: Handover[dict[str, Any]] = Handover(self._hand_over, engine.chunk)
         self.refused: list[tuple[dict[str, Any], Failure]] = []
         self.some_answered = some_answered
         self.replied = time.monotonic()
@@ -282,13 +277,11 @@ class _Run:
         if failure.kind == "wait" or failure.overload:
             limiter.overloaded(sent.sent_at, failure.retry_after)
             # Its place stays taken: an endpoint that refuses at once must not be asked in a loop.
-            hold = self.backoff * FIRST_WAIT
+            hold = engine.backoff * FIRST_WAIT
             asyncio.get_running_loop().call_later(hold, self._leave, sent.tokens)
         else:
             limiter.failed(sent.tokens)
-        if failure.kind == "stop":
-            raise endpoint.explain(failure)
-        if (failure.retry_after or 0) > LONGEST_WAIT:
+        if failure.kind == "stop" or (failure.retry_after or 0) > LONGEST_WAIT:
             raise endpoint.explain(failure)
         if failure.kind == "wait":
             if time.monotonic() - self.replied > LONGEST_WAIT:
@@ -315,9 +308,8 @@ class _Run:
 
     def _again_in(self, failure: Failure, times: int) -> float:
         """Return the wait of a question that has failed so many times, and show it to those who watch."""
-        wait: float = min(LONGEST_BETWEEN, self.backoff * FIRST_WAIT * 2 ** (times - 1)) * random.uniform(
-            0.75, 1.25
-        )
+        wait = min(LONGEST_BETWEEN, self.engine.backoff * FIRST_WAIT * 2.0 ** (times - 1))
+        wait *= random.uniform(0.75, 1.25)
         shown = max(wait, self.engine.limiter.wait())
         self.state.trouble(clean(failure.reason, self.engine.endpoint.secrets), shown)
         return wait

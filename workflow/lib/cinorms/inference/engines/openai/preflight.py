@@ -13,7 +13,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from cinorms.core.errors import nearest
 from cinorms.core.logs import redact
 from cinorms.inference.engines.openai.endpoint import OPENAI
-from cinorms.inference.preflight import Asked, Finding, ModelCheck, Surroundings, error, warning
+from cinorms.inference.preflight import AskedModel, Finding, ModelCheck, Surroundings, error, warning
 
 #: Seconds that an endpoint has to answer.
 PATIENCE = 8.0
@@ -47,7 +47,7 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def look_at_endpoints(entries: Sequence[Asked], surroundings: Surroundings) -> list[Finding] | None:
+def look_at_endpoints(entries: Sequence[AskedModel], surroundings: Surroundings) -> list[Finding] | None:
     """Ask every endpoint which models it has; one whose key is missing is left to the check of keys."""
     models: dict[Target, list[str]] = {}
     for entry in entries:
@@ -66,7 +66,7 @@ def look_at_endpoints(entries: Sequence[Asked], surroundings: Surroundings) -> l
     ]
 
 
-def look_at_prices(entries: Sequence[Asked], surroundings: Surroundings) -> list[Finding] | None:
+def look_at_prices(entries: Sequence[AskedModel], surroundings: Surroundings) -> list[Finding] | None:
     """Look for the prices that a cap on spending needs."""
     cap = surroundings.cap
     if cap is None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cinorms.core.logs import SHORTEST_KEY
 from cinorms.inference.engines.openai.failures import Failure, clean, judge_status, unreadable
-from cinorms.inference.engines.openai.traces import TraceReading
 
 #: Bytes that a reply may have, unpacked; a reply of 100,000 tokens has half a million.
 LONGEST_REPLY = 4 * 2**20
@@ -21,6 +20,10 @@ LONGEST_WORD = 200
 
 #: Kinds of the parts of a message that hold its text, and where; others (such as thinking) do not count.
 _PARTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
+#: Fields of a message in which servers send the trace; the first that has a text counts.
+_TRACE_FIELDS = ("reasoning_content", "reasoning")
+#: Types of the parts of a message that are its trace.
+_TRACE_PARTS = ("thinking", "reasoning")
 _UNLIKE_A_REPLY = (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError)
 
 
@@ -112,3 +115,86 @@ def _whole(value: object) -> int | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return int(value) if 0 <= value < 2**31 else None
+
+
+class TraceReading(NamedTuple):
+    """How to tell a trace from an answer: the marks, whether the text can have them, whether no trace is asked for.
+
+    Endpoints name a trace in several ways, count it or not, show it or not. What none of them says stays missing.
+    """
+
+    begin: str = "<think>"
+    end: str = "</think>"
+    inline: bool = False
+    off: bool = False
+
+    def columns(
+        self, message: dict[str, Any], usage: dict[str, Any], text: str, finish: str, n_output: int | None
+    ) -> dict[str, Any]:
+        """Return the columns of ``journal.PART`` about the trace, its text, and the text that is the answer.
+
+        Where a server shows a trace that it does not count, its length is its share of the reply's characters.
+        """
+        trace, closed = _shown(message), True
+        if trace is None and self.inline:
+            trace, text, closed = split_trace(text, self.begin, self.end)
+        n_tokens = _counted(usage)
+        if n_tokens is None and trace is not None and n_output is not None:
+            n_tokens = round(n_output * len(trace) / max(len(trace) + len(text), 1))
+        if n_tokens is None and trace is None and self.off:
+            n_tokens = 0
+        ended = finish == "length" and not text.strip()
+        return {
+            "text": text,
+            "trace": trace,
+            "n_trace_tokens": n_tokens,
+            "trace_status": status_of(n_tokens, trace, finished=closed and not ended),
+        }
+
+
+def _counted(usage: dict[str, Any]) -> int | None:
+    details = usage.get("completion_tokens_details")
+    return _whole(details.get("reasoning_tokens")) if isinstance(details, dict) else None
+
+
+def _shown(message: dict[str, Any]) -> str | None:
+    """Return the trace that a message has beside its content."""
+    for name in _TRACE_FIELDS:
+        if isinstance(found := message.get(name), str) and found:
+            return found
+    content = message.get("content")
+    parts = [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
+    found = "".join(_texts(p.get(p["type"])) for p in parts if p.get("type") in _TRACE_PARTS)
+    return found or None
+
+
+def _texts(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    texts = (p.get("text") for p in value if isinstance(p, dict)) if isinstance(value, list) else ()
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def split_trace(text: str, begin: str, end: str) -> tuple[str | None, str, bool]:
+    """Return the trace at the beginning of ``text``, what follows it, and whether the trace is closed.
+
+    The trace is None where there is none. A template can have opened it in the prompt: then ``end`` alone is in the
+    text. Marks after the first ``end`` belong to the answer.
+    """
+    begin, end = begin.strip(), end.strip()
+    opened = text.lstrip().startswith(begin)
+    trace, closed, rest = text.partition(end)
+    if not closed:
+        return (text.lstrip()[len(begin) :], "", False) if opened else (None, text, True)
+    if not opened and begin in trace:  # something else comes first: marks that the answer speaks of
+        return None, text, True
+    return trace.lstrip()[len(begin) if opened else 0 :], rest, True
+
+
+def status_of(n_tokens: int | None, trace: str | None, finished: bool) -> str | None:
+    """Return the status of a trace of which an engine tells some; ``finished``: it did not stop within it."""
+    if not finished:
+        return "cut"
+    if n_tokens or (trace and trace.strip()):
+        return "whole"
+    return "none" if n_tokens == 0 else None

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
-from cinorms.inference.reasoning import Effort
 from cinorms.inference.settings import ServedSettings, TraceMarks
+from cinorms.inference.spec import Effort
 
 
 class Reasoning(TraceMarks):

@@ -3,48 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cinorms.inference.engines.vllm.option_trie import Branch, OptionTrie, OptionWalk
+from cinorms.inference.engines.vllm.option_trie import LEAST_MASS, OptionTrie
 from cinorms.inference.engines.vllm.stream import Request
-from cinorms.inference.engines.vllm.tokenise import Ids
-from cinorms.inference.spec import Spec
-
-
-class TextTalk:
-    """One request: the model's free text after the prompt at row ``at`` of the questions."""
-
-    def __init__(self, at: int, ids: Ids, spec: Spec, seed: int | None) -> None:
-        self.at, self.ids = at, ids
-        self._spec, self._seed = spec, seed
-        self.token_ids: Sequence[int] = ()
-        self.finish_reason: str | None = None
-
-    @property
-    def n_output_tokens(self) -> int:
-        """Number of tokens of the answer."""
-        return len(self.token_ids)
-
-    def first(self) -> Request:
-        """Return the request."""
-        from vllm import SamplingParams
-
-        sampling = SamplingParams(
-            temperature=self._spec.temperature,
-            max_tokens=self._spec.max_tokens,
-            detokenize=False,
-            seed=self._seed,
-            **of_one_request(self._spec.max_tokens),
-        )
-        return Request(self.ids, sampling)
-
-    def take(self, about: None, output: Any) -> Sequence[Request]:
-        """Take the answer."""
-        self.token_ids, self.finish_reason = output.token_ids, output.finish_reason
-        return ()
+from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
+from cinorms.inference.spec import OFF, Spec
 
 
 def of_one_request(max_tokens: int) -> dict[str, Any]:
@@ -63,52 +32,206 @@ def of_one_request(max_tokens: int) -> dict[str, Any]:
     return {"output_kind": RequestOutputKind.CUMULATIVE, "stream_interval": max_tokens + 1, **copies}
 
 
-class OptionSampling:
-    """Asks for the log-probabilities of some tokens as the next one; one object serves all prompts."""
+@cache
+def option_sampling(wanted: tuple[int, ...]) -> Any:
+    """Return the parameters that ask for the log-probabilities of the tokens ``wanted`` as the next one."""
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], Any] = {}
-
-    def of(self, wanted: tuple[int, ...]) -> Any:
-        """Return the sampling parameters for the tokens ``wanted``."""
-        from vllm import SamplingParams
-        from vllm.sampling_params import RequestOutputKind
-
-        if wanted not in self._known:
-            # Not prompt_logprobs: it computes every prompt again, without the prefix cache.
-            self._known[wanted] = SamplingParams(
-                temperature=0,
-                max_tokens=1,
-                detokenize=False,
-                logprob_token_ids=list(wanted),
-                output_kind=RequestOutputKind.FINAL_ONLY,
-            )
-        return self._known[wanted]
+    # Not prompt_logprobs: it computes every prompt again, without the prefix cache.
+    return SamplingParams(
+        temperature=0,
+        max_tokens=1,
+        detokenize=False,
+        logprob_token_ids=list(wanted),
+        output_kind=RequestOutputKind.FINAL_ONLY,
+    )
 
 
 class OptionTalk:
-    """A request for each branch of the trie: the probability of each option after the prompt at row ``at``."""
+    """The probability of each option after the prompt at row ``at``: a request for each branch of the trie.
 
-    def __init__(self, at: int, ids: Ids, trie: OptionTrie, sampling: OptionSampling) -> None:
+    Only branches that at least ``LEAST_MASS`` of the probability enters are followed.
+    """
+
+    def __init__(self, at: int, ids: Ids, trie: OptionTrie) -> None:
         self.at, self.ids = at, ids
-        self._walk, self._sampling = OptionWalk(trie), sampling
+        self._trie = trie
+        self._mass: dict[tuple[int, ...], float] = {(): 1.0}
         self.n_output_tokens = 0
 
     def first(self) -> Request:
         """Return the request for the first tokens of all options."""
-        return self._request(self._walk.start())
+        return self._request(())
 
-    def take(self, about: Branch, output: Any) -> Sequence[Request]:
-        """Take the log-probabilities of a branch; return the requests for those that follow."""
+    def take(self, about: tuple[int, ...], output: Any) -> Sequence[Request]:
+        """Take the log-probabilities of what follows the tokens ``about``; return the requests that follow."""
         self.n_output_tokens += 1
         logprobs = output.logprobs[0]
-        log_p = np.array([logprobs[token].logprob for token in about.wanted])
-        return [self._request(branch) for branch in self._walk.take(about, log_p)]
+        wanted = self._trie.following[about]
+        log_p = np.array([logprobs[token].logprob for token in wanted])
+        nodes = [(*about, token) for token in wanted]
+        self._mass |= dict(zip(nodes, (self._mass[about] * np.exp(log_p)).tolist(), strict=True))
+        following = self._trie.following
+        return [self._request(node) for node in nodes if node in following and self._mass[node] >= LEAST_MASS]
 
     def probabilities(self) -> npt.NDArray[np.float32]:
         """Return the probability of each option; the rest to 1 is outside them."""
-        return self._walk.probabilities().astype(np.float32)
+        result = np.zeros(self._trie.n_options)
+        for way, option in zip(self._trie.ways, self._trie.options, strict=True):
+            result[option] += self._mass.get(way, 0.0)
+        return result.astype(np.float32)
 
-    def _request(self, branch: Branch) -> Request:
-        ids = np.append(self.ids, np.asarray(branch.prefix, dtype=np.int32))
-        return Request(ids, self._sampling.of(branch.wanted), branch)
+    def _request(self, prefix: tuple[int, ...]) -> Request:
+        ids = np.append(self.ids, np.asarray(prefix, dtype=np.int32))
+        return Request(ids, option_sampling(self._trie.following[prefix]), prefix)
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """How a model is told to reason, as a spec has it: ``reasoning`` of an entry, and what an arm asks for."""
+
+    effort: str
+    budget: int
+    begin: str
+    end: str
+    switch: str | None = None
+    effort_variable: str | None = None
+
+    @classmethod
+    def of(cls, spec: Spec) -> Reasoning | None:
+        """Return how the model of ``spec`` is told; None where its arm states nothing."""
+        stated = spec.identity.get("reasoning")
+        return cls(**stated) if stated else None
+
+    @property
+    def off(self) -> bool:
+        """Whether no trace is asked for."""
+        return self.effort == OFF
+
+    def variables(self) -> dict[str, Any]:
+        """Return what the chat template receives."""
+        switch = {self.switch: not self.off} if self.switch else {}
+        return switch | ({self.effort_variable: self.effort} if self.effort_variable else {})
+
+    def begun(self, text: str) -> str:
+        """Return a prompt with its trace opened, where the chat template has not done so; with none, an empty one.
+
+        A template with a switch writes what it needs for none by itself.
+        """
+        if self.off:
+            return text if self.switch else text + self.begin + self.end
+        return text if text.rstrip().endswith(self.begin.strip()) else text + self.begin
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The mark that ends a trace: as text, as tokens, and the tokens that are written where the budget cuts it."""
+
+    text: str
+    ids: tuple[int, ...]
+    written: tuple[int, ...]
+
+    @classmethod
+    def of(cls, reasoning: Reasoning, tokeniser: Tokeniser) -> Closing:
+        """Return the closing mark of a model."""
+        mark = reasoning.end.strip()
+        return cls(mark, tokeniser.mark(mark), tokeniser.mark(reasoning.end))
+
+    def is_it(self, stop_reason: int | str | None) -> bool:
+        """Tell whether vLLM stopped at the mark, and not at a token that ends the model's turn."""
+        return stop_reason == (self.ids[0] if len(self.ids) == 1 else self.text)
+
+    def stops(self) -> dict[str, Any]:
+        """Return the settings under which vLLM stops after the mark: by its token if it is one, else by its text."""
+        if len(self.ids) == 1:
+            return {"stop_token_ids": list(self.ids), "detokenize": False}
+        return {"stop": [self.text], "detokenize": True, "include_stop_str_in_output": True}
+
+    def before(self, written: list[int], tokeniser: Tokeniser) -> list[int]:
+        """Return the tokens before the mark that closes the trace."""
+        if len(self.ids) == 1:
+            return written[:-1]
+        # The mark may begin within a token: count back until it is not there any more.
+        for n in range(len(written) - 1, -1, -1):
+            if self.text in tokeniser.decode([written[n:]])[0]:
+                return written[:n]
+        return written
+
+
+class TextTalk:
+    """The model's text after the prompt at row ``at`` of the questions: one request, or its trace first and then that.
+
+    Two requests for a model that reasons: first its trace, up to the ``budget``, then its answer, up to the arm's
+    max_tokens. vLLM has a budget for thinking of its own since 0.19, which forces the closing mark token by token; it
+    needs the marks when the checkpoint is loaded (so arms could not share one start), and the versions that this
+    project runs with do not all have it. Two requests work in every version, cost no second reading of the prompt (its
+    prefix is cached), and leave no doubt where the trace ends.
+    """
+
+    def __init__(
+        self,
+        at: int,
+        ids: Ids,
+        spec: Spec,
+        seed: int | None,
+        budget: int = 0,
+        closing: Closing | None = None,
+        tokeniser: Tokeniser | None = None,
+    ) -> None:
+        self.at, self.ids = at, ids
+        self._spec, self._seed, self._budget = spec, seed, budget
+        self._closing, self._tokeniser = closing, tokeniser
+        #: Tokens of the trace, without the mark that closes it.
+        self.trace_ids: Sequence[int] = ()
+        self.trace_status = "whole" if closing else "none"
+        self.token_ids: Sequence[int] = ()
+        self.finish_reason: str | None = None
+        self._n_written = 0
+
+    @property
+    def n_output_tokens(self) -> int:
+        """Number of tokens that the model wrote, the trace included."""
+        return self._n_written + len(self.token_ids)
+
+    def first(self) -> Request:
+        """Return the request for the trace, or for the answer where none is asked for."""
+        if self._closing is None:
+            return self._answer(self.ids, self._seed)
+        return Request(self.ids, self._sampling(self._budget, self._seed, self._closing.stops()), "trace")
+
+    def take(self, about: str, output: Any) -> Sequence[Request]:
+        """Take the trace, and ask for the answer; or take the answer."""
+        if about == "answer":
+            self.token_ids, self.finish_reason = output.token_ids, output.finish_reason
+            return ()
+        assert self._closing is not None
+        assert self._tokeniser is not None
+        written = [int(i) for i in output.token_ids]
+        self._n_written = len(written)
+        if output.finish_reason == "stop" and self._closing.is_it(output.stop_reason):
+            self.trace_ids, context = self._closing.before(written, self._tokeniser), written
+        else:
+            self.trace_status = "cut" if output.finish_reason == "length" else "unclosed"
+            ended = (
+                output.finish_reason == "stop" and written[-1:] and self._tokeniser.is_special(written[-1])
+            )
+            self.trace_ids = written[:-1] if ended else written
+            context = [*self.trace_ids, *self._closing.written]
+        ids = np.append(self.ids, np.asarray(context, dtype=np.int32))
+        # Another seed: the draws of the answer are not those of the beginning of the trace.
+        return [self._answer(ids, None if self._seed is None else (self._seed + 1) % 2**31)]
+
+    def _answer(self, ids: Ids, seed: int | None) -> Request:
+        return Request(ids, self._sampling(self._spec.max_tokens, seed, {"detokenize": False}), "answer")
+
+    def _sampling(self, max_tokens: int, seed: int | None, further: dict[str, Any]) -> Any:
+        from vllm import SamplingParams
+
+        return SamplingParams(
+            temperature=self._spec.temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+            **further,
+            **of_one_request(max_tokens),
+        )

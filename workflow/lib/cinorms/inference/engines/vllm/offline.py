@@ -17,23 +17,22 @@ import pandas as pd
 from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.inference import checkpoints, job_state
-from cinorms.inference.engine import Keep
-from cinorms.inference.engines.vllm.conversations import OptionSampling, OptionTalk, TextTalk
-from cinorms.inference.engines.vllm.explain import check_quantisation, explain
+from cinorms.inference.engine_kind import Handover, Keep
+from cinorms.inference.engines.vllm.conversations import (
+    Closing,
+    OptionTalk,
+    Reasoning,
+    TextTalk,
+)
+from cinorms.inference.engines.vllm.explain import NOT_ON_CPU, check_quantisation, explain
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
-from cinorms.inference.engines.vllm.preflight import NOT_ON_CPU
-from cinorms.inference.engines.vllm.progress import Progress
-from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
+from cinorms.inference.engines.vllm.stream import IN_FLIGHT, Progress, talk
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
-from cinorms.inference.engines.vllm.traces import Closing, Reasoning, TraceTalk
-from cinorms.inference.handover import Handover
-from cinorms.inference.processes import ProcessOutput
-from cinorms.inference.prompt_keys import as_numbers
-from cinorms.inference.questions import Questions
+from cinorms.inference.processes import ProcessOutput, stop_between_steps
+from cinorms.inference.questions import Questions, as_numbers
 from cinorms.inference.spec import Spec
-from cinorms.inference.stopping import stop_between_steps
 
-PromptTalk = TextTalk | TraceTalk | OptionTalk
+PromptTalk = TextTalk | OptionTalk
 
 #: Most answered prompts that are handed over, and so journalled, at once.
 CHUNK = 8_192
@@ -63,12 +62,14 @@ class VllmEngine:
         self._gpus = max(1, int(tuning["gpus"]))
         self._chunk = chunk
         self._reasoning = Reasoning.of(spec)
+        #: The most tokens that a trace may have.
+        self._budget = self._reasoning.budget if self._reasoning else 0
         self._tokeniser: Tokeniser | None = None
         self._facts: dict[str, Any] = {}
         self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo``; see ``inference.engine.Engine``."""
+        """Ask the rows ``todo``; see ``engine_kind.Engine``."""
         model, identity = self.spec.model, self.spec.identity
         folder = checkpoints.find(identity["source"], identity.get("revision"), model)
         self._facts["checkpoint"] = str(folder)
@@ -129,7 +130,9 @@ class VllmEngine:
 
             try:
                 for conversation in talk(llm, talks, min(IN_FLIGHT, self._chunk), between_steps):
-                    self._count(conversation)
+                    self._counts["prompts"] += 1
+                    self._counts["input_tokens"] += len(conversation.ids)
+                    self._counts["output_tokens"] += conversation.n_output_tokens
                     progress.answered()
                     handover.add(conversation)
             finally:  # also when the job must stop
@@ -147,36 +150,25 @@ class VllmEngine:
     ) -> Iterator[PromptTalk]:
         """Yield what is asked about each prompt, in the order of ``todo``."""
         if trie:
-            sampling = OptionSampling()
             for at, ids in zip(todo.tolist(), prompts, strict=True):
-                yield OptionTalk(at, ids, trie, sampling)
+                yield OptionTalk(at, ids, trie)
             return
         # A seed for each prompt: the answer does not depend on what else is in the batch.
         seeds: Sequence[int | None] = self._seeds(questions, todo) or [None] * len(prompts)
         reasoning = self._reasoning
         closing = Closing.of(reasoning, tokeniser) if reasoning and not reasoning.off else None
         for at, ids, seed in zip(todo.tolist(), prompts, seeds, strict=True):
-            if reasoning and closing:
-                yield TraceTalk(at, ids, self.spec, seed, reasoning.budget, closing, tokeniser)
-            else:
-                yield TextTalk(at, ids, self.spec, seed)
-
-    def _count(self, conversation: PromptTalk) -> None:
-        self._counts["prompts"] += 1
-        self._counts["input_tokens"] += len(conversation.ids)
-        self._counts["output_tokens"] += conversation.n_output_tokens
+            yield TextTalk(at, ids, self.spec, seed, self._budget, closing, tokeniser)
 
     def _replies(self, tokeniser: Tokeniser, finished: Sequence[PromptTalk]) -> pd.DataFrame:
-        """Return finished conversations as a chunk (see ``inference.engine.Keep``)."""
-        frame = pd.DataFrame(
-            {
-                "at": np.array([each.at for each in finished], dtype=np.int64),
-                "n_prompt_tokens": [len(each.ids) for each in finished],
-            }
-        )
-        texts = [each for each in finished if not isinstance(each, OptionTalk)]
+        """Return finished conversations as a chunk (see ``engine_kind.Keep``)."""
+        columns: dict[str, Any] = {
+            "at": np.array([each.at for each in finished], dtype=np.int64),
+            "n_prompt_tokens": [len(each.ids) for each in finished],
+        }
+        texts = [each for each in finished if isinstance(each, TextTalk)]
         if texts:
-            columns: dict[str, Any] = {
+            columns |= {
                 "text": tokeniser.decode([each.token_ids for each in texts]),
                 "finish_reason": [each.finish_reason for each in texts],
                 "n_output_tokens": [each.n_output_tokens for each in texts],
@@ -184,17 +176,15 @@ class VllmEngine:
         else:
             options = [each.probabilities() for each in finished if isinstance(each, OptionTalk)]
             nothing = pd.Series([None] * len(finished), dtype=object)
-            columns = {"text": nothing, "finish_reason": "stop", "n_output_tokens": 0, "p_options": options}
-        traces = [each for each in finished if isinstance(each, TraceTalk)]
-        if traces:
+            columns |= {"text": nothing, "finish_reason": "stop", "n_output_tokens": 0, "p_options": options}
+        if self._reasoning:
             columns |= {
-                "trace": tokeniser.decode([each.trace_ids for each in traces]),
-                "n_trace_tokens": [len(each.trace_ids) for each in traces],
-                "trace_status": [each.trace_status for each in traces],
+                "n_trace_tokens": [len(each.trace_ids) for each in texts] or 0,
+                "trace_status": [each.trace_status for each in texts] or "none",
             }
-        elif self._reasoning:
-            columns |= {"n_trace_tokens": 0, "trace_status": "none"}
-        return frame.assign(**columns)
+            if texts and not self._reasoning.off:
+                columns["trace"] = tokeniser.decode([each.trace_ids for each in texts])
+        return pd.DataFrame(columns)
 
     def _trie(self, tokeniser: Tokeniser, text: str) -> OptionTrie:
         """Return the trie of the scale's options as they can follow prompts that end like ``text``."""
@@ -212,7 +202,7 @@ class VllmEngine:
     def _check_length(self, prompts: Sequence[Ids], folder: Path, trie: OptionTrie | None) -> None:
         """Insist that every prompt and its answer fit: vLLM would cut the answer short without a word."""
         longest = max(len(ids) for ids in prompts)
-        trace = self._reasoning.budget if self._reasoning else 0
+        trace = self._budget
         answer = trie.depth if trie else self.spec.max_tokens + trace
         limit = read_config(folder).get("max_position_embeddings")
         if trace and self._tokeniser:  # and what closes it

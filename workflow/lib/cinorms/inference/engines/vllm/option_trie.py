@@ -27,14 +27,6 @@ LEAST_MASS = 1e-5
 
 
 @dataclass(frozen=True)
-class Branch:
-    """One question to the model: how likely are the tokens ``wanted`` after a prompt and ``prefix``."""
-
-    prefix: tuple[int, ...]
-    wanted: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class OptionTrie:
     """Token sequences (``ways``), each spelling the option of the same place in ``options``."""
 
@@ -77,35 +69,6 @@ class OptionTrie:
     def depth(self) -> int:
         """The length of the longest way."""
         return max(map(len, self.ways))
-
-
-class OptionWalk:
-    """The way through the trie after one prompt: branch by branch, those that enough of the probability enters."""
-
-    def __init__(self, trie: OptionTrie, least_mass: float = LEAST_MASS) -> None:
-        self._trie, self._least_mass = trie, least_mass
-        self._mass: dict[tuple[int, ...], float] = {(): 1.0}
-
-    def start(self) -> Branch:
-        """Return the first question: the first tokens of all options."""
-        return Branch((), self._trie.following[()])
-
-    def take(self, branch: Branch, log_p: Floats) -> list[Branch]:
-        """Take the log-probabilities of the tokens that ``branch`` wanted; return the questions that follow."""
-        nodes = [(*branch.prefix, token) for token in branch.wanted]
-        self._mass |= dict(zip(nodes, (self._mass[branch.prefix] * np.exp(log_p)).tolist(), strict=True))
-        return [
-            Branch(node, self._trie.following[node])
-            for node in nodes
-            if node in self._trie.following and self._mass[node] >= self._least_mass
-        ]
-
-    def probabilities(self) -> Floats:
-        """Return the probability of each option, once nothing follows any more."""
-        result = np.zeros(self._trie.n_options)
-        for way, option in zip(self._trie.ways, self._trie.options, strict=True):
-            result[option] += self._mass.get(way, 0.0)
-        return result
 
 
 def spellings(option: str) -> list[str]:

