@@ -13,8 +13,8 @@ import pytest
 
 from .. import published_files
 from ..conftest import LEFT_OUT
+from ..snakemake_runs import ROOT, copy_project
 
-ROOT = Path(__file__).parents[2]
 READING = "tests/unit/stats/test_budget.py"
 
 
@@ -39,9 +39,7 @@ def test_what_is_fetched_is_laid_out_as_a_mirror(
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the project that has fetched nothing, with one module of tests that reads the data."""
-    folder = tmp_path_factory.mktemp("bare")
-    for name in ("workflow", "config", "resources"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    folder = copy_project(tmp_path_factory.mktemp("bare"))
     for path in [
         ROOT / "pyproject.toml",
         *(ROOT / READING).parent.glob("*.py"),
