@@ -102,7 +102,7 @@ people: $(VENV)/run.done ## compare models with people: planted ones, then publi
 
 # Of the tests that run Snakemake these two: a small study, and a use as a module.
 ONE_STUDY = tests/workflow/test_workflow.py::test_run_makes_every_stage
-ONE_MODULE = tests/workflow/test_module.py::test_with_a_prefix_everything_is_below_it
+ONE_MODULE = tests/workflow/test_module.py::test_in_another_directory_a_single_target_is_made_there
 test: $(VENV)/dev.done ## run the fast tests
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/unit $(ONE_STUDY) $(ONE_MODULE)
 

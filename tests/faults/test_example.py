@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,19 +12,16 @@ import yaml
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 
-from ..snakemake_runs import snakemake
+from ..snakemake_runs import ROOT, copy_project, snakemake
 from .server import Endpoint, answer_to
 
-ROOT = Path(__file__).parents[2]
 ODD = "Well, that is fine with me"
 
 
 @pytest.fixture
 def folder(tmp_path: Path, endpoint: Endpoint) -> Path:
     """Return a copy of the project in which the example's model is behind the loopback endpoint."""
-    for name in ("workflow", "config", "resources", "envs", "profiles", "examples"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "Snakefile", tmp_path)
+    copy_project(tmp_path, "examples")
     models = tmp_path / "examples/library/models.yaml"
     text = models.read_text(encoding="utf-8")
     models.write_text(text.replace("http://127.0.0.1:8000/v1", endpoint.url), encoding="utf-8")

@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from ..snakemake_runs import snakemake
+from ..snakemake_runs import add_model, copy_project, snakemake, write_yaml
 from .server import Endpoint
 
-ROOT = Path(__file__).parents[2]
 KEY = "sk-planted-study-5555"
 RATES = {"usd_per_million_input": 1.0, "usd_per_million_output": 10.0}
 
@@ -26,10 +23,7 @@ class Study:
     """A copy of the project whose one model stands behind the planted endpoint."""
 
     def __init__(self, folder: Path, endpoint: Endpoint) -> None:
-        self.folder = folder
-        for name in ("workflow", "config", "resources", "envs", "profiles"):
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "Snakefile", folder)
+        self.folder = copy_project(folder)
         self.endpoint = endpoint
         self.entry: dict[str, Any] = {
             "engine": "openai",
@@ -57,12 +51,8 @@ class Study:
         }
 
     def write(self) -> None:
-        registry = yaml.safe_load((ROOT / "config/models.yaml").read_text(encoding="utf-8"))
-        for path, content in (
-            ("config/models.yaml", {**registry, "behind-an-api": self.entry}),
-            ("api.yaml", self.study),
-        ):
-            (self.folder / path).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        add_model(self.folder, **{"behind-an-api": self.entry})
+        write_yaml(self.folder / "api.yaml", self.study)
 
     def run(
         self,

@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from ..snakemake_runs import copy_project
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo")
 INSTALL = "apt-get install --no-install-recommends slurm-wlm munge"
 #: Seconds after which a daemon that should be there is given up; seconds are normal.
@@ -81,9 +82,7 @@ class Cluster:
         """Return the copy of the project that all copies are made from: files may change while tests run."""
         folder = self.folder / "source"
         if not folder.exists():
-            for name in ("workflow", "config", "resources", "envs", "profiles"):
-                shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-            shutil.copy(ROOT / "Snakefile", folder)
+            copy_project(folder)
         return folder
 
     @property

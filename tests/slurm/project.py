@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from .cluster import ROOT, Cluster
+from ..snakemake_runs import ROOT, add_model, write_yaml
+from .cluster import Cluster
 
 VENV = ROOT / ".venv-vllm"
 #: Seconds after which a run that should have come somewhere is given up; a loaded machine is slow.
@@ -35,8 +34,7 @@ class Project:
         self.folder = folder
         self.environment = {k: v for k, v in cluster.environment.items() if k != "CINORMS_MIRROR"}
         shutil.copytree(cluster.source, folder)
-        registry = yaml.safe_load((folder / "config/models.yaml").read_text(encoding="utf-8"))
-        self.write("config/models.yaml", {**registry, **entries})
+        add_model(folder, **entries)
         self.study = {
             "study": "trial",
             "models": list(entries),
@@ -49,10 +47,7 @@ class Project:
             "figures": {"distribution": {"kind": "distribution", "arms": ["main"]}},
             **study,
         }
-        self.write("trial.yaml", self.study)
-
-    def write(self, name: str, content: Any) -> None:
-        (self.folder / name).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        write_yaml(folder / "trial.yaml", self.study)
 
     def start(self, *arguments: str, local: bool = False, study: str = "trial.yaml") -> Run:
         """Start Snakemake: on the cluster by the profile as it is shipped, or on this machine."""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from .cluster import ROOT, Cluster
+from ..snakemake_runs import ROOT
+from .cluster import Cluster
 from .project import ARM, VENV, Project, check_crew
 
 #: Nine flows.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ..snakemake_runs import write_yaml
 from .cluster import Cluster
 from .project import Project
 
@@ -76,7 +77,7 @@ def test_the_status_is_read_on_the_machine_that_submitted(project: Project) -> N
 def test_a_figure_alone_submits_no_job(project: Project, cluster: Cluster) -> None:
     before = cluster.last_job()
     project.study["figures"]["distribution"]["title"] = "Another title"
-    project.write("trial.yaml", project.study)
+    write_yaml(project.folder / "trial.yaml", project.study)
     printed = project.run("--", "results/trial/figures/distribution.png")
     assert "draw_figure" in printed
     assert cluster.last_job() == before

@@ -78,9 +78,8 @@ def made(*arguments: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("more", ["", "--dry-run"])
-def test_a_target_hands_over_the_study_and_nothing_after_it(target: str, more: str) -> None:
-    code, said = made("-n", target, "CONFIG=my.yaml", f"ARGS={more}")
+def test_a_target_hands_over_the_study_and_nothing_after_it(target: str) -> None:
+    code, said = made("-n", target, "CONFIG=my.yaml", "ARGS=--dry-run")
     assert code == 0
     found = re.findall(
         r"-m (cinorms_snakemake|cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)", said.replace("\\\n", "")
@@ -115,6 +114,7 @@ def is_whole(clone: Path, ready: str) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ready", READY)
 def test_a_set_up_killed_at_any_moment_is_begun_again(clone: Path, ready: str) -> None:
     for moment in range(1, 9):

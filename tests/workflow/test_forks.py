@@ -60,9 +60,3 @@ def test_a_failure_is_told_as_ever(project: Project) -> None:
     assert log.count("RuntimeError: an odd study") == 1
     assert "Traceback" in log
     assert (project.folder / "results/tiny/report/index.html").is_file()
-
-
-def test_a_few_scripts_start_as_ever(project: Project) -> None:
-    append(project.folder / SCRIPT, PARENT)
-    project.run("--configfile", "tiny.yaml", "--", "results/tiny/study.json")
-    assert "forkserver" not in (project.folder / LOG).read_text()

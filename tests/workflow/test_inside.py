@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from ..snakemake_runs import snakemake
-from .conftest import ROOT
+from ..snakemake_runs import ROOT, snakemake
 
 LIBRARY = ROOT / "workflow/lib"
 HEAD = "from cinorms.rules.inside import Inside, fork_scripts, is_main_program\nINSIDE = Inside(workflow)\n"

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,8 +18,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from ..snakemake_runs import snakemake
-from .conftest import ROOT, SMALL, Project
+from ..snakemake_runs import ROOT, snakemake
+from .conftest import SMALL, Project
 
 #: What snakedeploy writes, with a name for the rules and the caller's own default target.
 CALLER = """
@@ -95,11 +94,6 @@ def github(repository: Path, caller: Caller) -> str:
     return 'github("owner/cinorms", path="workflow/Snakefile", tag="v7")'
 
 
-def git_file(repository: Path, caller: Caller) -> str:
-    """Return the form of a clone on this machine."""
-    return repr(f"git+file://{repository}/workflow/Snakefile@v7")
-
-
 def check_study(results: Path) -> None:
     """Check that the study SMALL has been run to its end in ``results``."""
     counts = pd.read_csv(results / "tables/answers.csv")
@@ -113,13 +107,8 @@ def test_with_a_prefix_everything_is_below_it(caller: Caller) -> None:
     caller.write(SMALL, prefix='"audit"')
     caller.run()
     check_study(caller.folder / "audit/results/tiny")
-    assert {path.name for path in caller.folder.iterdir()} == {
-        ".snakemake",
-        "Snakefile",
-        "audit",
-        "config",
-        "done.txt",
-    }
+    made = {path.name for path in caller.folder.iterdir()}
+    assert made == {".snakemake", "Snakefile", "audit", "config", "done.txt"}
     report = (caller.folder / "audit/results/tiny/report/index.html").read_text(encoding="utf-8")
     assert "--force -- audit/results/tiny/tables/answers.csv" in report
     assert "Nothing to be done" in caller.run()
@@ -138,11 +127,8 @@ def test_in_another_directory_a_single_target_is_made_there(caller: Caller, tmp_
     assert not (caller.folder / "results").exists()
 
 
-@pytest.mark.parametrize("form", [git_file, github])
-def test_fetched_from_git_it_is_the_tag_with_all_its_files(
-    caller: Caller, repository: Path, form: Callable[[Path, Caller], str]
-) -> None:
-    caller.write(SMALL, form(repository, caller))
+def test_fetched_from_git_it_is_the_tag_with_all_its_files(caller: Caller, repository: Path) -> None:
+    caller.write(SMALL, github(repository, caller))
     caller.run("--", "cinorms_all")
     check_study(caller.folder / "results/tiny")
     assert "Nothing to be done" in caller.run("-n", "--", "cinorms_all")
@@ -202,11 +188,6 @@ def test_a_snakefile_that_includes_it_has_its_own_config(caller: Caller) -> None
         (SMALL, {"config": ""}, "key 'study' is missing; the module has nothing."),
         ({"samples": 1}, {}, "key 'study' is missing; the module has samples."),
         (
-            {**SMALL, "armz": []},
-            {},
-            "config of module 'cinorms' (config/study.yaml): armz: 'armz' is not a key; allowed: ",
-        ),
-        (
             {**SMALL, "models": ["gpt"]},
             {},
             "config of module 'cinorms' (config/study.yaml): models: 'gpt' is not a model",
@@ -238,14 +219,15 @@ def test_one_address_is_refused_with_the_forms_that_work(caller: Caller, reposit
 
 def test_paraphrases_are_not_made_where_nobody_finds_them(caller: Caller, repository: Path) -> None:
     arm = {**SMALL["arms"]["main"], "prompts": "planted_paraphrases"}
-    caller.write({**SMALL, "arms": {"main": arm}}, git_file(repository, caller))
+    clone = repr(f"git+file://{repository}/workflow/Snakefile@v7")
+    caller.write({**SMALL, "arms": {"main": arm}}, clone)
     printed = caller.run("-n", ok=False)
     assert "resources/prompts/planted_paraphrases.yaml: its paraphrases do not exist yet" in printed
     mine = caller.folder / "mine/prompts"
     mine.mkdir(parents=True)
     shutil.copy(ROOT / "resources/prompts/planted_paraphrases.yaml", mine)
     study = {**SMALL, "arms": {"main": arm}, "resources": ["mine"]}
-    caller.write(study, git_file(repository, caller), prefix='"audit"')
+    caller.write(study, clone, prefix='"audit"')
     caller.run("--", "audit/results/tiny/prompts/main.parquet")
     assert (mine / "frozen/planted_paraphrases.yaml").is_file()
     assert "Nothing to be done" in caller.run("--", "audit/results/tiny/prompts/main.parquet")
@@ -262,18 +244,10 @@ def test_a_missing_package_is_one_message(caller: Caller, tmp_path: Path) -> Non
     hiding.mkdir()
     (hiding / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n", encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(hiding)}
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "-n"],
-        cwd=caller.folder,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert done.returncode == 1
-    assert "The package 'pyarrow' is not installed" in done.stdout
-    assert "-m pip install -r" in done.stdout
-    assert "Traceback" not in done.stdout
+    printed = snakemake(caller.folder, "-n", code=1, environment=environment)
+    assert "The package 'pyarrow' is not installed" in printed
+    assert "-m pip install -r" in printed
+    assert "Traceback" not in printed
 
 
 def test_what_snakedeploy_writes_plans_the_config_of_its_folder(caller: Caller) -> None:

@@ -7,49 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from ..faults.server import Endpoint
-from .conftest import Project
+from ..snakemake_runs import write_yaml
+from ..unit.human.surveys import DATASET
+from .conftest import PROMPTS, Project
 
-DATASET = {
-    "title": "Doors",
-    "context": "tests",
-    "scale": "acceptability",
-    "source": "design",
-    "origin": {"citation": "made for this test", "licence": "none"},
-    "factors": {
-        "sender": ["a door", "a window"],
-        "recipient": ["its owner", "a passer-by", "the police"],
-    },
-    "template": "{{ sender }} tells {{ recipient }} who is at home",
-}
-PROMPTS = {
-    "title": "Two wordings",
-    "paraphraser": "me",
-    "scale": "acceptability",
-    "origin": {"citation": "made for this test", "licence": "none"},
-    "templates": [
-        "How acceptable is this: {scenario}? Answer with one of {options}.",
-        "Judge this with one of {options}: {scenario}.",
-    ],
-}
 MIXED = "(simulated; no model gave their answers): planted-uniform. The others are models."
-
-
-def write(path: Path, content: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
 def make_study(folder: Path, url: str) -> dict[str, Any]:
     """Write the user's folder, and return a study of a model of theirs next to a planted respondent."""
-    write(folder / "vignettes/doors.yaml", DATASET)
-    write(folder / "prompts/two.yaml", PROMPTS)
-    write(
-        folder / "models.yaml",
-        {"my-endpoint": {"engine": "openai", "source": "m", "family": "f", "base_url": url}},
-    )
+    write_yaml(folder / "vignettes/doors.yaml", {**DATASET, "scale": "acceptability"})
+    write_yaml(folder / "prompts/two.yaml", PROMPTS)
+    entry = {"engine": "openai", "source": "m", "family": "f", "base_url": url}
+    write_yaml(folder / "models.yaml", {"my-endpoint": entry})
     return {
         "study": "doors",
         "resources": ["../mine"],

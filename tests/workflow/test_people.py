@@ -13,20 +13,11 @@ import pandas as pd
 import pytest
 import yaml
 
+from ..snakemake_runs import ROOT, write_yaml
 from ..unit.human.surveys import COMMENT, DATASET, IDS, SURVEY, as_csv
-from .conftest import ROOT, Project
+from .conftest import PROMPTS, Project
 from .identifiers import files_naming, originals
 
-PROMPTS = {
-    "title": "Two wordings",
-    "paraphraser": "me",
-    "scale": "agreement",
-    "origin": {"citation": "made for this test", "licence": "none"},
-    "templates": [
-        "Do you agree that this meets expectations: {scenario}? Answer with one of {options}.",
-        "Judge this with one of {options}: {scenario}.",
-    ],
-}
 STUDY = {
     "study": "doors",
     "resources": ["../mine"],
@@ -61,19 +52,14 @@ STUDY = {
 }
 
 
-def write(path: Path, content: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def rated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     """Return a project in which the study has been run, and what it printed."""
     folder = tmp_path_factory.mktemp("rated")
     project = Project(folder / "project")
-    write(folder / "mine/vignettes/doors.yaml", DATASET)
-    write(folder / "mine/prompts/two.yaml", PROMPTS)
-    write(folder / "mine/ratings/doors_survey.yaml", SURVEY)
+    write_yaml(folder / "mine/vignettes/doors.yaml", DATASET)
+    write_yaml(folder / "mine/prompts/two.yaml", {**PROMPTS, "scale": "agreement"})
+    write_yaml(folder / "mine/ratings/doors_survey.yaml", SURVEY)
     (folder / "mine/ratings/doors.csv").write_text(as_csv(), encoding="utf-8")
     project.write("doors.yaml", STUDY)
     return project, project.run("--configfile", "doors.yaml")
@@ -249,7 +235,7 @@ def on_a_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "raters": PEOPLE,
         "ratings": PEOPLE * 12,
     }
-    write(folder / "mine/ratings/made.yaml", survey)
+    write_yaml(folder / "mine/ratings/made.yaml", survey)
     (folder / "mine/ratings/made.csv").write_text(rated_line(survey), encoding="utf-8")
     project.write("line.yaml", LINE_STUDY)
     project.run("people", "--configfile", "line.yaml")

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
 from cinorms.published.releases import COLUMNS, load_release, read_numbers
 from cinorms.replication.comparison import compare
 
 from ..printed_numbers import differences, other_stars
-from .conftest import ROOT, Project
+from ..snakemake_runs import ROOT
+from .conftest import Project
 
 MODELS = {"tulu-2-7b": "tulu-2-7b", "gpt-4o-mini": "gpt-4o-mini-8B"}
 SENDERS, RECIPIENTS = ["a teacher", "a pupil"], ["a parent", "the press"]
@@ -170,23 +170,6 @@ def test_a_number_that_does_not_match_fails_and_everything_else_is_there(
     assert "do not match" in (results / "index.html").read_text(encoding="utf-8")
 
 
-def test_a_pickle_that_would_run_code_stops_the_import(school: Project) -> None:
-    class Attack:
-        def __reduce__(self) -> tuple[object, tuple[str]]:
-            return os.system, (f"touch {school.folder / 'ran'}",)
-
-    payload = lzma.compress(pickle.dumps(Attack()), format=lzma.FORMAT_ALONE)
-    (school.folder / "resources/published/school.pkl.lzma").write_bytes(payload)
-    path = school.folder / "resources/published/school.yaml"
-    release = yaml.safe_load(path.read_text(encoding="utf-8"))
-    release["files"]["f"]["sha256"] = hashlib.sha256(payload).hexdigest()
-    school.write("resources/published/school.yaml", release)
-    printed = school.run(*REPLICATE, ok=False)
-    assert "pickle refused: it asks for" in printed
-    assert "Traceback" not in printed
-    assert not (school.folder / "ran").exists()
-
-
 def test_a_study_without_printed_numbers_has_nothing_to_replicate(school: Project) -> None:
     school.write("printed.yaml", {**STUDY, "compare": None})
     assert "compare: null names no release" in school.run(*REPLICATE, ok=False)
@@ -280,9 +263,3 @@ def moved(printed: str, units: int) -> str:
     mantissa, e, power = printed.partition("e")
     decimals = len(mantissa.partition(".")[2])
     return f"{Decimal(mantissa) + units * Decimal(1).scaleb(-decimals):f}{e}{power}"
-
-
-def test_the_replication_is_a_study_like_any_other() -> None:
-    study = yaml.safe_load((ROOT / "config/replication.yaml").read_text(encoding="utf-8"))
-    assert study["arm_defaults"]["source"] == "published"
-    assert study["norms"]["consensus"] == "papers"

@@ -14,7 +14,7 @@ import pytest
 
 from cinorms.entries.registry import kinds
 
-from .conftest import SMALL, Project
+from .conftest import PROMPTS, SMALL, Project
 
 #: The study of `conftest`, and one of each file that a study can name.
 STUDY: dict[str, Any] = {
@@ -46,13 +46,6 @@ DOORS = {
     "files": {"vignettes": {"url": "doors.csv"}},
     "columns": {"vignette": "text", "factors": {"sender": "who", "recipient": "whom"}},
 }
-SHORT = {
-    "title": "Two short templates",
-    "paraphraser": "nobody",
-    "scale": "acceptability",
-    "origin": {"citation": "made for a test", "licence": "MIT"},
-    "templates": ["Is it acceptable: {scenario}? {options}", "How acceptable is this: {scenario}. {options}"],
-}
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +55,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     for name, text in FILES.items():
         (done.folder / name).write_text(text, encoding="utf-8")
     done.write("resources/vignettes/doors.yaml", DOORS)
-    done.write("resources/prompts/short.yaml", SHORT)
+    done.write("resources/prompts/short.yaml", PROMPTS)
     done.write("tiny.yaml", STUDY)
     done.run("--configfile", "tiny.yaml")
     return done
@@ -154,11 +147,6 @@ STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
         value("figures", "held", "title", to="Norms held"),
         {"draw_figure": 1, "describe_study": 1, "describe_tables": 1, "write_report": 1},
     ),
-    "a figure's own t_val": (
-        value("figures", "held", "t_val", to=1),
-        {"draw_figure": 1, "describe_study": 1, "describe_tables": 1, "write_report": 1},
-    ),
-    "t_maj": (value("norms", "t_maj", to=0.67), JUDGED),
     "t_val": (value("norms", "t_val", to=2), JUDGED),
     "consensus": (value("norms", "consensus", to="papers"), ASSESSED),
     "a model added": (

@@ -21,7 +21,8 @@ from cinorms.results import Results
 from cinorms.trace import trace
 
 from ..scales import ACCEPTABILITY
-from .conftest import ROOT, SMALL, Project
+from ..snakemake_runs import ROOT
+from .conftest import SMALL, Project
 
 NOTEBOOK = ROOT / "docs/notebooks/read-results.ipynb"
 #: How the first template begins.

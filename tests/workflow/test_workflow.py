@@ -1,4 +1,4 @@
-"""A study runs end to end; adding things is adding YAML."""
+"""A study runs end to end, and every file that it can name is used."""
 
 from __future__ import annotations
 
@@ -10,22 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from .conftest import ROOT, SMALL, Project
+from ..snakemake_runs import ROOT
+from .conftest import SMALL, Project
 
 TINY = ("--configfile", "tiny.yaml")
-
-
-def planned_rules(printed: str) -> dict[str, int]:
-    """Return the rules of a dry run's job table with their counts."""
-    found = re.findall(r"^(\w+)\s+(\d+)$", printed, flags=re.MULTILINE)
-    return {name: int(count) for name, count in found if name != "total"}
-
-
-def test_dry_run_plans_one_inference_job_per_model(project: Project) -> None:
-    planned = planned_rules(project.run("-n", "--quiet", "rules", *TINY))
-    assert planned["ask_planted"] == 2
-    assert planned["draw_figure"] == 1
-    assert not (project.folder / "results").exists()
 
 
 def test_run_makes_every_stage(finished: Project) -> None:
@@ -63,77 +51,18 @@ def test_what_was_planted_stands_beside_the_responses(finished: Project) -> None
     assert held["transmission_principle", "if owner has given consent"] == 12.43
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_shards_change_nothing_in_the_answers(project: Project, finished: Project, count: int) -> None:
+def test_shards_change_nothing_in_the_answers(project: Project, finished: Project) -> None:
     path = project.folder / "config/models.yaml"
     registry = yaml.safe_load(path.read_text(encoding="utf-8"))
-    registry["planted-gpt-4o-mini"]["shards"] = count
+    registry["planted-gpt-4o-mini"]["shards"] = 3
     project.write("config/models.yaml", registry)
     answers = "results/tiny/answers/main/planted-gpt-4o-mini.parquet"
     project.run(*TINY, "--", answers)
-    assert (
-        len(list((project.folder / "results/tiny/responses/main/planted-gpt-4o-mini").glob("*.parquet")))
-        == count
-    )
+    shards = project.folder / "results/tiny/responses/main/planted-gpt-4o-mini"
+    assert len(list(shards.glob("*.parquet"))) == 3
     ours, theirs = (pd.read_parquet(p.folder / answers) for p in (project, finished))
     columns = ["flow", "variant", "order", "level", "status", "rule"]
     pd.testing.assert_frame_equal(ours[columns].astype("str"), theirs[columns].astype("str"))
-
-
-def test_adding_everything_is_adding_yaml(project: Project) -> None:
-    """A dataset, a prompt set, a model, an analysis and a figure that nobody has heard of."""
-    project.write(
-        "resources/vignettes/school.yaml",
-        {
-            "title": "A school",
-            "context": "education",
-            "scale": "acceptability",
-            "source": "design",
-            "origin": {"citation": "made for a test", "licence": "MIT"},
-            "factors": {
-                "sender": ["a teacher", "a pupil"],
-                "information_type": ["marks", "absences"],
-                "recipient": ["a parent", "the press"],
-            },
-            "template": "{{ sender }} tells {{ recipient }} about {{ information_type }}",
-        },
-    )
-    project.write(
-        "resources/prompts/short.yaml",
-        {
-            "title": "Two short templates",
-            "paraphraser": "nobody",
-            "scale": "acceptability",
-            "origin": {"citation": "made for a test", "licence": "MIT"},
-            "templates": [
-                "Is it acceptable: {scenario}? {options}",
-                "Say how acceptable this is: {scenario}. {options}",
-            ],
-        },
-    )
-    path = project.folder / "config/models.yaml"
-    registry = yaml.safe_load(path.read_text(encoding="utf-8"))
-    registry["my-respondent"] = {
-        "engine": "planted",
-        "family": "mine",
-        "planted": {"shift": 0.5, "noise": 0.1, "norms": "gpt-4o-mini"},
-    }
-    project.write("config/models.yaml", registry)
-    project.write(
-        "mine.yaml",
-        {
-            "study": "mine",
-            "models": ["my-respondent"],
-            "arms": {"first": {"dataset": "school", "prompts": "short"}},
-            "norms": {"t_val": 2, "grid": {"t_val": [2]}},
-            "analyses": {"how-many": {"kind": "answer_counts", "arms": ["first"]}},
-            "figures": {"my-figure": {"kind": "distribution", "arms": ["first"]}},
-        },
-    )
-    project.run("--configfile", "mine.yaml")
-    counts = pd.read_csv(project.folder / "results/mine/tables/how-many.csv")
-    assert counts["count"].sum() == 8 * 6
-    assert (project.folder / "results/mine/figures/my-figure.svg").exists()
 
 
 def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(project: Project) -> None:
@@ -163,8 +92,8 @@ def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(pro
     }
     study = {**SMALL, "models": models, "figures": {}, "overrides": "mine.csv", "analyses": analyses}
     project.write("tiny.yaml", study)
-    planned = planned_rules(project.run("-n", "--quiet", "rules", *TINY, "--", "tables"))
-    assert planned["read_answers"] == 2
+    planned = project.run("-n", "--quiet", "rules", *TINY, "--", "tables")
+    assert re.search(r"^read_answers +2$", planned, flags=re.MULTILINE)
     assert "ask_planted" not in planned
     project.run(*TINY, "--", "tables")
     after = pd.read_parquet(answers)
@@ -197,25 +126,6 @@ def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(pro
     assert plan["templates_needed"].ge(1).all()
     assert plan["se"].gt(0).all()
     assert "templates_needed" in printed
-
-
-@pytest.mark.parametrize(
-    ("study", "message"),
-    [
-        ({"models": ["planted-gpt-4o"]}, "models: 'planted-gpt-4o' is not a model"),
-        ({"sead": 1}, "sead: there is no such key here"),
-        ({"seed": "one"}, "seed: 'one' is not a whole number"),
-    ],
-)
-def test_a_wrong_config_gives_one_message_and_no_traceback(
-    project: Project, study: dict[str, object], message: str
-) -> None:
-    project.write("wrong.yaml", study)
-    printed = project.run("-n", "--configfile", "wrong.yaml", ok=False)
-    assert message in printed
-    assert "wrong.yaml" in printed
-    assert "Traceback" not in printed
-    assert "did you mean" in printed or "whole number" in printed
 
 
 @pytest.mark.slow

@@ -9,9 +9,12 @@ import pytest
 
 from cinorms.entries.registry import kinds
 
-from .made import ANSWERS, REFUSED, run
+from . import made
+from .made import ANSWERS, REFUSED
 
 KINDS = kinds("analyses")
+ONE = {"small": ANSWERS["small"]}
+TABLES: dict[tuple[str, int, str], pd.DataFrame] = {}
 #: Kinds whose rows are counts: there is nothing that could fail.
 COUNTS = {"answer_counts", "norm_counts", "missing_answers", "discarded_levels"}
 BETWEEN = {
@@ -30,6 +33,14 @@ FURTHER: dict[str, dict[str, Any]] = {
 ELSEWHERE = {"flow_norms": {"vignette"}}
 #: Kinds that compare what this study has one of (a scale); their own tests have the columns.
 ELSEWHERE_ALONE = {"scale_effects"}
+
+
+def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:
+    """Return the table of a kind, which is made once for all tests."""
+    key = (kind, id(answers), repr(options))
+    if key not in TABLES:
+        TABLES[key] = made.run(kind, answers, **options)
+    return TABLES[key]
 
 
 def fitting(kind: str, table: pd.DataFrame) -> set[str]:
@@ -51,8 +62,7 @@ def test_every_kind_gives_rows_and_the_columns_that_it_declares(kind: str) -> No
         return
     if kind not in COUNTS:
         assert table["status"].isin(["ok", "low_expected", "kept"]).any()
-    one = {"small": ANSWERS["small"]}
-    others = [run(kind, **FURTHER.get(kind, {})), run(kind, one), run(kind, REFUSED)]
+    others = [run(kind, **FURTHER.get(kind, {})), run(kind, ONE), run(kind, REFUSED)]
     found = set.union(*(fitting(kind, each) for each in (table, *others)))
     assert found | ELSEWHERE.get(kind, set()) == {column.name for column in KINDS[kind].columns}
 
@@ -86,7 +96,7 @@ def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind: str
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_model_is_enough_for_a_table(kind: str) -> None:
-    table = run(kind, {"small": ANSWERS["small"]})
+    table = run(kind, ONE)
     assert len(table)
     if kind in BETWEEN:
         assert set(table["status"]) <= {"one_model"}

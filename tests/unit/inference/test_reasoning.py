@@ -107,6 +107,7 @@ HUGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HUGE)
 def test_a_huge_output_is_read_in_time_that_grows_with_it(name: str) -> None:
     """100,000 characters take no more than a generous multiple of 25,000, and a few seconds at most."""

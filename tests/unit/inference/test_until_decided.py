@@ -112,7 +112,7 @@ def test_fewer_prompts_are_asked_in_rounds_of_one_engine(tmp_path: Path) -> None
     assert 1 < engine.rounds <= 10
 
 
-@pytest.mark.parametrize("patience", [1, 9, 12])
+@pytest.mark.parametrize("patience", [9, *(pytest.param(late, marks=pytest.mark.slow) for late in (1, 12))])
 def test_a_killed_job_goes_on_and_gives_the_same_file(tmp_path: Path, whole: Path, patience: int) -> None:
     with pytest.raises(KeyboardInterrupt):
         ask(tmp_path, Steady(patience))

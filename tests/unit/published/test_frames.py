@@ -186,9 +186,10 @@ def bomb(*parts):
         bomb(b"\x95" + b"\xff" * 4 + b"\0" * 4 + b"N"),
         bomb(b"\x8b\xff\xff\xff\x7fN"),
         bomb(b"B\xff\xff\xff\xffx"),
-        bomb(b"(" + b"\x8f" * (frames.MAX_OPCODES + 1) + b"l"),  # many things of one byte each
-        bomb(b"})" + b"\x85" * 1_000_000 + b"Ns"),  # tuples in tuples
-        b"\0" * (frames.MAX_BYTES + 1),
+        # many things of one byte each, tuples in tuples, and more than is ever read
+        pytest.param(bomb(b"(" + b"\x8f" * (frames.MAX_OPCODES + 1) + b"l"), marks=pytest.mark.slow),
+        pytest.param(bomb(b"})" + b"\x85" * 1_000_000 + b"Ns"), marks=pytest.mark.slow),
+        pytest.param(b"\0" * (frames.MAX_BYTES + 1), marks=pytest.mark.slow),
     ],
     ids=lambda payload: f"{payload[:12].hex()}-{len(payload)}",
 )
