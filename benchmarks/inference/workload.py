@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from specs import make_spec
 
-from cinorms.control.tokenizer import make_tokenizer
+from cinorms.control.train import make_tokenizer
 from cinorms.core.errors import ConfigError
 from cinorms.inference import checkpoints
 from cinorms.inference.engines.vllm.settings import VllmSettings

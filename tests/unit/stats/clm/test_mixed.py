@@ -10,7 +10,7 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.stats.clm import fit_clm, fit_clmm
-from cinorms.stats.clm.intercepts import OneIntercept, crossed_intercepts
+from cinorms.stats.clm.mixed import OneIntercept, crossed_intercepts
 
 from ....shared_ratings import confaide, needs_ratings
 from .made import assert_is_rs, p_of_model, two_models

@@ -15,8 +15,7 @@ from cinorms.core.scales import papers_scale
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import order_codes, places_of
-from cinorms.stats.deciding.evidence import of_places
-from cinorms.stats.deciding.prediction import indicators, tendencies
+from cinorms.stats.deciding.prediction import indicators, of_places, tendencies
 from cinorms.stats.deciding.rounds import Calibration, Design, Rounds, Rule, replay
 from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED, asking_order, pilot_flows
 

@@ -19,9 +19,8 @@ import numpy.typing as npt
 
 from cinorms.core import tails
 from cinorms.gate.claims import KINDS, ByFactor, Claim, Finding, Group, Shift
-from cinorms.gate.matched import Matched, match
 from cinorms.gate.policy import Policy
-from cinorms.gate.side import Address, read_side
+from cinorms.gate.side import Address, Matched, match, read_side
 from cinorms.stats import pvalues
 from cinorms.stats.equivalence import FEWEST
 from cinorms.vignettes.factors import text
