@@ -55,8 +55,6 @@ add <- function(model, fit) {
 }
 random <- y ~ sender + recipient + order + (1 | flow)
 add("laplace", clmm(random, data = data, Hess = TRUE, control = control))
-add("agq9", clmm(random, data = data, Hess = TRUE, nAGQ = 9L, control = control))
-add("probit_agq9", clmm(random, data = data, link = "probit", Hess = TRUE, nAGQ = 9L, control = control))
 add("crossed_laplace", clmm(y ~ sender + recipient + order + (1 | flow) + (1 | variant), data = data, Hess = TRUE,
                             control = control))
 write.csv(do.call(rbind, mixed), "clmm_reference.csv", row.names = FALSE, quote = FALSE)

@@ -74,9 +74,7 @@ def fit_clm(
                 f"cluster {name}: {int((rows < 0).sum())} rows belong to no cluster; drop or name them"
             )
         if len(names) < 2:
-            raise DataError(
-                f"cluster {name}: all rows are in one cluster; clustered errors need at least two"
-            )
+            raise DataError(f"cluster {name}: all rows are in one cluster; at least two are needed")
         clusters[name] = rows.astype(np.int64)
     first, group = group_rows([codes, *slots.T, *clusters.values()])
     if link not in LINKS:
@@ -375,7 +373,6 @@ class ClmmFit:
     coefficients: pd.DataFrame
     thresholds: pd.DataFrame
     link: str
-    nodes: int
     n: int
     n_clusters: dict[str, int] = field(default_factory=dict)
     sd: dict[str, float] = field(default_factory=dict)
