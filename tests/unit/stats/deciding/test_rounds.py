@@ -26,7 +26,7 @@ LEVELS = 5
 
 
 def design(seed: int = 1) -> Design:
-    factors = np.array(list(product(range(8), range(10), range(9))))
+    factors = np.array(list(product(range(8), range(5), range(9))))
     names = list(product(range(7), range(3)))
     return Design(
         flows=np.arange(len(factors)),
@@ -174,7 +174,7 @@ def test_a_pilot_of_all_flows_asks_everything_in_one_round() -> None:
 
 
 def test_respondents_who_answer_at_random_are_asked_almost_everything() -> None:
-    codes = np.random.default_rng(5).integers(0, 2, (720, 21))
+    codes = np.random.default_rng(5).integers(0, 2, (360, 21))
     asked = replay(design(), RULE, codes)
     changed = verdicts(np.where(asked, codes, NOT_ASKED)) != verdicts(codes)
     assert changed.mean() <= RULE.risk

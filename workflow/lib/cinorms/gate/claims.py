@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field, WithJsonSchema
 
@@ -20,11 +19,9 @@ from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.options import Options, Select
 from cinorms.gate.side import Matched, has_status, level_counts, mean_over
 from cinorms.stats import equivalence
+from cinorms.stats.arrays import Bools, Floats
 from cinorms.stats.equivalence import Estimate, Limits
 from cinorms.stats.flips import Change, Rule, differ, flips, norms
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 #: How many flows are shown behind a verdict.
 SHOWN = 12

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tables
@@ -23,13 +22,10 @@ from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.norms.assessment import divide
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import equivalence
+from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.equivalence import Estimate
 from cinorms.study.facts import StudyFacts
 from cinorms.vignettes.factors import DatasetFactors, has_levels, other_flows
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
-Bools = npt.NDArray[np.bool_]
 
 #: Where studies put their results.
 RESULTS = Path("results")

@@ -33,7 +33,6 @@ def fit_clm(
     baselines: dict[str, str] | None = None,
     link: str = "logit",
     estimator: str = "newton",
-    weights: str | None = None,
     cluster: str | tuple[str, ...] | None = None,
 ) -> ClmFit:
     """Fit P(Y <= k) = F(theta_k - x'beta) to the rows of ``frame`` that have an ``outcome``.
@@ -42,24 +41,24 @@ def fit_clm(
     ``baselines`` (default: the level that sorts first). ``link`` is logit, probit or cloglog.
     ``estimator``: ``newton`` is the maximum likelihood fit; ``statsmodels`` stops where OrderedModel with
     BFGS does, a little short of the maximum (the published tables); ``penalised`` maximises the likelihood
-    times Jeffreys' prior and is finite under separation too. ``weights`` names a column of case weights, none
-    negative; ``cluster`` a column whose groups are independent of each other, for sandwich standard errors, or two
-    that cross (flow and template). Statistics then refer to Student's t.
+    times Jeffreys' prior and is finite under separation too. ``cluster`` names a column whose groups are
+    independent of each other, for sandwich standard errors, or two that cross (flow and template). Statistics
+    then refer to Student's t.
 
     Data that cannot be fitted give a status, not an exception; ConfigError and DataError are for columns,
     settings and values that cannot be used.
     """
     by = (cluster,) if isinstance(cluster, str) else cluster or ()
-    for name in (outcome, weights, *by):
-        if name is not None and name not in frame.columns:
+    for name in (outcome, *by):
+        if name not in frame.columns:
             raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
     if not factors:
         raise ConfigError("no factors are given; name at least one column of levels")
     if estimator not in ESTIMATORS:
         raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
-    if estimator == "statsmodels" and (weights or cluster):
-        raise ConfigError("estimator 'statsmodels' has neither weights nor clusters; use 'newton'")
-    used, y, w = _rows(frame, outcome, weights)
+    if estimator == "statsmodels" and cluster:
+        raise ConfigError("estimator 'statsmodels' has no clusters; use 'newton'")
+    used, y = _rows(frame, outcome)
     levels = tuple(int(level) for level in np.unique(y))
     coding, slots = code_factors(used, list(factors), baselines if len(used) else None)
     request = _Request(link, estimator, levels, len(used), int(frame[outcome].isna().sum()), coding)
@@ -81,7 +80,7 @@ def fit_clm(
         raise ConfigError(f"link {link!r} is not known; choose one of {sorted(LINKS)}")
     cross = Crossproducts(coding, slots[first])
     terms = coding.term_slots[~aliased_terms(cross, coding.term_slots)]
-    problem = make_problem(cross, terms, codes[first], np.bincount(group, w).astype(np.float64), LINKS[link])
+    problem = make_problem(cross, terms, codes[first], np.bincount(group).astype(np.float64), LINKS[link])
     solved, best = solve(problem)
     lost = np.asarray(np.linalg.norm(solved.null, axis=1) > 1e-6)  # parameters without a finite value
     if estimator == "penalised":
@@ -91,8 +90,8 @@ def fit_clm(
     return request.fitted(solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()})
 
 
-def _rows(frame: pd.DataFrame, outcome: str, weights: str | None) -> tuple[pd.DataFrame, Floats, Floats]:
-    """Return the rows with an answer and a positive weight, their answers and weights."""
+def _rows(frame: pd.DataFrame, outcome: str) -> tuple[pd.DataFrame, Floats]:
+    """Return the rows with an answer, and their answers."""
     if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
         raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
     y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -101,16 +100,7 @@ def _rows(frame: pd.DataFrame, outcome: str, weights: str | None) -> tuple[pd.Da
         raise DataError(f"outcome {outcome}: some answers are infinite; answers are whole numbers (levels)")
     if (y[known] != np.round(y[known])).any():
         raise DataError(f"outcome {outcome}: answers are whole numbers (levels), some here are not")
-    if weights is None:
-        w = np.ones(len(frame))
-    else:
-        w = frame[weights].to_numpy(dtype=np.float64, na_value=np.nan)
-        if not (np.isfinite(w) & (w >= 0)).all():
-            raise DataError(
-                f"weights {weights}: every row needs a weight of 0 or more; some are missing or less"
-            )
-    keep = known & (w > 0)
-    return frame if keep.all() else frame[keep], y[keep], w[keep]
+    return frame if known.all() else frame[known], y[known]
 
 
 @dataclass(frozen=True)
