@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
-from cinorms.stats import equivalence, flips, held_sides, pvalues
+from cinorms.stats import equivalence, flips, pvalues
 from cinorms.stats.equivalence import Limits
 
 Floats = npt.NDArray[np.float64]
@@ -134,7 +134,7 @@ def side_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[fl
     low = leanings() < -1.2  # flows that are clearly unacceptable
     n = (~np.isnan(new[low])).sum(axis=2)
     cells = np.where(n > 0, np.nansum(new[low], axis=2) / np.maximum(n, 1), np.nan)
-    return held_sides.decide(held_sides.sides(cells, 0.0, 1), 0)
+    return equivalence.decide_sides(equivalence.sides(cells, 0.0, 1), 0)
 
 
 CLAIMS = {"shift": shift_claim, "flips": flips_claim, "refusals": refusals_claim, "stay": side_claim}

@@ -19,7 +19,7 @@ from tests.scales import ACCEPTABILITY
 
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds, grid
-from cinorms.stats import agreement, budget, hypotheses, missing, reliability, survivorship, wordings
+from cinorms.stats import agreement, budget, hypotheses, reliability, survivorship, wordings
 
 MODELS, FLOWS, TEMPLATES, ORDERS = 8, 6912, 11, 3
 T_VAL, T_MAJ = [10, 30], ["plurality", 0.25, 0.5, 0.67]
@@ -75,8 +75,8 @@ def main() -> None:
         "reliability panel": lambda: reliability.panel(answers, table, prompts, ACCEPTABILITY, seed=1),
         "position effects": lambda: reliability.position_effects(answers, ACCEPTABILITY),
         "missing shares and bounds": lambda: (
-            missing.by_variant(answers, prompts),
-            missing.mean_bounds(table),
+            survivorship.by_variant(answers, prompts),
+            survivorship.mean_bounds(table),
         ),
         "interval and stability per flow": lambda: wordings.flow_intervals(levels, templates, ACCEPTABILITY),
         "budget": lambda: budget.predicted(levels, templates, [1, 3, 5, 9], of=11),

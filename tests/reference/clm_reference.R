@@ -40,8 +40,6 @@ tight <- clm.control(gradTol = 1e-10, maxIter = 200L)
 fits <- list()
 for (link in c("logit", "probit", "cloglog")) {
   fits[[length(fits) + 1]] <- rows(link, clm(terms, data = data, link = link, control = tight))
-  fits[[length(fits) + 1]] <- rows(paste0(link, "_weighted"),
-    clm(terms, data = data, link = link, weights = weight, control = tight))
 }
 write.csv(do.call(rbind, fits), "clm_reference.csv", row.names = FALSE, quote = FALSE)
 
@@ -55,8 +53,6 @@ add <- function(model, fit) {
 }
 random <- y ~ sender + recipient + order + (1 | flow)
 add("laplace", clmm(random, data = data, Hess = TRUE, control = control))
-add("agq9", clmm(random, data = data, Hess = TRUE, nAGQ = 9L, control = control))
-add("probit_agq9", clmm(random, data = data, link = "probit", Hess = TRUE, nAGQ = 9L, control = control))
 add("crossed_laplace", clmm(y ~ sender + recipient + order + (1 | flow) + (1 | variant), data = data, Hess = TRUE,
                             control = control))
 write.csv(do.call(rbind, mixed), "clmm_reference.csv", row.names = FALSE, quote = FALSE)

@@ -15,8 +15,7 @@ import yaml
 
 from cinorms.gate import verdicts
 from cinorms.gate.__main__ import main
-from cinorms.gate.files import FILES, as_document, as_junit, summary
-from cinorms.gate.page import render
+from cinorms.gate.files import FILES, as_document, as_junit, render, summary
 from cinorms.gate.policy import load_policy
 from cinorms.gate.side import Address
 from cinorms.gate.verdicts import Gate

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.gate.matched import has_status, match
 from cinorms.gate.of_study import gates_of
-from cinorms.gate.side import Address, as_arrays, find, read_side
+from cinorms.gate.side import Address, as_arrays, find, has_status, match, read_side
 
 from ...studies import Build
 from .conftest import TEMPLATES, Write, answers, planted, prompts

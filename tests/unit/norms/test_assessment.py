@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.core import tables
-from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds, grid
 
@@ -116,27 +116,6 @@ def test_ok_without_a_level_on_the_scale_is_refused(level):
     answers["level"] = pd.array([level], dtype="Int8")
     with pytest.raises(DataError, match="status ok needs a level"):
         assessment.assess(answers, "strict", ACCEPTABILITY)
-
-
-@pytest.mark.parametrize(
-    ("t_val", "t_maj", "consensus", "message"),
-    [
-        (-1, 0.5, "strict", "t_val -1"),
-        (1.5, 0.5, "strict", "t_val 1.5"),
-        (1, 0, "strict", "t_maj 0"),
-        (1, 50, "strict", "t_maj 50"),
-        (1, "half", "strict", "t_maj half"),
-        (1, 0.5, "loose", "consensus 'loose'"),
-    ],
-)
-def test_impossible_thresholds_are_named(t_val, t_maj, consensus, message):
-    with pytest.raises(ConfigError, match=message):
-        judged(one([1]), t_val, t_maj, consensus)
-
-
-def test_an_unknown_consensus_is_named():
-    with pytest.raises(ConfigError, match="consensus 'loose'"):
-        one([1], "loose")
 
 
 def test_kept_returns_the_norms_that_hold():

@@ -10,7 +10,6 @@ from scipy.stats import wasserstein_distance
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms.assessment import assess
 from cinorms.norms.distances import (
-    DELTA_STATUSES,
     METRICS,
     QUANTILES,
     bias_table,
@@ -50,11 +49,10 @@ def expected_of(values):
     return pd.DataFrame({"flow": np.arange(len(values)), "expected": numbers, "expected_source": "line 2"})
 
 
-def metrics_of(values, expected, embedding=(-2, -1, 0, 1, 2)):
-    table = bias_table(bias_of(values), LEVELS, expected_of(expected), embedding)
-    found = delta_table(table, LEVELS, embedding=embedding).set_index("metric")
+def metrics_of(values, expected, points=LEVELS):
+    table = bias_table(bias_of(values), LEVELS, points, expected_of(expected))
+    found = delta_table(table, LEVELS, points).set_index("metric")
     assert found.index.tolist() == list(METRICS)
-    assert set(found["status"]) <= set(DELTA_STATUSES)
     return found
 
 
@@ -74,20 +72,9 @@ def test_an_embedding_keeps_the_order(x, steps):
     assert embed(x, LEVELS, points).tolist() == [points[level + 2] for level in x]
 
 
-@pytest.mark.parametrize("wrong", [(1, 2, 3, 4), (0, 1, 1, 2, 3), (5, 4, 3, 2, 1), (0, 1, 2, 3, np.inf)])
-def test_an_embedding_that_is_none_is_refused(wrong):
-    with pytest.raises(ConfigError, match="5 rising numbers, one per level"):
-        embed([0], LEVELS, wrong)
-    with pytest.raises(ConfigError, match="5 rising numbers, one per level"):
-        delta_table(bias_table(bias_of([0]), LEVELS, expected_of([0])), LEVELS, embedding=wrong)
-
-
 def test_numbers_off_the_scale_are_refused():
     with pytest.raises(DataError, match=r"outside the answer scale -2\.\.2"):
         embed([0, 50], LEVELS, CONFAIDE_POINTS)
-    table = bias_table(bias_of([2]), LEVELS, expected_of([1]), CONFAIDE_POINTS)
-    with pytest.raises(DataError, match=r"outside -2\.\.2; give the embedding it was made with"):
-        delta_table(table, LEVELS)
 
 
 # --- the table of flows
@@ -95,7 +82,7 @@ def test_numbers_off_the_scale_are_refused():
 
 def test_each_flow_has_its_delta_or_the_reason_why_not():
     bias = bias_of([1, -2, None, 0, None], sender=list("aabbb"))
-    found = bias_table(bias, LEVELS, expected_of([-1, -2, 0, None, None]))
+    found = bias_table(bias, LEVELS, LEVELS, expected_of([-1, -2, 0, None, None]))
     assert found.columns.tolist()[:5] == ["flow", "sender", "value", "status", "expected"]
     assert found["delta"].tolist()[:2] == [2, 0]
     assert found["delta_absolute"].tolist()[:2] == [2, 0]
@@ -106,27 +93,27 @@ def test_each_flow_has_its_delta_or_the_reason_why_not():
 
 
 def test_delta_is_positive_where_more_is_accepted_than_expected():
-    assert bias_table(bias_of([2]), LEVELS, expected_of([-2]))["delta"].tolist() == [4]
-    assert bias_table(bias_of([-1]), LEVELS, expected_of([1]))["delta"].tolist() == [-2]
+    assert bias_table(bias_of([2]), LEVELS, LEVELS, expected_of([-2]))["delta"].tolist() == [4]
+    assert bias_table(bias_of([-1]), LEVELS, LEVELS, expected_of([1]))["delta"].tolist() == [-2]
 
 
 def test_flows_are_joined_by_number_not_by_row():
     expected = expected_of([-2, -1, 0, 1]).sample(frac=1, random_state=1)
     bias = bias_of([0, 0, 0, 0]).iloc[[3, 1]]
-    assert bias_table(bias, LEVELS, expected)["delta"].tolist() == [-1, 1]
+    assert bias_table(bias, LEVELS, LEVELS, expected)["delta"].tolist() == [-1, 1]
     with pytest.raises(DataError, match="flow 2 is expected twice"):
-        bias_table(bias, LEVELS, pd.concat([expected, expected[expected["flow"] == 2]]))
+        bias_table(bias, LEVELS, LEVELS, pd.concat([expected, expected[expected["flow"] == 2]]))
 
 
 def test_without_expected_values_no_delta():
-    found = bias_table(bias_of([1, None]), LEVELS)
+    found = bias_table(bias_of([1, None]), LEVELS, LEVELS)
     assert found["delta_status"].tolist() == ["no_expected", "no_majority"]
     assert found[["expected", "delta", "expected_source"]].isna().all(axis=None)
 
 
 def test_a_factor_must_not_hide_a_column():
     with pytest.raises(ConfigError, match="'delta' already"):
-        bias_table(bias_of([1], delta=["x"]), LEVELS)
+        bias_table(bias_of([1], delta=["x"]), LEVELS, LEVELS)
 
 
 # --- slices
@@ -230,7 +217,7 @@ def test_slices_by_factors_have_the_metrics_of_their_flows():
     sender = pd.Categorical(["lock", "camera", "lock", "lock", "tv"], categories=["tv", "lock", "camera"])
     bias = bias_of([2, 1, None, 0, 1], sender=sender, recipient=list("xxyxx"))
     expected = expected_of([0, 1, 1, 0, None])
-    found = delta_table(bias_table(bias, LEVELS, expected), LEVELS, ["sender"])
+    found = delta_table(bias_table(bias, LEVELS, LEVELS, expected), LEVELS, LEVELS, ["sender"])
     assert found.columns.tolist() == [
         "sender", "metric", "value", "unit", "n", "n_missing", "status", "reason",
     ]  # fmt: skip
@@ -240,16 +227,14 @@ def test_slices_by_factors_have_the_metrics_of_their_flows():
     assert means["value"].tolist()[1:] == [1, 0]
     assert means["n"].tolist() == [0, 2, 1]
     assert means["n_missing"].tolist() == [1, 1, 0]
-    both = delta_table(bias_table(bias, LEVELS, expected), LEVELS, ["sender", "recipient"])
+    both = delta_table(bias_table(bias, LEVELS, LEVELS, expected), LEVELS, LEVELS, ["sender", "recipient"])
     assert len(both) == 4 * len(METRICS)  # only combinations that exist
 
 
-def test_a_wrong_by_is_refused():
-    table = bias_table(bias_of([1], sender=["a"], unit=["b"]), LEVELS)
-    with pytest.raises(ConfigError, match=r"'sendr'.*did you mean 'sender'"):
-        delta_table(table, LEVELS, ["sendr"])
+def test_a_slice_by_a_factor_named_as_a_column_of_the_result_is_refused():
+    table = bias_table(bias_of([1], sender=["a"], unit=["b"]), LEVELS, LEVELS)
     with pytest.raises(ConfigError, match="'unit' is a column of the result"):
-        delta_table(table, LEVELS, ["unit"])
+        delta_table(table, LEVELS, LEVELS, ["unit"])
 
 
 @given(
@@ -259,10 +244,10 @@ def test_a_wrong_by_is_refused():
 @settings(max_examples=30, deadline=None)
 def test_as_plain_code_for_each_slice_in_any_row_order(rows, seed):
     groups, values, expected = zip(*rows, strict=True)
-    table = bias_table(bias_of(values, g=list(groups)), LEVELS, expected_of(expected))
-    found = delta_table(table.sample(frac=1, random_state=seed), LEVELS, ["g"]).set_index(["g", "metric"])[
-        "value"
-    ]
+    table = bias_table(bias_of(values, g=list(groups)), LEVELS, LEVELS, expected_of(expected))
+    found = delta_table(table.sample(frac=1, random_state=seed), LEVELS, LEVELS, ["g"]).set_index(
+        ["g", "metric"]
+    )["value"]
     assert len(found) == len(set(groups)) * len(METRICS)
     for name in set(groups):
         pairs = [(v, e) for g, v, e in rows if g == name and v is not None and e is not None]
@@ -306,7 +291,7 @@ def test_many_slices_are_quick():
     bias = flows.assign(value=numbers, status="kept")
     expected = flows.assign(expected=0.0, expected_source="line 2")
     start = time.perf_counter()
-    found = delta_table(bias_table(bias, LEVELS, expected), LEVELS, ["g"])
+    found = delta_table(bias_table(bias, LEVELS, LEVELS, expected), LEVELS, LEVELS, ["g"])
     assert time.perf_counter() - start < 2.5
     assert len(found) == 5000 * len(METRICS)
 
@@ -317,8 +302,8 @@ def test_many_slices_are_quick():
 def signed_mean_delta(answers, vignettes, dataset_factors, expected_range):
     means = mean_values(assess(answers, "strict", ACCEPTABILITY))
     bias = privacy_bias(means, vignettes, dataset_factors)
-    table = bias_table(bias, LEVELS, from_vignettes(vignettes, (-2, 2), expected_range), CONFAIDE_POINTS)
-    return delta_table(table, LEVELS, embedding=CONFAIDE_POINTS).set_index("metric").loc["mean_signed"]
+    table = bias_table(bias, LEVELS, CONFAIDE_POINTS, from_vignettes(vignettes, (-2, 2), expected_range))
+    return delta_table(table, LEVELS, CONFAIDE_POINTS).set_index("metric").loc["mean_signed"]
 
 
 def test_confaide_scores_worked_by_hand():

@@ -1,4 +1,4 @@
-"""Privacy bias: a row per flow, the tensor of them, missing norms, levels that no flow combines."""
+"""Privacy bias: a row per flow with its value, or the reason why there is none."""
 
 import numpy as np
 import pandas as pd
@@ -6,9 +6,8 @@ import pytest
 
 from cinorms.core.errors import DataError
 from cinorms.norms.assessment import assess
-from cinorms.norms.distances import STATUSES, mean_values, norm_values, privacy_bias, tensor
+from cinorms.norms.distances import mean_values, norm_values, privacy_bias
 from cinorms.norms.thresholds import Thresholds
-from cinorms.vignettes.designs import factor_columns, load_dataset
 
 from ...scales import ACCEPTABILITY
 
@@ -41,14 +40,6 @@ def answers_of(levels_by_flow):
 
 # One flow of each status; flow 5 was not asked.
 ANSWERS = {0: [2, 2, 2], 1: [-1, -1, 0], 2: [1, -1, None], 3: [-2, -1, 1, 1, 0], 4: [None, None]}
-EXPECTED_CELLS = {
-    ("a fitness tracker", "the police"): (2.0, "kept"),
-    ("a fitness tracker", "owner's doctor"): (-1.0, "kept"),
-    ("a fitness tracker", "its maker"): (None, "tie"),
-    ("a door lock", "the police"): (None, "no_majority"),
-    ("a door lock", "owner's doctor"): (None, "below_t_val"),
-    ("a door lock", "its maker"): (None, "not_asked"),
-}
 
 
 @pytest.fixture(scope="module")
@@ -58,54 +49,17 @@ def bias():
     return privacy_bias(values, vignettes_of(FACTORS), list(FACTORS))
 
 
-def test_every_cell_has_its_value_or_its_reason(bias):
+def test_every_flow_has_its_value_or_its_reason(bias):
     assert bias.columns.tolist() == ["flow", *FACTORS, "value", "status"]
-    levels, values, statuses = tensor(bias, list(FACTORS))
-    assert levels == {name: tuple(known) for name, known in FACTORS.items()}
-    assert values.shape == statuses.shape == (2, 1, 3)
-    for (sender, recipient), (value, status) in EXPECTED_CELLS.items():
-        at = (FACTORS["sender"].index(sender), 0, FACTORS["recipient"].index(recipient))
-        assert statuses[at] == status
-        assert np.isnan(values[at]) if value is None else values[at] == value
-    assert set(statuses.ravel()) <= set(STATUSES)
-
-
-def test_a_slice_has_the_axes_that_are_named(bias):
-    part = tensor(bias[bias["sender"] == "a door lock"], ["recipient"])
-    assert part.levels == {"recipient": tuple(FACTORS["recipient"])}
-    assert part.statuses.tolist() == ["no_majority", "below_t_val", "not_asked"]
-
-
-def test_linked_factors_leave_cells_without_a_flow(folder):
-    design = load_dataset(folder / "resources/vignettes/confaide_2a.yaml").design
-    flows = factor_columns(design)
-    flows.insert(0, "flow", np.arange(len(flows)))
-    values = pd.DataFrame({"flow": flows["flow"], "value": 1.0, "status": "kept"})
-    bias = privacy_bias(values, flows, list(design.factors))
-    _, numbers, statuses = tensor(bias, list(design.factors))
-    assert numbers.shape == (7, 7, 14)
-    assert (statuses == "kept").sum() == len(bias) == 98
-    assert (statuses == "no_flow").sum() == np.isnan(numbers).sum() == 686 - 98
+    assert bias["status"].tolist() == ["kept", "kept", "tie", "no_majority", "below_t_val", "not_asked"]
+    assert bias["value"].fillna(9).tolist() == [2, -1, 9, 9, 9, 9]
+    assert bias["recipient"].tolist() == FACTORS["recipient"] * 2
 
 
 def test_a_flow_that_the_vignettes_lack_is_refused():
     values = pd.DataFrame({"flow": [4], "value": [1.0], "status": ["kept"]})
     with pytest.raises(DataError, match="flow 4 is not in the vignettes"):
         privacy_bias(values, vignettes_of(FACTORS).head(4), ["sender"])
-
-
-def test_flows_with_the_same_levels_are_no_tensor(bias):
-    with pytest.raises(DataError, match=r"flows 0 and 1 have the same levels.*a fitness tracker"):
-        tensor(bias, ["sender"])
-    with pytest.raises(DataError, match=r"flows 3 and 4 have the same levels.*a door lock"):
-        tensor(bias[bias["sender"] == "a door lock"], ["sender"])
-
-
-def test_a_tensor_too_large_is_refused():
-    names = {factor: pd.Categorical([f"{factor}{i}" for i in range(300)]) for factor in "abc"}
-    bias = pd.DataFrame({"flow": range(300), **names, "value": 0.0, "status": "kept"})
-    with pytest.raises(DataError, match="300 x 300 x 300 cells are too many"):
-        tensor(bias, list("abc"))
 
 
 def test_norm_values_hold_nothing_that_is_no_norm():

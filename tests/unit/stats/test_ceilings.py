@@ -10,6 +10,7 @@ from cinorms.stats import pvalues
 from cinorms.stats.ceilings import METRICS, distances, flow_differences
 from cinorms.stats.samples import Sample
 
+from ...scales import LEVELS
 from .people import answered, rated, to_options
 
 
@@ -30,7 +31,7 @@ def test_observed_distances_are_those_of_the_delta_table():
     table = pd.DataFrame({"flow": range(12), "value": model.means / 100, "expected": people.means / 100})
     ours, theirs = (
         found(model, people)["observed"],
-        delta_table(table, (-2, -1, 0, 1, 2)).set_index("metric")["value"],
+        delta_table(table, LEVELS, LEVELS).set_index("metric")["value"],
     )
     for metric in ("mean_signed", "mean_absolute", "std_signed"):
         assert ours[metric] / 100 == pytest.approx(theirs[metric])

@@ -75,13 +75,10 @@ def values(fit: ClmFit) -> np.ndarray:
     return np.concatenate([fit.thresholds["estimate"], fit.coefficients["estimate"]])
 
 
-@pytest.mark.parametrize("weights", [None, "weight"])
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-def test_equals_r_ordinal(
-    data: pd.DataFrame, reference: pd.DataFrame, link: str, weights: str | None
-) -> None:
-    fit = fit_clm(data, "level", FACTORS, BASELINES, link=link, weights=weights)
-    expected = reference[reference["model"] == link + ("_weighted" if weights else "")].set_index("parameter")
+def test_equals_r_ordinal(data: pd.DataFrame, reference: pd.DataFrame, link: str) -> None:
+    fit = fit_clm(data, "level", FACTORS, BASELINES, link=link)
+    expected = reference[reference["model"] == link].set_index("parameter")
     estimates, errors = named(fit, "estimate"), named(fit, "std_err")
     assert set(estimates) == set(expected.index) - {"logLik"}
     for name, row in expected.drop("logLik").iterrows():
@@ -110,13 +107,15 @@ def test_derived_columns_follow_from_estimate_and_error(data: pd.DataFrame) -> N
 
 
 def test_p_below_the_float_range_has_a_power_of_ten() -> None:
-    frame = pd.DataFrame({"f": ["a", "b"] * 2, "level": [0, 0, 1, 1], "n": [9e6, 1e6, 1e6, 9e6]})
-    row = fit_clm(frame, "level", ["f"], weights="n").coefficients.iloc[0]
+    frame = pd.DataFrame({"f": ["a", "b"] * 2, "level": [0, 0, 1, 1]}).loc[
+        np.repeat(range(4), [9000, 1000, 1000, 9000])
+    ]
+    row = fit_clm(frame, "level", ["f"]).coefficients.iloc[0]
     assert 0 < row["p"] < 1e-300
     # the leading term of the normal tail: log p = -z^2/2 - log(z) - log(2 pi)/2 + log 2
     z = row["statistic"]
     log_p = -z * z / 2 - np.log(z) + np.log(2 / np.pi) / 2
-    assert row["log10_p"] == pytest.approx(log_p / np.log(10), rel=1e-9)
+    assert row["log10_p"] == pytest.approx(log_p / np.log(10), rel=1e-6)
 
 
 def test_row_order_does_not_matter(data: pd.DataFrame) -> None:
@@ -220,13 +219,15 @@ def test_separation_by_two_factors_together() -> None:
 
 def test_penalised_saturated_two_by_two_adds_a_half_to_each_cell() -> None:
     """With two answers and one factor of two levels Jeffreys' prior is half an answer more in each cell."""
-    frame = pd.DataFrame({"f": ["a", "a", "b", "b"], "level": [0, 1, 0, 1], "n": [7, 3, 12, 0]})
-    fit = fit_clm(frame, "level", ["f"], weights="n", estimator="penalised")
+    frame = pd.DataFrame({"f": ["a", "a", "b", "b"], "level": [0, 1, 0, 1]}).loc[
+        np.repeat(range(4), [7, 3, 12, 0])
+    ]
+    fit = fit_clm(frame, "level", ["f"], estimator="penalised")
     expected = np.log(0.5 / 12.5) - np.log(3.5 / 7.5)
     row = fit.coefficients.iloc[0]
     assert (row["status"], fit.status, fit.estimator) == ("penalised", "ok", "penalised")
     assert row["estimate"] == pytest.approx(expected, abs=1e-8)
-    assert fit_clm(frame, "level", ["f"], weights="n").status == "separated"
+    assert fit_clm(frame, "level", ["f"]).status == "separated"
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
@@ -329,8 +330,6 @@ def test_wrong_values_say_what_is_wrong(data: pd.DataFrame) -> None:
         fit_clm(data.assign(level=0.5), "level", FACTORS)
     with pytest.raises(DataError, match="some answers are infinite"):
         fit_clm(data.assign(level=data["level"].replace(0, np.inf)), "level", FACTORS)
-    with pytest.raises(DataError, match="0 or more"):
-        fit_clm(data.assign(weight=-1.0), "level", FACTORS, weights="weight")
     with pytest.raises(DataError, match="at least two"):
         fit_clm(data.assign(flow=1), "level", FACTORS, cluster="flow")
 
@@ -363,17 +362,6 @@ def test_clustered_errors_are_the_sandwich(data: pd.DataFrame) -> None:
     assert fit.n_clusters == {"flow": 60}
     # flows differ, so that the naive errors of what varies between flows are too small
     assert (found[4:9] > 1.2 * plain.coefficients["std_err"][:5]).all()
-
-
-def test_rows_that_weigh_next_to_nothing_do_not_hide_separation() -> None:
-    frame = pd.DataFrame({"a": ["x"] * 4 + ["y"] * 4, "level": [0, 1, 0, 1, 1, 1, 1, 1]})
-    for weight in (1.0, 1e-9):
-        fit = fit_clm(frame.assign(w=weight), "level", ["a"], weights="w")
-        assert fit.status == "separated"
-        assert fit.coefficients["estimate"].isna().all()
-    mixed = frame.assign(level=[0, 1, 0, 1, 1, 0, 1, 1])
-    usual, light = (fit_clm(mixed.assign(w=w), "level", ["a"], weights="w") for w in (1.0, 1e-9))
-    np.testing.assert_allclose(light.coefficients["estimate"], usual.coefficients["estimate"], rtol=1e-6)
 
 
 def test_clusters_that_cross_add_up_less_their_cells(data: pd.DataFrame) -> None:

@@ -68,7 +68,7 @@ def delta(
         table = _stated(one, entry, vignettes[one.arm], expected)
         scale = entry.scales[one.arm].levels
         points = _points(entry.factors_of[one.arm], scale, embedding)
-        return distances.delta_table(table, scale, entry.options.by, points)
+        return distances.delta_table(table, scale, points, entry.options.by)
 
     return for_each(chosen_each(selected, entry, vignettes), make)
 
@@ -85,7 +85,7 @@ def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: V
         points = _points(entry.factors_of[one.arm], scale)
         values = distances.mean_values(one.frame)
         table = _bias(one, values, entry, vignettes[one.arm], None, points)
-        return distances.delta_table(table, scale, embedding=points)
+        return distances.delta_table(table, scale, points)
 
     table = for_each(chosen_each(selected, entry, vignettes), make)
     found = table[table["metric"].isin(_METRICS)].set_index(["arm", "model", "metric"])["value"]
@@ -133,7 +133,7 @@ def _bias(
         if expected
         else expectations.from_vignettes(vignettes, ends, between)
     )
-    return distances.bias_table(bias, scale, stated, points)
+    return distances.bias_table(bias, scale, points, stated)
 
 
 def _points(

@@ -17,9 +17,8 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfArms, OfFlows
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats import survey_plan as plans
-from cinorms.stats.assisted import slices
-from cinorms.stats.small_areas import estimate_flows
+from cinorms.stats import budget
+from cinorms.stats.assisted import estimate_flows, slices
 from cinorms.stats.wordings import template_numbers
 
 if TYPE_CHECKING:
@@ -122,18 +121,18 @@ def survey_plan(selected: Sequence[Selected], entry: Entry[SurveyOptions], promp
         shift = in_units(_of_flows(entry), one.arm)
         flows = options.flows or len(levels)
         values = pd.DataFrame(shift(levels.to_numpy()), index=levels.index, columns=levels.columns)
-        parts = plans.variances(values, template_numbers(prompts[one.arm]))
-        table = plans.design_table(parts, options.raters, options.per_rater, flows, options.levels)
+        parts = budget.survey_variances(values, template_numbers(prompts[one.arm]))
+        table = budget.survey_designs(parts, options.raters, options.per_rater, flows, options.levels)
         table = table.melt(
-            [name for name in table if name not in plans.TARGETS], var_name="target", value_name="std_err"
+            [name for name in table if name not in budget.TARGETS], var_name="target", value_name="std_err"
         )
         wanted = [
-            plans.needed(parts, target, options.error, per_rater, flows, options.levels)
+            budget.raters_needed(parts, target, options.error, per_rater, flows, options.levels)
             if options.error
             else None
             for target, per_rater in zip(table["target"], table["per_rater"], strict=True)
         ]
-        table["about"] = table["target"].map(plans.TARGETS)
+        table["about"] = table["target"].map(budget.TARGETS)
         return table.assign(
             needed=pd.array(wanted, dtype="Int64"), flow_sd=parts.flow**0.5, rater_sd=parts.rater**0.5,
             rest_sd=parts.rest**0.5,

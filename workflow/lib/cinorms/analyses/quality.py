@@ -11,7 +11,7 @@ from cinorms.core import tables
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms, OfFlows
-from cinorms.stats import missing, reliability
+from cinorms.stats import reliability, survivorship
 
 
 class BoundsOptions(Factors, OfFlows):
@@ -36,11 +36,11 @@ def position_effects(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
 @for_each_model
 def missing_answers(one: Selected, entry: Entry[OfArms], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return how many answers are missing, by status, template, order and variant."""
-    status = missing.by_status(one.frame).rename(columns={"status": "level"})
+    status = survivorship.by_status(one.frame).rename(columns={"status": "level"})
     status = status[
         (status["level"] != "ok") & (~status["level"].isin(tables.RARE_STATUSES) | (status["n"] > 0))
     ]
-    variant = missing.by_variant(one.frame, prompts)
+    variant = survivorship.by_variant(one.frame, prompts)
     variant["n"] = variant["n_asked"] - variant["n_valid"]
     variant["share"] = variant["n"] / variant["n_asked"]
     variant = variant.rename(columns={"n_asked": "of"})
@@ -53,8 +53,8 @@ def missing_bounds(one: Selected, entry: Entry[BoundsOptions], vignettes: pd.Dat
     """Return worst-case bounds on the mean level, over all flows and at each level of each factor."""
     factors = factors_of(entry, one.arm, vignettes)
     frame = add_factors(one.frame, vignettes, factors)
-    parts = [named(missing.mean_bounds(frame), {"factor": "all"})]
-    parts += [named(missing.mean_bounds(frame, frame[name]), {"factor": name}) for name in factors]
+    parts = [named(survivorship.mean_bounds(frame), {"factor": "all"})]
+    parts += [named(survivorship.mean_bounds(frame, frame[name]), {"factor": name}) for name in factors]
     return stack(parts).rename(columns={"group": "level"})
 
 

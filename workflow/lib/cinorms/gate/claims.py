@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import AfterValidator, Field, WithJsonSchema
 
@@ -19,12 +18,14 @@ from cinorms.core.errors import listing
 from cinorms.core.schema import Distinct, LeftOut, Number
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.options import Options, Select
-from cinorms.gate import evidence
-from cinorms.gate.matched import Matched, mean_over
-from cinorms.stats import equivalence, flips, held_sides
+from cinorms.gate.side import Matched, has_status, level_counts, mean_over
+from cinorms.stats import equivalence
+from cinorms.stats.arrays import Bools, Floats
 from cinorms.stats.equivalence import Estimate, Limits
+from cinorms.stats.flips import Change, Rule, differ, flips, norms
 
-Bools = npt.NDArray[np.bool_]
+#: How many flows are shown behind a verdict.
+SHOWN = 12
 
 #: What a claim can name as a status in addition to those of answers: any of them but ok.
 NO_LEVEL = "no_level"
@@ -211,7 +212,7 @@ def _shift(group: Group, options: Shift) -> Finding:
     found = group.matched.shift(group.rows, group.fixed_flows)
     says = f"The mean level of {group.words} moves by less than {margin:g} levels."
     direction = 0 if math.isnan(found.value) else int(np.sign(found.value))
-    flows = evidence.moved(group.matched, group.rows, direction)
+    flows = moved(group.matched, group.rows, direction)
     return _difference(group, found, Limits(-margin, margin), says, "levels", flows)
 
 
@@ -223,13 +224,13 @@ def _side(group: Group, options: Side) -> Finding:
         of_base = mean_over(matched.of_base.level, axis=(1, 2))
         rows = rows & ((of_base - middle) * wrong < 0)
     cells = mean_over(matched.of_new.level[rows], axis=2)
-    found = held_sides.sides(cells, middle, wrong)
+    found = equivalence.sides(cells, middle, wrong)
     n = len(cells)
     allowed = math.floor(float(options.allowed) * n)
-    p_pass, p_fail = held_sides.decide(found, allowed) if n else (1.0, 1.0)
+    p_pass, p_fail = equivalence.decide_sides(found, allowed) if n else (1.0, 1.0)
     need = None
     if n and p_pass > group.alpha:
-        more = held_sides.more_needed(cells, found, middle, allowed, group.alpha)
+        more = equivalence.more_for_sides(cells, found, middle, allowed, group.alpha)
         need = None if more is None else Need(matched.new.unit, max(more, 1))
     few = "no flow" if not allowed else f"at most {allowed} of {n:,} flows"
     held = ", as far as the base has them there," if options.held_by_base else ""
@@ -255,23 +256,23 @@ def _side(group: Group, options: Side) -> Finding:
             "of these beyond chance, each alone": int((found.p_wrong <= group.alpha).sum()),
             "flows on this side beyond chance": int((found.p_right <= group.alpha).sum()),
         },
-        flows=evidence.on_a_side(matched, rows, wrong),
+        flows=on_a_side(matched, rows, wrong),
     )
 
 
 def _flips(group: Group, options: Flips) -> Finding:
     matched, rows = group.matched, group.rows
-    rules = evidence.rules_of(matched, options.change)
-    base, new = (counts[:, rows] for counts in evidence.counts_of(matched))
-    found = flips.flips(base, new, rules, matched.same_units, group.seed)
+    rules = rules_of(matched, options.change)
+    base, new = (counts[:, rows] for counts in counts_of(matched))
+    found = flips(base, new, rules, matched.same_units, group.seed)
     what = "to the other side of the scale" if options.change == "side" else "to another level"
     says = (
         f"Of the norms in {group.words}, less than {100 * float(options.at_most):g}% change {what}, "
         "beyond what other wordings change."
     )
-    flows, changed, both = evidence.changed(matched, rows, options.change)
+    flows, n_changed, both = changed(matched, rows, options.change)
     limits = Limits(-math.inf, float(options.at_most))
-    facts: dict[str, int | float] = {"norms in both": both, "of these changed": changed}
+    facts: dict[str, int | float] = {"norms in both": both, "of these changed": n_changed}
     facts |= {"between halves of both": found.between, "between halves of one": found.within}
     return replace(_difference(group, found.excess, limits, says, "share", flows), facts=facts)
 
@@ -283,7 +284,7 @@ def _status(group: Group, options: Status) -> Finding:
     found = matched.rise(rows, statuses, group.fixed_flows)
     which = "without a level" if any_status else f"with status {' or '.join(statuses)}"
     says = f"In {group.words}, the share of answers {which} rises by less than {100 * limit:g}%."
-    flows, before, after = evidence.risen(matched, rows, statuses)
+    flows, before, after = risen(matched, rows, statuses)
     limits = Limits(-math.inf, limit, dissent=2 * limit)
     finding = _difference(group, found, limits, says, "share", flows)
     return replace(finding, facts={"share in base": before, "share in new": after})
@@ -320,6 +321,89 @@ def _difference(
         need=need,
         flows=flows,
     )
+
+
+# --- The flows behind a verdict: what each side answers to them, those first that decide most
+
+
+def rules_of(matched: Matched, change: Change) -> tuple[Rule, Rule]:
+    """Return when base and new hold a norm (the thresholds of their studies, ties never) and when norms differ."""
+    rules = []
+    for side, answers in ((matched.base, matched.of_base), (matched.new, matched.of_new)):
+        signs = tuple(int(np.sign(level - side.midpoint)) for level in side.levels)
+        t_val, t_maj, _ = side.thresholds
+        rules.append(Rule(signs, change, t_maj, t_val / max(len(answers.units), 1)))
+    return rules[0], rules[1]
+
+
+def counts_of(matched: Matched) -> tuple[Floats, Floats]:
+    """Return how often each level was answered in base and new: levels x flows x units."""
+    return (
+        level_counts(matched.of_base, matched.base.levels),
+        level_counts(matched.of_new, matched.new.levels),
+    )
+
+
+def moved(matched: Matched, rows: Bools, direction: int) -> pd.DataFrame:
+    """Return the flows that moved most in ``direction``, or in either for 0."""
+    frame = _frame(matched, rows)
+    size = frame["shift"] * direction if direction else frame["shift"].abs()
+    return _first(frame, size)
+
+
+def on_a_side(matched: Matched, rows: Bools, wrong: int) -> pd.DataFrame:
+    """Return the flows that are farthest on the wrong side in new, or nearest to it."""
+    frame = _frame(matched, rows)
+    return _first(frame, frame["new_mean"] * wrong)
+
+
+def risen(matched: Matched, rows: Bools, statuses: list[str]) -> tuple[pd.DataFrame, float, float]:
+    """Return the flows where the share of answers with these statuses rose most, and the share on each side."""
+    base, new = (
+        mean_over(has_status(each, statuses)[rows], axis=(1, 2)) for each in (matched.of_base, matched.of_new)
+    )
+    frame = _frame(matched, rows).assign(base_share=base, new_share=new)
+    return _first(frame, frame["new_share"] - frame["base_share"]), _mean(base), _mean(new)
+
+
+def changed(matched: Matched, rows: Bools, change: Change) -> tuple[pd.DataFrame, int, int]:
+    """Return the flows whose norm in all answers changed, those first that moved most; how many, and of how many."""
+    rules = rules_of(matched, change)
+    (base, held_base), (new, held_new) = (
+        norms(counts[:, rows].sum(axis=2), rule, counts.shape[2])
+        for counts, rule in zip(counts_of(matched), rules, strict=True)
+    )
+    both = held_base & held_new
+    flipped = both & differ(base, new, rules[1])
+    frame = _frame(matched, rows)[flipped]
+    return _first(frame, frame["shift"].abs()), int(flipped.sum()), int(both.sum())
+
+
+def _frame(matched: Matched, rows: Bools) -> pd.DataFrame:
+    """Return flow, vignette, mean levels, shift, and the norm in words of the flows ``rows``."""
+    frame = matched.flows.loc[rows, ["flow", "vignette"]].reset_index(drop=True)
+    base, new = (mean_over(each.level[rows], axis=(1, 2)) for each in (matched.of_base, matched.of_new))
+    frame = frame.assign(base_mean=base, new_mean=new, shift=new - base)
+    for name, side, counts, rule in zip(
+        ("base", "new"),
+        (matched.base, matched.new),
+        counts_of(matched),
+        rules_of(matched, "level"),
+        strict=True,
+    ):
+        level, held = norms(counts[:, rows].sum(axis=2), rule, counts.shape[2])
+        frame[f"{name}_norm"] = np.where(held, np.array(side.options)[level], "")
+    return frame
+
+
+def _first(frame: pd.DataFrame, size: pd.Series) -> pd.DataFrame:
+    """Return the `SHOWN` rows of the largest ``size``, in its order; rows without a size are left out."""
+    order = size.dropna().sort_values(ascending=False, kind="stable").index[:SHOWN]
+    return frame.loc[order].reset_index(drop=True)
+
+
+def _mean(x: Floats) -> float:
+    return float(np.nanmean(x)) if (~np.isnan(x)).any() else float("nan")
 
 
 KINDS = {

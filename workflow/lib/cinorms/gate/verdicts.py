@@ -15,18 +15,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from cinorms.core import tails
 from cinorms.gate.claims import KINDS, ByFactor, Claim, Finding, Group, Shift
-from cinorms.gate.matched import Matched, match
 from cinorms.gate.policy import Policy
-from cinorms.gate.side import Address, read_side
+from cinorms.gate.side import Address, Matched, match, read_side
 from cinorms.stats import pvalues
+from cinorms.stats.arrays import Bools
 from cinorms.stats.equivalence import FEWEST
 from cinorms.vignettes.factors import text
 
-Bools = npt.NDArray[np.bool_]
 Verdict = Literal["pass", "fail", "undecided"]
 
 #: What a gate ends with. 2 is for what cannot be judged: a mistake in the policy, results that are not there.

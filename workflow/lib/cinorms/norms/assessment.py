@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cinorms.norms.thresholds import Consensus, Thresholds
 
@@ -61,11 +61,9 @@ def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.Data
     ``n_valid``) and ``entropy`` (bits, 0 to log2 of the number of levels) describe the valid answers. ``value`` is
     missing if there is no valid answer or, under ``strict``, a tie.
 
-    Raises `ConfigError` for an unknown consensus, `DataError` as `valid_levels` and for a level that is not on the
-    scale.
+    Raises `DataError` as `valid_levels` and for a level that is not on the scale.
 
     """
-    _check_consensus(consensus)
     design = None
     if "part" in answers:  # of an arm asked until decided: what each flow has, asked or not
         variants = answers.groupby("flow").size().astype(np.int32)
@@ -139,22 +137,16 @@ def status(norms: pd.DataFrame, thresholds: Thresholds) -> pd.Series[str]:
     most frequent. ``no_majority``: ``share < t_maj`` (``strict``), or the most frequent level's
     ``count < round_half_even(t_maj * n_valid)`` (``papers``).
 
-    Raises `ConfigError` for impossible thresholds, `DataError` for norms that another consensus left without values.
+    Raises `DataError` for norms that another consensus left without values.
     """
-    t_val, t_maj, consensus = thresholds
-    _check_consensus(consensus)
-    if isinstance(t_val, bool) or t_val != int(t_val) or t_val < 0:
-        raise ConfigError(f"t_val {t_val}: give whole numbers of valid answers, 0 or more")
-    if t_maj != "plurality" and not (isinstance(t_maj, (int, float)) and 0 < t_maj <= 1):
-        raise ConfigError(f"t_maj {t_maj}: give 'plurality' or a share above 0 and up to 1, such as 0.67")
     n_valid = norms["n_valid"].to_numpy(dtype=np.intp)
     tie = norms["tie"].to_numpy(dtype=np.bool_)
-    if consensus == "papers" and (norms["value"].isna().to_numpy() & (n_valid > 0)).any():
+    if thresholds.consensus == "papers" and (norms["value"].isna().to_numpy() & (n_valid > 0)).any():
         raise DataError(
             "norms: ties without a value, as consensus 'strict' leaves them; assess with 'papers'"
         )
     top = counted(norms)[0].max(axis=1, initial=0)
-    code = reasons(n_valid, top, tie, fewest_of(norms, t_val), thresholds)
+    code = reasons(n_valid, top, tie, fewest_of(norms, thresholds.t_val), thresholds)
     dtype = pd.CategoricalDtype(list(tables.NORM_STATUSES))
     return pd.Series(pd.Categorical.from_codes(code, dtype=dtype), index=norms.index, name="status")
 
@@ -191,11 +183,6 @@ def fewest_of(norms: pd.DataFrame, t_val: int) -> Floats:
 def fewest_valid(t_val: int, n_asked: npt.ArrayLike, n_variants: npt.ArrayLike) -> Floats:
     """Return the valid answers that a flow needs after ``n_asked`` of ``n_variants``: the same part of ``t_val``."""
     return np.asarray(t_val * np.asarray(n_asked) / np.asarray(n_variants), dtype=np.float64)
-
-
-def _check_consensus(consensus: str) -> None:
-    if consensus not in ("strict", "papers"):
-        raise ConfigError(f"consensus '{consensus}': choose 'strict' or 'papers'")
 
 
 def divide(numerator: npt.ArrayLike, n: npt.ArrayLike) -> Floats:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import tables, validation
+from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
@@ -19,18 +17,11 @@ from cinorms.norms.thresholds import Thresholds
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-#: What a cell of the tensor can be: held (``kept``), asked without a norm, a flow that was not asked, or
-#: levels that no flow of the dataset combines (linked factors, datasets that are no full product).
-STATUSES = (*tables.NORM_STATUSES, "not_asked", "no_flow")
-
-#: Most cells of a tensor; the largest dataset here has 11,520.
-MAX_CELLS = 10**7
+#: What a flow can be: held (``kept``), asked without a norm, or not asked.
+STATUSES = (*tables.NORM_STATUSES, "not_asked")
 
 #: Numbers this near are the same: further apart than rounding errors, nearer than any two stated values.
 SAME = 1e-9
-
-#: What a metric of a slice can be: computed, or why not.
-DELTA_STATUSES = ("ok", "no_flows", "no_expected", "no_norms", "no_pairs", "undefined")
 
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 
@@ -50,14 +41,6 @@ METRICS = {
     "wasserstein": "points",
     "total_variation": "share",
 }
-
-
-class Tensor(NamedTuple):
-    """Privacy bias as arrays: one axis per factor, whose ``levels`` label it."""
-
-    levels: dict[str, tuple[str, ...]]
-    values: Floats
-    statuses: npt.NDArray[np.object_]
 
 
 def norm_values(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:
@@ -101,44 +84,12 @@ def privacy_bias(values: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequenc
     return flows.assign(value=held["value"].astype("Float64").array, status=status)
 
 
-def tensor(bias: pd.DataFrame, factors: Sequence[str]) -> Tensor:
-    """Return `privacy_bias`, or a slice of it (some of its rows), as a tensor over ``factors``.
+def embed(values: npt.ArrayLike, scale: Sequence[int], points: Sequence[float]) -> Floats:
+    """Return the numbers that ``values`` on the levels of the ``scale`` stand for, NaN where missing.
 
-    A value is NaN wherever its status is not ``kept``.
-
-    Raises `DataError` where two flows have the same levels, or with more than `MAX_CELLS` cells.
+    ``points`` holds a number for each level, rising; values between two levels are placed in proportion between their
+    numbers. Raises `DataError` for a value off the scale.
     """
-    levels = {name: tuple(map(str, bias[name].cat.categories)) for name in factors}
-    shape = tuple(map(len, levels.values()))
-    if math.prod(shape) > MAX_CELLS:
-        raise DataError(
-            f"privacy bias: {' x '.join(map(str, shape))} cells are too many for an array (at most "
-            f"{MAX_CELLS}); take a slice"
-        )
-    twins = bias[bias.duplicated(list(factors), keep=False)]
-    if len(twins):
-        here = (twins[list(factors)] == twins[list(factors)].iloc[0]).all(axis=1)
-        first, second = twins.loc[here, "flow"].iloc[:2]
-        raise DataError(
-            f"privacy bias: flows {first} and {second} have the same levels "
-            f"{twins[list(factors)].iloc[0].to_dict()}; name all factors of the dataset"
-        )
-    cell = tuple(bias[name].cat.codes.to_numpy(dtype=np.intp) for name in factors)
-    values, statuses = np.full(shape, np.nan), np.full(shape, "no_flow", dtype=object)
-    values[cell] = bias["value"].to_numpy(dtype=np.float64, na_value=np.nan)
-    statuses[cell] = bias["status"].astype(object).to_numpy()
-    return Tensor(levels, values, statuses)
-
-
-def embed(values: npt.ArrayLike, scale: Sequence[int], embedding: Sequence[float] | None = None) -> Floats:
-    """Return the numbers that ``embedding`` gives to ``values`` on the levels of the ``scale``, NaN where missing.
-
-    ``embedding`` holds a number for each level, lowest first; values between two levels are
-    placed in proportion between their numbers. Without one, the numbers are the levels.
-
-    Raises `ConfigError` unless these are rising numbers, one per level, `DataError` for a value off the scale.
-    """
-    points = _points(scale, embedding)
     levels = np.asarray(values, dtype=np.float64)
     # Means of levels can pass the ends by a rounding error, which np.interp puts right.
     if ((levels > scale[-1] + SAME) | (levels < scale[0] - SAME)).any():
@@ -149,8 +100,8 @@ def embed(values: npt.ArrayLike, scale: Sequence[int], embedding: Sequence[float
 def bias_table(
     bias: pd.DataFrame,
     scale: Sequence[int],
+    points: Sequence[float],
     expected: pd.DataFrame | None = None,
-    embedding: Sequence[float] | None = None,
 ) -> pd.DataFrame:
     """Return one row per flow: ``bias`` with its expected value and delta.
 
@@ -160,11 +111,11 @@ def bias_table(
         Flow, any further columns (factors), value on the scale and status: `privacy_bias`.
     scale
         The levels of the scale, lowest first.
+    points
+        The numbers for the levels in value, expected and delta (`embed`).
     expected
         Flow, expected on the scale and expected_source (`expected.from_vignettes`, `expected.read_expected`);
         ``None`` where nothing is expected.
-    embedding
-        The numbers for the levels in value, expected and delta (`embed`).
 
     Added columns: expected, expected_source, delta (value - expected; positive: the model answers higher than
     expected), delta_absolute (numerical and ordinal delta), delta_category (0 or 1), delta_status (``ok``,
@@ -179,7 +130,7 @@ def bias_table(
         raise ConfigError(
             f"delta: the table has a column {clash[0]!r} already; rename that factor in the dataset"
         )
-    value = embed(bias["value"].to_numpy(dtype=np.float64, na_value=np.nan), scale, embedding)
+    value = embed(bias["value"].to_numpy(dtype=np.float64, na_value=np.nan), scale, points)
     goal = np.full(len(bias), np.nan)
     source = np.full(len(bias), None, dtype=object)
     if expected is not None:
@@ -188,7 +139,7 @@ def bias_table(
                 f"delta: flow {expected['flow'][expected['flow'].duplicated()].iloc[0]} is expected twice"
             )
         found = expected.set_index("flow").reindex(bias["flow"])
-        goal = embed(found["expected"].to_numpy(dtype=np.float64, na_value=np.nan), scale, embedding)
+        goal = embed(found["expected"].to_numpy(dtype=np.float64, na_value=np.nan), scale, points)
         source = found["expected_source"].astype(object).to_numpy()
     distance = np.abs(value - goal)
     status = np.where(np.isnan(goal), "no_expected", "ok")
@@ -208,33 +159,22 @@ def bias_table(
 def delta_table(
     table: pd.DataFrame,
     scale: Sequence[int],
+    points: Sequence[float],
     by: Sequence[str] | None = None,
-    embedding: Sequence[float] | None = None,
 ) -> pd.DataFrame:
     """Return every metric of `METRICS` for each slice that ``by`` makes of a `bias_table`, or for all of it.
 
     Columns: those of ``by``, metric, value (missing unless ``ok``), unit, n (flows with a value and an
-    expected value, which the metric is of), n_missing (the slice's other flows), status (`DELTA_STATUSES`),
-    reason (what is missing; empty where nothing is).
-    ``scale`` and ``embedding`` are those that the table was made with. For the definitions see
+    expected value, which the metric is of), n_missing (the slice's other flows), status (``ok``,
+    ``no_flows``, ``no_expected``, ``no_norms``, ``no_pairs``, ``undefined``), reason (what is missing; empty where
+    nothing is). ``scale`` and ``points`` are those that the table was made with. For the definitions see
     ``docs/method/norms/delta.md``.
 
-    Raises `ConfigError` if ``by`` names no column of the table, or a column of this result, and
-    `DataError` for numbers that the embedding cannot give.
+    Raises `ConfigError` if ``by`` names a column of this result.
     """
-    points = _points(scale, embedding)
-    names = list(by or [])
-    for name in names:
-        if name not in table:
-            raise validation.unknown("delta", "by", name, [str(column) for column in table], "column")
-    group, slices = _slices(table, names)
+    group, slices = _slices(table, list(by or []))
     value = table["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     expected = table["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
-    if (np.maximum(value, expected) > points[-1]).any() or (np.minimum(value, expected) < points[0]).any():
-        raise DataError(
-            f"delta: the table has numbers outside {points[0]:g}..{points[-1]:g}; "
-            "give the embedding it was made with"
-        )
     whole = ~np.isnan(value - expected)
     n = np.bincount(group[whole], minlength=len(slices))
     found = _metrics(value[whole], expected[whole], group[whole], n, scale, points)
@@ -243,7 +183,7 @@ def delta_table(
         for rows in (group, group[~np.isnan(value)], group[~np.isnan(expected)])
     )
     statuses = [_status(*of_slice) for of_slice in zip(*counts, n.tolist(), strict=True)]
-    base = "levels" if points.tolist() == list(scale) else f"points ({points[0]:g} to {points[-1]:g})"
+    base = "levels" if list(points) == list(scale) else f"points ({points[0]:g} to {points[-1]:g})"
     n_metrics = len(METRICS)
     long = slices.loc[slices.index.repeat(n_metrics)].reset_index(drop=True)
     long["metric"] = list(METRICS) * len(slices)
@@ -258,18 +198,6 @@ def delta_table(
     long["status"] = np.where(infinite, "undefined", status)
     long["reason"] = np.where(infinite, zero, reason)
     return long
-
-
-def _points(scale: Sequence[int], embedding: Sequence[float] | None) -> Floats:
-    if embedding is None:
-        return np.asarray(scale, dtype=np.float64)
-    points = np.asarray(embedding, dtype=np.float64)
-    if points.shape != (len(scale),) or not np.isfinite(points).all() or (np.diff(points) <= 0).any():
-        raise ConfigError(
-            f"embedding: {list(embedding)} is not a list of {len(scale)} rising numbers, one per level; "
-            f"give one such as {', '.join(f'{x:g}' for x in np.linspace(-100, 100, len(scale)).round())}"
-        )
-    return points
 
 
 def _nullable(values: Floats) -> pd.arrays.FloatingArray:
@@ -291,7 +219,7 @@ def _slices(table: pd.DataFrame, names: list[str]) -> tuple[Ints, pd.DataFrame]:
 
 
 def _metrics(
-    value: Floats, expected: Floats, group: Ints, n: Ints, scale: Sequence[int], points: Floats
+    value: Floats, expected: Floats, group: Ints, n: Ints, scale: Sequence[int], points: Sequence[float]
 ) -> dict[str, Floats]:
     """Return each metric per slice: NaN without flows, infinite where the KL divergence is undefined."""
     found: dict[str, Floats] = {}
@@ -336,7 +264,7 @@ def _quantile(ranked: Floats, n: Ints, q: float) -> Floats:
     return result
 
 
-def _distribution(x: Floats, group: Ints, n: Ints, scale: Sequence[int], points: Floats) -> Floats:
+def _distribution(x: Floats, group: Ints, n: Ints, scale: Sequence[int], points: Sequence[float]) -> Floats:
     """Return the share of each level per slice, NaN without flows; a number counts as the level nearest to it.
 
     Halfway it is the even level, so that both ends of a scale about 0 are treated alike.

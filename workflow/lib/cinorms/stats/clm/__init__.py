@@ -6,10 +6,17 @@ Other packages import from here, not from the modules inside. Importing it loads
 """
 
 from cinorms.stats.clm.coding import code_factors
-from cinorms.stats.clm.fit import ESTIMATORS, fit_clm
+from cinorms.stats.clm.fit import (
+    COEFFICIENT_COLUMNS,
+    ESTIMATORS,
+    FIT_STATUSES,
+    TERM_STATUSES,
+    ClmFit,
+    ClmmFit,
+    fit_clm,
+)
 from cinorms.stats.clm.likelihood import LINKS
 from cinorms.stats.clm.mixed import fit_clmm
-from cinorms.stats.clm.results import COEFFICIENT_COLUMNS, FIT_STATUSES, TERM_STATUSES, ClmFit, ClmmFit
 
 __all__ = [
     "COEFFICIENT_COLUMNS",

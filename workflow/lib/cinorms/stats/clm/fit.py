@@ -1,25 +1,27 @@
 """Cumulative link models: ordinal regression of norms or answers on the factors of a dataset.
 
-P(Y <= k | x) = F(theta_k - x'beta): a positive coefficient moves answers towards the higher levels.
+P(Y <= k | x) = F(theta_k - x'beta): a positive coefficient moves answers towards the higher levels. A fit has its
+tables and statuses, and what can be asked of it later.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
+from cinorms.core import tails
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows, with_cells
 from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
-from cinorms.stats.clm.information import maximise_penalised
+from cinorms.stats.clm.information import maximise_penalised, score_test
 from cinorms.stats.clm.likelihood import LINKS, Problem, evaluate, make_problem, scores
 from cinorms.stats.clm.newton import Maximum, solve, start
-from cinorms.stats.clm.results import COEFFICIENT_COLUMNS, ClmFit, Solved, inference
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
 
@@ -31,7 +33,6 @@ def fit_clm(
     baselines: dict[str, str] | None = None,
     link: str = "logit",
     estimator: str = "newton",
-    weights: str | None = None,
     cluster: str | tuple[str, ...] | None = None,
 ) -> ClmFit:
     """Fit P(Y <= k) = F(theta_k - x'beta) to the rows of ``frame`` that have an ``outcome``.
@@ -40,24 +41,24 @@ def fit_clm(
     ``baselines`` (default: the level that sorts first). ``link`` is logit, probit or cloglog.
     ``estimator``: ``newton`` is the maximum likelihood fit; ``statsmodels`` stops where OrderedModel with
     BFGS does, a little short of the maximum (the published tables); ``penalised`` maximises the likelihood
-    times Jeffreys' prior and is finite under separation too. ``weights`` names a column of case weights, none
-    negative; ``cluster`` a column whose groups are independent of each other, for sandwich standard errors, or two
-    that cross (flow and template). Statistics then refer to Student's t.
+    times Jeffreys' prior and is finite under separation too. ``cluster`` names a column whose groups are
+    independent of each other, for sandwich standard errors, or two that cross (flow and template). Statistics
+    then refer to Student's t.
 
     Data that cannot be fitted give a status, not an exception; ConfigError and DataError are for columns,
     settings and values that cannot be used.
     """
     by = (cluster,) if isinstance(cluster, str) else cluster or ()
-    for name in (outcome, weights, *by):
-        if name is not None and name not in frame.columns:
+    for name in (outcome, *by):
+        if name not in frame.columns:
             raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
     if not factors:
         raise ConfigError("no factors are given; name at least one column of levels")
     if estimator not in ESTIMATORS:
         raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
-    if estimator == "statsmodels" and (weights or cluster):
-        raise ConfigError("estimator 'statsmodels' has neither weights nor clusters; use 'newton'")
-    used, y, w = _rows(frame, outcome, weights)
+    if estimator == "statsmodels" and cluster:
+        raise ConfigError("estimator 'statsmodels' has no clusters; use 'newton'")
+    used, y = _rows(frame, outcome)
     levels = tuple(int(level) for level in np.unique(y))
     coding, slots = code_factors(used, list(factors), baselines if len(used) else None)
     request = _Request(link, estimator, levels, len(used), int(frame[outcome].isna().sum()), coding)
@@ -72,16 +73,14 @@ def fit_clm(
                 f"cluster {name}: {int((rows < 0).sum())} rows belong to no cluster; drop or name them"
             )
         if len(names) < 2:
-            raise DataError(
-                f"cluster {name}: all rows are in one cluster; clustered errors need at least two"
-            )
+            raise DataError(f"cluster {name}: all rows are in one cluster; at least two are needed")
         clusters[name] = rows.astype(np.int64)
     first, group = group_rows([codes, *slots.T, *clusters.values()])
     if link not in LINKS:
         raise ConfigError(f"link {link!r} is not known; choose one of {sorted(LINKS)}")
     cross = Crossproducts(coding, slots[first])
     terms = coding.term_slots[~aliased_terms(cross, coding.term_slots)]
-    problem = make_problem(cross, terms, codes[first], np.bincount(group, w).astype(np.float64), LINKS[link])
+    problem = make_problem(cross, terms, codes[first], np.bincount(group).astype(np.float64), LINKS[link])
     solved, best = solve(problem)
     lost = np.asarray(np.linalg.norm(solved.null, axis=1) > 1e-6)  # parameters without a finite value
     if estimator == "penalised":
@@ -91,8 +90,8 @@ def fit_clm(
     return request.fitted(solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()})
 
 
-def _rows(frame: pd.DataFrame, outcome: str, weights: str | None) -> tuple[pd.DataFrame, Floats, Floats]:
-    """Return the rows with an answer and a positive weight, their answers and weights."""
+def _rows(frame: pd.DataFrame, outcome: str) -> tuple[pd.DataFrame, Floats]:
+    """Return the rows with an answer, and their answers."""
     if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
         raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
     y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -101,16 +100,7 @@ def _rows(frame: pd.DataFrame, outcome: str, weights: str | None) -> tuple[pd.Da
         raise DataError(f"outcome {outcome}: some answers are infinite; answers are whole numbers (levels)")
     if (y[known] != np.round(y[known])).any():
         raise DataError(f"outcome {outcome}: answers are whole numbers (levels), some here are not")
-    if weights is None:
-        w = np.ones(len(frame))
-    else:
-        w = frame[weights].to_numpy(dtype=np.float64, na_value=np.nan)
-        if not (np.isfinite(w) & (w >= 0)).all():
-            raise DataError(
-                f"weights {weights}: every row needs a weight of 0 or more; some are missing or less"
-            )
-    keep = known & (w > 0)
-    return frame if keep.all() else frame[keep], y[keep], w[keep]
+    return frame if known.all() else frame[known], y[known]
 
 
 @dataclass(frozen=True)
@@ -276,3 +266,128 @@ def _fit_statsmodels(problem: Problem, slots: Ints, y: Ints, coding: Coding) -> 
     facts = result.mle_retvals
     converged = bool(facts["converged"]) and invertible
     return Maximum(point, jacobian @ covariance @ jacobian.T, int(facts["gcalls"]), converged)
+
+
+# --- What a fit returns
+
+#: What a fit can be. ``ok`` and ``separated`` have results; in the second some terms have none.
+FIT_STATUSES = ("ok", "separated", "constant_factor", "not_converged", "one_level", "no_data")
+#: What a term can be. Only ``ok`` and ``penalised`` (finite by the penalty alone) have numbers.
+TERM_STATUSES = ("ok", "penalised", "separated", "aliased", "constant_factor", "not_estimated")
+
+#: Half the width of a 95% interval in standard errors.
+Z95 = float(special.ndtri(0.975))
+
+COEFFICIENT_COLUMNS = [
+    *("factor", "level", "baseline", "estimate", "std_err", "statistic", "p", "log10_p"),
+    *("odds_ratio", "conf_low", "conf_high", "status"),
+]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Solved:
+    """What a fit keeps for later: coding, problem solved, values found, cluster of each grouped row."""
+
+    coding: Coding
+    problem: Problem
+    parameters: Floats
+    clusters: dict[str, Ints]
+
+
+@dataclass(frozen=True, eq=False)
+class ClmFit:
+    """A fitted cumulative link model, or why there is none (``status``, ``reason``).
+
+    ``coefficients`` has one row per term (columns ``COEFFICIENT_COLUMNS``), on the scale of the link: the
+    change of the latent answer from the baseline to the level. ``p`` below the float range is a bound,
+    ``log10_p`` is exact. ``odds_ratio`` is exp(estimate), logit only; the interval is estimate -/+ 1.96 std_err, with
+    clusters by Student's t. Numbers are null where ``status`` says why. ``thresholds`` has ``threshold`` ("-2|-1"),
+    ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those without an answer (not used),
+    ``n_groups`` distinct rows, ``n_clusters`` clusters by the name of their column.
+    Under separation ``log_likelihood`` is the value approached and ``aic`` counts every parameter.
+    """
+
+    status: str
+    reason: str
+    coefficients: pd.DataFrame
+    thresholds: pd.DataFrame
+    link: str
+    estimator: str
+    levels: tuple[int, ...]
+    n: int
+    n_missing: int
+    n_groups: int = 0
+    n_clusters: dict[str, int] = field(default_factory=dict)
+    iterations: int = 0
+    log_likelihood: float | None = None
+    null_log_likelihood: float | None = None
+    aic: float | None = None
+    mcfadden_r2: float | None = None
+    solved: Solved | None = None
+
+    def proportional_odds_test(self) -> pd.DataFrame:
+        """Test by score that each term has one coefficient for all thresholds: per term, per factor, overall.
+
+        Columns factor, level (null for a whole factor; both null overall), statistic (chi-square), df, p,
+        log10_p, status. ``status`` is ``ok``, ``separated`` (no test where a term has no finite value),
+        ``not_identified`` (some answer is too rare for coefficients of its own), ``clustered`` (the test
+        needs independent rows) or ``two_levels`` (one threshold: nothing to test). Raises DataError if there is no fit.
+        """
+        if self.solved is None:
+            raise DataError(
+                f"the model was not fitted ({self.status}: {self.reason}); look at its status first"
+            )
+        status = ""
+        if self.n_clusters:
+            status = "clustered"
+        elif len(self.levels) == 2:
+            status = "two_levels"
+        elif {"separated", "penalised"} & {*self.coefficients["status"], *self.thresholds["status"]}:
+            status = "separated"
+        return score_test(self.solved.problem, self.solved.parameters, self.solved.coding, status)
+
+
+@dataclass(frozen=True, eq=False)
+class ClmmFit:
+    """A fitted mixed model, or why there is none.
+
+    ``coefficients`` and ``thresholds`` are those of ``ClmFit``, here given the group's intercept.
+    ``sd`` is the standard deviation sigma of each random intercept on the scale of the link, by the name of
+    its group, ``sd_std_err`` its standard error, ``n_clusters`` its number of groups. ``status`` is
+    ``ok``, ``not_converged`` or what keeps ``fit_clm`` from a finite fit (``separated``, ``one_level``,
+    ``no_data``, ``constant_factor``).
+    """
+
+    status: str
+    reason: str
+    coefficients: pd.DataFrame
+    thresholds: pd.DataFrame
+    link: str
+    n: int
+    n_clusters: dict[str, int] = field(default_factory=dict)
+    sd: dict[str, float] = field(default_factory=dict)
+    sd_std_err: dict[str, float] = field(default_factory=dict)
+    log_likelihood: float | None = None
+    aic: float | None = None
+
+
+def inference(
+    estimate: Floats, std_err: Floats, link: str, freedom: Floats | None = None
+) -> dict[str, Floats]:
+    """Return the columns ``estimate`` to ``conf_high``: estimate / std_err, two-sided p, 95% interval.
+
+    They refer to the normal distribution, or to Student's t with ``freedom`` degrees of freedom.
+    """
+    freedom = np.full(len(estimate), np.inf) if freedom is None else freedom
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        z = estimate / std_err
+        odds = np.exp(estimate) if link == "logit" else np.full(len(z), np.nan)
+    half = np.where(np.isinf(freedom), Z95, special.stdtrit(freedom, 0.975)) * std_err
+    log10_p = np.array(
+        [
+            tails.normal(value) if np.isinf(df) or np.isnan(value) else tails.student(value, df)
+            for value, df in zip(z, freedom, strict=True)
+        ]
+    )
+    columns = (estimate, std_err, z, tails.to_p(log10_p), log10_p, odds, estimate - half, estimate + half)
+    return dict(zip(COEFFICIENT_COLUMNS[3:-1], columns, strict=True))

@@ -6,18 +6,22 @@ P(Y_gi <= k) = F(theta_k - x'beta - sigma v_g), v_g standard normal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy import linalg, optimize
 
-from cinorms.core.errors import ConfigError
-from cinorms.stats.arrays import Floats
-from cinorms.stats.clm.fit import fit_clm
-from cinorms.stats.clm.intercepts import CrossedIntercepts, OneIntercept, crossed_intercepts
-from cinorms.stats.clm.likelihood import evaluate
-from cinorms.stats.clm.results import ClmFit, ClmmFit, Solved, inference
+from cinorms.stats.arrays import Floats, Ints
+from cinorms.stats.clm.fit import ClmFit, ClmmFit, Solved, fit_clm, inference
+from cinorms.stats.clm.likelihood import (
+    Problem,
+    carried_over,
+    ends,
+    evaluate,
+    row_derivatives,
+    third_derivatives,
+)
 
 #: A standard deviation below this (in units of the link) is none: at 0 the likelihood has an edge, not a maximum.
 NO_SPREAD = 0.01
@@ -37,34 +41,22 @@ def fit_clmm(
     group: str | tuple[str, ...],
     baselines: dict[str, str] | None = None,
     link: str = "logit",
-    nodes: int = 1,
     freedom: Mapping[str, float] | None = None,
 ) -> ClmmFit:
     """Fit a cumulative link model with a random intercept for the column ``group``, or for each of two.
 
-    ``nodes`` is the number of quadrature nodes, odd; 1 is Laplace's approximation, the only one for two groups.
-    The likelihood is climbed by BFGS with its exact gradient; standard errors come from the differenced
-    gradient. Statistics refer to the normal distribution, of the factors in ``freedom`` to Student's t with so many
-    degrees of freedom: a factor that differs between few groups rests on these. Raises ConfigError and
-    DataError as ``fit_clm`` does.
+    The integral over the intercepts is Laplace's approximation. The likelihood is climbed by BFGS with its exact
+    gradient; standard errors come from the differenced gradient. Statistics refer to the normal distribution, of the
+    factors in ``freedom`` to Student's t with so many degrees of freedom: a factor that differs between few groups
+    rests on these. Raises ConfigError and DataError as ``fit_clm`` does.
     """
     groups = (group,) if isinstance(group, str) else group
-    if nodes < 1 or nodes % 2 == 0:
-        raise ConfigError(f"nodes = {nodes}: the number of quadrature nodes is odd, 1 (Laplace) or more")
-    if nodes > 1 and len(groups) > 1:
-        raise ConfigError(
-            f"nodes = {nodes}: crossed intercepts are fitted by Laplace's approximation, nodes = 1"
-        )
-    start = fit_clm(frame, outcome, factors, baselines, link, cluster=groups[0])
+    start = fit_clm(frame, outcome, factors, baselines, link, cluster=groups)
     solved = start.solved
     if start.status != "ok" or solved is None:
-        return _unfitted(start, nodes)
+        return _unfitted(start)
     parameters, covariance, log_likelihood, converged = _maximise(
-        crossed_intercepts(frame, outcome, factors, groups, baselines, link)
-        if len(groups) > 1
-        else OneIntercept(solved.problem, solved.clusters[groups[0]], nodes),
-        solved,
-        len(groups),
+        Intercepts(solved.problem, [solved.clusters[name] for name in groups]), solved, len(groups)
     )
     n_clusters = {name: int(frame.loc[frame[outcome].notna(), name].nunique()) for name in groups}
     kept = [name for name, sd in _by_name(groups, abs(parameters)).items() if sd >= NO_SPREAD]
@@ -90,7 +82,6 @@ def fit_clmm(
         ).replace({"status": word}),
         start.thresholds.assign(estimate=parameters[:k], std_err=std_err[:k]).replace({"status": word}),
         link,
-        nodes,
         start.n,
         n_clusters,
         _by_name(groups, abs(parameters)) if converged else {},
@@ -105,17 +96,15 @@ def _by_name(groups: Sequence[str], values: Floats) -> dict[str, float]:
     return {name: float(value) for name, value in zip(groups, values[-len(groups) :], strict=True)}
 
 
-def _unfitted(start: ClmFit, nodes: int) -> ClmmFit:
+def _unfitted(start: ClmFit) -> ClmmFit:
     blank = dict.fromkeys(inference(np.zeros(0), np.zeros(0), start.link), np.nan)
     coefficients = start.coefficients.assign(**blank).replace({"status": {"ok": "not_estimated"}})
     thresholds = start.thresholds.assign(estimate=np.nan, std_err=np.nan)
     thresholds = thresholds.replace({"status": {"ok": "not_estimated"}})
-    return ClmmFit(start.status, start.reason, coefficients, thresholds, start.link, nodes, start.n)
+    return ClmmFit(start.status, start.reason, coefficients, thresholds, start.link, start.n)
 
 
-def _maximise(
-    mixed: OneIntercept | CrossedIntercepts, start: Solved, n_groups: int
-) -> tuple[Floats, Floats, float, bool]:
+def _maximise(mixed: Intercepts, start: Solved, n_groups: int) -> tuple[Floats, Floats, float, bool]:
     """Return the parameters at the maximum, their covariance, the log-likelihood, and if it is one.
 
     Where the climb ends short of it, it goes on from there in units of the curvature found there: far from the start
@@ -143,9 +132,7 @@ def _maximise(
     return reached, failed, float("nan"), False
 
 
-def _climb(
-    mixed: OneIntercept | CrossedIntercepts, origin: Floats, units: Floats
-) -> tuple[float, Floats, Floats, Floats]:
+def _climb(mixed: Intercepts, origin: Floats, units: Floats) -> tuple[float, Floats, Floats, Floats]:
     """Return the value reached and where, and there gradient and curvature of minus the log-likelihood in ``units``."""
 
     def downhill(x: Floats) -> tuple[float, Floats]:
@@ -161,3 +148,128 @@ def _climb(
     ]
     hessian = (np.array(columns) + np.array(columns).T) / 2
     return -float(found.fun), origin + units @ found.x, downhill(found.x)[1], hessian
+
+
+# --- The marginal likelihood
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """E, the inverse of minus the second derivatives at the modes, and the logarithm of its determinant.
+
+    ``first`` is the diagonal of E in the first group, ``between`` E of both, ``second`` E in the second;
+    ``solve`` multiplies by E.
+    """
+
+    first: Floats
+    between: Floats
+    second: Floats
+    log_det: float
+    ratio: Floats
+    diagonal: Floats
+
+    def solve(self, v: Floats, w: Floats) -> tuple[Floats, Floats]:
+        """Return E (v, w)."""
+        below = self.second @ (w - self.ratio.T @ v)
+        return v / self.diagonal - self.ratio @ below, below
+
+
+class Intercepts:
+    """The marginal likelihood with an intercept for each group of rows, or with two that cross; remembers the modes.
+
+    P(Y_i <= k) = F(theta_k - x_i'beta - s_i), s_i = sigma_1 v_g(i) + sigma_2 w_h(i), all v and w standard normal. The
+    integral over them is Laplace's approximation about their joint mode. Its matrix of second derivatives is diagonal
+    for the larger kind of groups, which is the first here, so that all linear algebra is on the (small) second kind.
+    With one kind of groups, the second is one group without an intercept (sigma 0).
+    """
+
+    def __init__(self, problem: Problem, groups: Sequence[Ints]) -> None:
+        self.problem = problem
+        #: Which of the sigmas is that of the first kind, and which that of the second.
+        self.order = sorted(range(len(groups)), key=lambda kind: -groups[kind].max())
+        ordered = [groups[kind] for kind in self.order]
+        self.first, self.second = ordered if len(ordered) > 1 else (ordered[0], np.zeros_like(ordered[0]))
+        self.n_first, self.n_second = int(self.first.max()) + 1, int(self.second.max()) + 1
+        self.cell = self.first * self.n_second + self.second
+        self.v, self.w = np.zeros(self.n_first), np.zeros(self.n_second)
+
+    def _sums(self, rows: Floats) -> tuple[Floats, Floats]:
+        return (
+            np.bincount(self.first, rows, self.n_first).astype(np.float64),
+            np.bincount(self.second, rows, self.n_second).astype(np.float64),
+        )
+
+    def _shift(self, sigmas: Floats, v: Floats, w: Floats) -> Floats:
+        return np.asarray(sigmas[0] * v[self.first] + sigmas[1] * w[self.second])
+
+    def _blocks(self, bend: Floats, sigmas: Floats) -> _Blocks:
+        """Invert I + Z'DZ, D = ``bend`` of the rows, by the complement of its diagonal first block."""
+        of_first, of_second = self._sums(bend)
+        cells = np.bincount(self.cell, bend, self.n_first * self.n_second)
+        diagonal = 1 + sigmas[0] ** 2 * of_first
+        between = sigmas[0] * sigmas[1] * cells.reshape(self.n_first, self.n_second)
+        ratio = between / diagonal[:, None]
+        rest = np.diag(1 + sigmas[1] ** 2 * of_second) - between.T @ ratio
+        factor = linalg.cholesky(rest, lower=True)
+        second = linalg.cho_solve((factor, True), np.eye(self.n_second))
+        across = -ratio @ second
+        log_det = float(np.log(diagonal).sum() + 2 * np.log(np.diag(factor)).sum())
+        return _Blocks(1 / diagonal - (across * ratio).sum(axis=1), across, second, log_det, ratio, diagonal)
+
+    def _find_modes(self, a: Floats, b: Floats, sigmas: Floats) -> tuple[Floats, Floats]:
+        """Return the mode of the concave log p(y | v, w) - (v'v + w'w)/2 by Newton's method."""
+        v, w = self.v, self.w
+        for _ in range(50):
+            shift = self._shift(sigmas, v, w)
+            rows = row_derivatives(self.problem, a - shift, b - shift)
+            _, ga, gb, haa, hab, hbb = (self.problem.w * d for d in rows)
+            push = self._sums(-(ga + gb))
+            blocks = self._blocks(-(haa + 2 * hab + hbb), sigmas)
+            step_v, step_w = blocks.solve(sigmas[0] * push[0] - v, sigmas[1] * push[1] - w)
+            size = max(np.abs(step_v).max(), np.abs(step_w).max())
+            # Far from the mode a full step may overshoot; shortened, all of it points uphill still.
+            short = min(1.0, 2 / size) if size > 0 else 1.0
+            v, w = v + short * step_v, w + short * step_w
+            if size < 1e-10:
+                break
+        self.v, self.w = v, w
+        return v, w
+
+    def evaluate(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return the log-likelihood and its gradient in thresholds, beta and the sigmas."""
+        k, n_sigmas = self.problem.n_levels - 1, len(self.order)
+        sigmas = np.append(parameters[-n_sigmas:][self.order], 0.0)
+        if (np.diff(parameters[:k]) <= 0).any():
+            return -np.inf, np.zeros_like(parameters)
+        a, b = ends(self.problem, parameters[:-n_sigmas])
+        v, w = self._find_modes(a, b, sigmas)
+        shift = self._shift(sigmas, v, w)
+        a, b, weight = a - shift, b - shift, self.problem.w
+        log_p, ga, gb, haa, hab, hbb = (weight * d for d in row_derivatives(self.problem, a, b))
+        bend_a, bend_b = (-weight * d for d in third_derivatives(self.problem, a, b))
+        bend, push = -(haa + 2 * hab + hbb), -(ga + gb)
+        blocks = self._blocks(bend, sigmas)
+        value = float(log_p.sum() - (v @ v + w @ w) / 2 - blocks.log_det / 2)
+        # e1, e2: E z of each row in its two groups; variance: z'E z, the row's uncertainty of its shift.
+        e1 = sigmas[0] * blocks.first[self.first] + sigmas[1] * blocks.between[self.first, self.second]
+        e2 = (
+            sigmas[0] * blocks.between[self.first, self.second]
+            + sigmas[1] * np.diag(blocks.second)[self.second]
+        )
+        variance = sigmas[0] * e1 + sigmas[1] * e2
+        # The modes move with the parameters: c = E times what moving them does to the determinant.
+        tilt = self._sums(variance * (bend_a + bend_b) / 2)
+        c_first, c_second = blocks.solve(sigmas[0] * tilt[0], sigmas[1] * tilt[1])
+        t = self._shift(sigmas, c_first, c_second)
+        rows_a = ga - t * (haa + hab) - variance * bend_a / 2
+        rows_b = gb - t * (hab + hbb) - variance * bend_b / 2
+        by_shift = push - t * bend + variance * (bend_a + bend_b) / 2
+        by_sigma = [
+            float((by_shift * at + push * c - bend * e).sum())
+            for at, c, e in (
+                (v[self.first], c_first[self.first], e1),
+                (w[self.second], c_second[self.second], e2),
+            )
+        ]
+        of_kinds = [by_sigma[kind] for kind in self.order]
+        return value, np.append(carried_over(self.problem, rows_a, rows_b), of_kinds)

@@ -72,8 +72,6 @@ def maximise(problem: Problem, parameters: Floats, max_iterations: int = MAX_ITE
     point = evaluate(problem, parameters)
     # Directions without information get some, or there were no inverse; the gradient has no part in them.
     fill = problem.null @ problem.null.T * max(float(np.trace(point.information)), 1.0)
-    # The decrement grows with the weights: rows that weigh next to nothing must not look converged.
-    near = CONVERGED * min(1.0, float(problem.w.max(initial=0.0)))
     for iteration in range(1, max_iterations + 1):
         try:
             factor = linalg.cho_factor(point.information + fill)
@@ -82,7 +80,7 @@ def maximise(problem: Problem, parameters: Floats, max_iterations: int = MAX_ITE
         step = linalg.cho_solve(factor, point.gradient)
         decrement = float(point.gradient @ step)
         point, moved = climb(problem, point, step)
-        converged = decrement < near
+        converged = decrement < CONVERGED
         if converged or not moved:
             break
     try:
