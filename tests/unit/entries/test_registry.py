@@ -30,10 +30,8 @@ def test_there_are_the_kinds_that_studies_use() -> None:
 def test_a_declaration_is_complete(section: str, name: str) -> None:
     kind = kinds(section)[name]
     first, second, *others = inspect.signature(kind.function).parameters
-    # `for_each_model` chooses flows itself: what it calls gets vignettes only where it takes them.
-    left_out = {"vignettes"} - set(others) if first == "one" else set()
     assert (first, second) in (("selected", "entry"), ("one", "entry"))
-    assert others == [name for name in kind.also if name not in left_out]
+    assert others == list(kind.also)
     assert kind.module.startswith(f"cinorms.{section}.")
     assert kind.about.endswith(".")
     assert set(kind.shown) <= {column.name for column in kind.columns}
