@@ -53,7 +53,7 @@ def test_the_prediction_is_what_sub_sampling_shows(missing):
     levels, templates = pilot(missing=missing)
     found = budget.predicted(levels, templates, [*KS, 33], of=33)["rmse"]
     assert found.to_numpy()[:-1] == pytest.approx(observed(levels, templates, KS, draws=200), rel=0.03)
-    assert found.iloc[-1] == pytest.approx(0, abs=1e-12)
+    assert found.iloc[-1] == pytest.approx(0, abs=1e-8)  # the rounding error of a difference, under a root
 
 
 def test_what_cannot_be_predicted_says_why():
