@@ -71,8 +71,7 @@ from cinorms.analyses.columns import MODEL
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms
-from cinorms.figures.options import FigureOptions
-from cinorms.figures.theme import Drawn
+from cinorms.figures.theme import Drawn, FigureOptions
 
 
 class SharesOptions(FigureOptions, OfArms):

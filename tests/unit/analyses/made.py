@@ -11,6 +11,7 @@ import pandas as pd
 
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.files import call
 from cinorms.entries.registry import kinds
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
@@ -157,8 +158,6 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
         "expected": Path(options["expected"]) if "expected" in options else None,
     }
     entry = entry_for(kind, models, **{**NEEDED.get(kind, {}), **options})
-    table = declared.function(
-        stages[declared.reads], entry, **{name: further[name] for name in declared.also}
-    )
+    table = call(entry, stages[declared.reads], further)
     assert isinstance(table, pd.DataFrame)
     return table

@@ -12,7 +12,7 @@ import pytest
 from cinorms.analyses.between import model_pairs
 from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
-from cinorms.entries.registry import kinds
+from cinorms.entries.files import call
 from cinorms.stats import hypotheses
 
 from ...scales import ACCEPTABILITY
@@ -71,14 +71,13 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(kind: str) -> Non
         scales=dict.fromkeys(arms, ACCEPTABILITY),
         factors_of={"main": factors, "other": replace(factors, dataset="e")},
     )
-    declared = kinds("analyses")[kind]
-    frame = ANSWERS["small"] if declared.reads == "answers" else norms_of(ANSWERS["small"])
+    frame = ANSWERS["small"] if entry.declared.reads == "answers" else norms_of(ANSWERS["small"])
     selected = [Selected(arm, "small", frame) for arm in arms]
 
     def made(other: pd.DataFrame) -> pd.DataFrame:
         further = {"vignettes": {"main": VIGNETTES, "other": other}, "repeats": {}}
         further["prompts"] = dict.fromkeys(arms, PROMPTS)
-        return declared.function(selected, entry, **{name: further[name] for name in declared.also})
+        return call(entry, selected, further)
 
     assert made(VIGNETTES)["status"].iloc[0] != "one_model"
     message = r"analyses.it: arms 'main' and 'other': dataset 'd' does not tell the flows of 'e': recipient of its flow"
@@ -100,11 +99,10 @@ def test_levels_of_two_scales_are_neither_compared_nor_pooled(kind: str, options
         factors_of=dict.fromkeys(arms, entry.factors_of["main"]),
         scales={"main": ACCEPTABILITY, "other": replace(ACCEPTABILITY, name="other")},
     )
-    declared = kinds("analyses")[kind]
     further = {"vignettes": dict.fromkeys(arms, VIGNETTES), "prompts": {}, "repeats": {}}
     selected = [Selected(arm, "small", norms_of(ANSWERS["small"])) for arm in arms]
     with pytest.raises(ConfigError, match=r"different scales \(acceptability and other\)"):
-        declared.function(selected, entry, **{name: further[name] for name in declared.also})
+        call(entry, selected, further)
 
 
 def test_model_contrasts_find_the_planted_shift() -> None:

@@ -85,7 +85,7 @@ def test_every_kind_says_what_a_row_is_and_the_key_tells_rows_apart(kind: str) -
 def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind: str) -> None:
     table = run(kind, REFUSED)
     assert len(table)
-    if kind in COUNTS | {"discarded", "lost", "reliability", "norm_intervals", "flow_norms"}:
+    if kind in COUNTS | {"discarded", "lost", "reliability", "flow_norms"}:
         return  # these count or list: zeros and shares of valid answers are right here
     if kind == "calibration_coefficients":
         table = table[table["source"] == "recovered"]  # what was planted is there without any answer
@@ -102,13 +102,12 @@ def test_one_model_is_enough_for_a_table(kind: str) -> None:
         assert set(table["status"]) <= {"one_model"}
 
 
-@pytest.mark.parametrize("kind", [name for name in KINDS if "vignettes" in KINDS[name].also])
+@pytest.mark.parametrize("kind", [name for name in KINDS if "vignettes" in KINDS[name].made_from])
 def test_a_selection_without_flows_gives_no_number_and_no_crash(kind: str) -> None:
     table = run(kind, select={"sender": ["nobody"]})
     if kind not in {
         "discarded_levels",
         "flow_norms",
-        "norm_intervals",
         "privacy_bias",
     }:  # a row for each level, or flow, there is
         assert len(table)

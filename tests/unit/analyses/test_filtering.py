@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cinorms.analyses import filtering
+from cinorms.analyses.counts import discarded_levels, lost
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
@@ -34,7 +34,7 @@ def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_o
     entry = entry_for("lost", ["small"], t_val=8)
     tried = tuple(grid([3, 8], ["plurality", 0.5, 1], "strict"))
     entry = dataclasses.replace(entry, thresholds={"small": tried[-1]}, grid=tried)
-    table = filtering.lost([Selected("main", "small", norms)], entry)
+    table = lost([Selected("main", "small", norms)], entry)
     assert table[["from", "to"]].to_numpy().tolist() == [
         ["plurality", "0.5"],
         ["plurality", "1"],
@@ -100,4 +100,4 @@ def test_a_threshold_is_shown_as_it_is_stated(stated: Any, shown: str) -> None:
     under = entry.thresholds["small"]._replace(t_maj=entry.options.t_maj)
     entry = dataclasses.replace(entry, thresholds={"small": under})
     norms = [Selected("main", "small", norms_of(ANSWERS["small"]))]
-    assert set(filtering.discarded_levels(norms, entry, {"main": VIGNETTES})["t_maj"]) == {shown}
+    assert set(discarded_levels(norms, entry, vignettes={"main": VIGNETTES})["t_maj"]) == {shown}

@@ -8,7 +8,7 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
-from cinorms.entries.registry import kinds
+from cinorms.entries.files import call
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
@@ -40,8 +40,7 @@ def compare(kind, between=(-100.0, 100.0), rated=VIGNETTES, **options):
         "vignettes": {"main": VIGNETTES, "people-arm": rated},
         "prompts": {"main": PROMPTS, "people-arm": RATERS},
     }
-    declared = kinds("analyses")[kind]
-    return declared.function(selected, entry, **{name: further[name] for name in declared.also})
+    return call(entry, selected, further)
 
 
 def test_every_model_is_compared_with_every_baseline():

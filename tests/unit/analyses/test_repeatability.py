@@ -10,7 +10,7 @@ import pytest
 
 from cinorms.analyses.agreement import agreement_pairs
 from cinorms.analyses.between import model_contrasts
-from cinorms.analyses.repeatability import COLUMNS, repeatability
+from cinorms.analyses.comparing import repeatability
 from cinorms.entries.entry import Entry, Selected
 
 from .made import ANSWERS, PROMPTS, VARIANTS, VIGNETTES, entry_for, make_answers, norms_of
@@ -44,11 +44,10 @@ def table_of(first: pd.DataFrame, repeats: pd.DataFrame | None, **facts: object)
         [Selected(*PAIR, first)],
         replace(entry, **facts),
         [Selected(*PAIR, norms_of(first))],
-        PER_ARM,
         {"main": PROMPTS},
         found,
     )
-    assert list(table) == [column.name for column in COLUMNS]
+    assert list(table) == [column.name for column in entry.declared.columns]
     (row,) = table.to_dict("records")
     return pd.Series(row)
 

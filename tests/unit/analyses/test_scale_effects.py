@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,7 +19,6 @@ FOUR = shipped("acceptability_4")
 PROMPTS = pd.DataFrame(
     {"variant": [f"{t}_0" for t in range(TEMPLATES)], "template_no": range(TEMPLATES), "order_no": 0}
 )
-VIGNETTES = pd.DataFrame({"flow": np.arange(FLOWS, dtype=np.int32)})
 
 
 def answers(levels: np.ndarray) -> pd.DataFrame:
@@ -43,8 +40,7 @@ def effects(given: dict[str, tuple[pd.DataFrame, Scale]]) -> pd.DataFrame:
     )
     selected = [Selected(arm, "m", frame) for arm, (frame, _) in given.items()]
     norms = [Selected(arm, "m", assess(frame, "strict", scale)) for arm, (frame, scale) in given.items()]
-    per_arm: dict[str, Any] = dict.fromkeys(given, VIGNETTES)
-    return scale_effects(selected, entry, norms, per_arm, dict.fromkeys(given, PROMPTS), {})
+    return scale_effects(selected, entry, norms, dict.fromkeys(given, PROMPTS), {})
 
 
 def test_neutral_norms_go_where_they_were_sent() -> None:

@@ -17,6 +17,10 @@ from cinorms.report.sections import SECTIONS as PAGE_SECTIONS
 
 ROOT = Path(__file__).parents[3]
 PAGES = reference.pages(ROOT / "config/config.yaml")
+STUDIES = [
+    *(path for path in sorted((ROOT / "config").glob("*.yaml")) if path.stem != "models"),
+    ROOT / "examples/library/study.yaml",
+]
 NAMES = [(section, name) for section in SECTIONS for name in kinds(section)]
 
 
@@ -30,10 +34,8 @@ def test_there_are_the_kinds_that_studies_use() -> None:
 def test_a_declaration_is_complete(section: str, name: str) -> None:
     kind = kinds(section)[name]
     first, second, *others = inspect.signature(kind.function).parameters
-    # `for_each_model` chooses flows itself: what it calls gets vignettes only where it takes them.
-    left_out = {"vignettes"} - set(others) if first == "one" else set()
     assert (first, second) in (("selected", "entry"), ("one", "entry"))
-    assert others == [name for name in kind.also if name not in left_out]
+    assert others == list(kind.also)
     assert kind.module.startswith(f"cinorms.{section}.")
     assert kind.about.endswith(".")
     assert set(kind.shown) <= {column.name for column in kind.columns}
@@ -80,6 +82,14 @@ def test_the_schemas_for_editors_take_the_files_of_this_repository() -> None:
         (models if path.stem == "models" else study).validate(document)
     wrong = {"figures": {"held": {"kind": "norm_distribution", "arms": ["main"], "widht": 3}}}
     assert not study.is_valid(wrong)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_kind_is_in_a_study_that_is_shipped(section: str) -> None:
+    """What no study shows, nobody finds and no run tries. Every study has a table of kind ``flow_norms``."""
+    studies = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in STUDIES]
+    shown = {entry["kind"] for study in studies for entry in (study.get(section) or {}).values()}
+    assert set(kinds(section)) - {"flow_norms"} == shown
 
 
 def test_the_reference_has_every_kind_with_its_keys_and_columns() -> None:

@@ -26,11 +26,11 @@ def test_the_matrix_is_symmetric_and_leaves_the_diagonal_free(norms_of, figure_e
 
 
 def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(
-    norms_of, figure_entry, small_vignettes, built
+    norms_of, figure_entry, built
 ) -> None:
     models = ["b", "a", "c"]
     selected = [norms_of(m, levels) for m, levels in zip(models, (A, B, A), strict=True)]
-    drawn = draw(selected, figure_entry("agreement", models), {"main": small_vignettes}, {})
+    drawn = draw(selected, figure_entry("agreement", models), {})
     tiles, texts = built(drawn.plot)[:2]
     assert len(tiles) == 2 * 6
     x, y = (next(s for s in drawn.plot.scales if axis in s.aesthetics).limits for axis in "xy")
@@ -38,23 +38,21 @@ def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(
     assert set(texts.loc[texts["label"].isin(["100%", "1.00"]), "color"]) == {"white"}
 
 
-def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, small_vignettes, built) -> None:
+def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, built) -> None:
     models = ["a", "b", "none"]
     selected = [norms_of("a", A), norms_of("b", B), norms_of("none", NONE)]
-    drawn = draw(selected, figure_entry("agreement", models), {"main": small_vignettes}, {})
+    drawn = draw(selected, figure_entry("agreement", models), {})
     assert (built(drawn.plot)[1]["label"] == "-").sum() == 8
 
 
 @pytest.mark.parametrize("models", [["a"], ["none", "nobody"]])
-def test_one_model_or_no_norms_are_figures_that_say_so(
-    norms_of, figure_entry, small_vignettes, models
-) -> None:
+def test_one_model_or_no_norms_are_figures_that_say_so(norms_of, figure_entry, models) -> None:
     selected = [norms_of(model, NONE) for model in models]
-    assert draw(selected, figure_entry("agreement", models), {"main": small_vignettes}, {}).nothing
+    assert draw(selected, figure_entry("agreement", models), {}).nothing
 
 
 def test_the_caption_names_pairs_that_differ_in_no_more_than_the_engine_alone_changes(
-    norms_of, answers_of, figure_entry, small_vignettes
+    norms_of, answers_of, figure_entry
 ) -> None:
     models = ["a", "b"]
     selected, entry = [norms_of("a", A), norms_of("b", B)], figure_entry("agreement", models)
@@ -62,7 +60,7 @@ def test_the_caption_names_pairs_that_differ_in_no_more_than_the_engine_alone_ch
     def caption(again: list[list[int]]) -> str:
         answers = answers_of("a", again).frame
         repeats = {(selected[0].arm, "a"): answers.assign(repeat=2, same_reply=False)}
-        return " ".join(draw(selected, entry, {"main": small_vignettes}, repeats).caption.split())
+        return " ".join(draw(selected, entry, repeats).caption.split())
 
     half = [[-1, -1]] * 12 + [[-1, -1]] * 12  # half of a's norms are others
     assert "Asked again, the engine alone changes up to 50.0% of a model's norms; 1 pair differs" in caption(
@@ -70,7 +68,7 @@ def test_the_caption_names_pairs_that_differ_in_no_more_than_the_engine_alone_ch
     )
     assert "so the engine alone may be the reason: a and b." in caption(half)
     assert "up to 0.0% of a model's norms; every pair differs in more." in caption(A)
-    assert "Asked again" not in draw(selected, entry, {"main": small_vignettes}, {}).caption
+    assert "Asked again" not in draw(selected, entry, {}).caption
 
 
 # --- Recovered and planted norms
@@ -95,15 +93,12 @@ def test_shares_are_of_the_flows_planted_at_a_level(norms_of, figure_entry) -> N
     assert table.loc[table["planted"] == "neutral", "label"].eq("-").all()
 
 
-def test_a_matrix_per_respondent_with_the_scale_in_its_order(
-    norms_of, figure_entry, small_vignettes, built
-) -> None:
+def test_a_matrix_per_respondent_with_the_scale_in_its_order(norms_of, figure_entry, built) -> None:
     names = ["b", "a"]
     truth = {("main", name): planted(1) for name in names}
     drawn = draw_calibration(
         [norms_of(m, LEVELS) for m in names],
         figure_entry("calibration", names),
-        {"main": small_vignettes},
         truth,
     )
     tiles = built(drawn.plot)[0]
@@ -116,8 +111,6 @@ def test_a_matrix_per_respondent_with_the_scale_in_its_order(
 
 
 @pytest.mark.parametrize("truth", [{}, {("main", "a"): planted(None)}], ids=["a model", "a control"])
-def test_where_nothing_was_planted_the_figure_says_so(norms_of, figure_entry, small_vignettes, truth) -> None:
-    drawn = draw_calibration(
-        [norms_of("a", LEVELS)], figure_entry("calibration", ["a"]), {"main": small_vignettes}, truth
-    )
+def test_where_nothing_was_planted_the_figure_says_so(norms_of, figure_entry, truth) -> None:
+    drawn = draw_calibration([norms_of("a", LEVELS)], figure_entry("calibration", ["a"]), truth)
     assert "nothing was planted here" in drawn.caption

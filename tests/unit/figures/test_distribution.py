@@ -214,14 +214,10 @@ def test_every_flow_is_counted_once_in_the_order_of_the_scale(norms_of, figure_e
     assert table["start"].tolist()[1:] == table["end"].tolist()[:-1]
 
 
-def test_models_from_top_to_bottom_and_a_panel_per_arm(
-    norms_of, figure_entry, small_vignettes, built
-) -> None:
+def test_models_from_top_to_bottom_and_a_panel_per_arm(norms_of, figure_entry, built) -> None:
     arms = ("x", "w")
     selected = [norms_of(m, NORMS, arm) for arm in arms for m in ("b", "a")]
-    drawn = draw_norms(
-        selected, figure_entry("norm_distribution", ["b", "a"], arms), dict.fromkeys(arms, small_vignettes)
-    )
+    drawn = draw_norms(selected, figure_entry("norm_distribution", ["b", "a"], arms))
     shown = built(drawn.plot)[0]
     assert shown["PANEL"].nunique() == 2
     assert next(s for s in drawn.plot.scales if "y" in s.aesthetics).labels == ["b", "a"]

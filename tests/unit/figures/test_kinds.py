@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from cinorms.entries.entry import Selected
+from cinorms.entries.files import call
 from cinorms.entries.kind import Kind
 from cinorms.entries.registry import kinds
 from cinorms.figures import theme
@@ -68,7 +69,7 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
             "table": lambda: [regression(models)],
         }
         entry = figure_entry(name, models, **NEEDED.get(name, {}), **options)
-        return kind.function(made[kind.reads](), entry, **{name: further[name] for name in kind.also})
+        return call(entry, made[kind.reads](), further)
 
     return draw
 

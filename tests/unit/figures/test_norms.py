@@ -12,6 +12,7 @@ import pytest
 from cinorms.core.errors import ConfigError
 from cinorms.core.tables import count_columns
 from cinorms.entries.entry import Selected
+from cinorms.entries.files import call
 from cinorms.figures import theme
 from cinorms.figures.layout import SHAPES, STRETCH, Axis, centres, corners, lay_out
 from cinorms.figures.norms import NO_NORM, NormsOptions, cells, draw
@@ -121,7 +122,7 @@ def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vign
 
 def test_a_selection_takes_its_levels_only(norms_of, figure_entry, small_vignettes, built) -> None:
     entry = figure_entry("norms", ["a"], select={"sender": ["a camera"], "recipient": ["a doctor"]})
-    drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
+    drawn = call(entry, [norms_of("a", LEVELS)], {"vignettes": {"main": small_vignettes}})
     layers = built(drawn.plot)
     assert len(polygons(layers[0])) == 6
     texts = {label for layer in layers if "label" in layer for label in layer["label"]}
@@ -141,7 +142,7 @@ def test_nothing_selected_and_no_norm_at_all_are_figures(
     norms_of, figure_entry, small_vignettes, built
 ) -> None:
     nobody = figure_entry("norms", ["a"], select={"sender": ["a door"]})
-    said = draw([norms_of("a", LEVELS)], nobody, {"main": small_vignettes})
+    said = call(nobody, [norms_of("a", LEVELS)], {"vignettes": {"main": small_vignettes}})
     assert "no flow has the levels selected" in said.caption
     built(said.plot)  # any figure with nothing to show
     none = draw([norms_of("a", [[None, None]] * 24)], figure_entry("norms", ["a"]), {"main": small_vignettes})

@@ -25,11 +25,10 @@ def test_a_t_val_above_what_a_model_was_asked_is_left_out(norms_of, figure_entry
     assert set(table.loc[table["panel"] == "few", "line"]) == {"at least 0", "at least 2"}
 
 
-def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, small_vignettes, built) -> None:
+def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, built) -> None:
     drawn = draw(
         [norms_of(m, LEVELS) for m in ("b", "a")],
         figure_entry("sensitivity", ["b", "a"]),
-        {"main": small_vignettes},
     )
     lines = built(drawn.plot)[0]
     assert lines.groupby("PANEL")["color"].nunique().tolist() == [3, 3]
@@ -38,4 +37,4 @@ def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, small_vi
     assert list(limits) == ["plurality", "50%", "67%"]
     names = [f"model-{i}" for i in range(9)]
     entry = figure_entry("sensitivity", names)
-    assert draw([norms_of(m, LEVELS) for m in names], entry, {"main": small_vignettes}).height > 6
+    assert draw([norms_of(m, LEVELS) for m in names], entry).height > 6

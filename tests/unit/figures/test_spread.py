@@ -49,9 +49,7 @@ def test_a_variant_that_is_not_in_the_prompts_is_an_error(answers_of, small_prom
         variances(answers_of("a", BY_ORDER).frame, small_prompts[:2], "orders")
 
 
-def test_a_box_per_model_and_arm_in_the_entrys_order(
-    answers_of, figure_entry, small_vignettes, small_prompts, built
-) -> None:
+def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, small_prompts, built) -> None:
     arms = ("hot", "cold")
     selected = [
         answers_of(m, levels, arm)
@@ -62,7 +60,7 @@ def test_a_box_per_model_and_arm_in_the_entrys_order(
     prompts = dict.fromkeys(arms, small_prompts)
     table = spreads(selected, entry, prompts)
     assert table["mean"].tolist() == [0, 0, 4, 4]
-    drawn = draw_variance(selected, entry, dict.fromkeys(arms, small_vignettes), prompts)
+    drawn = draw_variance(selected, entry, prompts)
     rectangles = next(
         layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer and "fill" in layer
     )
@@ -80,25 +78,18 @@ def test_arms_with_one_condition_keep_their_names(figure_entry) -> None:
     assert list(group_names(same).values()) == ["temperature 0 (x)", "temperature 0 (y)"]
 
 
-def test_without_two_answers_the_figure_says_so(
-    answers_of, figure_entry, small_vignettes, small_prompts
-) -> None:
+def test_without_two_answers_the_figure_says_so(answers_of, figure_entry, small_prompts) -> None:
     drawn = draw_variance(
         [answers_of("a", REFUSED)],
         figure_entry("variance", ["a"]),
-        {"main": small_vignettes},
         {"main": small_prompts},
     )
     assert drawn.nothing
 
 
-def test_one_model_without_numbers_is_named(
-    answers_of, figure_entry, small_vignettes, small_prompts, built
-) -> None:
+def test_one_model_without_numbers_is_named(answers_of, figure_entry, small_prompts, built) -> None:
     selected = [answers_of("a", REFUSED), answers_of("b", BY_ORDER)]
-    drawn = draw_variance(
-        selected, figure_entry("variance", ["a", "b"]), {"main": small_vignettes}, {"main": small_prompts}
-    )
+    drawn = draw_variance(selected, figure_entry("variance", ["a", "b"]), {"main": small_prompts})
     labels = [layer for layer in built(drawn.plot) if "label" in layer]
     assert labels[0]["label"].tolist() == ["none"]
 
@@ -122,15 +113,15 @@ def test_deviation_is_of_flows_with_a_norm_and_a_minority(norms_of, figure_entry
     assert table.loc["variance", "mean"] == 0
 
 
-def test_two_panels_with_a_box_per_model(norms_of, figure_entry, small_vignettes, built) -> None:
+def test_two_panels_with_a_box_per_model(norms_of, figure_entry, built) -> None:
     selected = [norms_of(m, MINORITY) for m in ("b", "a")]
-    drawn = draw_minority(selected, figure_entry("minority", ["b", "a"]), {"main": small_vignettes})
+    drawn = draw_minority(selected, figure_entry("minority", ["b", "a"]))
     rectangles = next(layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer)
     assert rectangles.groupby("PANEL").size().tolist() == [2, 2]
     assert "b 22 of 23, a 22 of 23" in drawn.caption
 
 
 @pytest.mark.parametrize("levels", [[[None, None]] * 24, [[1, 1]] * 24], ids=["no norm", "no minority"])
-def test_without_a_minority_the_figure_says_so(norms_of, figure_entry, small_vignettes, levels) -> None:
-    drawn = draw_minority([norms_of("a", levels)], figure_entry("minority", ["a"]), {"main": small_vignettes})
+def test_without_a_minority_the_figure_says_so(norms_of, figure_entry, levels) -> None:
+    drawn = draw_minority([norms_of("a", levels)], figure_entry("minority", ["a"]))
     assert drawn.nothing

@@ -20,9 +20,8 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.entries.entry import Entry, Selected
 from cinorms.printed.cells import Cell, Group, Printed, heading, p_starred, p_times, share
-from cinorms.printed.coefficients import coefficients
 from cinorms.printed.filtering import discarded, lost
-from cinorms.printed.models import models, optimisation, pairs
+from cinorms.printed.models import coefficients, models, optimisation, pairs
 from cinorms.printed.write import to_csv, to_html, to_latex
 from cinorms.study.entries import make_entry as study_entry
 

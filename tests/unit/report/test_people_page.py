@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.people_norms import EXPECTED
+from cinorms.analyses.people import EXPECTED
 from cinorms.report import people_page
 from cinorms.report.description import tables_of
 from cinorms.stats.ceilings import distances, flow_differences

@@ -20,7 +20,7 @@ from cinorms.analyses.comparing import (
     side_by_side,
 )
 from cinorms.analyses.options import Compares
-from cinorms.analyses.shared import chosen_each, named, stack
+from cinorms.analyses.shared import named, stack
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -58,7 +58,6 @@ def agreement_pairs(
     repeats: Repeats,
 ) -> pd.DataFrame:
     """Return how often each pair holds the same norm."""
-    selected = chosen_each(selected, entry, vignettes)
     parts = []
     for pair in pairs_of(selected, entry, vignettes):
         values = side_by_side(selected, entry, [pair.a, pair.b]).astype("Float64").astype("float64")
@@ -70,11 +69,8 @@ def agreement_pairs(
     return nothing_to_compare(stack(parts), columns)
 
 
-def agreement_sets(
-    selected: Sequence[Selected], entry: Entry[AgreementSetsOptions], vignettes: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+def agreement_sets(selected: Sequence[Selected], entry: Entry[AgreementSetsOptions]) -> pd.DataFrame:
     """Return on how many flows each set of models holds the same norm; the set "all" without sets."""
-    selected = chosen_each(selected, entry, vignettes)
     parts = []
     for arm in dict.fromkeys(one.arm for one in selected):
         group = [i for i, one in enumerate(selected) if one.arm == arm]
@@ -118,7 +114,6 @@ KINDS = (
         options=AgreementSetsOptions,
         function=agreement_sets,
         reads="norms",
-        also=("vignettes",),
         report_section="agreement",
         key=("arm", "set"),
         columns=(

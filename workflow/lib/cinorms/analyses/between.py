@@ -40,7 +40,7 @@ from cinorms.analyses.comparing import (
     side_by_side,
 )
 from cinorms.analyses.options import Compares, Generalises
-from cinorms.analyses.shared import chosen_each, corrected, named, stack
+from cinorms.analyses.shared import corrected, named, stack
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
@@ -102,7 +102,6 @@ def model_tests(
     selected: Sequence[Selected], entry: Entry[ModelTestsOptions], vignettes: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Return one test over all models of each group: Friedman, or the analysis of variance."""
-    selected = chosen_each(selected, entry, vignettes)
     parts = []
     for group in groups_of(selected, entry, vignettes):
         paired = side_by_side(selected, entry, group)
@@ -124,7 +123,6 @@ def model_pairs(
 
     The corrections are over all rows that give a p-value.
     """
-    selected = chosen_each(selected, entry, vignettes)
     parts = []
     for pair in pairs_of(selected, entry, vignettes):
         paired = side_by_side(selected, entry, [pair.a, pair.b])
@@ -147,7 +145,6 @@ def normality(
     selected: Sequence[Selected], entry: Entry[NormalityOptions], vignettes: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Return, for each group, the normality check of every pair and the tests that it leads to."""
-    selected = chosen_each(selected, entry, vignettes)
     parts = []
     for group in groups_of(selected, entry, vignettes):
         choice = hypotheses.choose_tests(side_by_side(selected, entry, group))
@@ -171,7 +168,6 @@ def model_contrasts(
     """
     from cinorms.stats import permutation
 
-    selected = chosen_each(selected, entry, vignettes)
     pairs = pairs_of(selected, entry, vignettes)
     levels = {i: level_matrix(selected[i].frame) for pair in pairs for i in (pair.a, pair.b)}
     engine = {

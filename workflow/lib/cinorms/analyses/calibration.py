@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import BASELINE, CONF_HIGH, CONF_LOW, FACTOR, LEVEL, STD_ERR, WHO, names
 from cinorms.analyses.options import Baselines
-from cinorms.analyses.shared import add_factors, chosen, for_each, held, usual_factors
+from cinorms.analyses.shared import add_factors, for_each_model, held, usual_factors
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
@@ -19,8 +19,9 @@ from cinorms.vignettes.factors import JOINT
 if TYPE_CHECKING:
     from cinorms.stats.clm import ClmFit
 
-Planted = Mapping[tuple[str, str], pd.DataFrame]
-Coefficients = Mapping[tuple[str, str], Mapping[str, Any]]
+#: What was planted in a respondent: the levels, and the coefficients; None of a model.
+Planted: TypeAlias = pd.DataFrame | None
+Coefficients: TypeAlias = Mapping[str, Any] | None
 
 #: A regression of the norms that were planted, and one of the norms that were recovered.
 SOURCES = ("planted", "recovered")
@@ -30,71 +31,60 @@ class CalibrationOptions(Baselines, OfNorms):
     """Options of both kinds."""
 
 
+@for_each_model
 def calibration(
-    selected: Sequence[Selected],
+    one: Selected,
     entry: Entry[CalibrationOptions],
-    vignettes: Mapping[str, pd.DataFrame],
+    vignettes: pd.DataFrame,
     planted: Planted,
     coefficients: Coefficients,
 ) -> pd.DataFrame:
     """Return, per planted respondent, how much of what was planted is recovered."""
-
-    def make(one: Selected) -> pd.DataFrame:
-        both = _both(one, entry, vignettes, planted)
-        row: dict[str, Any] = {"flows": len(both), "kept": int(both["recovered"].notna().sum())}
-        row |= {"same": 0, "share_same": np.nan, "mean_difference": np.nan}
-        pair = both[["recovered", "planted"]].dropna().astype("float64")
-        if len(pair):
-            difference = pair["recovered"] - pair["planted"]
-            same = int((difference == 0).sum())
-            row |= {"same": same, "share_same": same / len(pair), "mean_difference": difference.mean()}
-        terms = _terms(one, entry, both, vignettes[one.arm], coefficients)
-        for source, suffix in (("recovered", ""), ("planted", "_planted")):
-            tested = terms[(terms["source"] == source) & terms["inside"].notna()]
-            row[f"terms{suffix}"] = len(tested)
-            row[f"inside{suffix}"] = int(tested["inside"].sum())
-            row[f"coverage{suffix}"] = float(tested["inside"].mean()) if len(tested) else np.nan
-        return pd.DataFrame([row | {"status": _status(one, both, planted)}])
-
-    return for_each(selected, make)
+    both = _both(one, entry, vignettes, planted)
+    row: dict[str, Any] = {"flows": len(both), "kept": int(both["recovered"].notna().sum())}
+    row |= {"same": 0, "share_same": np.nan, "mean_difference": np.nan}
+    pair = both[["recovered", "planted"]].dropna().astype("float64")
+    if len(pair):
+        difference = pair["recovered"] - pair["planted"]
+        same = int((difference == 0).sum())
+        row |= {"same": same, "share_same": same / len(pair), "mean_difference": difference.mean()}
+    terms = _terms(one, entry, both, vignettes, coefficients)
+    for source, suffix in (("recovered", ""), ("planted", "_planted")):
+        tested = terms[(terms["source"] == source) & terms["inside"].notna()]
+        row[f"terms{suffix}"] = len(tested)
+        row[f"inside{suffix}"] = int(tested["inside"].sum())
+        row[f"coverage{suffix}"] = float(tested["inside"].mean()) if len(tested) else np.nan
+    return pd.DataFrame([row | {"status": _status(both, planted)}])
 
 
+@for_each_model
 def calibration_coefficients(
-    selected: Sequence[Selected],
+    one: Selected,
     entry: Entry[CalibrationOptions],
-    vignettes: Mapping[str, pd.DataFrame],
+    vignettes: pd.DataFrame,
     planted: Planted,
     coefficients: Coefficients,
 ) -> pd.DataFrame:
     """Return every planted coefficient with its estimates, from the norms planted and from those recovered."""
-
-    def make(one: Selected) -> pd.DataFrame:
-        both = _both(one, entry, vignettes, planted)
-        table = _terms(one, entry, both, vignettes[one.arm], coefficients)
-        if table.empty:
-            table = table.reindex([0]).assign(status=_status(one, both, planted))
-        return table
-
-    return for_each(selected, make)
+    both = _both(one, entry, vignettes, planted)
+    table = _terms(one, entry, both, vignettes, coefficients)
+    return table if len(table) else table.reindex([0]).assign(status=_status(both, planted))
 
 
 def _both(
-    one: Selected, entry: Entry[CalibrationOptions], vignettes: Mapping[str, pd.DataFrame], planted: Planted
+    one: Selected, entry: Entry[CalibrationOptions], vignettes: pd.DataFrame, planted: Planted
 ) -> pd.DataFrame:
     """Return flow, the factors, and the norms planted and recovered (missing where there is none)."""
-    norms = chosen(one.frame, entry, vignettes[one.arm])
-    frame = held(norms, entry, one.model).rename(columns={"value": "recovered"})
+    frame = held(one.frame, entry, one.model).rename(columns={"value": "recovered"})
     frame["planted"] = pd.array([pd.NA] * len(frame), dtype="Int8")
-    if (one.arm, one.model) in planted:
-        levels = planted[one.arm, one.model].set_index("flow")["level"]
+    if planted is not None:
+        levels = planted.set_index("flow")["level"]
         frame["planted"] = entry.scales[one.arm].in_bins(levels).reindex(frame["flow"]).array
-    return add_factors(
-        frame, vignettes[one.arm], usual_factors(vignettes[one.arm], entry.factors_of[one.arm])
-    )
+    return add_factors(frame, vignettes, usual_factors(vignettes, entry.factors_of[one.arm]))
 
 
-def _status(one: Selected, both: pd.DataFrame, planted: Planted) -> str:
-    if (one.arm, one.model) not in planted:
+def _status(both: pd.DataFrame, planted: Planted) -> str:
+    if planted is None:
         return "not_planted"
     if both["planted"].isna().all():
         return "none_planted"
@@ -111,7 +101,7 @@ def _terms(
     """Return the terms of both regressions with the planted coefficients; no rows if none was planted."""
     from cinorms.stats.clm import fit_clm  # not above: SciPy need not be loaded to load a study
 
-    facts = coefficients.get((one.arm, one.model), {}).get("coefficients", [])
+    facts = (coefficients or {}).get("coefficients", [])
     truth = {(row["factor"], row["level"]): float(row["coefficient"]) for row in facts}
     factors = usual_factors(vignettes, entry.factors_of[one.arm])
     asked = entry.options.stated_baselines()

@@ -1,4 +1,4 @@
-"""What is compared with what, and what differs between two askings of one model in one arm, from the engine alone.
+"""What is compared with what, and what the engine alone changes: kind ``repeatability``, and the floor of contrasts.
 
 A contrast compares two sides: models in an arm, or what differs in one attribute of model or arm. Each side may have
 been asked again (``repeat`` of its arm). Where the two sides differ in no larger share of what they gave than two
@@ -15,14 +15,25 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from cinorms.analyses.options import Compares
-from cinorms.analyses.shared import Frames, check_same_flows, check_same_scale, held, on_flows_of
+from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, STATUS, WHO, names
+from cinorms.analyses.options import Compares, Generalises
+from cinorms.analyses.shared import (
+    Frames,
+    check_same_flows,
+    check_same_scale,
+    for_each_model,
+    held,
+    on_flows_of,
+)
 from cinorms.core.labels import model_labels
+from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column
+from cinorms.entries.kind import Column, Kind
+from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import assess, level_matrix
 from cinorms.stats import hypotheses
 from cinorms.stats.repeats import Share, answers_differ, differing, highest, norms_differ, status_above
+from cinorms.stats.wordings import template_numbers
 from cinorms.study.attributes import ARM_ATTRIBUTES, DESCRIBED
 
 #: What the further askings of each model and arm gave (`tables.REPEATS`); none for those that were asked once.
@@ -51,6 +62,8 @@ FLOOR = (
 )
 #: The columns that a page shows.
 FLOOR_SHOWN = ("differ", "engine_differ", "engine_status")
+_QUESTION = ["flow", "variant"]
+_COUNTS = ("askings", "prompts", "replies", "failed", "answers", "flows", "norms")
 
 
 @dataclass(frozen=True)
@@ -165,9 +178,10 @@ def of_answers(
     view: View = lambda levels: levels,
 ) -> Share | None:
     """Return the share of a model's answers that differ when it is asked again; None if it was not."""
-    if (one.arm, one.model) not in repeats:
+    own = repeats.get((one.arm, one.model))
+    if own is None:
         return None
-    again = [view(level_matrix(answers)) for answers in answers_again(one, repeats)]
+    again = [view(level_matrix(answers)) for answers in answers_again(one, own)]
     cells = differing(view(level_matrix(one.frame)), again)
     return answers_differ(cells, templates, fixed_flows)
 
@@ -179,9 +193,10 @@ def of_norms(
     view: View = lambda norms: norms,
 ) -> Share | None:
     """Return the share of a model's norms that differ when it is asked again; ``one`` has its norms."""
-    if (one.arm, one.model) not in repeats:
+    own = repeats.get((one.arm, one.model))
+    if own is None:
         return None
-    again = [view(each) for each in norms_again(one, repeats, entry)]
+    again = [view(norms) for norms in norms_again(one, own, entry)]
     return norms_differ(differing(view(held_norms(one.frame, entry, one)), again))
 
 
@@ -191,7 +206,7 @@ def held_norms(norms: pd.DataFrame, entry: Entry[Any], one: Selected) -> pd.Data
     return value.to_frame().astype("Float64").astype("float64")
 
 
-def norms_again(one: Selected, repeats: Repeats, entry: Entry[Any]) -> list[pd.DataFrame]:
+def norms_again(one: Selected, repeats: pd.DataFrame, entry: Entry[Any]) -> list[pd.DataFrame]:
     """Return `held_norms` of each further asking, in the flows of ``one``."""
     consensus = entry.thresholds[one.model].consensus
     found = []
@@ -228,8 +243,155 @@ def floor(between: Share, a: Share | None, b: Share | None) -> dict[str, Any]:
     }
 
 
-def answers_again(one: Selected, repeats: Repeats) -> list[pd.DataFrame]:
+def answers_again(one: Selected, repeats: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the answers of each further asking, in the flows of ``one``."""
-    table = repeats[one.arm, one.model]
-    own = on_flows_of(one, table)
-    return [own[own["repeat"] == repeat] for repeat in table["repeat"].unique()]
+    own = on_flows_of(one, repeats)
+    return [own[own["repeat"] == repeat] for repeat in repeats["repeat"].unique()]
+
+
+# --- Kind ``repeatability``: what differs when the same prompts are asked again, in other batches
+
+
+class RepeatabilityOptions(Generalises, OfNorms):
+    """Options of kind ``repeatability``."""
+
+
+def repeatability(
+    selected: Sequence[Selected],
+    entry: Entry[RepeatabilityOptions],
+    norms: Sequence[Selected],
+    prompts: Frames,
+    repeats: Repeats,
+) -> pd.DataFrame:
+    """Return what differs between the first asking of each model in each arm and the further ones."""
+    table = _asked_again(selected, entry, norms=norms, prompts=prompts, repeats=repeats)
+    counts = dict.fromkeys(_COUNTS, "Int64")  # whole numbers, also where an arm is asked once and has none
+    return table.reindex(columns=list(names(*_REPEATABILITY))).astype(counts)
+
+
+@for_each_model
+def _asked_again(
+    one: Selected,
+    entry: Entry[RepeatabilityOptions],
+    norms: pd.DataFrame,
+    prompts: pd.DataFrame,
+    repeats: pd.DataFrame | None,
+) -> pd.DataFrame:
+    if repeats is None:
+        return pd.DataFrame([{"askings": 1, "prompts": len(one.frame), "status": "not_repeated"}])
+    again = answers_again(one, repeats)
+    drawn = (one.arm, one.model) in entry.drawn
+    row: dict[str, Any] = {"what": "engine_and_sampling" if drawn else "engine"}
+    row |= {"askings": 1 + len(again), "prompts": len(one.frame)}
+    row |= _of_replies(pd.concat(again)) | _of_answers(one, again, entry, prompts)
+    return pd.DataFrame([row | _of_norms(one._replace(frame=norms), repeats, entry)])
+
+
+def _of_replies(table: pd.DataFrame) -> dict[str, Any]:
+    same = table["same_reply"].dropna()
+    return {
+        "replies": len(same),
+        "replies_differ": 1 - float(same.mean()) if len(same) else np.nan,
+        "failed": int(table["same_reply"].isna().sum()),
+    }
+
+
+def _of_answers(
+    one: Selected,
+    again: Sequence[pd.DataFrame],
+    entry: Entry[RepeatabilityOptions],
+    prompts: pd.DataFrame,
+) -> dict[str, Any]:
+    cells = differing(level_matrix(one.frame), [level_matrix(each) for each in again])
+    found = answers_differ(cells, template_numbers(prompts), entry.options.fixed_flows)
+    codes = [_statuses(one.frame), *map(_statuses, again)]
+    changed = differing(codes[0], codes[1:]).to_numpy()
+    status = "no_answers" if not found.n else "one_template" if np.isnan(found.low) else "ok"
+    return {
+        "answers": found.n,
+        "answers_differ": found.share,
+        "conf_low": found.low,
+        "conf_high": found.high,
+        "statuses_differ": float(np.nanmean(changed)) if (~np.isnan(changed)).any() else np.nan,
+        "status": status,
+    }
+
+
+def _statuses(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of each answer's status, flows x variants; NaN where the engine failed to reply."""
+    frame = answers[_QUESTION].astype({"variant": str})
+    code = answers["status"].map({name: i for i, name in enumerate(ANSWER_STATUSES)}).astype(np.float64)
+    frame = frame.assign(code=code.where(answers["status"] != "error"))
+    return frame.set_index(_QUESTION)["code"].unstack("variant")  # noqa: PD010 (keys are unique)
+
+
+def _of_norms(one: Selected, repeats: pd.DataFrame, entry: Entry[RepeatabilityOptions]) -> dict[str, Any]:
+    first, again = held_norms(one.frame, entry, one), norms_again(one, repeats, entry)
+    found = norms_differ(differing(first, again))
+    holds = first.notna().astype(np.float64)
+    only_one = differing(holds, [each.reindex_like(first).notna().astype(np.float64) for each in again])
+    return {
+        "flows": len(first),
+        "norms": found.n,
+        "norms_differ": found.share,
+        "norms_low": found.low,
+        "norms_high": found.high,
+        "norms_in_one": float(only_one.to_numpy().mean()) if len(only_one) else np.nan,
+    }
+
+
+_REPEATABILITY = (
+    *WHO,
+    Column(
+        "what",
+        "What the numbers show. engine: at temperature 0 nothing is drawn, so what differs is from the engine alone; "
+        "engine_and_sampling: above 0 every asking draws anew. Missing where the arm is asked once.",
+    ),
+    Column("askings", "How often the arm was asked. Every further asking is compared with the first."),
+    Column("prompts", "Prompts of one asking."),
+    Column(
+        "replies", "Replies of the further askings that are compared: the engine failed in neither asking."
+    ),
+    Column("replies_differ", "Share of these that are not the first asking's, letter by letter."),
+    Column(
+        "failed", "Replies of the further askings that cannot be compared: the engine failed in one asking."
+    ),
+    Column("answers", "Prompts that were answered validly in the first and in a further asking."),
+    Column(
+        "answers_differ", "Share of the answers to these that are another level, over flows and templates."
+    ),
+    CONF_LOW._replace(about="Lower end of the 95% interval of answers_differ over other templates."),
+    CONF_HIGH._replace(about="Upper end of the 95% interval of answers_differ over other templates."),
+    Column(
+        "statuses_differ",
+        "Share of the replies that have another status, such as an answer in one asking and a refusal in the other.",
+    ),
+    Column("flows", "Flows that were asked about."),
+    Column("norms", "Flows with a norm in the first and in a further asking, under the thresholds."),
+    Column("norms_differ", "Share of these norms that are another level."),
+    Column("norms_low", "Lower end of Wilson's 95% interval of norms_differ, over flows."),
+    Column("norms_high", "Upper end of Wilson's 95% interval of norms_differ, over flows."),
+    Column("norms_in_one", "Share of the flows that hold a norm in one asking only."),
+    STATUS._replace(
+        about="ok, or why numbers are missing: not_repeated (the arm is asked once), no_answers (none is valid in two "
+        "askings), one_template (no interval)."
+    ),
+)
+
+KINDS = (
+    Kind(
+        name="repeatability",
+        about="What the engine alone changes: replies, answers and norms that differ when an arm is asked again.",
+        options=RepeatabilityOptions,
+        function=repeatability,
+        reads="answers",
+        also=("norms", "prompts", "repeats"),
+        report_section="reliability",
+        key=("arm", "model"),
+        columns=_REPEATABILITY,
+        shown=(
+            *("arm", "model", "what", "askings", "prompts", "replies_differ", "answers_differ", "conf_low"),
+            *("conf_high", "norms", "norms_differ", "norms_in_one", "status"),
+        ),
+    ),
+)

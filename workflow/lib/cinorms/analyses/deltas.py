@@ -2,92 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from cinorms.analyses.columns import REASON, STATUS, WHO
-from cinorms.analyses.options import Expects
-from cinorms.analyses.shared import chosen_each, for_each, on_flows_of, stack
-from cinorms.core.schema import LeftOut
+from cinorms.analyses.options import Expects, Sliced
+from cinorms.analyses.shared import Frames, for_each_model, on_flows_of, stack
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
-from cinorms.entries.options import Names, OfFlows
+from cinorms.entries.options import OfFlows
 from cinorms.norms import distances
 from cinorms.vignettes import expectations
 from cinorms.vignettes.factors import DatasetFactors
 
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
-
 _METRICS = ("mean_signed", "std_signed", "mean_absolute")
 
-Vignettes = Mapping[str, pd.DataFrame]
 
-
-class DeltaOptions(Expects):
+class DeltaOptions(Sliced, Expects):
     """Options of the measures of slices."""
-
-    by: LeftOut[Names] = Field(
-        None,
-        description="Factors of the dataset: one slice for each combination of their levels. Default: all flows "
-        "together.",
-    )
-
-    def check(self, place: EntryPlace) -> None:
-        """Look up the factors of the slices."""
-        for arm in self.arms:
-            place.check_names(
-                "by", self.by or (), place.study.factors_of(arm).factors, f"factor of arm {arm!r}"
-            )
-        super().check(place)
 
 
 def bias_of_flows(
-    selected: Sequence[Selected], entry: Entry[Expects], vignettes: Vignettes, expected: Path | None
+    selected: Sequence[Selected], entry: Entry[Expects], vignettes: Frames, expected: Path | None
 ) -> pd.DataFrame:
     """Return one row per flow and model: the factors, the value, the expected value, and the delta."""
-    table = for_each(
-        chosen_each(selected, entry, vignettes), lambda one: _stated(one, entry, vignettes[one.arm], expected)
-    )
+    table = for_each_model(_stated)(selected, entry, vignettes=vignettes, expected=expected)
     factors = [factor for arm in entry.arms for factor in entry.factors_of[arm].factors]
     return table.astype(dict.fromkeys(factors, "str"))
 
 
+@for_each_model
 def delta(
-    selected: Sequence[Selected], entry: Entry[DeltaOptions], vignettes: Vignettes, expected: Path | None
+    one: Selected, entry: Entry[DeltaOptions], vignettes: pd.DataFrame, expected: Path | None
 ) -> pd.DataFrame:
     """Return every metric of every slice that ``by`` makes, or of all flows: a row each (`distances.delta_table`)."""
-    embedding = entry.options.embedding
-
-    def make(one: Selected) -> pd.DataFrame:
-        table = _stated(one, entry, vignettes[one.arm], expected)
-        scale = entry.scales[one.arm].levels
-        points = _points(entry.factors_of[one.arm], scale, embedding)
-        return distances.delta_table(table, scale, points, entry.options.by)
-
-    return for_each(chosen_each(selected, entry, vignettes), make)
+    table = _stated(one, entry, vignettes, expected)
+    scale = entry.scales[one.arm].levels
+    points = _points(entry.factors_of[one.arm], scale, entry.options.embedding)
+    return distances.delta_table(table, scale, points, entry.options.by)
 
 
-def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: Vignettes) -> pd.DataFrame:
+@for_each_model
+def _delta_of_means(one: Selected, entry: Entry[OfFlows], vignettes: pd.DataFrame) -> pd.DataFrame:
+    scale = entry.scales[one.arm].levels
+    points = _points(entry.factors_of[one.arm], scale)
+    table = _bias(one, distances.mean_values(one.frame), entry, vignettes, None, points)
+    return distances.delta_table(table, scale, points)
+
+
+def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: Frames) -> pd.DataFrame:
     """Return the mean signed delta of every model over the flows with an expected value.
 
     The delta of a flow is the mean of all its valid answers less the expected value, both in the units of the
     dataset's ``expected_range`` (levels where it has none); no threshold is applied.
     """
-
-    def make(one: Selected) -> pd.DataFrame:
-        scale = entry.scales[one.arm].levels
-        points = _points(entry.factors_of[one.arm], scale)
-        values = distances.mean_values(one.frame)
-        table = _bias(one, values, entry, vignettes[one.arm], None, points)
-        return distances.delta_table(table, scale, points)
-
-    table = for_each(chosen_each(selected, entry, vignettes), make)
+    table = _delta_of_means(selected, entry, vignettes=vignettes)
     found = table[table["metric"].isin(_METRICS)].set_index(["arm", "model", "metric"])["value"]
     wide = found.unstack("metric")  # noqa: PD010 (keys are unique)
     first = table[table["metric"] == _METRICS[0]].drop(columns=["metric", "value", "unit"])

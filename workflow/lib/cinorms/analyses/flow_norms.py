@@ -5,14 +5,14 @@ Every study has this table of all its arms and models as `results/{study}/norms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, WHO
-from cinorms.analyses.shared import by_pair, chosen, for_each
+from cinorms.analyses.shared import Frames, for_each_model, named
 from cinorms.core.labels import NORM_LABELS
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -52,31 +52,31 @@ def flow_norms(
     selected: Sequence[Selected],
     entry: Entry[OfNorms],
     answers: Sequence[Selected],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
+    vignettes: Frames,
+    prompts: Frames,
 ) -> pd.DataFrame:
     """Return one row per arm, model and flow; see `KINDS` for its columns."""
-    answers_of = by_pair(answers)
-
-    def make(one: Selected) -> pd.DataFrame:
-        norms = chosen(one.frame, entry, vignettes[one.arm])
-        given = answers_of[one.arm, one.model]
-        intervals = flow_intervals(
-            level_matrix(given), template_numbers(prompts[one.arm]), entry.scales[one.arm]
-        )
-        facts = {
-            "dataset": entry.factors_of[one.arm].dataset,
-            "planted": (one.arm, one.model) in entry.respondents,
-        }
-        flows = _in_words(norms["flow"], vignettes[one.arm])
-        held = _held(norms, entry, one)
-        table = pd.concat([flows, held], axis=1).merge(_named(intervals), on="flow", validate="one_to_one")
-        return pd.concat([pd.DataFrame(facts, index=table.index), table], axis=1)
-
-    table = for_each(selected, make)
+    table = _flows_of(selected, entry, answers=answers, vignettes=vignettes, prompts=prompts)
     before, after = ([column.name for column in part if column.name in table] for part in (_BEFORE, _AFTER))
     factors = [name for name in table if name not in _TAKEN]
     return table[[*before, *factors, *after]]
+
+
+@for_each_model
+def _flows_of(
+    one: Selected,
+    entry: Entry[OfNorms],
+    answers: pd.DataFrame,
+    vignettes: pd.DataFrame,
+    prompts: pd.DataFrame,
+) -> pd.DataFrame:
+    intervals = flow_intervals(level_matrix(answers), template_numbers(prompts), entry.scales[one.arm])
+    facts = {
+        "dataset": entry.factors_of[one.arm].dataset,
+        "planted": (one.arm, one.model) in entry.respondents,
+    }
+    flows = pd.concat([_in_words(one.frame["flow"], vignettes), _held(one.frame, entry, one)], axis=1)
+    return named(flows.merge(_named(intervals), on="flow", validate="one_to_one"), facts)
 
 
 def _in_words(flows: pd.Series[int], vignettes: pd.DataFrame) -> pd.DataFrame:

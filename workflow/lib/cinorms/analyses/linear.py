@@ -1,4 +1,4 @@
-"""Kind ``linear_regression``: a linear model of people's ratings, or of a model's answers."""
+"""Linear models of people's ratings and of models' answers, and where models weigh what people do not."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pydantic import Field
 
 from cinorms.analyses.columns import (
     BASELINE,
+    CORRECTED,
     FACTOR,
     INTERVAL,
     LEVEL,
     LOG10_P,
+    P_TEXT,
     REASON,
     STATISTIC,
     STATUS,
@@ -23,7 +25,7 @@ from cinorms.analyses.columns import (
     names,
 )
 from cinorms.analyses.options import Baselines, Factors
-from cinorms.analyses.shared import add_factors, chosen_each, named, stack, templates_of, usual_factors
+from cinorms.analyses.shared import Frames, add_factors, corrected, factors_of, named, stack, templates_of
 from cinorms.core import tails
 from cinorms.core.errors import DataError
 from cinorms.entries.entry import Entry, Pair, Selected
@@ -33,6 +35,7 @@ from cinorms.norms.assessment import valid_levels
 
 if TYPE_CHECKING:
     from cinorms.stats.linear_mixed import LinearFit
+    from cinorms.study.entry_place import EntryPlace
 
 #: A p-value below this shows something, after the correction for all rows of a table.
 SHOWN_BELOW = 0.05
@@ -53,6 +56,31 @@ class LinearOptions(Baselines, Factors, OfFlows):
         return ("rater", "flow") if self.errors == "both" else ("rater",)
 
 
+class DifferenceOptions(LinearOptions):
+    """Options of the differences between models and people."""
+
+    people: str = Field(
+        description="The arm of people (source: human) that the other arms are compared with."
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the arm of people, and check that the other arms are about the same dataset."""
+        super().check(place)
+        rated = [arm for arm in self.arms if place.study.arms[arm].source == "human"]
+        if self.people not in rated:
+            raise place.unknown("people", self.people, rated, "arm of people among the entry's arms")
+        if self.people not in [arm for arm, _ in place.selected(self)]:
+            raise place.error("models", f"nobody of arm {self.people!r} is among them; name its people too")
+        dataset = place.study.arms[self.people].dataset
+        for arm in self.arms:
+            given = place.study.arms[arm].dataset
+            if set(place.study.dataset(given).factors) != set(place.study.dataset(dataset).factors):
+                raise place.error(
+                    "arms",
+                    f"{arm!r} is about dataset {given!r}, whose factors are not those of {dataset!r}; leave it out",
+                )
+
+
 class Fitted(NamedTuple):
     """The fit of one arm and model, or why there is none."""
 
@@ -65,29 +93,29 @@ class Fitted(NamedTuple):
 def linear_regression(
     selected: Sequence[Selected],
     entry: Entry[LinearOptions],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
+    vignettes: Frames,
+    prompts: Frames,
 ) -> pd.DataFrame:
     """Return a linear mixed model of every valid answer on the factors: a row per term, the intercept first."""
     parts = []
-    for (arm, model), found in fits_of(selected, entry, vignettes, prompts).items():
-        table = terms_of(found)
+    for (arm, model), found in _fits_of(selected, entry, vignettes, prompts).items():
+        table = _terms_of(found)
         parts.append(named(table.assign(n=found.n, n_missing=found.n_missing), {"arm": arm, "model": model}))
     return stack(parts)
 
 
-def fits_of(
+def _fits_of(
     selected: Sequence[Selected],
     entry: Entry[Any],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
+    vignettes: Frames,
+    prompts: Frames,
 ) -> dict[Pair, Fitted]:
     """Return the fit of each arm and model."""
     from cinorms.stats.linear_mixed import fit_linear_mixed
 
     found: dict[Pair, Fitted] = {}
-    for one in chosen_each(selected, entry, vignettes):
-        factors = list(entry.options.factors or usual_factors(vignettes[one.arm], entry.factors_of[one.arm]))
+    for one in selected:
+        factors = factors_of(entry, one.arm, vignettes[one.arm])
         rows = pd.DataFrame(
             {
                 "flow": one.frame["flow"],
@@ -106,7 +134,7 @@ def fits_of(
     return found
 
 
-def terms_of(found: Fitted) -> pd.DataFrame:
+def _terms_of(found: Fitted) -> pd.DataFrame:
     """Return the coefficients of a fit with intervals, and in each row the facts of the fit."""
     fit = found.fit
     if fit is None:
@@ -114,7 +142,7 @@ def terms_of(found: Fitted) -> pd.DataFrame:
         return pd.DataFrame([blank]).drop(columns=["n", "n_missing"]).astype(_TYPES)
     of_intercept = fit.terms["level"] == ""
     terms = fit.terms.assign(**{name: fit.terms[name].mask(of_intercept) for name in ("level", "baseline")})
-    table = with_interval(terms, fit.variances(), fit.freedom)
+    table = _with_interval(terms, fit.variances(), fit.freedom)
     facts = {
         "status": "ok",
         "reason": "",
@@ -126,7 +154,7 @@ def terms_of(found: Fitted) -> pd.DataFrame:
     return table.assign(**facts).astype(_TYPES)
 
 
-def with_interval(table: pd.DataFrame, variance: Any, freedom: Any) -> pd.DataFrame:
+def _with_interval(table: pd.DataFrame, variance: Any, freedom: Any) -> pd.DataFrame:
     """Return the table with errors, tests and 95% intervals of its column ``estimate``, by Student's t."""
     from scipy.special import stdtrit
 
@@ -145,7 +173,151 @@ def with_interval(table: pd.DataFrame, variance: Any, freedom: Any) -> pd.DataFr
     )
 
 
-NUMBERS = ("estimate", "std_err", "conf_low", "conf_high", "statistic", "log10_p")
+# --- What weighs how much for people and for models
+
+
+def people_differences(
+    selected: Sequence[Selected],
+    entry: Entry[DifferenceOptions],
+    vignettes: Frames,
+    prompts: Frames,
+) -> pd.DataFrame:
+    """Return, for each model and term, its coefficient less that of people, with Holm's correction over all rows."""
+    people, others = _sides(_fits_of(selected, entry, vignettes, prompts), entry)
+    parts = [
+        named(_differences(found, people), {"arm": arm, "model": model})
+        for (arm, model), found in others.items()
+    ]
+    table = corrected(stack(parts))
+    return table.assign(finding=[_finding(row) for _, row in table.iterrows()])
+
+
+def people_factors(
+    selected: Sequence[Selected],
+    entry: Entry[DifferenceOptions],
+    vignettes: Frames,
+    prompts: Frames,
+) -> pd.DataFrame:
+    """Return, for each model and factor, how far its coefficients spread, next to people's.
+
+    A p-value is the smallest of the factor's levels times their number. ``finding`` follows Holm's correction of those
+    of the differences over all rows of the table.
+    """
+    people, others = _sides(_fits_of(selected, entry, vignettes, prompts), entry)
+    parts = []
+    for (arm, model), found in others.items():
+        shown = {"people_p": _smallest(_terms_of(people)), "model_p": _smallest(_terms_of(found))}
+        rows = [
+            _factor_row(part) | {name: p.get(str(factor), np.nan) for name, p in shown.items()}
+            for factor, part in _differences(found, people).groupby("factor", sort=False, dropna=False)
+        ]
+        parts.append(named(pd.DataFrame(rows), {"arm": arm, "model": model}))
+    table = corrected(stack(parts).astype({"factor": "str", "level": "str"}))
+    return table.assign(finding=[_finding_of_factor(row) for _, row in table.iterrows()])
+
+
+def _sides(
+    fits: Mapping[Pair, Fitted], entry: Entry[DifferenceOptions]
+) -> tuple[Fitted, Mapping[Pair, Fitted]]:
+    """Return the fit of people, and those compared with it; people alone make one row without numbers."""
+    pair = next(pair for pair in fits if pair[0] == entry.options.people)
+    others = {other: fit for other, fit in fits.items() if other != pair}
+    alone = Fitted(None, "nothing is compared with people", 0, 0)
+    return fits[pair], others or {pair: alone}
+
+
+def _factor_row(part: pd.DataFrame) -> dict[str, Any]:
+    """Return what the differences of a factor's levels have in common."""
+    known = part["estimate"].notna().any()
+    at = int(part["estimate"].abs().to_numpy().argmax()) if known else 0
+    ranges = {
+        f"{side}_range": float(np.ptp([0.0, *part[f"{side}_estimate"]])) if known else np.nan
+        for side in ("people", "model")
+    }
+    return {
+        "factor": part["factor"].iloc[0],
+        "levels": len(part) + 1 if known else 0,
+        **ranges,
+        "largest": part["estimate"].iloc[at],
+        "level": part["level"].iloc[at],
+        "log10_p": _smallest_log(part),
+        "status": part["status"].iloc[0],
+    }
+
+
+def _differences(model: Fitted, people: Fitted) -> pd.DataFrame:
+    """Return the model's coefficients less those of people, for every term but the intercept.
+
+    The two variances are added, as if nothing were shared: what a flow does to both would make the interval shorter.
+    """
+    one, two = model.fit, people.fit
+    if one is None or two is None:
+        reason = f"people: {people.reason}" if two is None else model.reason
+        blank = {name: None for name in names(*_OF_DIFFERENCES) if name not in _ADDED}
+        return pd.DataFrame([blank | {"status": "not_estimated", "reason": reason}]).astype(_DIFFERENCE_TYPES)
+    sides = [_by_term(fit) for fit in (two, one)]
+    both = sides[0].add_suffix("_people").join(sides[1].add_suffix("_model"), how="inner").reset_index()
+    variance = both["variance_people"] + both["variance_model"]
+    # Welch and Satterthwaite: the spread of few templates is uncertain.
+    freedom = variance**2 / (
+        both["variance_people"] ** 2 / two.freedom + both["variance_model"] ** 2 / one.freedom
+    )
+    table = pd.DataFrame(
+        {
+            **{name: both[name] for name in ("factor", "level")},
+            "baseline": both["baseline_people"],
+            "people_estimate": both["estimate_people"],
+            "model_estimate": both["estimate_model"],
+            "estimate": both["estimate_model"] - both["estimate_people"],
+        }
+    )
+    table = _with_interval(table, variance.to_numpy(), freedom.to_numpy()).assign(status="ok", reason="")
+    typed: pd.DataFrame = table.drop(columns="p").astype(_DIFFERENCE_TYPES)
+    return typed
+
+
+def _by_term(fit: LinearFit) -> pd.DataFrame:
+    """Return the coefficients with their variances by factor and level, without the intercept."""
+    terms = fit.terms.assign(variance=fit.variances())
+    return terms[terms["level"] != ""].set_index(["factor", "level"])
+
+
+def _smallest_log(part: pd.DataFrame) -> float:
+    """Return the logarithm of the smallest p-value of some rows times their number, at most 0."""
+    logs = part["log10_p"].dropna()
+    return float(min(logs.min() + np.log10(len(logs)), 0.0)) if len(logs) else np.nan
+
+
+def _smallest(terms: pd.DataFrame) -> dict[str, float]:
+    """Return, by factor, the smallest p-value of its levels times their number, at most 1."""
+    known = terms[terms["factor"].notna()]
+    return {str(f): float(tails.to_p(_smallest_log(part))) for f, part in known.groupby("factor", sort=False)}
+
+
+def _finding(row: pd.Series[Any]) -> str:
+    """Return in words what the difference of one term shows."""
+    if not row["p_holm"] < SHOWN_BELOW:
+        return "no difference shown" if row["status"] == "ok" else ""
+    model, people = row["model_estimate"], row["people_estimate"]
+    if model * people < 0 and abs(model) > row["std_err"] and abs(people) > row["std_err"]:
+        return "in opposite directions"
+    return "more by the model" if abs(model) > abs(people) else "more by people"
+
+
+def _finding_of_factor(row: pd.Series[Any]) -> str:
+    """Return in words who weighs a factor."""
+    if row["status"] != "ok":
+        return ""
+    by_people, by_model = row["people_p"] < SHOWN_BELOW, row["model_p"] < SHOWN_BELOW
+    differ = row["p_holm"] < SHOWN_BELOW
+    if by_model and not by_people and differ:
+        return "the model weighs what people were not shown to weigh"
+    if by_people and not by_model and differ:
+        return "people weigh what the model was not shown to weigh"
+    return "they weigh it differently" if differ else "no difference shown"
+
+
+_NUMBERS = ("estimate", "std_err", "conf_low", "conf_high", "statistic", "log10_p")
 _OF_TERMS = (
     FACTOR._replace(
         about="Name of the factor; (Intercept) for the mean answer where all factors have their baseline."
@@ -169,13 +341,57 @@ _OF_TERMS = (
     Column("n", "Valid answers in the fit."),
     Column("n_missing", "Invalid answers."),
 )
-TEXTS = dict.fromkeys(["factor", "level", "baseline", "status", "reason"], "str")
+_TEXTS = dict.fromkeys(["factor", "level", "baseline", "status", "reason"], "str")
 _TYPES: dict[str, Any] = (
-    TEXTS
-    | dict.fromkeys([*NUMBERS, "p", "sd_template", "sd_residual"], "float64")
+    _TEXTS
+    | dict.fromkeys([*_NUMBERS, "p", "sd_template", "sd_residual"], "float64")
     | dict.fromkeys(["n_flows", "n_templates"], "Int64")
 )
-_ALSO: Any = ("vignettes", "prompts")
+_FINDING = Column("finding", "What the difference shows, in words; after Holm's correction, at 0.05.")
+_OF_DIFFERENCES = (
+    FACTOR,
+    LEVEL,
+    BASELINE,
+    Column("people_estimate", "The coefficient of people."),
+    Column("model_estimate", "The coefficient of the model."),
+    Column("estimate", "model_estimate less people_estimate."),
+    *INTERVAL,
+    STATISTIC,
+    P,
+    LOG10_P,
+    P_TEXT,
+    *CORRECTED,
+    STATUS,
+    REASON,
+    _FINDING,
+)
+#: What `shared.corrected` and the finding add.
+_ADDED = {"p", "p_text", "finding", *names(*CORRECTED)}
+_DIFFERENCE_TYPES: dict[str, Any] = _TEXTS | dict.fromkeys(
+    [*_NUMBERS, "people_estimate", "model_estimate"], "float64"
+)
+_OF_FACTORS = (
+    FACTOR,
+    Column("levels", "Number of its levels, the baseline among them."),
+    Column(
+        "people_range", "From the lowest to the highest coefficient of people, the baseline's 0 among them."
+    ),
+    Column("model_range", "The same of the model."),
+    Column(
+        "people_p", "Whether people weigh the factor: the smallest p-value of its levels times their number."
+    ),
+    Column("model_p", "The same of the model."),
+    Column("largest", "The largest difference of a coefficient of the model from that of people."),
+    LEVEL._replace(about="The level in which it is."),
+    P._replace(about="Whether they differ: the smallest p-value of the differences times their number."),
+    LOG10_P,
+    P_TEXT,
+    *CORRECTED,
+    STATUS,
+    _FINDING._replace(
+        about="Who weighs the factor, in words; the difference after Holm's correction, at 0.05."
+    ),
+)
 
 KINDS = (
     Kind(
@@ -185,10 +401,51 @@ KINDS = (
         options=LinearOptions,
         function=linear_regression,
         reads="answers",
-        also=_ALSO,
+        also=("vignettes", "prompts"),
         report_section="factors",
         key=("arm", "model", "factor", "level"),
         columns=(*WHO, *_OF_TERMS),
         shown=(*names(*WHO, FACTOR, LEVEL, BASELINE), "estimate", "std_err", "statistic", "p", "status"),
+    ),
+    Kind(
+        name="people_differences",
+        about="Coefficients of models next to those of people, with an interval of each difference.",
+        options=DifferenceOptions,
+        function=people_differences,
+        reads="answers",
+        also=("vignettes", "prompts"),
+        report_section="factors",
+        key=("arm", "model", "factor", "level"),
+        columns=(*WHO, *_OF_DIFFERENCES),
+        shown=(
+            *names(*WHO, FACTOR, LEVEL),
+            "people_estimate",
+            "model_estimate",
+            "estimate",
+            "conf_low",
+            "conf_high",
+            "p_holm",
+            "finding",
+        ),
+    ),
+    Kind(
+        name="people_factors",
+        about="How much models and people weigh each factor, and where models weigh what people do not.",
+        options=DifferenceOptions,
+        function=people_factors,
+        reads="answers",
+        also=("vignettes", "prompts"),
+        report_section="factors",
+        key=("arm", "model", "factor"),
+        columns=(*WHO, *_OF_FACTORS),
+        shown=(
+            *names(*WHO, FACTOR),
+            "people_range",
+            "model_range",
+            "people_p",
+            "model_p",
+            "p_holm",
+            "finding",
+        ),
     ),
 )

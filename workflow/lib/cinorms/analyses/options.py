@@ -158,6 +158,24 @@ class Generalises(Options):
         return self.flows == "fixed"
 
 
+class Sliced(OfArms):
+    """What the flows are divided into."""
+
+    by: LeftOut[Names] = Field(
+        None,
+        description="Factors of the dataset: one slice for each combination of their levels. Default: all flows "
+        "together.",
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the factors of the slices."""
+        for arm in self.arms:
+            place.check_names(
+                "by", self.by or (), place.study.factors_of(arm).factors, f"factor of arm {arm!r}"
+            )
+        super().check(place)
+
+
 class Expects(OfNorms):
     """What a model holds, and the expected values."""
 

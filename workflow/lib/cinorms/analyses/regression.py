@@ -1,8 +1,14 @@
-"""Regressions: cumulative link models of the norms, or of every answer, on the factors."""
+"""Regressions: cumulative link models of the norms, or of every answer, on the factors.
+
+One of each model in each arm, or one of several. A factor is one of the dataset, ``model``, ``arm``, or an attribute of
+these; a response also has ``template`` and ``position``. Naming the model, the arm or one of their attributes makes one
+regression of several models or arms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,13 +24,27 @@ from cinorms.analyses.columns import (
     P,
     names,
 )
-from cinorms.analyses.options import RESPONSE_FACTORS, RegressionOptions
-from cinorms.analyses.pooling import Task, norm_tasks, response_tasks
-from cinorms.analyses.shared import named, stack
+from cinorms.analyses.options import OTHER_FACTORS, RESPONSE_FACTORS, RegressionOptions
+from cinorms.analyses.shared import (
+    Frames,
+    add_attributes,
+    add_factors,
+    check_same_scale,
+    factors_of,
+    held,
+    named,
+    position_of_highest,
+    stack,
+    templates_of,
+)
+from cinorms.core.labels import POOLED
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
+from cinorms.norms.assessment import valid_levels
+from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
+from cinorms.vignettes.factors import other_flows
 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
@@ -49,6 +69,12 @@ _FIT_COLUMNS = [
     "sd_flow",
     "sd_template",
 ]
+#: These make one regression of several models, or of several arms.
+_POOLS_MODELS = frozenset({"model", *MODEL_ATTRIBUTES})
+_POOLS_ARMS = frozenset({"arm", *ARM_ATTRIBUTES})
+#: More flows than a dataset has.
+_MOST_FLOWS = 10**9
+_NOT_OF_DATASET = frozenset({*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES, *OTHER_FACTORS, *RESPONSE_FACTORS})
 
 
 class NormRegressionOptions(RegressionOptions, OfNorms):
@@ -130,22 +156,22 @@ class ResponseRegressionOptions(RegressionOptions, OfFlows):
 def ordinal_regression(
     selected: Sequence[Selected],
     entry: Entry[OrdinalRegressionOptions],
-    vignettes: Mapping[str, pd.DataFrame],
+    vignettes: Frames,
 ) -> pd.DataFrame:
     """Return the regression of the norms held on the factors: a row per term, then a row per threshold.
 
     A fit that cannot be made is rows without numbers, one at least.
     """
-    tasks = norm_tasks(selected, entry, vignettes)
+    tasks = _norm_tasks(selected, entry, vignettes)
     return stack([_table(task, _fit(task, entry, _clusters_of_norms(task, entry)), entry) for task in tasks])
 
 
 def proportional_odds(
-    selected: Sequence[Selected], entry: Entry[NormRegressionOptions], vignettes: Mapping[str, pd.DataFrame]
+    selected: Sequence[Selected], entry: Entry[NormRegressionOptions], vignettes: Frames
 ) -> pd.DataFrame:
     """Return the score test of proportional odds for each regression that ``ordinal_regression`` would make."""
     parts = []
-    for task in norm_tasks(selected, entry, vignettes):
+    for task in _norm_tasks(selected, entry, vignettes):
         fit = _fit(task, entry)
         fitted = not isinstance(fit, tuple)
         if fitted and fit.solved is not None:
@@ -168,8 +194,8 @@ def proportional_odds(
 def response_regression(
     selected: Sequence[Selected],
     entry: Entry[ResponseRegressionOptions],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
+    vignettes: Frames,
+    prompts: Frames,
 ) -> pd.DataFrame:
     """Return the regression of every valid answer on the factors, the template and the order shown.
 
@@ -182,10 +208,112 @@ def response_regression(
     # What a template does is in its intercept.
     in_intercept = "own_wording" in _INTERCEPTS.get(entry.options.errors, ())
     further = [name for name in RESPONSE_FACTORS if not (in_intercept and name == "template")]
-    tasks = response_tasks(selected, entry, vignettes, prompts, further)
+    tasks = _tasks(selected, entry, vignettes, further, lambda one: _responses(one, prompts[one.arm]))
     return stack(
         [_table(task, _fit(task, entry, _CLUSTERS.get(entry.options.errors, ())), entry) for task in tasks]
     )
+
+
+def _norm_tasks(
+    selected: Sequence[Selected], entry: Entry[RegressionOptions], vignettes: Frames
+) -> list[Task]:
+    return _tasks(selected, entry, vignettes, (), lambda one: held(one.frame, entry, one.model))
+
+
+@dataclass(frozen=True)
+class Task:
+    """One regression: whose it is, its rows (``value`` missing without an answer), its factors."""
+
+    arm: str
+    model: str
+    frame: pd.DataFrame
+    factors: list[str]
+
+    @property
+    def between(self) -> list[str]:
+        """The factors that differ between the models or arms that it pools."""
+        return [name for name in self.factors if name in _POOLS_MODELS | _POOLS_ARMS]
+
+
+def _responses(one: Selected, prompts: pd.DataFrame) -> pd.DataFrame:
+    answers = one.frame
+    template = templates_of(answers, prompts)
+    (prompt_set,) = prompts["prompt_set"].unique()  # an arm has one
+    wording = [f"{prompt_set}/{number}" for number in template.categories]
+    own = [f"{one.arm}/{one.model}/{name}" for name in wording]
+    return pd.DataFrame(
+        {
+            "flow": answers["flow"],
+            "value": valid_levels(answers),
+            "template": template,
+            "position": position_of_highest(answers["order"]),
+            # The same in all models and arms that were asked in it, and of this model in this arm alone.
+            "wording": pd.Categorical.from_codes(template.codes, categories=pd.Index(wording)),
+            "own_wording": pd.Categorical.from_codes(template.codes, categories=pd.Index(own)),
+        }
+    )
+
+
+def _tasks(
+    selected: Sequence[Selected],
+    entry: Entry[RegressionOptions],
+    vignettes: Frames,
+    further: Sequence[str],
+    rows_of: Callable[[Selected], pd.DataFrame],
+) -> list[Task]:
+    """Return the regressions of an entry, in the order of its arms and models.
+
+    ``further`` factors count where the entry names none; ``rows_of`` gives flow and value of each row.
+    """
+    groups: dict[tuple[str, str], list[pd.DataFrame]] = {}
+    factors_by: dict[tuple[str, str], list[str]] = {}
+    first = _first_flows(entry, vignettes)
+    for one in selected:
+        factors = factors_of(entry, one.arm, vignettes[one.arm])
+        factors += () if entry.options.factors else further
+        arm = POOLED if _POOLS_ARMS & set(factors) else one.arm
+        model = POOLED if _POOLS_MODELS & set(factors) else one.model
+        frame = add_factors(
+            rows_of(one), vignettes[one.arm], [f for f in factors if f not in _NOT_OF_DATASET]
+        )
+        if arm == POOLED:
+            check_same_scale(entry, entry.arms)
+            frame["flow"] = frame["flow"].astype("int64") + first[one.arm]
+        groups.setdefault((arm, model), []).append(add_attributes(frame, factors, one.arm, one.model, entry))
+        factors_by[arm, model] = factors
+    return [
+        Task(arm, model, _joined(frames), factors_by[arm, model]) for (arm, model), frames in groups.items()
+    ]
+
+
+def _first_flows(entry: Entry[RegressionOptions], vignettes: Frames) -> dict[str, int]:
+    """Return what to add to an arm's numbers of flows, so that those of other flows are no cluster together."""
+    first: dict[str, int] = {}
+    for arm in entry.arms:
+        told = entry.factors_of[arm]
+        same = (b for b in first if not other_flows(told, entry.factors_of[b], vignettes[arm], vignettes[b]))
+        known = next(same, None)
+        first[arm] = len(first) * _MOST_FLOWS if known is None else first[known]
+    return first
+
+
+def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    if len(frames) == 1:
+        return frames[0]
+    whole = pd.concat([frame.astype({"value": "Float64"}) for frame in frames], ignore_index=True)
+    for name in set(MODEL_ATTRIBUTES + ARM_ATTRIBUTES + OTHER_FACTORS) & set(whole.columns):
+        whole[name] = pd.Categorical(
+            whole[name], categories=pd.Index(sorted(whole[name].unique(), key=_natural))
+        )
+    return whole
+
+
+def _natural(level: str) -> tuple[float, str]:
+    """Sort numbers by size and before words."""
+    try:
+        return float(level), level
+    except ValueError:
+        return float("inf"), level
 
 
 def _clusters_of_norms(task: Task, entry: Entry[OrdinalRegressionOptions]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ highest.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ import pandas as pd
 
 from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, MODEL, STATUS
 from cinorms.analyses.comparing import FLOOR, Repeats, between_answers, floor, of_answers, of_norms
-from cinorms.analyses.shared import by_pair, chosen_each, held, on_flows_of
+from cinorms.analyses.shared import Frames, by_pair, held
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -41,7 +41,7 @@ OF_ANSWERS = {
 BECOMES = ("upper", "middle", "lower", "none")
 
 
-class Side(NamedTuple):
+class OnScale(NamedTuple):
     """One model in one arm: its norms, the template of each variant, the scale, and its answers.
 
     ``levels`` are the levels of its answers, and ``asked`` says where there is an answer: flows x variants. ``engine``
@@ -60,15 +60,14 @@ def scale_effects(
     selected: Sequence[Selected],
     entry: Entry[OfNorms],
     norms: Sequence[Selected],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
+    prompts: Frames,
     repeats: Repeats,
 ) -> pd.DataFrame:
     """Return, for every two arms of a model with different scales, what differs between them."""
     norms_of = by_pair(norms)
-    sides: dict[str, dict[str, Side]] = {}
-    for one in chosen_each(selected, entry, vignettes):
-        of_arm = on_flows_of(one, norms_of[one.arm, one.model])
+    sides: dict[str, dict[str, OnScale]] = {}
+    for one in selected:
+        of_arm = norms_of[one.arm, one.model]
         scale, templates = entry.scales[one.arm], template_numbers(prompts[one.arm])
         levels = level_matrix(one.frame).sort_index()
         asked = _asked(one.frame, levels)
@@ -77,7 +76,7 @@ def scale_effects(
             "answers": of_answers(one, repeats, templates, True, partial(_sides, scale)),
             "norms": of_norms(one._replace(frame=of_arm), repeats, entry, partial(_sides, scale.binned)),
         }
-        found = Side(levels, asked, held(of_arm, entry, one.model), templates, scale, again)
+        found = OnScale(levels, asked, held(of_arm, entry, one.model), templates, scale, again)
         sides.setdefault(one.model, {})[one.arm] = found
     rows: list[dict[str, Any]] = []
     for model, arms in sides.items():
@@ -97,7 +96,7 @@ def _same_flows(entry: Entry[OfNorms], a: str, b: str) -> bool:
     return entry.factors_of[a].dataset == entry.factors_of[b].dataset
 
 
-def _of_answers(a: Side, b: Side) -> list[dict[str, Any]]:
+def _of_answers(a: OnScale, b: OnScale) -> list[dict[str, Any]]:
     """Return each measure of the answers under both scales, with an interval of the difference over templates."""
     rows = []
     floors = {
@@ -125,7 +124,7 @@ def _of_answers(a: Side, b: Side) -> list[dict[str, Any]]:
     return rows
 
 
-def _cells(side: Side, measure: str) -> pd.DataFrame:
+def _cells(side: OnScale, measure: str) -> pd.DataFrame:
     """Return the mean of a measure over the orders of each template: flows x template numbers."""
     levels, scale = side.levels, side.scale
     x = levels.to_numpy(dtype=np.float64)
@@ -148,7 +147,7 @@ def _asked(answers: pd.DataFrame, levels: pd.DataFrame) -> npt.NDArray[np.bool_]
     return keys["status"].unstack("variant").reindex_like(levels).notna().to_numpy()  # noqa: PD010 (unique)
 
 
-def _of_norms(a: Side, b: Side) -> list[dict[str, Any]]:
+def _of_norms(a: OnScale, b: OnScale) -> list[dict[str, Any]]:
     """Return what becomes of the norms under the first scale, by the side that they are on."""
     first, second = (_side_of_norms(side) for side in (a, b))
     flows = first.index.intersection(second.index)
@@ -167,7 +166,7 @@ def _of_norms(a: Side, b: Side) -> list[dict[str, Any]]:
     return rows
 
 
-def _floor(a: Side, b: Side, what: str, of_a: pd.DataFrame, of_b: pd.DataFrame) -> dict[str, Any]:
+def _floor(a: OnScale, b: OnScale, what: str, of_a: pd.DataFrame, of_b: pd.DataFrame) -> dict[str, Any]:
     """Return the columns of `comparing.FLOOR` for what the matrices ``of_a`` and ``of_b`` hold."""
     return floor(between_answers(of_a, of_b), a.engine[what], b.engine[what])
 
@@ -181,11 +180,11 @@ def _valid(levels: pd.DataFrame) -> pd.DataFrame:
     return levels.notna().astype(np.float64)
 
 
-def _norms_of(side: Side) -> pd.DataFrame:
+def _norms_of(side: OnScale) -> pd.DataFrame:
     return side.norms.set_index("flow")[["value"]].astype("Float64").astype("float64")
 
 
-def _side_of_norms(side: Side) -> pd.Series[str]:
+def _side_of_norms(side: OnScale) -> pd.Series[str]:
     value = side.norms["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     sign = np.sign(value - side.scale.binned.middle)
     words = np.select([np.isnan(sign), sign > 0, sign < 0], ["none", "upper", "lower"], "middle")
@@ -229,7 +228,7 @@ KINDS = (
         options=OfNorms,
         function=scale_effects,
         reads="answers",
-        also=("norms", "vignettes", "prompts", "repeats"),
+        also=("norms", "prompts", "repeats"),
         report_section="sensitivity",
         key=("model", "arm_a", "arm_b", "measure"),
         columns=COLUMNS,

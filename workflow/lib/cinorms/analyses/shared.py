@@ -15,11 +15,10 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.labels import listed
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Column
-from cinorms.entries.options import OfFlows
 from cinorms.norms import assessment
 from cinorms.stats import pvalues
 from cinorms.stats.wordings import look_up, template_numbers
-from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, has_levels, other_flows, text
+from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
 
 #: The vignettes, or the prompts, of each arm.
 Frames: TypeAlias = Mapping[str, pd.DataFrame]
@@ -30,19 +29,17 @@ def for_each_model(make: Table) -> Table:
     """Make a kind's function of one that makes the rows of one model in one arm; they get both names in front.
 
     ``make`` takes one of the selected tables, the entry, and of what the kind reads besides, by name, the arm's or the
-    model's own: None where a model has none. Where the entry can select flows, it sees only these.
+    model's own: None where a model has none.
     """
     wanted = list(signature(make).parameters)[2:]
 
     @wraps(make)
     def function(selected: Sequence[Selected], entry: Entry[Any], **also: Any) -> pd.DataFrame:
-        if "vignettes" in also:
-            selected = chosen_each(selected, entry, also["vignettes"])
-
-        def of_one(one: Selected) -> pd.DataFrame:
-            return make(one, entry, **{name: _own(name, also[name], one) for name in wanted})
-
-        return for_each(selected, of_one)
+        parts = []
+        for one in selected:
+            own = {name: _own(name, also[name], one) for name in wanted}
+            parts.append(named(make(one, entry, **own), {"arm": one.arm, "model": one.model}))
+        return stack(parts)
 
     return function
 
@@ -54,13 +51,8 @@ def _own(name: str, read: Any, one: Selected) -> Any:
     if name in ("vignettes", "prompts"):
         return read[one.arm]
     if name in ("answers", "norms"):
-        return on_flows_of(one, by_pair(read)[one.arm, one.model])
+        return by_pair(read)[one.arm, one.model]
     return read.get((one.arm, one.model))
-
-
-def for_each(selected: Iterable[Selected], make: Callable[[Selected], pd.DataFrame]) -> pd.DataFrame:
-    """Return what ``make`` gives for each table, one below the other, with its arm and model in front."""
-    return stack([named(make(one), {"arm": one.arm, "model": one.model}) for one in selected])
 
 
 def by_pair(selected: Iterable[Selected]) -> dict[Pair, pd.DataFrame]:
@@ -82,19 +74,6 @@ def stack(parts: Sequence[pd.DataFrame], columns: Sequence[Column] = ()) -> pd.D
         if parts
         else pd.DataFrame(columns=list(names(*columns)))
     )
-
-
-def chosen(frame: pd.DataFrame, entry: Entry[OfFlows], vignettes: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of ``frame`` whose flow has one of the levels that the entry's ``select`` names."""
-    if not entry.options.select:
-        return frame
-    flows = vignettes.loc[has_levels(vignettes, entry.options.select), "flow"]
-    return frame[frame["flow"].isin(flows)].reset_index(drop=True)
-
-
-def chosen_each(selected: Sequence[Selected], entry: Entry[Any], vignettes: Frames) -> list[Selected]:
-    """Return the selected tables with the flows that the entry's ``select`` names."""
-    return [one._replace(frame=chosen(one.frame, entry, vignettes[one.arm])) for one in selected]
 
 
 def on_flows_of(one: Selected, table: pd.DataFrame) -> pd.DataFrame:

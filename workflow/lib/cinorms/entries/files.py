@@ -14,6 +14,7 @@ from cinorms.core.sealing import read_tidy
 from cinorms.core.tables import REPEATS
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Decided
+from cinorms.vignettes.factors import has_levels
 
 _CONTRACTS = {
     "answers": tables.ANSWERS,
@@ -52,13 +53,35 @@ def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
         "expected": lambda: [options.expected] if options.expected else [],
     }
     kind = entry.declared
-    return {"frames": known[kind.reads](), **{name: known[name]() for name in kind.also}}
+    return {"frames": known[kind.reads](), **{name: known[name]() for name in kind.made_from}}
 
 
 def make(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> Any:
     """Return what an entry's kind makes of its files, named as `inputs_of` names them."""
-    selected = read_selected(entry, paths.get("frames", []))
-    return entry.declared.function(selected, entry, **read_further(entry, paths))
+    return call(entry, read_selected(entry, paths.get("frames", [])), read_further(entry, paths))
+
+
+def call(entry: Entry[Any], selected: Sequence[Selected], further: Mapping[str, Any]) -> Any:
+    """Return what an entry's kind makes of tables, with the flows of answers and norms that ``select`` names."""
+    kind = entry.declared
+    if select := getattr(entry.options, "select", None):
+        flows = {
+            arm: vignettes.loc[has_levels(vignettes, select), "flow"]
+            for arm, vignettes in further["vignettes"].items()
+        }
+
+        def chosen(tables: Sequence[Selected]) -> list[Selected]:
+            rows = [one.frame["flow"].isin(flows[one.arm]) for one in tables]
+            return [
+                one._replace(frame=one.frame[row].reset_index(drop=True))
+                for one, row in zip(tables, rows, strict=True)
+            ]
+
+        stages: dict[str, Any] = {
+            name: chosen(further[name]) for name in kind.also if name in ("answers", "norms")
+        }
+        selected, further = chosen(selected), {**further, **stages}
+    return kind.function(selected, entry, **{name: further[name] for name in kind.also})
 
 
 def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
@@ -82,7 +105,7 @@ def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
 def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Read what the kind takes besides, from the files that `inputs_of` named."""
     found: dict[str, Any] = {}
-    for name in entry.declared.also:
+    for name in entry.declared.made_from:
         if name in ("answers", "norms"):
             found[name] = _read_pairs(name, entry, paths[name])
         elif name in ("vignettes", "prompts"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from cinorms.core.labels import listed
-from cinorms.entries.options import Options
+from cinorms.entries.options import OfFlows, Options
 from cinorms.stats.deciding.schedule import BLOCK
 
 #: What a kind is made from. ``answers``, ``norms``: a table per selected model and arm; ``table``, ``tables``: of the
@@ -52,6 +52,8 @@ class Column(NamedTuple):
 class Kind:
     """One kind. ``function`` is called with the selected tables, the entry, and by name what ``also`` lists.
 
+    Of answers and norms it gets the flows alone that the entry's ``select`` names.
+
     ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns (of a
     figure: of its data), ``key`` those that tell its rows apart, and ``shown`` those that the LaTeX table and the page
     show (all where empty). ``report_section``: where the page shows it (``report.sections``). ``decided``: what it
@@ -69,6 +71,12 @@ class Kind:
     columns: tuple[Column, ...] = ()
     key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+
+    @property
+    def made_from(self) -> tuple[Also, ...]:
+        """What it is made from besides ``reads``: ``also``, and vignettes where its entries can select flows."""
+        selects = issubclass(self.options, OfFlows) and "vignettes" not in self.also
+        return ("vignettes", *self.also) if selects else self.also
 
     @property
     def sentence(self) -> str:

@@ -12,14 +12,13 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.comparing import Repeats, between_norms, floor, held_norms, of_norms
-from cinorms.analyses.shared import chosen_each, held
+from cinorms.analyses.shared import held
 from cinorms.core.labels import NO_NORM, model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.options import FigureOptions, OfOneDataset
-from cinorms.figures.theme import TEXT_SIZE
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions, OfOneDataset
 from cinorms.stats.agreement import pairs
 
 #: Columns of `agreement.pairs` that are shown, and how a panel is called.
@@ -30,13 +29,13 @@ CELL, LABELS, PLANTED_CELL = 0.62, 1.35, 0.5
 FEW = 4
 
 
-class AgreementOptions(FigureOptions, OfOneDataset, OfNorms):
+class MatrixOptions(FigureOptions, OfOneDataset, OfNorms):
     """Options of the matrices of models."""
 
     arms: Names = Field(description="Arms of one dataset. With several arms, all their models are compared.")
 
 
-class CalibrationOptions(FigureOptions, OfNorms):
+class RecoveredOptions(FigureOptions, OfNorms):
     """Options of the matrices of planted norms."""
 
     arms: Names = Field(description="Arms whose norms are compared; each has one panel per respondent.")
@@ -60,8 +59,7 @@ def _matrix(x: Mapping[str, str], y: Mapping[str, str]) -> list[Any]:
 
 def draw(
     selected: Sequence[Selected],
-    entry: Entry[AgreementOptions],
-    vignettes: Mapping[str, pd.DataFrame],
+    entry: Entry[MatrixOptions],
     repeats: Repeats,
 ) -> theme.Drawn:
     """Return two model by model matrices, agreement and kappa, with the number of flows in each cell."""
@@ -72,8 +70,7 @@ def draw(
         return theme.empty(
             entry, f"agreement needs two models; {names[0] if names else 'none'} alone is there."
         )
-    shown = chosen_each(selected, entry, vignettes)
-    frame = matrix(shown, entry)
+    frame = matrix(selected, entry)
     if not frame["n_flows"].any():
         return theme.empty(entry, "no two models hold a norm for the same flow.")
     labels = {name: theme.wrap(name, LABELS, TEXT_SIZE) for name in names}
@@ -96,14 +93,14 @@ def draw(
         "Small numbers: n, the flows for which both models hold a norm.",
         "Cohen's kappa corrects agreement for chance; a distance of two levels weighs four times as much as a "
         "distance of one. A dash: kappa is not defined (both models hold a single level, or share no flow).",
-        _engine_text(shown, names, entry, repeats),
+        _engine_text(selected, names, entry, repeats),
         theme.thresholds_text(entry),
         theme.selection_text(entry),
     )
 
 
 def _engine_text(
-    selected: Sequence[Selected], names: Sequence[str], entry: Entry[AgreementOptions], repeats: Repeats
+    selected: Sequence[Selected], names: Sequence[str], entry: Entry[MatrixOptions], repeats: Repeats
 ) -> str:
     """Return which pairs differ in no more norms than one model asked twice; nothing where none was asked again."""
     engine = [of_norms(one, repeats, entry) for one in selected]
@@ -123,7 +120,7 @@ def _engine_text(
     return f"{text}; {len(within)} {are} in no more, so the engine alone may be the reason{few}."
 
 
-def matrix(selected: Sequence[Selected], entry: Entry[AgreementOptions]) -> pd.DataFrame:
+def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.DataFrame:
     """Return one row per measure and ordered pair of models; the diagonal has none: a model agrees with itself."""
     who = dict(zip(model_labels((one.arm, one.model) for one in selected), selected, strict=True))
     norms = {name: held(one.frame, entry, one.model).set_index("flow")["value"] for name, one in who.items()}
@@ -152,14 +149,13 @@ def matrix(selected: Sequence[Selected], entry: Entry[AgreementOptions]) -> pd.D
 
 def draw_calibration(
     selected: Sequence[Selected],
-    entry: Entry[CalibrationOptions],
-    vignettes: Mapping[str, pd.DataFrame],
+    entry: Entry[RecoveredOptions],
     planted: Mapping[tuple[str, str], pd.DataFrame],
 ) -> theme.Drawn:
     """Return a matrix per respondent: of the flows planted at a level, the share recovered at each."""
     import plotnine as p9
 
-    frame = recovered(chosen_each(selected, entry, vignettes), entry, planted)
+    frame = recovered(selected, entry, planted)
     if frame.empty:
         return theme.empty(
             entry, "nothing was planted here: no respondent that holds norms is among the models."
@@ -195,7 +191,7 @@ def draw_calibration(
 
 def recovered(
     selected: Sequence[Selected],
-    entry: Entry[CalibrationOptions],
+    entry: Entry[RecoveredOptions],
     planted: Mapping[tuple[str, str], pd.DataFrame],
 ) -> pd.DataFrame:
     """Return a row per respondent, planted level and recovered level (or none).
@@ -253,10 +249,10 @@ KINDS = (
     Kind(
         name="agreement",
         about="Matrices of the agreement and kappa of each pair of models.",
-        options=AgreementOptions,
+        options=MatrixOptions,
         function=draw,
         reads="norms",
-        also=("vignettes", "repeats"),
+        also=("repeats",),
         report_section="agreement",
         key=("measure", "arm_a", "model_a", "arm_b", "model_b"),
         columns=(
@@ -272,10 +268,10 @@ KINDS = (
     Kind(
         name="calibration",
         about="Norms recovered from planted (simulated) respondents, compared with the planted norms.",
-        options=CalibrationOptions,
+        options=RecoveredOptions,
         function=draw_calibration,
         reads="norms",
-        also=("vignettes", "planted"),
+        also=("planted",),
         report_section="calibration",
         key=("arm", "model", "planted", "recovered"),
         columns=(

@@ -18,8 +18,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.figures import theme
-from cinorms.figures.options import FigureOptions
-from cinorms.figures.theme import INK, TEXT_SIZE
+from cinorms.figures.theme import INK, TEXT_SIZE, FigureOptions
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:

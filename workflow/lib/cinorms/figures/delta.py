@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,15 +14,14 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.deltas import bias_of_flows
 from cinorms.analyses.options import Expects
-from cinorms.analyses.shared import add_factors
+from cinorms.analyses.shared import Frames, add_factors
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names
 from cinorms.figures import spread, theme
-from cinorms.figures.options import FigureOptions, check_factor
-from cinorms.figures.theme import TEXT_SIZE
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions, check_factor
 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
@@ -36,7 +35,7 @@ FEW_POINTS = 10
 _HELD = {"norms": ("norm", "norm"), "means": ("mean answer", "mean of all valid answers")}
 
 
-class DeltaOptions(FigureOptions, Expects):
+class DeltaFigureOptions(FigureOptions, Expects):
     """Options of the boxes or violins."""
 
     arms: Names = Field(description="Arms to compare; each has one box.")
@@ -57,8 +56,8 @@ class DeltaOptions(FigureOptions, Expects):
 
 def draw(
     selected: Sequence[Selected],
-    entry: Entry[DeltaOptions],
-    vignettes: Mapping[str, pd.DataFrame],
+    entry: Entry[DeltaFigureOptions],
+    vignettes: Frames,
     expected: Path | None,
 ) -> theme.Drawn:
     """Return a box or violin with points per model, round 0; a panel for each level of the factor ``by``."""
@@ -132,8 +131,8 @@ def _means(boxes: pd.DataFrame, arms: bool, digits: str) -> str:
 
 def deltas(
     selected: Sequence[Selected],
-    entry: Entry[DeltaOptions],
-    vignettes: Mapping[str, pd.DataFrame],
+    entry: Entry[DeltaFigureOptions],
+    vignettes: Frames,
     expected: Path | None = None,
 ) -> pd.DataFrame:
     """Return one row per flow that has a value and an expected value.
@@ -174,7 +173,7 @@ KINDS = (
     Kind(
         name="delta",
         about="Norm or mean answer minus expected value, per model and by factor.",
-        options=DeltaOptions,
+        options=DeltaFigureOptions,
         function=draw,
         reads="norms",
         also=("vignettes", "expected"),

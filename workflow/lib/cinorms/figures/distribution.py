@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,7 +11,6 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.counts import ANSWER_COUNTS, answer_counts
-from cinorms.analyses.shared import chosen_each
 from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS
 from cinorms.core.schema import LeftOut
@@ -19,8 +18,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfArms, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.options import FigureOptions
-from cinorms.figures.theme import STATUS_COLOURS, STATUS_LABELS, TEXT_SIZE
+from cinorms.figures.theme import STATUS_COLOURS, STATUS_LABELS, TEXT_SIZE, FigureOptions
 from cinorms.norms import assessment
 
 #: Columns of the data of a figure of answers.
@@ -115,13 +113,11 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
     )
 
 
-def draw_norms(
-    selected: Sequence[Selected], entry: Entry[NormDistributionOptions], vignettes: Mapping[str, pd.DataFrame]
-) -> theme.Drawn:
+def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> theme.Drawn:
     """Return a stacked bar per model: norms from the lowest level to the highest, then flows without one."""
     import plotnine as p9
 
-    frame = bars(chosen_each(selected, entry, vignettes), entry)
+    frame = bars(selected, entry)
     if frame.empty:
         return theme.empty(entry, "no flow has the levels selected.")
     models = list(dict.fromkeys(frame["model"]))
@@ -214,7 +210,6 @@ KINDS = (
         options=NormDistributionOptions,
         function=draw_norms,
         reads="norms",
-        also=("vignettes",),
         report_section="answers",
         key=("arm", "model", "outcome"),
         columns=(

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.shared import add_factors, check_same_scale, chosen
+from cinorms.analyses.shared import Frames, add_factors, check_same_scale
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import NO_NORM, NORM_LABELS, model_labels
 from cinorms.core.scales import Scale
@@ -21,8 +21,7 @@ from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.layout import AROUND, SHAPES, SPACE, Axis, Layout, centres, corners, geom_cells, lay_out
-from cinorms.figures.options import FigureOptions, OfOneDataset, check_factor
-from cinorms.figures.theme import INK, MARGIN, TEXT_SIZE
+from cinorms.figures.theme import INK, MARGIN, TEXT_SIZE, FigureOptions, OfOneDataset, check_factor
 from cinorms.norms import assessment
 from cinorms.vignettes.factors import JOINT, nameable_factors
 
@@ -124,9 +123,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         return [factor for factor in levels if factor not in bound and len(shown[factor]) > 1]
 
 
-def cells(
-    selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+def cells(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Frames) -> pd.DataFrame:
     """Return one row per flow and model: what is shown there and why.
 
     Columns: part (place in the key), arm, model, flow, value (missing where there is no norm), status (of
@@ -136,8 +133,8 @@ def cells(
     named = entry.factors_of[selected[0].arm].factors
     factors = [factor for side in entry.options.placed(named).values() for factor in side]
     parts = []
-    for number, (arm, model, given) in enumerate(selected):
-        norms, scale = chosen(given, entry, vignettes[arm]), entry.scales[arm].binned
+    for number, (arm, model, norms) in enumerate(selected):
+        scale = entry.scales[arm].binned
         status = assessment.status(norms, entry.thresholds[model]).astype(str)
         value = norms["value"].where(status == "kept")
         codes = scale.places(value.to_numpy(np.float64, na_value=np.nan), missing=len(scale.levels))
@@ -164,9 +161,7 @@ def cells(
     return whole.astype(levels)
 
 
-def draw(
-    selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Mapping[str, pd.DataFrame]
-) -> theme.Drawn:
+def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Frames) -> theme.Drawn:
     """Return the heatmap: a cell per flow, a part of it per model; a page for each level of ``pages``."""
     if len(selected) not in SHAPES:
         raise ConfigError(
@@ -208,9 +203,7 @@ def draw(
     return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
 
 
-def _data(
-    frame: pd.DataFrame, entry: Entry[NormsOptions], vignettes: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+def _data(frame: pd.DataFrame, entry: Entry[NormsOptions], vignettes: Frames) -> pd.DataFrame:
     """Return what is in each part of each cell, with all factors of the dataset in words."""
     rows = []
     for arm, part in frame.groupby("arm", sort=False):

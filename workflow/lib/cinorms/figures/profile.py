@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.dependence import DependenceOptions, flow_dependence
-from cinorms.analyses.shared import chosen_each
+from cinorms.analyses.quality import DependenceOptions, flow_dependence
+from cinorms.analyses.shared import Frames
 from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.figures import theme
-from cinorms.figures.options import FigureOptions
+from cinorms.figures.theme import FigureOptions
 from cinorms.stats import reliability
 
 #: The panels: how each is called, and what its stroke is.
@@ -31,17 +31,12 @@ class ProfileOptions(FigureOptions, DependenceOptions):
     """Options of the profile."""
 
 
-def draw(
-    selected: Sequence[Selected],
-    entry: Entry[ProfileOptions],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
-) -> theme.Drawn:
+def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Frames) -> theme.Drawn:
     """Return bars per model in four panels, and strokes where a model would be that does not read the flow."""
     import plotnine as p9
 
-    table = flow_dependence(selected, entry, vignettes=vignettes, prompts=prompts)
-    frame = measures(table, chosen_each(selected, entry, vignettes), entry)
+    table = flow_dependence(selected, entry, prompts=prompts)
+    frame = measures(table, selected, entry)
     data = frame[["arm", "model", "panel", "value", "reference"]].rename(columns={"panel": "measure"})
     data["measure"] = data["measure"].map({name: " ".join(words.split()) for name, words in PANELS.items()})
     order = list(dict.fromkeys(frame["who"]))[::-1]
@@ -113,7 +108,7 @@ KINDS = (
         options=ProfileOptions,
         function=draw,
         reads="answers",
-        also=("vignettes", "prompts"),
+        also=("prompts",),
         decided="pilot",
         report_section="answers",
         key=("arm", "model", "measure"),

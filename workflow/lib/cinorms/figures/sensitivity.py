@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import T_MAJ, T_VAL, WHO
-from cinorms.analyses.shared import chosen_each
 from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.figures import theme
-from cinorms.figures.options import FigureOptions
+from cinorms.figures.theme import FigureOptions
 from cinorms.stats import survivorship
 
 #: Width and height of a model's panel in inches.
@@ -27,13 +26,11 @@ class SensitivityOptions(FigureOptions, OfFlows):
     arms: Names = Field(description="Arms whose norms are counted; each has one panel per model.")
 
 
-def draw(
-    selected: Sequence[Selected], entry: Entry[SensitivityOptions], vignettes: Mapping[str, pd.DataFrame]
-) -> theme.Drawn:
+def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> theme.Drawn:
     """Return a panel per model: share of flows kept over t_maj, a line for each t_val."""
     import plotnine as p9
 
-    frame = kept_shares(chosen_each(selected, entry, vignettes), entry)
+    frame = kept_shares(selected, entry)
     if frame.empty:
         return theme.empty(entry, "no flow was asked.")
     lines = list(frame["line"].cat.categories)
@@ -104,7 +101,6 @@ KINDS = (
         options=SensitivityOptions,
         function=draw,
         reads="norms",
-        also=("vignettes",),
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "t_val", "t_maj"),

@@ -5,7 +5,7 @@ A box is of one row (a model) and group (an arm): quartiles, 5th and 95th percen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,14 +14,13 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.shared import chosen_each
+from cinorms.analyses.shared import Frames
 from cinorms.core.labels import variant_words
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.options import FigureOptions
-from cinorms.figures.theme import GROUP_COLOURS, INK, TEXT_SIZE
+from cinorms.figures.theme import GROUP_COLOURS, INK, TEXT_SIZE, FigureOptions
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
 from cinorms.stats.wordings import look_up, template_numbers
@@ -211,13 +210,11 @@ def height(rows: int, groups: int) -> float:
 # --- Answers outside the norm (PETS figure 6)
 
 
-def draw_minority(
-    selected: Sequence[Selected], entry: Entry[MinorityOptions], vignettes: Mapping[str, pd.DataFrame]
-) -> theme.Drawn:
+def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -> theme.Drawn:
     """Return a box per model in two panels: distance of minority answers from the norm, their variance."""
     import plotnine as p9
 
-    frame = deviations(chosen_each(selected, entry, vignettes), entry)
+    frame = deviations(selected, entry)
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, "no flow with a norm has an answer outside it.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
@@ -260,16 +257,13 @@ def deviations(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -> p
 
 
 def draw_variance(
-    selected: Sequence[Selected],
-    entry: Entry[VarianceOptions],
-    vignettes: Mapping[str, pd.DataFrame],
-    prompts: Mapping[str, pd.DataFrame],
+    selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Frames
 ) -> theme.Drawn:
     """Return a row of boxes per model, a box for each of what is compared (arms by default)."""
     import plotnine as p9
 
     over = entry.options.over
-    frame = spreads(chosen_each(selected, entry, vignettes), entry, prompts)
+    frame = spreads(selected, entry, prompts)
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
@@ -292,9 +286,7 @@ def draw_variance(
     )
 
 
-def asked_text(
-    selected: Sequence[Selected], prompts: Mapping[str, pd.DataFrame], people: Sequence[Pair] = ()
-) -> list[str]:
+def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[Pair] = ()) -> list[str]:
     """Return what each model was asked, if models were asked different flows or different numbers of templates."""
     asked: dict[tuple[int, int, str], list[str]] = {}
     for arm, model, answers in selected:
@@ -315,9 +307,7 @@ def asked_text(
     ]
 
 
-def spreads(
-    selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+def spreads(selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Frames) -> pd.DataFrame:
     """Return one row per arm and model with the numbers of its box."""
     groups = group_names(entry)
     rows = []
@@ -365,7 +355,6 @@ KINDS = (
         options=MinorityOptions,
         function=draw_minority,
         reads="norms",
-        also=("vignettes",),
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "measure"),
@@ -382,7 +371,7 @@ KINDS = (
         options=VarianceOptions,
         function=draw_variance,
         reads="answers",
-        also=("vignettes", "prompts"),
+        also=("prompts",),
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model"),

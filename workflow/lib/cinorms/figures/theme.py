@@ -1,4 +1,4 @@
-"""What all figures share: their look, how wide a text is and where it breaks, their data, how they are saved."""
+"""What all figures share: options and look, how wide a text is and where it breaks, their data, how they are saved."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pydantic import Field
 
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 from cinorms.core.scales import Scale
+from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry
 from cinorms.entries.kind import Column, Kind
-from cinorms.entries.options import OfFlows
-from cinorms.figures.options import FigureOptions
+from cinorms.entries.options import OfArms, OfFlows, Options
+from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from plotnine import ggplot, theme
+
+    from cinorms.study.entry_place import EntryPlace
 
 #: Colours of a scale's lower and upper side, from the end to the midpoint. Orange and blue tell colour-blind readers
 #: apart; in a grey print the five of a scale of five, and the grey of no norm, are at even steps from dark to light.
@@ -78,6 +82,37 @@ ENDING = (
     Column("figure_status", "ok, or empty where the figure has nothing to show."),
     Column("figure_reason", "Why the figure has nothing to show; missing where it shows something."),
 )
+
+
+class FigureOptions(Options):
+    """Options of every figure."""
+
+    title: str = Field("", description="Title above the figure.")
+    width: LeftOut[Number] = Field(
+        None, ge=2, le=40, description="Width in inches; default: as wide as needed."
+    )
+    height: LeftOut[Number] = Field(
+        None, ge=2, le=60, description="Height in inches; default: as high as needed."
+    )
+
+
+class OfOneDataset(OfArms):
+    """Options of a figure that pools the flows of all its arms."""
+
+    def check(self, place: EntryPlace) -> None:
+        """Refuse arms of several datasets."""
+        super().check(place)
+        datasets = list(dict.fromkeys(place.study.arms[arm].dataset for arm in self.arms))
+        if len(datasets) > 1:
+            raise place.error(
+                "arms", f"these arms use datasets {', '.join(datasets)}; name arms of one dataset only"
+            )
+
+
+def check_factor(place: EntryPlace, part: str, arm: str, factor: str) -> None:
+    """Raise ``ConfigError`` unless ``factor``, named in ``part`` of the entry, is one of the arm's dataset."""
+    dataset = place.study.factors_of(arm)
+    place.check_names(part, [factor], nameable_factors(dataset), f"factor of dataset {dataset.dataset!r}")
 
 
 @dataclass(frozen=True)

@@ -1,27 +1,33 @@
-"""Kinds ``models`` and ``pairs``: the models of the study (Table 1 of both papers), and tests of every two of them."""
+"""The models (Table 1 of both papers), tests of every two of them, and the terms of their regressions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 from pydantic import Field
 
+from cinorms.core.labels import model_labels
+from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.printed.cells import (
     NONE,
+    STARS_TEXT,
     Cell,
     FromAnalyses,
     Group,
     Printed,
     PrintedOptions,
+    decimals,
     heading,
     marked,
+    p_starred,
     p_times,
+    together,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +41,16 @@ _CORRECTIONS = {
     "bonferroni": "Bonferroni-corrected",
     "holm": "Holm-corrected",
     "bh": "Benjamini-Hochberg-corrected",
+}
+#: The term of the cutpoints between values, which the paper does not print.
+THRESHOLD = "threshold"
+_OF_TERM = ("Coef.", "Std. err.", "z", "p")
+#: Why a term has no numbers.
+_REASONS = {
+    "separated": "no finite estimate, as all flows of the level have the lowest or highest value",
+    "aliased": "cannot be separated from other terms",
+    "constant_factor": "one level only",
+    "not_estimated": "the fit gave none",
 }
 
 
@@ -141,6 +157,68 @@ def _square(frame: pd.DataFrame, models: Sequence[str], column: str) -> tuple[tu
     )
 
 
+class CoefficientsOptions(FromAnalyses):
+    """Options of the table of coefficients."""
+
+    made_from = ("ordinal_regression", "response_regression")
+
+
+def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> Printed:
+    """Return a group per factor, with its baseline; a row per level; four columns per model.
+
+    In each group come the levels above the baseline of the first model first, then those below it; in
+    both the largest coefficient first, as in the paper.
+    """
+    frame = together(selected, entry)
+    frame = frame[frame["term"] != THRESHOLD]
+    frame = frame.assign(fit=model_labels(zip(frame["arm"], frame["model"], strict=True)))
+    fits = list(dict.fromkeys(frame["fit"]))
+    missing = sorted(set(frame["status"]) - {"ok"})
+    reasons = "; ".join(f"{status.replace('_', ' ')}: {_REASONS.get(status, status)}" for status in missing)
+    return Printed(
+        title=entry.options.title,
+        header=(
+            (Cell(""), *(Cell(fit, span=len(_OF_TERM)) for fit in fits)),
+            heading("Parameters", *_OF_TERM * len(fits)),
+        ),
+        groups=tuple(_group(term, part, fits) for term, part in frame.groupby("term", sort=False)),
+        notes=(
+            f"Ordinal regression; positive coefficients: {spoken_of(entry.scales.values()).more} than the baseline. "
+            + STARS_TEXT,
+            *((f"{NONE}: {reasons}.",) if reasons else ()),
+            *marked(entry),
+        ),
+        grouped="factor",
+    )
+
+
+def _group(term: Any, frame: pd.DataFrame, fits: Sequence[str]) -> Group:
+    baseline = next((str(b) for b in frame["baseline"].dropna()), "")
+    rows_of = {(row["level"], row["fit"]): row for row in frame.to_dict("records")}
+    first = frame[frame["fit"] == fits[0]].set_index("level")["estimate"]
+
+    def order(level: Any) -> tuple[int, float]:
+        """Above 0, below 0, none; in each the largest first."""
+        estimate = first.get(level)
+        if estimate is None or pd.isna(estimate):
+            return 2, 0.0
+        return (0 if estimate > 0 else 1), -abs(float(estimate))
+
+    rows = []
+    for level in sorted(dict.fromkeys(frame["level"]), key=order):
+        cells = [Cell(str(level)[:1].upper() + str(level)[1:])]
+        for fit in fits:
+            row = rows_of.get((level, fit))
+            if row is None:
+                cells += [Cell(NONE)] * len(_OF_TERM)
+            else:
+                numbers = [decimals(row[name]) for name in ("estimate", "std_err", "statistic")]
+                cells += [*numbers, p_starred(row["log10_p"])]
+        rows.append(tuple(cells))
+    name = str(term).replace("_", " ").capitalize()
+    return Group(f"{name} (baseline: {baseline})" if baseline else name, tuple(rows))
+
+
 KINDS = (
     Kind(
         name="models",
@@ -155,6 +233,13 @@ KINDS = (
         about="p-values of each pair of models as the lower half of a square, for each arm (LLM-CI Tables 2 to 4).",
         options=PairsOptions,
         function=pairs,
+        reads="tables",
+    ),
+    Kind(
+        name="coefficients",
+        about="Terms of ordinal regressions with stars, models side by side (PETS Table 4).",
+        options=CoefficientsOptions,
+        function=coefficients,
         reads="tables",
     ),
 )

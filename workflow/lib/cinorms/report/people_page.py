@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms import __version__
-from cinorms.analyses.people_norms import EXPECTED
+from cinorms.analyses.people import EXPECTED
 from cinorms.core.labels import model_labels
 from cinorms.core.templates import environment
 

@@ -63,35 +63,6 @@ def predicted(
     return frame
 
 
-def observed(
-    levels: pd.DataFrame, templates: pd.Series[Any], ks: Sequence[int], seed: int, draws: int = 20
-) -> pd.DataFrame:
-    """Return the root mean square difference of a flow's mean over k random templates from that over all.
-
-    The check on `predicted`: templates are drawn without replacement, the same for all flows, ``draws``
-    times; flows without a valid answer among the k are left out of that draw. Columns: k, rmse, status
-    (``ok``, ``one_template``, ``too_many``).
-    """
-    x = template_means(levels, templates)
-    valid = ~np.isnan(x)
-    x, n_templates = np.where(valid, x, 0), x.shape[1]
-    everything, judged = divide(x.sum(axis=1), valid.sum(axis=1)), valid.sum(axis=1) >= 2
-    rng = np.random.default_rng(seed)
-    rows: list[tuple[int, float, str]] = []
-    for k in ks:
-        if n_templates < 2 or k > n_templates:
-            rows.append((k, np.nan, "one_template" if n_templates < 2 else "too_many"))
-            continue
-        squares, n = 0.0, 0
-        for _ in range(draws):
-            chosen = rng.choice(n_templates, size=k, replace=False)
-            few = divide(x[:, chosen].sum(axis=1), valid[:, chosen].sum(axis=1))
-            gap = (few - everything)[judged]
-            squares, n = squares + float(np.nansum(gap**2)), n + int((~np.isnan(gap)).sum())
-        rows.append((k, math.sqrt(squares / n), "ok") if n else (k, np.nan, "one_template"))
-    return pd.DataFrame(rows, columns=["k", "rmse", "status"])
-
-
 def needed(
     levels: pd.DataFrame, templates: pd.Series[Any], target_se: float, orders: Sequence[int]
 ) -> pd.DataFrame:
@@ -117,27 +88,6 @@ def needed(
         table["ask"] = np.ceil(k / share).astype("Int64")
         parts.append(table.assign(variants=table["ask"] * number, status=status))
     return pd.concat(parts, ignore_index=True)
-
-
-def design_grid(shares: pd.DataFrame, templates: Sequence[int], orders: Sequence[int]) -> pd.DataFrame:
-    """Return the standard error of a flow's mean for numbers of templates and orders per template.
-
-    From the variances of `reliability.variance_shares` (a negative one counts 0):
-    ``relative = sqrt(flow x template / t + order / (t o))`` for comparing flows of one study, and
-    ``absolute``, which adds ``template / t`` under the root, for a level on the scale. Columns:
-    templates, orders, variants, relative, absolute, status (``ok``, or the reason that a variance is
-    missing).
-    """
-    variance = shares.set_index("source")["variance"].clip(lower=0)
-    unknown = shares.loc[shares["variance"].isna() & (shares["source"] != "flow"), "status"]
-    status = "ok" if unknown.empty else str(unknown.iloc[0])
-    t, o = (a.ravel() for a in np.meshgrid(templates, orders, indexing="ij"))
-    relative = variance["flow x template"] / t + variance["order"] / (t * o)
-    absolute = relative + variance["template"] / t
-    return pd.DataFrame(
-        {"templates": t, "orders": o, "variants": t * o, "relative": np.sqrt(relative)}
-        | {"absolute": np.sqrt(absolute), "status": status}
-    )
 
 
 def _spread(means: Floats) -> tuple[Floats, Floats]:
