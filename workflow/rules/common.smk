@@ -126,7 +126,10 @@ def get_command(wildcards, output):
         if Path(file).resolve() != default.resolve()
     ]
     snakefile = os.path.relpath(INSIDE.snakefile)
-    parts = ["snakemake --cores all"]
+    # `make` installs Snakemake into a folder of the project, which is on nobody's PATH.
+    program = Path(sys.executable).with_name("snakemake")
+    here = program.is_relative_to(Path.cwd())
+    parts = [f"{os.path.relpath(program) if here else 'snakemake'} --cores all"]
     if snakefile not in ("Snakefile", "workflow/Snakefile"):
         parts.append(f"--snakefile {shlex.quote(snakefile)}")
     parts += [f"--configfile {shlex.join(files)}"] if files else []
@@ -146,4 +149,6 @@ def get_closing_words():
         "Figures": FIGURES,
         "Not matched": VALUES.unmatched(),
     }
-    return closing_words(places, INSIDE.files, STUDY.mark(STUDY.all_models()))
+    left_out = f"{len(STUDY.left_out)} default tables and figures do not fit this study: left out (`make check` says why)"
+    mark = STUDY.mark(STUDY.all_models())
+    return closing_words(places, INSIDE.files, mark, left_out if STUDY.left_out else "")

@@ -115,13 +115,6 @@ def test_first_takes_the_first_models_of_the_study(build_study) -> None:
     assert entry.selected == tuple(("main", model) for model in TWO)
 
 
-def test_an_analysis_that_is_not_there_is_explained_where_it_was_replaced(build_study) -> None:
-    with pytest.raises(
-        ConfigError, match=r"study\.yaml sets its own analyses, so it also needs its own figures"
-    ):
-        build_study({"study": "s", "analyses": ANALYSES | {"regression": ANALYSES["counts"]}})
-
-
 def test_what_is_left_out_has_the_default_that_is_declared(build_study) -> None:
     def options(**entry: Any) -> Any:
         return make_entry(load(build_study, **entry), "figures", "fig").options

@@ -381,14 +381,6 @@ def test_a_mistake_is_one_message(build_study, stated: dict[str, Any], message: 
         build_study({**STUDY, "printed": {"t": stated}})
 
 
-def test_a_file_with_analyses_of_its_own_is_told_what_it_needs(build_study) -> None:
-    printed = {"t": {"kind": "discarded", "from": ["gone"]}}
-    with pytest.raises(
-        ConfigError, match=r"--config sets its own analyses, so it also needs its own printed"
-    ):
-        build_study({**STUDY, "printed": printed}, {"analyses": {}})
-
-
 def test_an_entry_carries_what_it_is_made_of(build_study) -> None:
     printed = {"t": {"kind": "discarded", "from": ["gone"]}, "m": {"kind": "models"}}
     study = build_study({**STUDY, "printed": printed})

@@ -255,14 +255,20 @@ def test_levels_of_a_file_cannot_be_checked_before_it_is_fetched_but_its_factors
         build_study(arm(dataset="published_iot", select={"sendr": ["whoever"]}))
 
 
-def test_arms_of_ones_own_with_the_defaults_figures_say_what_to_do(build_study: Build) -> None:
-    """The likeliest first mistake: a study file names its arms and forgets that figures name arms."""
-    with pytest.raises(ConfigError) as caught:
-        build_study({"arms": {"other": ARM}, "analyses": {}})
-    assert str(caught.value) == (
-        "config/config.yaml: figures.distribution.arms: 'main' is not an arm; allowed: other; "
-        "study.yaml sets its own arms, so it also needs its own figures"
-    )
+def test_defaults_that_do_not_fit_ones_own_arms_are_left_out_and_ones_own_mistakes_are_not(
+    build_study: Build,
+) -> None:
+    """The likeliest first study names its arms and nothing else."""
+    assert build_study({"study": "s"}).left_out == ()
+    study = build_study({"arms": {"other": ARM, "more": ARM}})
+    assert study.left_out == ()
+    assert study.settings.figures["norms"]["arms"] == ["other"]
+    study = build_study(arm(dataset="coppa"))
+    assert "distribution" in study.settings.figures
+    assert "norms" not in study.settings.figures
+    assert any("figures.norms" in text for text in study.left_out)
+    with pytest.raises(ConfigError, match=r"study\.yaml: figures\.fig\.arms: 'main' is not an arm"):
+        build_study({"arms": {"other": ARM}, **figure()}, study_file=True)
 
 
 # --- Arms with responses of another tool

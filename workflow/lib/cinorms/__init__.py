@@ -8,7 +8,10 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cinorms.results import Results
 
 # While a command is looked for (python -m cinorms.run.check), before its libraries are loaded.
 if sys.argv[:1] == ["-m"]:
@@ -18,11 +21,12 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "open_results"]
 
 
-def open_results(folder: str | Path) -> Any:
+def open_results(folder: str | Path) -> Results:
     """Return the results of a study, e.g. those in ``results/demo``, as `cinorms.results.Results`.
 
     ``norms``, ``answers()``, ``tables[NAME]``, ``figures[NAME]`` and ``dictionary`` are data frames.
     """
     # Named by a text and imported when it is called: to import the package costs nothing, no rule depends on how
     # results are read, and modules that import the version import nothing above themselves.
-    return import_module("cinorms.results").open_results(folder)
+    results: Results = import_module("cinorms.results").open_results(folder)
+    return results

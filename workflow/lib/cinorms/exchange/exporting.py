@@ -26,7 +26,7 @@ arms:
   {arm}:
     source: responses
     response_format: {format}
-    response_files: received/{{model}}.jsonl      # {endings}; * stands for several files
+    response_files: received/{{model}}{ending}      # {endings}; * stands for several files
     response_origin: who asked, with which tool, when
 ```
 """
@@ -62,6 +62,7 @@ def export_prompts(
         format=format_.name,
         rows="\n".join(rows),
         command=format_.command,
+        ending=format_.endings[0],
         endings=", ".join(format_.endings),
     )
     (folder / "README.md").write_text(page, encoding="utf-8")

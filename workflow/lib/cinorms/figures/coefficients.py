@@ -70,7 +70,7 @@ class CoefficientsOptions(FigureOptions, OfArms):
         analyses = study.settings.analyses
         fitting = [name for name, stated in analyses.items() if stated["kind"] in TABLES]
         if self.table not in fitting:
-            raise place.unknown("table", self.table, fitting, "analysis with terms", hint=True)
+            raise place.unknown("table", self.table, fitting, "analysis with terms")
         stated, analysis = analyses[self.table], f"of analysis {self.table!r}"
         place.check_names("arms", self.arms, stated["arms"], f"arm {analysis}")
         place.check_names(

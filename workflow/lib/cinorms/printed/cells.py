@@ -57,7 +57,7 @@ class FromAnalyses(PrintedOptions):
         what = f"analysis of kind {' or '.join(self.made_from)}"
         for source in self.sources:
             if source not in fitting:
-                raise place.unknown("from", source, fitting, what, hint=True)
+                raise place.unknown("from", source, fitting, what)
         super().check(place)
 
     def known_models(self, place: EntryPlace) -> list[str]:

@@ -91,8 +91,8 @@ def link(arm: str, models: Sequence[str], **state: str) -> str:
     return "#explorer?" + urlencode(pairs)
 
 
-def closing_words(places: Mapping[str, Sequence[str]], made: Collection[str], mark: str = "") -> str:
-    """Return where the results of a run are: a line for each heading of ``places`` that has files in it, then ``mark``.
+def closing_words(places: Mapping[str, Sequence[str]], made: Collection[str], *notes: str) -> str:
+    """Return where the results of a run are: a line for each heading of ``places`` that has files, then ``notes``.
 
     ``places`` has the files of each heading; ``made`` has the run's targets and everything they need.
     """
@@ -102,7 +102,7 @@ def closing_words(places: Mapping[str, Sequence[str]], made: Collection[str], ma
         return ""
     width = max(len(heading) for heading, _ in lines) + 2
     shown = [f"  {heading:<{width}}{where}" for heading, where in lines]
-    return "\n".join(["", *shown, *([f"  {mark}"] if mark else []), ""])
+    return "\n".join(["", *shown, *(f"  {note}" for note in notes if note), ""])
 
 
 def _where(files: Sequence[str], every: Sequence[str]) -> str:

@@ -179,6 +179,11 @@ def look_at_expectations(case: Case) -> list[Finding] | None:
     return [error(text) for text in faults.values()] if found else None
 
 
+def look_at_defaults(case: Case) -> list[Finding]:
+    """Name the default tables and figures that do not fit the study: they are left out."""
+    return [warning(f"left out: {text}") for text in case.study.left_out]
+
+
 def look_at_keys(case: Case) -> list[Finding] | None:
     """Check that the variables with the endpoints' keys are set, without reading their values."""
     needed: dict[str, list[str]] = {}
@@ -300,6 +305,7 @@ def checks() -> tuple[Check, ...]:
         Check("paraphrases", "every wording has been confirmed", look_at_paraphrases),
         Check("sentences", "every vignette ends before the next sentence begins", look_at_sentences),
         Check("expected", "the files with expected values fit the flows", look_at_expectations),
+        Check("defaults", "every default table and figure that is used fits the study", look_at_defaults),
         Check("keys", "the keys of all endpoints are set", look_at_keys),
         *(_of_engine(kind, check) for kind in engine_kinds() for check in kind.checks()),
         Check("checkpoints", "every checkpoint is on this machine", look_at_checkpoints),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cinorms.core.errors import ConfigError
@@ -19,13 +19,12 @@ from cinorms.vignettes.factors import other_flows
 
 @dataclass(frozen=True)
 class EntryPlace:
-    """An entry's section and name, the file that states it, and a hint where that file cannot fit the study."""
+    """An entry's section and name, and the file that states it."""
 
     study: Study
     section: str
     name: str
     file: str
-    hint: str = ""
 
     def key(self, *parts: str) -> str:
         """Return the key of the entry, or of a part of it, as a message names it."""
@@ -35,11 +34,9 @@ class EntryPlace:
         """Return the error for what is wrong with ``part`` of the entry (empty: with the entry)."""
         return ConfigError(f"{self.file}: {self.key(*([part] if part else []))}: {text}")
 
-    def unknown(
-        self, part: str, given: object, allowed: Iterable[str], what: str, *, hint: bool = False
-    ) -> ConfigError:
-        """Return the error for an unknown name in ``part``; ``hint``: with the hint of the entry's file."""
-        return unknown(self.file, self.key(part), given, allowed, what, self.hint if hint else "")
+    def unknown(self, part: str, given: object, allowed: Iterable[str], what: str) -> ConfigError:
+        """Return the error for an unknown name in ``part``."""
+        return unknown(self.file, self.key(part), given, allowed, what)
 
     def check_names(self, part: str, given: Iterable[str], allowed: Iterable[str], what: str) -> None:
         """Raise the error for the first of ``given`` that is not among ``allowed``."""
@@ -76,12 +73,31 @@ class EntryPlace:
         return list(dict.fromkeys(model for _, model in self.selected(options)))
 
 
-def check_entries(study: Study) -> None:
-    """Check every analysis, figure and printed table of a study."""
+def checked_entries(study: Study) -> Study:
+    """Check every analysis, figure and printed table of a study.
+
+    Those that the study's files leave to the defaults are the demo's. In a study with other arms they are made for the
+    first one; where one does not fit, it is left out, and the study says why. Nothing that a user did not write is a
+    user's mistake.
+    """
+    first = next(iter(study.arms))
     for section in SECTIONS:
+        is_default = study.settings.stated_in(section).layer == 0 < study.settings.top_layer
+        fitting, left_out = {}, []
         for name, stated in study.settings.entries(section).items():
-            file = study.settings.stated_in(section, name).file
-            _check_entry(EntryPlace(study, section, name, file, _hint(study, "analyses", section)), stated)
+            if is_default and "main" not in study.arms and "arms" in stated:
+                stated = {**stated, "arms": [first]}
+            place = EntryPlace(study, section, name, study.settings.stated_in(section, name).file)
+            try:
+                _check_entry(place, stated)
+                fitting[name] = stated
+            except ConfigError as error:
+                if not is_default:
+                    raise
+                left_out.append(str(error))
+        settings = study.settings.model_copy(update={section: fitting})
+        study = replace(study, settings=settings, left_out=(*study.left_out, *left_out))
+    return study
 
 
 def _check_entry(place: EntryPlace, stated: Mapping[str, Any]) -> None:
@@ -102,18 +118,9 @@ def _check_arms(place: EntryPlace, options: Any) -> None:
     study = place.study
     for arm in options.arms:
         if arm not in study.arms:
-            hint = _hint(study, "arms", place.section)
-            raise unknown(place.file, place.key("arms"), arm, study.arms, "arm", hint)
+            raise place.unknown("arms", arm, study.arms, "arm")
     asked = {model for arm in options.arms for model in study.models(arm)}
     place.check_names("models", options.models or (), asked, "model of these arms")
     select = study.settings.stated_in(place.section, place.name, "select")
     for arm in options.arms:
         check_select(study, study.arms[arm].dataset, getattr(options, "select", None) or {}, select)
-
-
-def _hint(study: Study, used: str, section: str) -> str:
-    """Return what to do if a file sets its own ``used``, but not the ``section`` that is made from them."""
-    above, below = study.settings.stated_in(used), study.settings.stated_in(section)
-    if above.layer <= below.layer:
-        return ""
-    return f"; {above.file} sets its own {used}, so it also needs its own {section}"

@@ -75,6 +75,11 @@ class Settings(Section):
         """Return the file and the whole key in which the setting at ``keys`` is stated."""
         return self._origins.place(*keys)
 
+    @property
+    def top_layer(self) -> int:
+        """The number of the last layer that states anything."""
+        return max((place.layer for place in self._origins.places.values()), default=0)
+
     def plain(self) -> dict[str, Any]:
         """Return the settings as plain data, without those that are left out."""
         return self.model_dump(mode="json", exclude_unset=True)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check, load_yaml
 from cinorms.study.checks import check_names
-from cinorms.study.entry_place import check_entries
+from cinorms.study.entry_place import checked_entries
 from cinorms.study.layers import Layer, Merged, merge
 from cinorms.study.registry import load_registry
 from cinorms.study.root import Root
@@ -39,8 +39,7 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
     found = root.with_own(settings.resources, settings.stated_in("resources"))
     study = Study(settings, load_registry(found), found)
     check_names(study)
-    check_entries(study)
-    return study
+    return checked_entries(study)
 
 
 def make_settings(merged: Merged) -> StudySettings:

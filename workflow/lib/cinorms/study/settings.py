@@ -347,11 +347,11 @@ class StudySettings(Settings):
     publish: PublishSettings
     analyses: Mapping[Name, Entry] = Field(
         description="Tables to make, by name; keys depend on the kind (docs/reference/analyses.md). A study file's "
-        "analyses replace the defaults."
+        "analyses replace the defaults; one that states none gets those that fit its first arm."
     )
     figures: Mapping[Name, Entry] = Field(
         description="Figures to draw, by name; keys depend on the kind (docs/reference/figures.md). A study file's "
-        "figures replace the defaults."
+        "figures replace the defaults; one that states none gets those that fit its first arm."
     )
     printed: Mapping[Name, Entry] = Field(
         description="Tables as the papers print them, by name; keys depend on the kind "

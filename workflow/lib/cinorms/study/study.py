@@ -39,11 +39,15 @@ _survey, _release = cache(load_survey), cache(load_release)
 
 @dataclass(frozen=True)
 class Study:
-    """A study whose every name has been looked up. ``settings`` are the merged ones, defaults included."""
+    """A study whose every name has been looked up. ``settings`` are the merged ones, defaults included.
+
+    ``left_out`` says which tables and figures of the defaults do not fit the study, and why.
+    """
 
     settings: StudySettings
     registry: dict[str, ModelEntry]
     root: Root
+    left_out: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
