@@ -36,7 +36,11 @@ def test_the_page_on_size_states_the_jobs_of_a_dry_run(project: Project, study: 
     stated = [[int(number) for number in re.findall(r"\d+", cell)] for cell in row[0].split("|")[3:-1]]
     planned = planned_rules(project.run("-n", "--quiet", "rules", "--configfile", f"config/{study}.yaml"))
     by_gpu, by_api, planted = (planned.get(f"ask_{name}", 0) for name in ("vllm", "openai", "planted"))
-    asked, fetched, total = by_gpu + by_api + planted, planned.get("fetch_checkpoint_vllm", 0), sum(planned.values())
+    asked, fetched, total = (
+        by_gpu + by_api + planted,
+        planned.get("fetch_checkpoint_vllm", 0),
+        sum(planned.values()),
+    )
     parts = [by_gpu, by_api] if by_gpu else []
     assert stated == [[total], [asked, *parts], [fetched], [total - asked - fetched]]
 
