@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "workflow" / "lib"), str(ROOT)]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
 
 from tests.scales import ACCEPTABILITY, LEVELS
 
