@@ -46,7 +46,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate trace figures tables plan replicate people test test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts publish test-exchange test-publish lint format reference docs lock clean
+.PHONY: help demo run check status confirm gate trace figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts publish test-exchange test-publish lint format reference docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -99,6 +99,8 @@ people: $(VENV)/run.done ## compare models with people: planted ones, then publi
 	  $(DATA) $$study || { [ -z "$(STUDY)" ] && left="$$left $$study" && continue; exit 1; }; \
 	  $(RUN) $(HERE) --configfile $$study $(ARGS) -- people && echo "results/$$(basename $$study .yaml)/people/index.html" || exit 1; \
 	done; [ -z "$$left" ] || echo "Left out, as their files are missing (listed above):$$left"
+
+setup: $(VENV)/dev.done ## set up .venv for tests and benchmarks
 
 # Of the tests that run Snakemake these two: a small study, and a use as a module.
 ONE_STUDY = tests/workflow/test_workflow.py::test_run_makes_every_stage

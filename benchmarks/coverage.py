@@ -1,6 +1,7 @@
 """Which 95% interval over wordings holds the truth in 95% of cases, and whether norms called stable come out again.
 
-Run: ``python benchmarks/coverage.py`` (about 5 minutes on one core).
+Run: ``python benchmarks/coverage.py`` (about 5 minutes on one core); ``coverage.py 20``: 20 simulated studies instead
+of 2,000, to see that it runs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
 from tests.scales import ACCEPTABILITY
@@ -23,7 +25,10 @@ from cinorms.stats.wordings import flow_intervals, mean_interval
 
 Floats = npt.NDArray[np.float64]
 
-FLOWS, ORDERS, RUNS, DRAWS = 60, 3, 2000, 400
+FLOWS, ORDERS, DRAWS = 60, 3, 400
+RUNS = int(sys.argv[1]) if sys.argv[1:] else 2000
+#: Studies in which norms called stable are asked again.
+AGAIN = min(20, RUNS)
 TEMPLATES, TEMPLATE_SD, MISSING = (5, 11, 30), (0.1, 0.3, 0.6), ("complete", "at random", "by template")
 
 
@@ -83,7 +88,7 @@ def recurrence(templates: int, orders: int, both: float) -> tuple[float, float]:
 
     names = [f"{t}_{o}" for t, o in itertools.product(range(templates), range(orders))]
     of: pd.Series[Any] = pd.Series([int(name.split("_")[0]) for name in names], index=names)
-    for _ in range(20):
+    for _ in range(AGAIN):
         flow = rng.normal(0, 1.2, 400)
         x = asked(flow)
         mode = modes(x)

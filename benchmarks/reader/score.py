@@ -1,6 +1,6 @@
 """Compare two codings of the same replies, and the reader with them.
 
-``.venv/bin/python benchmarks/reader/score.py tests/data/real_replies.csv --draw 2`` with PYTHONPATH=workflow/lib;
+``.venv/bin/python benchmarks/reader/score.py tests/data/real_replies.csv --draw 2``;
 ``--wrong`` lists where the reader and the code differ. A file has the columns of tests/data/real_replies.csv. Intervals
 are Wilson's, 95%.
 """
@@ -8,11 +8,16 @@ are Wilson's, 95%.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
+
 from tests.scales import ACCEPTABILITY, LEVELS
 
 from cinorms.answers.reading.normalise import fixed_wording

@@ -124,6 +124,50 @@ def test_the_rate_is_that_of_the_last_minute(monkeypatch: pytest.MonkeyPatch, ou
     assert state.state.rate == pytest.approx(10, rel=0.05)
 
 
+@pytest.mark.parametrize("answered", [0, 500])
+def test_the_pace_of_replies_in_bursts_is_known_late_and_then_jumps_little(
+    monkeypatch: pytest.MonkeyPatch, out: Path, answered: int
+) -> None:
+    """As vLLM on a CPU: a few replies after 40 s, then a burst of 32 every 10 s, of 720."""
+    now, start = 1000.0, 1000.0
+    monkeypatch.setattr(job_state.time, "monotonic", lambda: now)
+    out.parent.mkdir(parents=True)
+    state = JobState(State("main", "m", "1-of-2"), out.parent / "state.json")
+    state.begin(answered + 720, answered)
+    forecasts, end = {}, 0.0
+    while state.state.answered < answered + 720:
+        now += 2
+        if now - start == 40:
+            state.count(2)
+        elif now - start > 40 and (now - start) % 10 == 0:
+            state.count(min(32, answered + 720 - state.state.answered))
+        state.write()
+        if state.state.pace:
+            forecasts[now] = (answered + 720 - state.state.answered) / state.state.pace
+        end = now
+    assert min(forecasts) - start == 70  # 2 and 96 of 720
+    assert all(abs(left - (end - at)) <= 0.3 * (end - at) + 5 for at, left in forecasts.items())
+
+
+def test_the_pace_of_a_slow_endpoint_is_known_five_minutes_after_its_first_reply(
+    monkeypatch: pytest.MonkeyPatch, out: Path
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(job_state.time, "monotonic", lambda: now)
+    out.parent.mkdir(parents=True)
+    state = JobState(State("main", "m", "1-of-2"), out.parent / "state.json")
+    state.begin(10_000, 0)
+    known = []
+    for second in range(1, 360):
+        now += 1
+        if second >= 20:
+            state.count(second % 2)
+        state.write()
+        known.append(state.state.pace is not None)
+    assert known.index(True) + 1 == 321
+    assert state.state.pace == pytest.approx(0.5, rel=0.05)
+
+
 def test_an_unchanged_state_is_written_again_before_it_counts_as_silent(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

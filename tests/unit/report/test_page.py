@@ -20,6 +20,7 @@ from scipy.stats import norm
 
 from cinorms.core import tables
 from cinorms.core.labels import PLANTED_MARK, planted_mark
+from cinorms.report import method
 from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING, encode, tally
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_card, facts_of
@@ -364,6 +365,24 @@ def test_the_page_says_what_was_asked_when_and_at_what_cost(results: Results) ->
     assert "2026-01-02 to 2026-01-03" in text
     assert "0.50" in text
     assert "I will not say" in text
+
+
+@pytest.mark.parametrize(
+    ("planted", "moment", "said"),
+    [
+        ([], "2026-01-02T10:00:00", "2026-01-02"),
+        (["model-a"], "2026-01-02T10:00:00", "2026-01-02; no time is kept for the planted model-a"),
+        (["model-a"], None, "no time was recorded for model-b; no time is kept for the planted model-a"),
+        (["model-a", "model-b"], None, "no time is kept for planted respondents"),
+    ],
+)
+def test_a_mixed_study_says_whose_answers_have_a_time(
+    results: Results, planted: list[str], moment: str | None, said: str
+) -> None:
+    asked = [{**one, "first_reply": moment, "last_reply": moment} for one in results.provenance["asked"]]
+    study = changed(results.study, planted=planted)
+    mixed = replace(results, study=study, provenance={**results.provenance, "asked": asked})
+    assert dict(method.summary(mixed))["When"] == said
 
 
 def test_a_study_without_figures_and_tables_has_a_page(results: Results) -> None:

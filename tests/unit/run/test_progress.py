@@ -28,8 +28,8 @@ class Watched:
         self.said.append(line.partition("  ")[2])
 
     def write(self, at: float, shard: str = "1-of-1", **changes: Any) -> None:
-        stated = {"phase": "asking", "total": 1000, "answered": 100, "rate": 10.0, "started": NOW}
-        here = {"host": platform.node(), "process": os.getpid(), "updated": at}
+        stated = {"phase": "asking", "total": 1000, "answered": 100, "rate": 10.0, "pace": 10.0}
+        here = {"host": platform.node(), "process": os.getpid(), "started": NOW, "updated": at}
         path = self.folder / "main/m" / FOLDER / f"{shard}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(asdict(State("main", "m", shard, **{**stated, **here, **changes}))))
@@ -59,7 +59,7 @@ def test_a_line_now_and_then_from_the_first_seconds_on(watched: Watched) -> None
 
 
 def test_what_goes_wrong_is_said_at_once_and_so_is_its_end(watched: Watched) -> None:
-    wrong = {"trouble": "no connection", "failures": 1, "rate": None}
+    wrong = {"trouble": "no connection", "failures": 1, "rate": None, "pace": None}
     watched.write(NOW + 1, **wrong, next_attempt=NOW + 9)
     (line,) = watched.look(NOW + 1)
     assert line == (
@@ -92,6 +92,16 @@ def test_jobs_of_one_model_are_one_line(tmp_path: Path) -> None:
 def test_a_job_that_is_dead_is_not_followed(watched: Watched) -> None:
     watched.write(NOW - 1000, host="elsewhere")
     assert watched.look(NOW + 9) == []
+
+
+def test_no_time_left_is_stated_while_a_job_cannot_tell_its_pace(watched: Watched) -> None:
+    watched.write(NOW + 8, answered=1, pace=None)
+    assert watched.look(NOW + 9) == ["main / m: 1 of 1,000 answered (0%), 10/s"]
+    fast, young = (
+        State("main", "m", "1-of-2", "asking", 100, 50, rate=5.0, pace=pace) for pace in (5.0, None)
+    )
+    assert progress([fast], NOW).endswith("5.0/s, 10 s left")
+    assert progress([fast, young], NOW).endswith("10/s")
 
 
 def test_a_job_that_does_not_ask_yet_says_what_it_does() -> None:

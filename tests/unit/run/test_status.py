@@ -203,7 +203,7 @@ def test_a_damaged_file_of_spending_is_in_the_status(study: Study, tmp_path: Pat
 def test_a_running_job_says_how_long_it_will_take(study: Study) -> None:
     answer(study, "1-of-2")
     now = time.time()
-    stated = {"phase": "asking", "total": N // 2, "answered": 16, "rate": 10.0, "usd": 9.0, "updated": now}
+    stated = {"phase": "asking", "total": N // 2, "answered": 16, "pace": 10.0, "usd": 9.0, "updated": now}
     here = {"host": platform.node(), "process": os.getpid(), "trouble": "busy", "next_attempt": now + 8}
     path = Path("results/s/responses/main/m", FOLDER, "2-of-2.json")
     path.write_text(json.dumps(asdict(State("main", "m", "2-of-2", **stated, **here))))

@@ -34,6 +34,10 @@ HEARTBEAT = 20.0
 SILENCE = 90.0
 #: Seconds over which the rate is taken.
 WINDOW = 60.0
+#: Seconds over which the pace is taken: replies come in bursts of a whole batch.
+PACE_WINDOW = 300.0
+#: The pace is known once this share of what a job asks has come after its first replies, or so many seconds later.
+PACE_SHARE, PACE_SECONDS = 0.1, 300.0
 #: Characters of a reason that are kept.
 LONGEST = 160
 
@@ -51,6 +55,8 @@ class State:
     answered: int = 0
     #: Answers per second lately.
     rate: float | None = None
+    #: Answers per second from which the time left follows; None before that means something.
+    pace: float | None = None
     #: What the job does when it does not ask, such as loading a checkpoint.
     doing: str = ""
     #: Why the last attempt failed, until one succeeds, and the time of the next attempt.
@@ -81,12 +87,15 @@ class JobState:
         self._ended = threading.Event()
         self._written: State | None = None
         self._history: deque[tuple[float, int]] = deque()
+        self._answered_before = 0
+        self._first: tuple[float, int] | None = None  # when the first replies were seen, and how many
 
     def begin(self, total: int, answered: int) -> None:
         """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
         self._set(phase="asking", total=total, answered=answered)
         self._history.clear()
         self._history.append((time.monotonic(), answered))
+        self._answered_before, self._first = answered, None
 
     def count(self, answers: int = 1) -> None:
         """Note new answers; earlier trouble is over."""
@@ -151,14 +160,27 @@ class JobState:
             self.state = replace(self.state, **changes)  # type: ignore[arg-type]
 
     def _with_rate(self) -> State:
-        """Return the state with the rate of the last minute."""
+        """Return the state with the rate of the last minute and, once it means something, the pace."""
         now, answered = time.monotonic(), self.state.answered
-        while len(self._history) > 1 and now - self._history[0][0] > WINDOW:
+        while len(self._history) > 1 and now - self._history[0][0] > PACE_WINDOW:
             self._history.popleft()
         self._history.append((now, answered))
-        before, then = self._history[0]
+        if answered > self._answered_before and self._first is None:
+            self._first = now, answered
+        pace = None
+        if self._first is not None:  # the time before the first replies says nothing about the others
+            seconds, new = now - self._first[0], answered - self._first[1]
+            todo = (self.state.total or 0) - self._answered_before
+            if seconds >= PACE_SECONDS or new >= PACE_SHARE * todo:
+                pace = self._rate_over(min(seconds, PACE_WINDOW))
+        return replace(self.state, rate=self._rate_over(WINDOW), pace=pace)
+
+    def _rate_over(self, seconds: float) -> float | None:
+        """Return the answers per second of the last ``seconds``; None where there is none."""
+        now, answered = self._history[-1]
+        before, then = next(past for past in self._history if now - past[0] <= seconds)
         rate = (answered - then) / (now - before) if now - before >= 1 else None
-        return replace(self.state, rate=round(rate, 2) if rate else None)
+        return round(rate, 2) if rate else None
 
 
 _nowhere = JobState(State("", "", ""))

@@ -194,13 +194,12 @@ def share_interval(level: Level, n_levels: int) -> tuple[float, float] | None:
 # --- Where models disagree
 
 
-def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding:
+def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding | None:
+    """Return on how many flows models differ; None for a single model, about which there is nothing to say."""
     title = "Where the models disagree"
     held = {model: results.held(arm, model) for model in models}
     if len(held) < 2:
-        return Finding(
-            "disagreement", title, "none", "Only one model is left; there is no other to compare it with."
-        )
+        return None
     values = pd.DataFrame(held)
     both = values[values.notna().sum(axis=1) > 1]
     if both.empty:

@@ -111,8 +111,15 @@ def _when(results: Results) -> str:
     if moments:
         first, last = min(moments)[:10], max(moments)[:10]
         parts.append(first if first == last else f"{first} to {last}")
-    if results.study.planted:
-        parts.append("no time is kept for planted respondents")
+    planted = set(results.study.planted)
+    asked_models = {
+        model for arm in results.study.arms.values() if arm.source == "model" for model in arm.models
+    }
+    if asked_models - planted and not moments:
+        parts.append(f"no time was recorded for {listed(sorted(asked_models - planted))}")
+    if planted:
+        whose = "planted respondents" if asked_models <= planted else f"the planted {listed(sorted(planted))}"
+        parts.append(f"no time is kept for {whose}")
     published = {arm.origin for arm in results.study.arms.values() if arm.source == "published"}
     parts += [f"answers published by {origin}" for origin in sorted(published)]
     if any(arm.source == "raw_csv" for arm in results.study.arms.values()):

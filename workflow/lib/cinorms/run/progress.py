@@ -106,7 +106,9 @@ def progress(states: Sequence[State], now: float) -> str:
     rate = sum(state.rate or 0.0 for state in states)
     if rate:
         parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
-        parts.append(f"{duration((total - answered) / rate)} left")
+    pace = pace_of(states)
+    if pace:
+        parts.append(f"{duration((total - answered) / pace)} left")
     usd = [state.usd for state in states if state.usd is not None]
     if usd:
         parts.append(dollars(sum(usd)))
@@ -117,6 +119,12 @@ def progress(states: Sequence[State], now: float) -> str:
     parts += doing or ([] if total else ["starting"])
     wrong = trouble(states, now)
     return ", ".join(parts) + (f"; {wrong}" if wrong else "")
+
+
+def pace_of(states: Sequence[State]) -> float | None:
+    """Return how many answers per second running jobs give together; None while one of them cannot tell."""
+    paces = [state.pace for state in states]
+    return sum(pace for pace in paces if pace) if all(paces) else None
 
 
 def trouble(states: Sequence[State], now: float) -> str:

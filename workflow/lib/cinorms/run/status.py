@@ -18,7 +18,7 @@ from cinorms.inference.job_state import State, read_state
 from cinorms.inference.journal import Journal
 from cinorms.inference.spending import spent_in
 from cinorms.run.case import Left, asked_spec, response_file, responses_folder, shards_left
-from cinorms.run.progress import dollars, duration, progress, trouble
+from cinorms.run.progress import dollars, duration, pace_of, progress, trouble
 from cinorms.run.study_file import parser, read_study
 from cinorms.study.spec import all_shards_of, journal_of, spending_folder
 from cinorms.study.study import Study
@@ -122,7 +122,7 @@ def _row(study: Study, arm: str, model: str, shards: Mapping[str, Left] | None, 
             for shard, each in shards.items()
         )
     state, note = _state(study, arm, model, states, shards or {}, left, now)
-    rate = sum(each.rate or 0.0 for each in alive.values())
+    pace = pace_of(list(alive.values()))
     kind = study.registry_entry(model).kind
     spec = asked_spec(study, arm, model, "1-of-1")
     journal = Journal.of(journal_of(study, arm, model, str(responses)), spec) if kind.journalled else None
@@ -141,7 +141,7 @@ def _row(study: Study, arm: str, model: str, shards: Mapping[str, Left] | None, 
         questions,
         left,
         study.asking_rule(arm, model) is not None,
-        duration(left / rate) if rate and left is not None else "",
+        duration(left / pace) if pace and left is not None else "",
         0.0 if kind.planted else max(known, default=None),
         minutes,
         gpus,

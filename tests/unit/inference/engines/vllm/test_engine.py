@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cinorms.core.errors import ConfigError
+from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, ENGINE, memory_mb, minutes
 from cinorms.inference.engines.vllm.explain import explain
 from cinorms.inference.engines.vllm.settings import VllmSettings
@@ -41,6 +44,27 @@ def test_batch_invariant_mode_is_another_engine_and_no_other_entry_changes() -> 
     tuning = {"gpus": 1, "max_model_len": 512}
     assert ENGINE.loads is not None
     assert ENGINE.loads(specs[0], tuning) != ENGINE.loads(specs[1], tuning)
+
+
+@pytest.mark.parametrize(("stated", "sampler"), [({"batch_invariant": True}, "0"), ({}, "outside")])
+def test_batch_invariant_mode_goes_without_flashinfers_sampler(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stated: dict[str, bool], sampler: str
+) -> None:
+    monkeypatch.setenv(offline.BATCH_INVARIANT, "outside")
+    monkeypatch.setenv(offline.FLASHINFER_SAMPLER, "outside")
+    for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK", "TOKENIZERS_PARALLELISM"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
+
+    def no_vllm(model: str) -> None:
+        raise ConfigError(f"{model}: stop before vLLM is imported")
+
+    monkeypatch.setattr(offline, "import_vllm", no_vllm)
+    spec = make_spec("vllm", **make_model("m", engine="vllm", source="org/m", **stated).identity)
+    with pytest.raises(ConfigError, match="stop before vLLM"):
+        offline.VllmEngine(spec, {"gpus": 1, "max_model_len": 512})._load(tmp_path)
+    assert os.environ[offline.BATCH_INVARIANT] == str(int(bool(stated)))
+    assert os.environ[offline.FLASHINFER_SAMPLER] == sampler
 
 
 def test_a_gpu_that_cannot_be_batch_invariant_gets_advice() -> None:

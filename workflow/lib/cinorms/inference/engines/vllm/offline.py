@@ -43,6 +43,8 @@ SMALL = 50 * 2**20
 
 #: vLLM's switch for computing each answer the same whatever else is in its batch.
 BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
+#: With FlashInfer's sampler, log probabilities differ in that mode all the same (vllm-project/vllm #51187).
+FLASHINFER_SAMPLER = "VLLM_USE_FLASHINFER_SAMPLER"
 
 #: The engine that this process has loaded, by its folder and settings: it serves every job that needs the same.
 _LOADED: dict[str, Any] = {}
@@ -239,6 +241,8 @@ class VllmEngine:
         # The spec decides, whatever the environment says: replies are filed under it.
         invariant = bool(self.spec.identity.get("batch_invariant"))
         os.environ[BATCH_INVARIANT] = str(int(invariant))
+        if invariant:
+            os.environ[FLASHINFER_SAMPLER] = "0"
         LLM, version, on_cpu = import_vllm(self.spec.model)
         if invariant and on_cpu:
             raise ConfigError(f"model {self.spec.model!r}: {NOT_ON_CPU}")

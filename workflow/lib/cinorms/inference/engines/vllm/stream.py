@@ -133,7 +133,7 @@ class Progress:
             parts.append(f"{self._answered / max(seconds, 1e-9):,.1f} prompts/s")
         # To read a prompt and to answer it count as one piece of work each: known before the first answer.
         pieces, left = self._read + self._answered, 2 * self._todo - self._read - self._answered
-        if pieces and left:
+        if pieces >= max(1, job_state.PACE_SHARE * 2 * self._todo) and left:
             parts.append(f"about {tqdm.format_interval(left * seconds / pieces)} left")
         return ", ".join(parts) + f", after {tqdm.format_interval(seconds)}"
 
