@@ -20,7 +20,7 @@ from cinorms.core.validation import check, load_as, load_yaml, unknown
 from cinorms.entries.registry import SECTIONS, kinds
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.settings import ServedSettings
-from cinorms.reference.pages import RESOURCES
+from cinorms.reference import RESOURCES
 from cinorms.study.settings import StudySettings
 from cinorms.vignettes.dataset_file import DatasetFile
 

@@ -99,7 +99,7 @@ def linear_regression(
     """Return a linear mixed model of every valid answer on the factors: a row per term, the intercept first."""
     parts = []
     for (arm, model), found in _fits_of(selected, entry, vignettes, prompts).items():
-        table = _terms_of(found)
+        table = terms_of(found)
         parts.append(named(table.assign(n=found.n, n_missing=found.n_missing), {"arm": arm, "model": model}))
     return stack(parts)
 
@@ -134,7 +134,7 @@ def _fits_of(
     return found
 
 
-def _terms_of(found: Fitted) -> pd.DataFrame:
+def terms_of(found: Fitted) -> pd.DataFrame:
     """Return the coefficients of a fit with intervals, and in each row the facts of the fit."""
     fit = found.fit
     if fit is None:
@@ -206,7 +206,7 @@ def people_factors(
     people, others = _sides(_fits_of(selected, entry, vignettes, prompts), entry)
     parts = []
     for (arm, model), found in others.items():
-        shown = {"people_p": _smallest(_terms_of(people)), "model_p": _smallest(_terms_of(found))}
+        shown = {"people_p": _smallest(terms_of(people)), "model_p": _smallest(terms_of(found))}
         rows = [
             _factor_row(part) | {name: p.get(str(factor), np.nan) for name, p in shown.items()}
             for factor, part in _differences(found, people).groupby("factor", sort=False, dropna=False)
