@@ -231,7 +231,6 @@ $(UNFINISHED): ;
 
 $(VENV)/%.done: requirements/%.lock $(UNFINISHED)
 	$(call set-up,$(VENV),$(PYTHON))
-	@echo "$(CURDIR)/workflow/lib" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/cinorms.pth"
 
 # MkDocs and the tools that prompts go to and responses come from: each shares no packages with a study.
 .venv-docs/done .venv-inspect/done .venv-lm-eval/done .venv-publish/done: .venv-%/done: requirements/%.lock $(UNFINISHED)
