@@ -17,13 +17,11 @@ ANALYSIS = '''"""Kind ``loudest``: the flow that most variants agree on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.shared import for_each
+from cinorms.analyses.shared import for_each_model
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms
@@ -35,14 +33,11 @@ class LoudestOptions(OfArms):
     rows: int = Field(2, ge=1, le=9, description="How many flows are listed.")
 
 
-def loudest(selected: Sequence[Selected], entry: Entry[LoudestOptions]) -> pd.DataFrame:
+@for_each_model
+def loudest(one: Selected, entry: Entry[LoudestOptions]) -> pd.DataFrame:
     """Return the flows with the largest share."""
-
-    def make(one: Selected) -> pd.DataFrame:
-        table = one.frame.sort_values(["share", "flow"], ascending=[False, True])
-        return table[["flow", "share"]].head(entry.options.rows)
-
-    return for_each(selected, make)
+    table = one.frame.sort_values(["share", "flow"], ascending=[False, True])
+    return table[["flow", "share"]].head(entry.options.rows)
 
 
 KINDS = (
