@@ -48,7 +48,7 @@ rule list_norms:
         mem_mb=4000,
     params:
         entry=of(VALUES.entry_value),
-        code=code_of_entry("list_norms"),
+        code=code_of("list_norms", "cinorms.analyses.flow_norms"),
     script:
         "../scripts/list_norms.py"
 
