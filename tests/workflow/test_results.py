@@ -76,13 +76,9 @@ def test_the_norms_are_those_that_the_page_and_the_tables_count(demo: Path, resu
     words = ACCEPTABILITY.options
     for model, part in norms.groupby("model"):
         shown = figure[figure["model"] == model].set_index("outcome")["flows"]
-        assert (
-            part["norm"].value_counts().reindex(words, fill_value=0).tolist() == shown[list(words)].tolist()
-        )
-        reasons = list(NORM_LABELS.values())
-        assert (
-            part["reason"].value_counts().reindex(reasons, fill_value=0).tolist() == shown[reasons].tolist()
-        )
+        for column, names in (("norm", list(words)), ("reason", list(NORM_LABELS.values()))):
+            counts = part[column].value_counts().reindex(names, fill_value=0)
+            assert counts.tolist() == shown[names].tolist()
         assert shown.sum() == len(part)
     card = json.loads((demo / "results/demo/cards/planted-gpt-4o-mini.json").read_text(encoding="utf-8"))
     first = norms[norms["model"] == "planted-gpt-4o-mini"]
@@ -93,11 +89,8 @@ def test_the_dictionary_has_every_column_of_every_file(demo: Path, results: Resu
     folder, dictionary = demo / "results/demo", results.dictionary
     assert dictionary.columns.tolist() == ["file", "holds", "column", "description"]
     described = dictionary.groupby("file")["column"].apply(list)
-    made = [
-        path
-        for path in folder.rglob("*")
-        if path.suffix in (".csv", ".parquet") and ".journal" not in str(path)
-    ]
+    files = [path for path in folder.rglob("*") if ".journal" not in str(path)]
+    made = [path for path in files if path.suffix in (".csv", ".parquet")]
     assert len(made) > 20
     for path in made:
         place = path.relative_to(folder)
@@ -166,16 +159,15 @@ def test_tables_are_those_of_the_study_and_nobody_changes_them_for_others(result
 
 
 def test_what_is_not_there_is_named(demo: Path, results: Results, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"no table 'answer'; .* did you mean 'answers'"):
-        results.tables["answer"]
-    with pytest.raises(DataError, match="no model 'gpt' in this study"):
-        results.answers(model="gpt")
-    with pytest.raises(DataError, match="there is no file 'tables/x'"):
-        results.describe("tables/x")
-    with pytest.raises(DataError, match="no such folder; run the study first"):
-        cinorms.open_results(tmp_path / "nowhere")
-    with pytest.raises(DataError, match=r"has no study.json, .*; run it again"):
-        cinorms.open_results(tmp_path)  # as the results of earlier versions
+    for ask, message in (
+        (lambda: results.tables["answer"], r"no table 'answer'; .* did you mean 'answers'"),
+        (lambda: results.answers(model="gpt"), "no model 'gpt' in this study"),
+        (lambda: results.describe("tables/x"), "there is no file 'tables/x'"),
+        (lambda: cinorms.open_results(tmp_path / "nowhere"), "no such folder; run the study first"),
+        (lambda: cinorms.open_results(tmp_path), r"has no study.json, .*; run it again"),
+    ):
+        with pytest.raises(DataError, match=message):
+            ask()
 
 
 def test_the_way_of_a_flow_leads_from_its_words_to_the_cells_that_rest_on_it(

@@ -25,13 +25,7 @@ def of(method):
     names = signature(method).parameters
 
     def get(wildcards):
-        return method(
-            **{
-                name: getattr(wildcards, name)
-                for name in names
-                if hasattr(wildcards, name)
-            }
-        )
+        return method(**{k: v for k, v in wildcards.items() if k in names})
 
     return get
 
