@@ -53,15 +53,10 @@ def test_the_status_is_read_on_the_machine_that_submitted(project: Project) -> N
         (["status"], "Study trial: 3 done"),
         (["check", "--profile", "profiles/slurm"], "ok       partitions   nothing to look at"),
     ):
+        module, *options = arguments
+        command = [sys.executable, "-m", f"cinorms.run.{module}", "--configfile", "trial.yaml", *options]
         done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                f"cinorms.run.{arguments[0]}",
-                "--configfile",
-                "trial.yaml",
-                *arguments[1:],
-            ],
+            command,
             cwd=project.folder,
             env={**project.environment, "PYTHONPATH": str(project.folder / "workflow/lib")},
             text=True,
