@@ -251,8 +251,12 @@ def _source(entry: ModelEntry) -> str:
     return entry.settings.source
 
 
-def look_at_partitions(case: Case) -> Iterator[Finding]:
+def look_at_partitions(case: Case) -> Iterator[Finding] | None:
     """Ask SLURM for its partitions and look for those that the jobs will name."""
+    return _partitions(case) if case.surroundings.cluster and case.partitions else None
+
+
+def _partitions(case: Case) -> Iterator[Finding]:
     program = shutil.which("sinfo", path=case.surroundings.environment.get("PATH"))
     if program is None:
         yield warning("SLURM's command sinfo is not on this machine, so the partitions cannot be checked")
@@ -285,10 +289,6 @@ def look_at_partitions(case: Case) -> Iterator[Finding]:
                 yield error(f"{rules}: slurm_partition {name!r} does not exist; {listing(name, known)}")
 
 
-def _if_cluster(case: Case) -> Iterator[Finding] | None:
-    return look_at_partitions(case) if case.surroundings.cluster and case.partitions else None
-
-
 def _of_engine(kind: EngineKind, check: ModelCheck) -> Check:
     def look(case: Case) -> list[Finding] | None:
         entries = [entry for entry in case.entries() if entry.kind is kind]
@@ -309,7 +309,7 @@ def checks() -> tuple[Check, ...]:
         Check("keys", "the keys of all endpoints are set", look_at_keys),
         *(_of_engine(kind, check) for kind in engine_kinds() for check in kind.checks()),
         Check("checkpoints", "every checkpoint is on this machine", look_at_checkpoints),
-        Check("partitions", "every SLURM partition that jobs name exists", _if_cluster),
+        Check("partitions", "every SLURM partition that jobs name exists", look_at_partitions),
     )
 
 
