@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from cinorms.results import Results
 from cinorms.trace import trace
 
 from ..scales import ACCEPTABILITY
-from ..snakemake_runs import ROOT
+from ..snakemake_runs import ROOT, run
 from .conftest import SMALL, Project
 
 NOTEBOOK = ROOT / "docs/notebooks/read-results.ipynb"
@@ -215,19 +214,15 @@ def test_a_way_that_cannot_be_told_says_what_there_is(
 
 
 def test_make_trace_without_a_flow_says_what_it_needs() -> None:
-    done = subprocess.run(
-        ["make", "trace", "STUDY=demo", "MODEL=m"], cwd=ROOT, text=True, capture_output=True
-    )
-    assert done.returncode == 2
-    assert "make trace STUDY=demo FLOW=12 MODEL=" in done.stderr
-    assert "Traceback" not in done.stderr
+    printed = run(["make", "trace", "STUDY=demo", "MODEL=m"], ROOT, 2)
+    assert "make trace STUDY=demo FLOW=12 MODEL=" in printed
+    assert "Traceback" not in printed
 
 
 def test_importing_the_package_needs_no_other() -> None:
     code = "import sys; before = set(sys.modules); import cinorms; print(*sorted(set(sys.modules) - before))"
-    path = {"PYTHONPATH": str(ROOT / "workflow/lib")}
-    done = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True)
-    assert not {"pandas", "numpy", "pyarrow", "pydantic", "yaml"} & set(done.stdout.split())
+    printed = run([sys.executable, "-c", code], ROOT, environment={"PYTHONPATH": str(ROOT / "workflow/lib")})
+    assert not {"pandas", "numpy", "pyarrow", "pydantic", "yaml"} & set(printed.split())
 
 
 def test_the_notebook_runs(demo: Path) -> None:
@@ -237,7 +232,5 @@ def test_the_notebook_runs(demo: Path) -> None:
     assert len(sources) >= 8
     script = demo / "notebook.py"
     script.write_text("\n\n".join(sources), encoding="utf-8")
-    path = {**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib")}
-    done = subprocess.run([sys.executable, script], cwd=demo, env=path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "One row per arm, model and flow." in done.stdout
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib")}
+    assert "One row per arm, model and flow." in run([sys.executable, script], demo, environment=environment)

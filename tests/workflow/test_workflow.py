@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from ..snakemake_runs import ROOT
+from ..snakemake_runs import ROOT, run
 from .conftest import SMALL, Project
 
 TINY = ("--configfile", "tiny.yaml")
@@ -183,9 +182,7 @@ def test_snakemakes_report_shows_what_a_study_made(finished: Project) -> None:
 
 def test_the_picture_of_the_data_flow_in_the_architecture_is_that_of_the_rules(tmp_path: Path) -> None:
     drawn = tmp_path / "data-flow.svg"
-    command = [sys.executable, str(ROOT / "docs/tools/data_flow.py"), str(drawn)]
-    done = subprocess.run(command, text=True, capture_output=True)
-    assert done.returncode == 0, done.stderr
+    run([sys.executable, ROOT / "docs/tools/data_flow.py", drawn], tmp_path)
     kept = (ROOT / "docs/images/data-flow.svg").read_text(encoding="utf-8")
     message = "run `make reference` and commit docs/images/data-flow.svg"
     assert drawn.read_text(encoding="utf-8") == kept, message

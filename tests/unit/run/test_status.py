@@ -31,13 +31,8 @@ from ...studies import ARM, PROJECT
 from .test_checks import project, study_of
 
 RATES = {"usd_per_million_input": 1.0, "usd_per_million_output": 10.0}
-ENTRY = {
-    "engine": "openai",
-    "source": "x",
-    "family": "f",
-    "base_url": "http://127.0.0.1:9/v1",
-    "rates": RATES,
-}
+SOURCE = {"source": "x", "base_url": "http://127.0.0.1:9/v1"}
+ENTRY = {"engine": "openai", "family": "f", "rates": RATES, **SOURCE}
 SELECT = {"sender": ["a fitness tracker"], "recipient": ["its manufacturer"]}
 N = 9 * 12 * 4
 
