@@ -250,14 +250,9 @@ def _share(value: float) -> str:
 
 def _interval(found: Finding, others: Sequence[Finding]) -> dict[str, Any]:
     """Return where limits, interval and estimate are drawn; all claims of a kind have one scale."""
-    alike = [each for each in others if each.kind == found.kind]
-    values = [0.0]
-    for each in alike:
-        values += [
-            v
-            for v in (each.low, each.high, each.estimate, *each.limits)
-            if v is not None and math.isfinite(v)
-        ]
+    alike = [other for other in others if other.kind == found.kind]
+    numbers = [v for other in alike for v in (other.low, other.high, other.estimate, *other.limits)]
+    values = [0.0, *(v for v in numbers if v is not None and math.isfinite(v))]
     low, high = min(values), max(values)
     step = (WIDTH - 2 * FREE) / ((high - low) or 1.0)
 
