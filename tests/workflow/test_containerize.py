@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from ..snakemake_runs import snakemake
-from .conftest import SMALL, Project
+from .conftest import MAIN, SMALL, Project
 
 #: What Snakemake asks conda for before it looks at a workflow: `conda info --json`, and a setting.
 INFO = {"conda_version": "25.1.1", "platform": "linux-64", "conda_prefix": "/opt/conda", "channels": []}
@@ -42,6 +42,6 @@ def test_every_environment_is_in_the_container(project: Project, tmp_path: Path)
     declared = yaml.safe_load(planted.read_text(encoding="utf-8"))
     declared |= {"paraphraser": "pegasus", "checkpoint": {"source": "somebody/pegasus", "revision": None}}
     project.write("resources/prompts/mine.yaml", declared)
-    arm = {**SMALL["arms"]["main"], "prompts": "mine"}
+    arm = {**MAIN, "prompts": "mine"}
     recipe = containerize(project, {**SMALL, "arms": {"main": arm}}, tmp_path)
     assert "COPY envs/paraphrase.yaml" in recipe

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ..snakemake_runs import add_model
-from .conftest import SMALL, Project
+from .conftest import MAIN, SMALL, Project
 
 MODEL = "planted-gpt-4o-mini"
 
@@ -17,7 +17,7 @@ MODEL = "planted-gpt-4o-mini"
 def elsewhere(name: str, **arm: Any) -> dict[str, Any]:
     """Return the small study with responses from elsewhere."""
     told = {"source": "responses", "response_format": "plain", "models": [MODEL]}
-    main = {**SMALL["arms"]["main"], **told, **arm}  # type: ignore[index]
+    main = {**MAIN, **told, **arm}
     return {**SMALL, "study": name, "models": [MODEL], "arms": {"main": main}, "figures": {}}
 
 

@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 
-from .conftest import SMALL, Project
+from .conftest import MAIN, SMALL, Project
 
 #: The same planted norms asked with other seeds are two models with the same norms.
 STUDY: dict[str, Any] = {
     **SMALL,
     "study": "gated",
-    "arms": {
-        name: {**SMALL["arms"]["main"], "temperature": temperature}  # type: ignore[index]
-        for name, temperature in (("main", 0), ("hot", 0.7))
-    },
+    "arms": {name: {**MAIN, "temperature": temperature} for name, temperature in (("main", 0), ("hot", 0.7))},
     "analyses": {},
     "figures": {},
     "gates": {

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from ..snakemake_runs import ROOT, snakemake
-from .conftest import SMALL, Project
+from .conftest import MAIN, SMALL, Project
 
 #: What snakedeploy writes, with a name for the rules and the caller's own default target.
 CALLER = """
@@ -217,7 +217,7 @@ def test_one_address_is_refused_with_the_forms_that_work(caller: Caller, reposit
 
 
 def test_paraphrases_are_not_made_where_nobody_finds_them(caller: Caller, repository: Path) -> None:
-    arm = {**SMALL["arms"]["main"], "prompts": "planted_paraphrases"}
+    arm = {**MAIN, "prompts": "planted_paraphrases"}
     clone = repr(f"git+file://{repository}/workflow/Snakefile@v7")
     caller.write({**SMALL, "arms": {"main": arm}}, clone)
     printed = caller.run("-n", ok=False)

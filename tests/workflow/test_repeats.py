@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import SMALL, Project
+from .conftest import MAIN, SMALL, Project
 
 SHARE = 0.1
 RESPONDENT = {
@@ -24,8 +24,8 @@ STUDY: dict[str, Any] = {
     "resources": ["own"],
     "models": ["wavering", "planted-gpt-4o-mini"],
     "arms": {
-        "main": {**SMALL["arms"]["main"], "repeat": 3},
-        "hot": {**SMALL["arms"]["main"], "temperature": 0.05},
+        "main": {**MAIN, "repeat": 3},
+        "hot": {**MAIN, "temperature": 0.05},
     },
     "analyses": {
         "answers": {"kind": "answer_counts", "arms": ["main"]},

@@ -33,20 +33,12 @@ SCHOOL = {
     "template": "{{ sender }} tells {{ recipient }}",
 }
 FLOWS = [f"{sender} tells {recipient}" for sender in SENDERS for recipient in RECIPIENTS]
+PUBLISHED = {"dataset": "school", "prompts": "chatgpt", "source": "published", "frame": "school/whole"}
 STUDY = {
     "study": "printed",
     "compare": "school",
     "models": list(MODELS),
-    "arms": {
-        "main": {
-            "dataset": "school",
-            "prompts": "chatgpt",
-            "source": "published",
-            "frame": "school/whole",
-            "templates": 2,
-            "orders": {"count": 2},
-        }
-    },
+    "arms": {"main": {**PUBLISHED, "templates": 2, "orders": {"count": 2}}},
     "norms": {
         "consensus": "papers",
         "t_val": 3,
