@@ -56,6 +56,7 @@ def test_the_json_has_every_claim_and_is_plain(gate: Gate) -> None:
     assert document["base"]["address"] == "v1/main/m"
     assert document["paired_by"] == ["flow", "template", "order"]
     by_name = {claim["name"]: claim for claim in document["claims"]}
+    assert by_name["overall"]["low"] == round(gate.claims[0].finding.low, 6)
     assert by_name["by-sender: a lock"]["verdict"] == "fail"
     assert by_name["by-sender: a camera"]["verdict"] == "pass"
     moved = by_name["by-sender: a lock"]["flows"]
@@ -92,6 +93,7 @@ def test_the_junit_file_counts_what_it_holds(gate: Gate) -> None:
     held = [len(suite.findall(f"testcase{tag}")) for tag in ("", "/failure", "/skipped")]
     assert [int(suite.get(count, -1)) for count in ("tests", "failures", "skipped")] == held
     assert held[:2] == [len(gate.claims), failed]
+    assert suite.get("errors") == "0"
     failure = suite.find("testcase[@name='by-sender: a lock']/failure")
     assert failure is not None
     assert "a lock tells" in str(failure.text)

@@ -129,6 +129,7 @@ def test_a_studys_gate_compares_the_same_flows(
     arms = {
         "toys": {"dataset": "coppa", "prompts": "chatgpt"},
         "told": {"dataset": "confaide_2a", "prompts": "confaide"},
+        "home": {"dataset": "iot", "prompts": "chatgpt"},
     }
     arms |= {"stories": {"dataset": "confaide_2b", "source": "human", "ratings": "confaide_2b"}}
     stated = {"study": "s", "models": ["planted-uniform"], "arms": arms}
@@ -139,6 +140,10 @@ def test_a_studys_gate_compares_the_same_flows(
         message = r"study.yaml: gates.g.new: dataset '.*' does not tell the flows of"
         with nullcontext() if fits else pytest.raises(ConfigError, match=message):
             assert gates_of(study)["g"].new.arm == "told"
+    gate = {"base": "other", "new": "s/home", "policy": "p.yaml"}
+    found = gates_of(build_study({**stated, "gates": {"g": gate}}))["g"].found
+    names = ["p.yaml", "study.json", "iot.parquet", "m.parquet", "main.parquet"]
+    assert [Path(file).name for file in found] == names
 
 
 def test_other_flows_and_other_scales_are_refused(write_study: Write, tmp_path: Path) -> None:
