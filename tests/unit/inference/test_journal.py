@@ -399,13 +399,12 @@ ODD = ["a\ud800", 7, 1.5, [1], {"a": 1}, b"\xff", object()]
 def test_a_reply_that_cannot_be_kept_costs_no_other(tmp_path: Path, column: str, odd: object) -> None:
     """Whatever an engine hands over; those of this project hand over what can be kept."""
     kept = Journal.at(tmp_path / ".journal", spec()).begin()
-    replies = CollectedReplies(Questions.of(spec(), make_flows(8), variants()))
+    replies = CollectedReplies(Questions.of(spec(), make_flows(8), variants()), kept)
     rows = [{"at": at, "text": f"answer {at}", "finish_reason": "stop", column: None} for at in range(5)]
     rows[2][column] = odd
-    part = replies.take(pd.DataFrame(rows, dtype=object))
-    kept.keep(part)
+    replies.keep(pd.DataFrame(rows, dtype=object))
     found = kept.read().to_pylist()
-    assert [row["prompt"] for row in found] == part["prompt"].to_pylist()
+    assert [row["prompt"] for row in found] == [bytes(key) for key in replies.questions.prompts[:5]]
     assert len(found) == replies.n_answered == 5
     if found[2]["finish_reason"] == "error" and "cannot hold" in str(found[2]["error"]):
         assert "sha256" in found[2]["error"]
@@ -452,12 +451,12 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
         with journal.hold([(0, 0)]):
             (tmp_path / "ballast").write_bytes(b"x" * (2**20 - 64 * 1024))
             data = np.random.default_rng(1)
-            replies = CollectedReplies(Questions.of(of, make_flows(8), variants()))
+            replies = CollectedReplies(Questions.of(of, make_flows(8), variants()), journal)
 
             def fill() -> None:
                 for _ in range(50):
                     texts = [data.bytes(150).hex() for _ in range(64)]
-                    journal.keep(replies.take(pd.DataFrame({"at": range(64), "text": texts})))
+                    replies.keep(pd.DataFrame({"at": range(64), "text": texts}))
 
             with pytest.raises(JournalError, match="last chunk was still kept"):
                 fill()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from cinorms.ask import recall, write_shard
+from cinorms.ask import write_shard
 from cinorms.inference import journal_files
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.engine_kind import Keep
@@ -238,6 +238,6 @@ def test_recall_alone_asks_nothing(studies: Studies) -> None:
     flows = make_flows(["a", "new"])
     spec = studies.spec(order_method="fixed")
     questions = Questions.of(spec, flows, list_variants("t", TEMPLATES, 3, 1))
-    replies = CollectedReplies(questions)
-    recall(questions, studies.journal("two", "main", order_method="fixed"), replies)
+    replies = CollectedReplies(questions, studies.journal("two", "main", order_method="fixed"))
+    replies.recall()
     assert replies.answered.tolist() == [True] * 3 + [False] * 3

@@ -14,7 +14,7 @@ from cinorms.core import tables
 from cinorms.core.errors import JournalError
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.journal import Asker, Journal
-from cinorms.inference.journal_files import read_traces, traces_of
+from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants
 
@@ -29,14 +29,11 @@ def questions() -> Questions:
     return Questions.of(spec, make_flows(3), list_variants("set", ["{scenario} {options}"], 1, 2))
 
 
-def keep(journal: Journal, asked: Questions, at: list[int], traces: list[Any]) -> CollectedReplies:
+def keep(journal: Journal, asked: Questions, at: list[int], traces: list[Any]) -> None:
     """Keep a chunk of replies with traces."""
     chunk = pd.DataFrame({"at": at, "text": "neutral", "finish_reason": "stop"})
     chunk["trace"] = pd.Series(traces, dtype=object)
-    replies = CollectedReplies(asked)
-    part = replies.take(chunk.assign(n_trace_tokens=3, trace_status="whole"))
-    journal.keep(part, traces_of(part, chunk))
-    return replies
+    CollectedReplies(asked, journal).keep(chunk.assign(n_trace_tokens=3, trace_status="whole"))
 
 
 def open_journal(folder: Path, asked: Questions, arm: str = "main") -> Journal:

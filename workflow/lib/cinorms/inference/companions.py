@@ -23,7 +23,7 @@ FOLDER = ".asking"
 
 @dataclass(frozen=True)
 class Companion:
-    """Another job: its arguments, and which of its inputs the same run makes."""
+    """A job that needs the same engine: its arguments, and which of its inputs the same run makes."""
 
     spec: dict[str, Any]
     tuning: dict[str, Any]

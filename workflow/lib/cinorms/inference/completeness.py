@@ -80,8 +80,8 @@ def count_left(questions: Questions, journal: Journal) -> tuple[int, int]:
     total = len(questions.grid)
     if journal.is_empty:
         return 0, total
-    replies = CollectedReplies(questions)
-    replies.take_old(journal.read(mend=False))
+    replies = CollectedReplies(questions, journal)
+    replies.recall(mend=False)
     answered, rule = replies.n_answered, rule_of(questions.spec)
     if rule is not None:
 

@@ -126,27 +126,6 @@ def n_rows_of(path: Path) -> int:
     return int(path.name.split(".")[2])
 
 
-def facts_of(replies: pa.Table) -> dict[str, Any]:
-    """Return what replies say of themselves, as plain data: tokens, times, who answered, errors."""
-    created = pc.min_max(replies["created"]).as_py()
-    return {
-        "replies_kept": len(replies),
-        "input_tokens": pc.sum(replies["n_prompt_tokens"]).as_py(),
-        "output_tokens": pc.sum(replies["n_output_tokens"]).as_py(),
-        "first_reply": created["min"],
-        "last_reply": created["max"],
-        "errors": _counts(replies["error"]),
-        "answered_by": _counts(replies["answered_by"]),
-        "fingerprints": _counts(replies["fingerprint"]),
-    }
-
-
-def _counts(words: pa.ChunkedArray) -> dict[str, int]:
-    """Return how often each word occurs; missing ones do not count."""
-    found = pc.value_counts(pc.cast(words.drop_null(), pa.string())).to_pylist()
-    return {row["values"]: row["counts"] for row in sorted(found, key=lambda row: str(row["values"]))}
-
-
 def put_aside(path: Path, damaged: Path) -> None:
     """Move a part that does not pass its checksum to the folder ``damaged``, and say so."""
     try:
