@@ -169,7 +169,7 @@ def begin(tokeniser: Tokeniser, seed: int | None = None) -> TextTalk:
     reasoning = Reasoning.of(spec)
     assert reasoning is not None
     ids = np.array([65, 66], dtype=np.int32)
-    return TextTalk(7, ids, spec, seed, reasoning.budget, Closing.of(reasoning, tokeniser), tokeniser)
+    return TextTalk(7, ids, spec, seed, Closing.of(reasoning, tokeniser))
 
 
 def output(tokeniser: Tokeniser, text: str, finish: str, ended: bool = False, mark: bool = False) -> Any:

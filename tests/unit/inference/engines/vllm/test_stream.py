@@ -13,7 +13,7 @@ import pytest
 from cinorms.inference.engines.vllm import conversations
 from cinorms.inference.engines.vllm.conversations import OptionTalk
 from cinorms.inference.engines.vllm.option_trie import OptionTrie
-from cinorms.inference.engines.vllm.stream import Progress, Request, talk
+from cinorms.inference.engines.vllm.stream import Request, talk
 
 
 class Engine:
@@ -94,24 +94,6 @@ def test_prompts_count_as_read_when_something_comes_back() -> None:
     assert 0 < seen[0] < 40, "some are read before any is answered"
     assert seen == sorted(seen)
     assert seen[-1] == 40
-
-
-def test_progress_says_something_true_before_the_first_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    now = [0.0]
-    progress = Progress(total=110, done=10, clock=lambda: now[0])
-    now[0] = 5.0
-    progress.look(20)
-    assert progress.text() == "10/110 answered, 30 read, about 00:45 left, after 00:05"
-    for _ in range(50):
-        progress.answered()
-    now[0] = 15.0
-    progress.look(100)
-    assert progress.text() == "60/110 answered, 110 read, 3.3 prompts/s, about 00:05 left, after 00:15"
-    for _ in range(50):
-        progress.answered()
-    progress.close()
-    assert progress.text() == "110/110 answered, 110 read, 6.7 prompts/s, after 00:15"
-    assert "110/110 answered" in capsys.readouterr().err
 
 
 def test_nothing_to_ask_takes_no_step() -> None:

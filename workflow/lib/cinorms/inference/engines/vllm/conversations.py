@@ -126,21 +126,19 @@ class Reasoning:
 
 @dataclass(frozen=True)
 class Closing:
-    """The mark that ends a trace: as text, as tokens, and the tokens that are written where the budget cuts it."""
+    """How a trace ends: at its budget or at the mark, as text, as tokens, and as it is written where it is cut."""
 
+    tokeniser: Tokeniser
+    budget: int
     text: str
     ids: tuple[int, ...]
     written: tuple[int, ...]
 
     @classmethod
     def of(cls, reasoning: Reasoning, tokeniser: Tokeniser) -> Closing:
-        """Return the closing mark of a model."""
+        """Return how the traces of a model end."""
         mark = reasoning.end.strip()
-        return cls(mark, tokeniser.mark(mark), tokeniser.mark(reasoning.end))
-
-    def is_it(self, stop_reason: int | str | None) -> bool:
-        """Tell whether vLLM stopped at the mark, and not at a token that ends the model's turn."""
-        return stop_reason == (self.ids[0] if len(self.ids) == 1 else self.text)
+        return cls(tokeniser, reasoning.budget, mark, tokeniser.mark(mark), tokeniser.mark(reasoning.end))
 
     def stops(self) -> dict[str, Any]:
         """Return the settings under which vLLM stops after the mark: by its token if it is one, else by its text."""
@@ -148,13 +146,13 @@ class Closing:
             return {"stop_token_ids": list(self.ids), "detokenize": False}
         return {"stop": [self.text], "detokenize": True, "include_stop_str_in_output": True}
 
-    def before(self, written: list[int], tokeniser: Tokeniser) -> list[int]:
+    def before(self, written: list[int]) -> list[int]:
         """Return the tokens before the mark that closes the trace."""
         if len(self.ids) == 1:
             return written[:-1]
         # The mark may begin within a token: count back until it is not there any more.
         for n in range(len(written) - 1, -1, -1):
-            if self.text in tokeniser.decode([written[n:]])[0]:
+            if self.text in self.tokeniser.decode([written[n:]])[0]:
                 return written[:n]
         return written
 
@@ -170,18 +168,10 @@ class TextTalk:
     """
 
     def __init__(
-        self,
-        at: int,
-        ids: Ids,
-        spec: Spec,
-        seed: int | None,
-        budget: int = 0,
-        closing: Closing | None = None,
-        tokeniser: Tokeniser | None = None,
+        self, at: int, ids: Ids, spec: Spec, seed: int | None, closing: Closing | None = None
     ) -> None:
         self.at, self.ids = at, ids
-        self._spec, self._seed, self._budget = spec, seed, budget
-        self._closing, self._tokeniser = closing, tokeniser
+        self._spec, self._seed, self._closing = spec, seed, closing
         #: Tokens of the trace, without the mark that closes it.
         self.trace_ids: Sequence[int] = ()
         self.trace_status = "whole" if closing else "none"
@@ -198,26 +188,27 @@ class TextTalk:
         """Return the request for the trace, or for the answer where none is asked for."""
         if self._closing is None:
             return self._answer(self.ids, self._seed)
-        return Request(self.ids, self._sampling(self._budget, self._seed, self._closing.stops()), "trace")
+        stops = self._closing.stops()
+        return Request(self.ids, self._sampling(self._closing.budget, self._seed, stops), "trace")
 
     def take(self, about: str, output: Any) -> Sequence[Request]:
         """Take the trace, and ask for the answer; or take the answer."""
         if about == "answer":
             self.token_ids, self.finish_reason = output.token_ids, output.finish_reason
             return ()
-        assert self._closing is not None
-        assert self._tokeniser is not None
+        closing = self._closing
+        assert closing is not None
         written = [int(i) for i in output.token_ids]
         self._n_written = len(written)
-        if output.finish_reason == "stop" and self._closing.is_it(output.stop_reason):
-            self.trace_ids, context = self._closing.before(written, self._tokeniser), written
+        stopped = output.finish_reason == "stop"
+        # At the mark, and not at a token that ends the model's turn.
+        if stopped and output.stop_reason == (closing.ids[0] if len(closing.ids) == 1 else closing.text):
+            self.trace_ids, context = closing.before(written), written
         else:
             self.trace_status = "cut" if output.finish_reason == "length" else "unclosed"
-            ended = (
-                output.finish_reason == "stop" and written[-1:] and self._tokeniser.is_special(written[-1])
-            )
+            ended = stopped and written and written[-1] in closing.tokeniser.tokenizer.all_special_ids
             self.trace_ids = written[:-1] if ended else written
-            context = [*self.trace_ids, *self._closing.written]
+            context = [*self.trace_ids, *closing.written]
         ids = np.append(self.ids, np.asarray(context, dtype=np.int32))
         # Another seed: the draws of the answer are not those of the beginning of the trace.
         return [self._answer(ids, None if self._seed is None else (self._seed + 1) % 2**31)]
