@@ -30,6 +30,8 @@ FOLDER = ".progress"
 PERIOD = 2.0
 #: Seconds after which an unchanged file is written again.
 HEARTBEAT = 20.0
+#: Seconds between two lines of the log that say how far the job is.
+LOG_PERIOD = 30.0
 #: Seconds of silence after which a job counts as dead; clocks of machines may differ a little.
 SILENCE = 90.0
 #: Seconds over which the rate is taken.
@@ -89,6 +91,7 @@ class JobState:
         self._history: deque[tuple[float, int]] = deque()
         self._answered_before = 0
         self._first: tuple[float, int] | None = None  # when the first replies were seen, and how many
+        self._logged = (time.monotonic(), 0)  # when the log was told, and how many were answered then
 
     def begin(self, total: int, answered: int) -> None:
         """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
@@ -154,6 +157,10 @@ class JobState:
             self._written = self.state = replace(fresh, updated=now)
             with suppress(OSError):  # a full disk must not end what is paid for
                 write_whole(self._path, json.dumps(asdict(self._written)).encode(), self.state.shard)
+            told, answered = self._logged
+            if fresh.answered != answered and time.monotonic() - told >= LOG_PERIOD:
+                self._logged = time.monotonic(), fresh.answered
+                print(f"{fresh.answered:,} of {fresh.total or 0:,} answered.")
 
     def _set(self, **changes: object) -> None:
         with self._lock:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from tqdm import tqdm
 
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
@@ -176,9 +173,3 @@ class Endpoint:
 def _believable(tokens: int | None, characters: int) -> int | None:
     """Return a count of tokens, None where so few cannot make a text of so many characters."""
     return tokens if tokens and tokens * CHARACTERS_PER_TOKEN >= characters else None
-
-
-def progress(total: int, done: int) -> tqdm[Any]:
-    """Return a progress bar: lively on a terminal, a line every half minute in a log."""
-    pause = 0.5 if sys.stderr.isatty() else 30
-    return tqdm(total=total, initial=done, unit="requests", mininterval=pause)

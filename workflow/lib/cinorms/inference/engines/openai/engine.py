@@ -95,10 +95,6 @@ def _checks() -> tuple[ModelCheck, ...]:
     return CHECKS
 
 
-def _origin(entry: Mapping[str, Any]) -> str:
-    return "OpenAI" if entry.get("base_url") is None else str(entry["base_url"])
-
-
 ENGINE = EngineKind(
     name="openai",
     settings=_settings,
@@ -115,5 +111,5 @@ ENGINE = EngineKind(
     packages=("openai",),
     public=("base_url",),
     paraphrases_with=("base_url", "reasoning"),
-    origin=_origin,
+    origin=lambda entry: str(entry.get("base_url") or "OpenAI"),
 )

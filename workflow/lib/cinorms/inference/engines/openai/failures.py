@@ -67,6 +67,13 @@ def clean(text: str, secrets: Iterable[str], longest: int | None = None) -> str:
     return redact(text, secrets).encode("utf-8", "backslashreplace").decode()[:longest]
 
 
+def parsed(text: str | bytes) -> Any:
+    """Return what JSON holds; None where it cannot be read, as where it is nested without end."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    return None
+
+
 def judge(error: Exception) -> Failure:
     """Return what an exception of the openai package, of ``clients`` or of the HTTP client means."""
     import anyio
@@ -92,20 +99,25 @@ def judge(error: Exception) -> Failure:
 def judge_answer(status: int, content: bytes, headers: Mapping[str, str], asked: str) -> Failure:
     """Return what an answer with another status than 200 to a request to the address ``asked`` means."""
     if 300 <= status < 400:
-        return Failure(
-            "stop", f"it redirects to {_target(asked, headers.get('location'))}", advice="redirect"
-        )
-    body, text = None, content.decode("utf-8", "replace").strip()
-    with suppress(ValueError, RecursionError):
-        body = json.loads(text)
-    return judge_status(status, body, headers, text)
+        target = headers.get("location")
+        if target:
+            with suppress(ValueError):  # no address at all: shown as it is
+                target = urljoin(asked, target)
+            target = _CALLS.sub("", target)
+        to = target or "an address that it does not name"
+        return Failure("stop", f"it redirects to {to}", advice="redirect")
+    text = content.decode("utf-8", "replace").strip()
+    return judge_status(status, parsed(text), headers, text)
 
 
 def judge_status(status: int, body: object, headers: Mapping[str, str], message: str = "") -> Failure:
     """Return what an HTTP status other than 200 means, with the error object that came with it."""
     found = body if isinstance(body, dict) else {}
     found = found["error"] if isinstance(found.get("error"), dict) else found
-    code, kind, param, told = (_word(found.get(name)) for name in ("code", "type", "param", "message"))
+    code, kind, param, told = (
+        str(value) if isinstance(value, str | int | float) else ""
+        for value in map(found.get, ("code", "type", "param", "message"))
+    )
     code = code or kind
     reason = f"{status} {code}: {told or message}".strip()
     if code in _QUOTA or kind in _QUOTA or status == 402:
@@ -135,17 +147,3 @@ def refusal(failure: Failure, secrets: Iterable[str], usd: float | None = 0.0) -
     """Return the columns of a prompt that has no answer, with the reason."""
     error = clean(failure.reason, secrets, LONGEST_REASON)
     return {"text": None, "finish_reason": "error", "error": error, "usd": usd}
-
-
-def _word(value: object) -> str:
-    """Return a word or a number as text, nothing for anything else."""
-    return str(value) if isinstance(value, str | int | float) else ""
-
-
-def _target(asked: str, location: str | None) -> str:
-    """Return the base_url to which the request to ``asked`` is redirected."""
-    if not location:
-        return "an address that it does not name"
-    with suppress(ValueError):  # no address at all: shown as it is
-        location = urljoin(asked, location)
-    return _CALLS.sub("", location)

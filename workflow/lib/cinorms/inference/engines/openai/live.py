@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from tqdm import tqdm
 
 from cinorms.core.errors import EngineError
 from cinorms.inference import job_state
 from cinorms.inference.engine_kind import Handover, Keep
-from cinorms.inference.engines.openai.endpoint import Endpoint, progress
+from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.engines.openai.failures import (
     UNREADABLE_ATTEMPTS,
     Failure,
@@ -72,13 +71,12 @@ class LiveEngine:
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
         """Ask the rows ``todo``; see ``engine_kind.Engine``."""
         some_answered = job_state.current().state.answered > 0
-        with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
-            run = _Run(self, questions, keep, bar, some_answered)
-            try:
-                asyncio.run(run.ask_all(todo))
-            finally:
-                run.handover.flush()
-                self.spending.close()
+        run = _Run(self, questions, keep, some_answered)
+        try:
+            asyncio.run(run.ask_all(todo))
+        finally:
+            run.handover.flush()
+            self.spending.close()
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
@@ -101,16 +99,12 @@ class Sent(NamedTuple):
 class _Run:
     """One pass over the questions that are still to be asked."""
 
-    def __init__(
-        self,
-        engine: LiveEngine,
-        questions: Questions,
-        keep: Keep,
-        bar: tqdm[Any],
-        some_answered: bool,
-    ) -> None:
-        self.engine, self.questions, self.keep, self.bar = engine, questions, keep, bar
-        self.handover: Handover[dict[str, Any]] = Handover(self._hand_over, engine.chunk)
+    def __init__(self, engine: LiveEngine, questions: Questions, keep: Keep, some_answered: bool) -> None:
+        self.engine, self.questions = engine, questions
+        # As objects: pandas would look into the values, and could fail on one of them.
+        self.handover: Handover[dict[str, Any]] = Handover(
+            lambda rows: keep(pd.DataFrame(rows, dtype=object)), engine.chunk
+        )
         self.refused: list[tuple[dict[str, Any], Failure]] = []
         self.some_answered = some_answered
         self.replied = time.monotonic()
@@ -266,7 +260,10 @@ class _Run:
         spending.settle(most_usd, usd)
         engine.counts["input_tokens"] += reply["n_prompt_tokens"] or 0
         engine.counts["output_tokens"] += reply["n_output_tokens"] or 0
-        self._succeed({"at": sent.at, **reply, "usd": usd if spending.priced else None})
+        self.replied = time.monotonic()
+        self.some_answered = True
+        self._release()
+        self._note({"at": sent.at, **reply, "usd": usd if spending.priced else None})
         return None
 
     def _fail(self, sent: Sent, failure: Failure, usd: float | None) -> float | None:
@@ -314,12 +311,6 @@ class _Run:
         self.state.trouble(clean(failure.reason, self.engine.endpoint.secrets), shown)
         return wait
 
-    def _succeed(self, row: dict[str, Any]) -> None:
-        self.replied = time.monotonic()
-        self.some_answered = True
-        self._release()
-        self._note(row)
-
     def _release(self) -> None:
         """Believe the refusals: others were answered, or all questions have been asked."""
         while self.refused:
@@ -327,15 +318,8 @@ class _Run:
             self._note(row)
 
     def _note(self, row: dict[str, Any]) -> None:
-        self.bar.update()
         self.state.count()
         if self.engine.spending.priced:
             self.state.spent(self.engine.spending.spent)
         self.handover.add(row)
         self.handover.look()
-
-    def _hand_over(self, rows: list[dict[str, Any]]) -> None:
-        spent = f", ${self.engine.spending.spent:.4f}" if self.engine.spending.priced else ""
-        self.bar.set_postfix_str(f"{self.engine.limiter.under_way} under way{spent}", refresh=False)
-        # As objects: pandas would look into the values, and could fail on one of them.
-        self.keep(pd.DataFrame(rows, dtype=object))

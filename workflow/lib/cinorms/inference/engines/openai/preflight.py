@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from cinorms.core.errors import nearest
 from cinorms.core.logs import redact
 from cinorms.inference.engines.openai.endpoint import OPENAI
+from cinorms.inference.engines.openai.failures import parsed
 from cinorms.inference.preflight import AskedModel, Finding, ModelCheck, Surroundings, error, warning
 
 #: Seconds that an endpoint has to answer.
@@ -127,7 +127,7 @@ def _get(url: str, key: str) -> _Answer:
     try:
         request = Request(url, headers={"Authorization": f"Bearer {key or 'none'}", "User-Agent": "cinorms"})
         with build_opener(_NoRedirects).open(request, timeout=PATIENCE) as reply:
-            return _Answer(reply.status, _parsed(reply.read(LONGEST)))
+            return _Answer(reply.status, parsed(reply.read(LONGEST)))
     except HTTPError as failure:
         with failure:
             return _Answer(failure.code)
@@ -137,13 +137,6 @@ def _get(url: str, key: str) -> _Answer:
         return _Answer(0, reason="its key, or its address, has characters that a request cannot hold")
     except Exception as failure:  # whatever a server can do to a client
         return _Answer(0, reason=redact(f"{type(failure).__name__}: {failure}", [key]))
-
-
-def _parsed(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _names(data: Any) -> list[str] | None:

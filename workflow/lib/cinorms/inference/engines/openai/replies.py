@@ -85,23 +85,15 @@ def _text(message: dict[str, Any]) -> str:
     if content is None:
         refusal = message.get("refusal") or ""
         return refusal if isinstance(refusal, str) else json.dumps(refusal, ensure_ascii=False)
-    if isinstance(content, str):
-        return content
     if isinstance(content, int | float) and not isinstance(content, bool):
         return json.dumps(content)
-    if isinstance(content, dict | list):
-        return "".join(_part(part) for part in (content if isinstance(content, list) else [content]))
-    raise TypeError
-
-
-def _part(part: Any) -> str:
-    if isinstance(part, str):
-        return part
-    place = _PARTS.get(part.get("type", "text"))
-    text = part[place] if place else ""
-    if not isinstance(text, str):
-        raise TypeError
-    return text
+    texts = []
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, dict):
+            place = _PARTS.get(part.get("type", "text"))
+            part = part[place] if place else ""
+        texts.append(part)
+    return "".join(texts)
 
 
 def _word(value: object, secrets: Sequence[str]) -> str | None:
@@ -138,7 +130,8 @@ class TraceReading(NamedTuple):
         trace, closed = _shown(message), True
         if trace is None and self.inline:
             trace, text, closed = split_trace(text, self.begin, self.end)
-        n_tokens = _counted(usage)
+        details = usage.get("completion_tokens_details")
+        n_tokens = _whole(details.get("reasoning_tokens")) if isinstance(details, dict) else None
         if n_tokens is None and trace is not None and n_output is not None:
             n_tokens = round(n_output * len(trace) / max(len(trace) + len(text), 1))
         if n_tokens is None and trace is None and self.off:
@@ -150,11 +143,6 @@ class TraceReading(NamedTuple):
             "n_trace_tokens": n_tokens,
             "trace_status": status_of(n_tokens, trace, finished=closed and not ended),
         }
-
-
-def _counted(usage: dict[str, Any]) -> int | None:
-    details = usage.get("completion_tokens_details")
-    return _whole(details.get("reasoning_tokens")) if isinstance(details, dict) else None
 
 
 def _shown(message: dict[str, Any]) -> str | None:
