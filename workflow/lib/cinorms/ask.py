@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,7 @@ from cinorms.inference.journal import Journal
 from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.inference.until_decided import ask_in_rounds, rule_of
+from cinorms.inference.until_decided import rounds_of, rule_of
 
 #: Packages whose versions a run record states in addition to those of the engines.
 PACKAGES = ("pandas", "pyarrow", "numpy")
@@ -165,11 +164,12 @@ def ask_questions(engine: Engine, replies: CollectedReplies) -> pd.DataFrame:
         replies.recall()
         print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
     job_state.current().begin(len(questions.grid), replies.n_answered)
-    if rule := rule_of(questions.spec):
-        rows = ask_in_rounds(questions, rule, partial(ask_rows, engine, replies), replies.frame)
-    else:
-        rows = np.arange(len(questions.grid))
+    rule, every = rule_of(questions.spec), np.arange(len(questions.grid))
+    asked = []
+    for rows in rounds_of(questions, rule, replies.frame) if rule else [every]:
         ask_rows(engine, replies, rows)
+        asked.append(rows)
+    rows = np.unique(np.concatenate(asked)) if asked else every[:0]
     return questions.named(rows).join(replies.frame(rows)).reset_index(drop=True)
 
 

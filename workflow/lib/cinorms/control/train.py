@@ -139,13 +139,13 @@ class Trainer:
     def _run(self, optimizer: Any, steps: int, size: int, whole: bool, rate: float) -> None:
         """Run one phase."""
         import torch
-        from tqdm import tqdm
 
-        batches = self._batches(steps, size, whole)
-        bar = tqdm(batches, total=steps, desc="whole prompts" if whole else "vignettes", mininterval=5)
-        for step, (flows, prompts) in enumerate(bar, start=1):
+        print(f"Training: {steps} steps of {size} {'whole prompts' if whole else 'vignettes'}.")
+        for step, (flows, prompts) in enumerate(self._batches(steps, size, whole), start=1):
+            # The learning rate: up from 0, then down along a half cosine.
+            falling = 0.02 + 0.98 * (1 + math.cos(math.pi * step / steps)) / 2
             for group in optimizer.param_groups:
-                group["lr"] = rate * self._share(step, steps)
+                group["lr"] = rate * min(1.0, step / self.settings.warm_up) * falling
             optimizer.zero_grad()
             self._loss(flows, prompts).backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -222,11 +222,6 @@ class Trainer:
         states = self.model.model(input_ids=ids).last_hidden_state
         states = states[torch.arange(len(rows))[:, None], at]
         return torch.log_softmax(self.model.lm_head(states), dim=-1)
-
-    def _share(self, step: int, steps: int) -> float:
-        """Return the share of the learning rate: up from 0, then down along a half cosine."""
-        falling = 0.02 + 0.98 * (1 + math.cos(math.pi * step / steps)) / 2
-        return min(1.0, step / self.settings.warm_up) * falling
 
 
 def train_control(corpus: Corpus, out: Path, seed: int, settings: Settings | None = None) -> dict[str, Any]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow.parquet as pq
 
@@ -21,7 +19,7 @@ from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.inference.until_decided import ask_in_rounds, is_possible, rows_of, rule_of
+from cinorms.inference.until_decided import is_possible, rounds_of, rows_of, rule_of
 
 #: The fact of a file of responses that names its questions (``Questions.digest``).
 QUESTIONS = "questions_sha256"
@@ -84,16 +82,7 @@ def count_left(questions: Questions, journal: Journal) -> tuple[int, int]:
     replies.recall(mend=False)
     answered, rule = replies.n_answered, rule_of(questions.spec)
     if rule is not None:
-
-        def look(rows: npt.NDArray[np.int64]) -> None:
-            if not replies.answered[rows].all():
-                raise _NotAnsweredError
-
-        with suppress(_NotAnsweredError), redirect_stdout(StringIO()):
-            ask_in_rounds(questions, rule, look, replies.frame)
-            return answered, 0
+        with redirect_stdout(StringIO()):
+            if all(replies.answered[rows].all() for rows in rounds_of(questions, rule, replies.frame)):
+                return answered, 0
     return answered, total - answered
-
-
-class _NotAnsweredError(Exception):
-    """A round would ask something."""

@@ -76,7 +76,17 @@ class State:
         """Tell whether the job that wrote this is still at work, as far as its file can tell."""
         if self.phase not in ("starting", "asking") or now - self.updated > SILENCE:
             return False
-        return self.host != platform.node() or _exists(self.process)
+        if self.host != platform.node():
+            return True
+        try:
+            os.kill(self.process, 0)
+            # A killed process whose parent was killed too may stay in the table, in a container above all.
+            stat = Path(f"/proc/{self.process}/stat").read_text(encoding="utf-8")
+            return stat.rpartition(")")[2].split()[0] != "Z"
+        except ProcessLookupError:
+            return False
+        except OSError:  # somebody else's process, or no /proc here
+            return True
 
 
 class JobState:
@@ -217,11 +227,10 @@ def followed(out: Path, secrets: Sequence[str] = ()) -> Iterator[JobState]:
     except (SystemExit, KeyboardInterrupt):
         _current.end("stopped")
         raise
-    except CinormsError as failure:
-        _current.end("failed", str(failure).splitlines()[0])
-        raise
     except BaseException as failure:
-        _current.end("failed", f"{type(failure).__name__}: {failure}")
+        expected = isinstance(failure, CinormsError)
+        reason = str(failure).splitlines()[0] if expected else f"{type(failure).__name__}: {failure}"
+        _current.end("failed", reason)
         raise
     finally:
         _current = _nowhere
@@ -241,14 +250,3 @@ def read_state(responses: Path, arm: str, model: str, shard: str) -> State | Non
     except (OSError, ValueError, TypeError, AttributeError):
         return None
     return state
-
-
-def _exists(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-        # A killed process whose parent was killed too may stay in the table, in a container above all.
-        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except ProcessLookupError:
-        return False
-    except OSError:  # somebody else's process, or no /proc here
-        return True

@@ -106,6 +106,7 @@ def whole_parts(folder: Path, mend: bool = True) -> Iterator[tuple[Path, bytes]]
     Raises ``JournalError`` where a part cannot be read: its replies are paid for.
     """
     for path in parts_in(folder / "parts"):
+        _, _, n_rows, digest, _ = path.name.split(".")
         try:
             data = path.read_bytes()
         except FileNotFoundError:  # another job put it aside
@@ -113,30 +114,23 @@ def whole_parts(folder: Path, mend: bool = True) -> Iterator[tuple[Path, bytes]]
         except OSError as error:
             raise JournalError(
                 f"{path}: cannot be read ({error.strerror}); make it readable and run again. Without it, its "
-                f"{n_rows_of(path)} replies would be asked and paid again"
+                f"{n_rows} replies would be asked and paid again"
             ) from error
-        if digest_of(data) == path.name.split(".")[3]:
+        if digest_of(data) == digest:
             yield path, data
         elif mend:
-            put_aside(path, folder / "damaged")
-
-
-def n_rows_of(path: Path) -> int:
-    """Return the number of replies in a part, which its name states."""
-    return int(path.name.split(".")[2])
-
-
-def put_aside(path: Path, damaged: Path) -> None:
-    """Move a part that does not pass its checksum to the folder ``damaged``, and say so."""
-    try:
-        damaged.mkdir(exist_ok=True)
-        shutil.move(path, damaged / path.name)
-        where = f"The file is moved to {damaged}."
-    except FileNotFoundError:  # another shard was faster
-        return
-    except OSError as error:
-        where = f"The file stays in {path.parent}: it cannot be moved to {damaged} ({error.strerror})."
-    print(f"Journal: {path.name} is damaged; its {n_rows_of(path)} responses are asked again. {where}")
+            damaged = folder / "damaged"
+            try:
+                damaged.mkdir(exist_ok=True)
+                shutil.move(path, damaged / path.name)
+                where = f"The file is moved to {damaged}."
+            except FileNotFoundError:  # another shard was faster
+                continue
+            except OSError as error:
+                where = (
+                    f"The file stays in {path.parent}: it cannot be moved to {damaged} ({error.strerror})."
+                )
+            print(f"Journal: {path.name} is damaged; its {n_rows} responses are asked again. {where}")
 
 
 def records_in(folder: Path, mark: str = "") -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -150,16 +144,6 @@ def records_in(folder: Path, mark: str = "") -> Iterator[tuple[Path, dict[str, A
         with suppress(ValueError, OSError):
             if isinstance(record := json.loads(path.read_bytes()), dict):
                 yield path, record
-
-
-def usd_of(path: Path) -> float | None:
-    """Return the sum of the column ``usd`` of a part; None where it has none, or cannot be read."""
-    try:
-        column = pq.read_table(path, columns=["usd"])["usd"]
-    except (OSError, KeyError, pa.ArrowException):
-        return None
-    found: float | None = pc.sum(column).as_py()
-    return found
 
 
 def known_sum(amounts: Iterable[Any]) -> Any:
@@ -204,21 +188,15 @@ class Claims:
         """Return which of ``keys`` a job that is alive has claimed."""
         column, found = as_column(keys), np.zeros(len(keys), dtype=bool)
         for path in self._folder.glob("*.keys"):
-            if path != self._path and (claimed := _read_live(path)):
-                values = np.frombuffer(claimed, dtype=f"V{KEY_BYTES}")
+            if path == self._path:
+                continue
+            with suppress(OSError), path.open("r+b") as handle:  # gone: its job has ended
+                claimed = b"" if _is_free(handle) else handle.read()
+                whole = len(claimed) // KEY_BYTES * KEY_BYTES  # its job may be writing it
+                values = np.frombuffer(claimed[:whole], dtype=f"V{KEY_BYTES}")
                 is_in: pa.BooleanArray = pc.is_in(column, value_set=as_column(values))
                 found |= is_in.to_numpy(zero_copy_only=False)
         return found
-
-
-def _read_live(path: Path) -> bytes:
-    """Return the content of a claim; nothing if its job has ended."""
-    try:
-        with path.open("r+b") as handle:
-            found = b"" if _is_free(handle) else handle.read()
-            return found[: len(found) // KEY_BYTES * KEY_BYTES]  # its job may be writing it
-    except OSError:
-        return b""
 
 
 def _is_free(handle: IO[bytes]) -> bool:

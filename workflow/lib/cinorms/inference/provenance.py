@@ -40,7 +40,15 @@ def gather(
     same for the coder, one entry per scale. ``received`` has ``arm``, ``model`` and the file of ``responses`` of each
     model whose responses another tool collected. The provenance does not depend on when this is called.
     """
-    models, coders = ([_model(each) for each in entries] for entries in (asked, coded))
+    models, coders = ([_model(entry) for entry in entries] for entries in (asked, coded))
+    elsewhere = []
+    for entry in received:
+        path = Path(entry["responses"])
+        try:
+            stated: dict[str, Any] = json.loads(tables.facts(path)["elsewhere"])
+        except (KeyError, ValueError):
+            raise DataError(f"{path}: does not state where its responses are from; {REMEDY}") from None
+        elsewhere.append({"arm": entry["arm"], "model": entry["model"], **stated})
     return {
         "study": study,
         "cinorms": __version__,
@@ -48,7 +56,7 @@ def gather(
         "usd_taken_from_the_cap": spent_in(Path(spending)),
         "asked": models,
         **({"coder": coders} if coders else {}),
-        **({"received": [_received(each) for each in received]} if received else {}),
+        **({"received": elsewhere} if elsewhere else {}),
     }
 
 
@@ -76,16 +84,6 @@ def _model(asked: Mapping[str, Any]) -> dict[str, Any]:
         "finish_reasons": {str(name): int(n) for name, n in finish.items() if n},
         **_journal(journal, [file.spec.shard for file in (*files, *repeats)]),
     }
-
-
-def _received(received: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the file of responses that another tool collected states of them."""
-    path = Path(received["responses"])
-    try:
-        stated: dict[str, Any] = json.loads(tables.facts(path)["elsewhere"])
-    except (KeyError, ValueError):
-        raise DataError(f"{path}: does not state where its responses are from; {REMEDY}") from None
-    return {"arm": received["arm"], "model": received["model"], **stated}
 
 
 class _File(NamedTuple):

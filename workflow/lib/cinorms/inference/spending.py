@@ -76,7 +76,16 @@ class Spending:
         if self.cap is not None:
             short = self.spent + self._under_way + usd - self._taken
             if short > 1e-12:
-                self._take(short)
+                with self._ledger():
+                    left = self.cap - self._others() - self._before - self._taken
+                    if short > left + 1e-12:
+                        raise CapReached(
+                            f"the next request could exceed max_cost_usd ({self.cap:g}): it may cost {short:.6f}, "
+                            f"spent so far: {self.cap - left:.4f}. Every response so far is in the journal; raise "
+                            "max_cost_usd and run again to ask the rest"
+                        )
+                    self._taken += min(left, max(short, SHARE * self.cap))
+                    self._write()
         self._under_way += usd
 
     def settle(self, reserved: float, usd: float) -> None:
@@ -105,20 +114,6 @@ class Spending:
             with self._ledger():
                 self._taken = self.spent + max(0.0, self._under_way)
                 self._write()
-
-    def _take(self, short: float) -> None:
-        assert self.cap is not None
-        with self._ledger():
-            left = self.cap - self._others() - self._before - self._taken
-            if short > left + 1e-12:
-                spent = self.cap - left
-                raise CapReached(
-                    f"the next request could exceed max_cost_usd ({self.cap:g}): it may cost {short:.6f}, spent so "
-                    f"far: {spent:.4f}. Every response so far is in the journal; raise max_cost_usd and run again "
-                    "to ask the rest"
-                )
-            self._taken += min(left, max(short, SHARE * self.cap))
-            self._write()
 
     def _write(self) -> None:
         write_whole(self._path, json.dumps({"usd": self._before + self._taken}).encode())
