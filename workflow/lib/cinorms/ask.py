@@ -193,7 +193,7 @@ def ask_rows(engine: Engine, replies: CollectedReplies, rows: npt.NDArray[np.int
         # Until no other job asks any of the rest: what it was told is then in the journal.
         others = todo[~own]
         print(f"Another job asks {len(others):,} of the same prompts: waiting for its replies.")
-        job_state.current().doing("waiting for replies to prompts that another job asks")
+        job_state.current().note(doing="waiting for replies to prompts that another job asks")
         while journal.claims.taken(questions.prompts[others]).any():
             time.sleep(PAUSE)
         replies.recall()

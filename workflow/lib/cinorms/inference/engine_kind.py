@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import pkgutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ import pandas as pd
 from cinorms.core.errors import ConfigError
 from cinorms.core.project_files import ProjectFiles
 from cinorms.inference.journal_files import LastChunkKept
-from cinorms.inference.preflight import ModelCheck
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Asked, Spec
 
@@ -191,6 +190,50 @@ def cost_by_rates(work: Work) -> Cost:
 def no_cost(work: Work) -> Cost:
     """Return the cost of asking no model."""
     return Cost(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One problem: an ``error`` makes jobs fail or their answers useless, a ``warning`` may."""
+
+    severity: Literal["warning", "error"]
+    text: str
+
+
+def error(text: str) -> Finding:
+    """Return a finding that stops a run."""
+    return Finding("error", text)
+
+
+def warning(text: str) -> Finding:
+    """Return a finding that does not stop a run."""
+    return Finding("warning", text)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where jobs will run. ``cluster``: on other machines than this one; ``conda``: in conda environments."""
+
+    #: The project's folder, in which its virtual environments are.
+    folder: Path
+    environment: Mapping[str, str]
+    cluster: bool = False
+    conda: bool = False
+    #: Dollars that the study may spend at paid endpoints.
+    cap: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """A check of the models of one engine before a job starts: whether they can be asked from here, at no cost.
+
+    ``about`` states what is true if nothing is found. ``look`` receives models (``model_entry.ModelEntry``); it returns
+    None if there is nothing to check.
+    """
+
+    name: str
+    about: str
+    look: Callable[[Sequence[Any], Surroundings], Iterable[Finding] | None]
 
 
 @dataclass(frozen=True)

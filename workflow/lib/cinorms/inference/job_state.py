@@ -105,7 +105,7 @@ class JobState:
 
     def begin(self, total: int, answered: int) -> None:
         """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
-        self._set(phase="asking", total=total, answered=answered)
+        self.note(phase="asking", total=total, answered=answered)
         self._history.clear()
         self._history.append((time.monotonic(), answered))
         self._answered_before, self._first = answered, None
@@ -121,9 +121,10 @@ class JobState:
         if answered > self.state.answered:
             self.count(answered - self.state.answered)
 
-    def doing(self, what: str) -> None:
-        """Note what the job does when it does not ask."""
-        self._set(doing=what)
+    def note(self, **changes: object) -> None:
+        """Note what has changed: what the job does when it does not ask, say, or what it has spent so far."""
+        with self._lock:
+            self.state = replace(self.state, **changes)  # type: ignore[arg-type]
 
     def trouble(self, reason: str, wait: float) -> None:
         """Note a failed attempt, and the seconds to the next."""
@@ -136,11 +137,7 @@ class JobState:
     def recovered(self) -> None:
         """Note a successful attempt without answers."""
         if self.state.trouble:
-            self._set(trouble="", next_attempt=None)
-
-    def spent(self, usd: float) -> None:
-        """Note what this job has spent so far."""
-        self._set(usd=usd)
+            self.note(trouble="", next_attempt=None)
 
     def follow(self) -> None:
         """Write the state every ``PERIOD`` seconds if needed, until ``end``."""
@@ -151,7 +148,7 @@ class JobState:
     def end(self, phase: Literal["done", "failed", "stopped"], reason: str = "") -> None:
         """Write the last state."""
         self._ended.set()
-        self._set(phase=phase, trouble=redact(reason, self._secrets)[:LONGEST], next_attempt=None, doing="")
+        self.note(phase=phase, trouble=redact(reason, self._secrets)[:LONGEST], next_attempt=None, doing="")
         self.write()
 
     def write(self) -> None:
@@ -171,10 +168,6 @@ class JobState:
             if fresh.answered != answered and time.monotonic() - told >= LOG_PERIOD:
                 self._logged = time.monotonic(), fresh.answered
                 print(f"{fresh.answered:,} of {fresh.total or 0:,} answered.")
-
-    def _set(self, **changes: object) -> None:
-        with self._lock:
-            self.state = replace(self.state, **changes)  # type: ignore[arg-type]
 
     def _with_rate(self) -> State:
         """Return the state with the rate of the last minute and, once it means something, the pace."""

@@ -275,7 +275,7 @@ class Journal:
                         )
                     if not waiting:
                         print(f"Another job asks the same variants{other}: waiting {patience:.0f} s for it.")
-                        job_state.current().doing("waiting for another job that asks the same variants")
+                        job_state.current().note(doing="waiting for another job that asks the same variants")
                         waiting = True
                     time.sleep(min(1.0, patience / 10))
                 for folder in ("parts", "traces"):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from cinorms.inference.engine_kind import Finding, Surroundings
 from cinorms.inference.engines.openai.preflight import look_at_endpoints, look_at_prices
-from cinorms.inference.preflight import Finding, Surroundings
 
 from .....faults.server import Endpoint, Fault
 from .....specs import make_model

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from cinorms.inference.engine_kind import Surroundings
 from cinorms.inference.engines.vllm import engine
 from cinorms.inference.engines.vllm.engine import count_gpus, look_at_machine
-from cinorms.inference.preflight import Surroundings
 
 from .....specs import make_model
 

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from cinorms.inference.engines.vllm import conversations
-from cinorms.inference.engines.vllm.conversations import OptionTalk
+from cinorms.inference.engines.vllm.conversations import OptionTalk, Request, talk
 from cinorms.inference.engines.vllm.option_trie import OptionTrie
-from cinorms.inference.engines.vllm.stream import Request, talk
 
 
 class Engine:

@@ -167,7 +167,7 @@ class BatchEngine:
             states = {batch.mark: self._api.state(str(batch.batch_id)) for batch in running}
             if counts := [state.counts for state in states.values() if state.counts]:
                 done, total = (sum(numbers) for numbers in zip(*counts, strict=True))
-                job_state.current().doing(f"{len(counts)} batches: {done:,} of {total:,}")
+                job_state.current().note(doing=f"{len(counts)} batches: {done:,} of {total:,}")
             ended = [batch for batch in running if states[batch.mark].status in _ENDED]
             for batch in ended:
                 running.remove(batch)
@@ -290,7 +290,7 @@ class BatchEngine:
             # As objects: pandas would look into the values, and could fail on one of them.
             self._keep(pd.DataFrame(rows, dtype=object))
         if self.spending.priced:
-            job_state.current().spent(self.spending.spent)
+            job_state.current().note(usd=self.spending.spent)
         if not batch.void:
             batch.harvested.append(self._shard)
         self._notes.save(batch)

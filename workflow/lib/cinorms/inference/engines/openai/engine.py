@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
-from cinorms.inference.engine_kind import Engine, EngineKind, Job, Needs, RegistryPlace, always, stated
-from cinorms.inference.preflight import ModelCheck
+from cinorms.inference.engine_kind import (
+    Engine,
+    EngineKind,
+    Job,
+    ModelCheck,
+    Needs,
+    RegistryPlace,
+    always,
+    stated,
+)
 from cinorms.inference.spec import Asked, Spec
 
 if TYPE_CHECKING:

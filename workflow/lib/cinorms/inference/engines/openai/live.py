@@ -320,6 +320,6 @@ class _Run:
     def _note(self, row: dict[str, Any]) -> None:
         self.state.count()
         if self.engine.spending.priced:
-            self.state.spent(self.engine.spending.spent)
+            self.state.note(usd=self.engine.spending.spent)
         self.handover.add(row)
         self.handover.look()

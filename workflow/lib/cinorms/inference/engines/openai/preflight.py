@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from cinorms.core.errors import nearest
 from cinorms.core.logs import redact
+from cinorms.inference.engine_kind import Finding, ModelCheck, Surroundings, error, warning
 from cinorms.inference.engines.openai.endpoint import OPENAI
 from cinorms.inference.engines.openai.failures import parsed
-from cinorms.inference.preflight import AskedModel, Finding, ModelCheck, Surroundings, error, warning
+
+if TYPE_CHECKING:
+    from cinorms.inference.model_entry import ModelEntry
 
 #: Seconds that an endpoint has to answer.
 PATIENCE = 8.0
@@ -47,11 +50,12 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def look_at_endpoints(entries: Sequence[AskedModel], surroundings: Surroundings) -> list[Finding] | None:
+def look_at_endpoints(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[Finding] | None:
     """Ask every endpoint which models it has; one whose key is missing is left to the check of keys."""
     models: dict[Target, list[str]] = {}
     for entry in entries:
-        settings, variable = entry.settings, entry.key_variable
+        settings: Any = entry.settings  # of the class that the engine declares
+        variable = entry.key_variable
         if variable is None or surroundings.environment.get(variable):
             target = Target((settings.base_url or OPENAI).rstrip("/"), settings.source, variable)
             models.setdefault(target, []).append(entry.name)
@@ -66,7 +70,7 @@ def look_at_endpoints(entries: Sequence[AskedModel], surroundings: Surroundings)
     ]
 
 
-def look_at_prices(entries: Sequence[AskedModel], surroundings: Surroundings) -> list[Finding] | None:
+def look_at_prices(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[Finding] | None:
     """Look for the prices that a cap on spending needs."""
     cap = surroundings.cap
     if cap is None:

@@ -15,13 +15,24 @@ from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
 from cinorms.inference.checkpoints import in_wheels
-from cinorms.inference.engine_kind import Engine, EngineKind, Needs, RegistryPlace, stated
+from cinorms.inference.engine_kind import (
+    Engine,
+    EngineKind,
+    Finding,
+    ModelCheck,
+    Needs,
+    RegistryPlace,
+    Surroundings,
+    error,
+    stated,
+    warning,
+)
 from cinorms.inference.engines.vllm.explain import NOT_ON_CPU
-from cinorms.inference.preflight import AskedModel, Finding, ModelCheck, Surroundings, error, warning
 from cinorms.inference.spec import Asked, Spec
 
 if TYPE_CHECKING:
     from cinorms.inference.engines.vllm.settings import VllmSettings
+    from cinorms.inference.model_entry import ModelEntry
     from cinorms.inference.settings import EntrySettings
 
 #: Where vLLM is without conda.
@@ -113,7 +124,7 @@ def _origin(entry: Mapping[str, Any]) -> str:
     return ("Hugging Face: " if entry["source"].count("/") == 1 else "") + str(entry["source"]) + revision
 
 
-def look_at_machine(entries: Sequence[AskedModel], surroundings: Surroundings) -> Iterator[Finding]:
+def look_at_machine(entries: Sequence[ModelEntry], surroundings: Surroundings) -> Iterator[Finding]:
     """Look for vLLM and, where jobs run on this machine, for as many GPUs as a model needs."""
     names = ", ".join(entry.name for entry in entries)
     installed, on_cpu = (True, False) if surroundings.conda else _find_vllm(surroundings.folder)
@@ -126,7 +137,8 @@ def look_at_machine(entries: Sequence[AskedModel], surroundings: Surroundings) -
         return
     if on_cpu and not surroundings.cluster:
         for entry in entries:
-            if entry.settings.batch_invariant:
+            settings: Any = entry.settings
+            if settings.batch_invariant:
                 yield error(f"{entry.name}: {NOT_ON_CPU}")
     if surroundings.cluster or on_cpu:
         return

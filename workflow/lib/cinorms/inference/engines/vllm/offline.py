@@ -18,12 +18,18 @@ from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.engine_kind import Handover, Keep
-from cinorms.inference.engines.vllm.conversations import Closing, OptionTalk, Reasoning, TextTalk
+from cinorms.inference.engines.vllm.conversations import (
+    IN_FLIGHT,
+    Closing,
+    OptionTalk,
+    Reasoning,
+    TextTalk,
+    talk,
+)
 from cinorms.inference.engines.vllm.explain import NOT_ON_CPU, check_quantisation, explain
 from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
-from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
-from cinorms.inference.processes import ProcessOutput, stop_between_steps
+from cinorms.inference.processes import process_output, stop_between_steps
 from cinorms.inference.questions import Questions, as_numbers
 from cinorms.inference.spec import Spec
 
@@ -69,9 +75,9 @@ class VllmEngine:
         folder = checkpoints.find(identity["source"], identity.get("revision"), model)
         self._facts["checkpoint"] = str(folder)
         # Tokens first: they take seconds, loading the weights takes minutes, and a prompt may be too long.
-        job_state.current().doing("preparing the prompts")
+        job_state.current().note(doing="preparing the prompts")
         talks = self._talks(questions, todo, folder)
-        with ProcessOutput() as output:
+        with process_output() as last_lines:
             try:
                 llm = self._load(folder)
                 if questions.spec.repeat != _LAST_REPEAT["repeat"]:
@@ -83,7 +89,7 @@ class VllmEngine:
                 raise
             except Exception as error:  # whatever vLLM, torch or the files of a checkpoint may raise
                 _LOADED.clear()
-                raise explain(error, model, output.text()) from error
+                raise explain(error, model, last_lines()) from error
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
@@ -137,7 +143,7 @@ class VllmEngine:
 
             def between_steps(n_read: int) -> None:
                 if self._counts["prompts"] == n_before:
-                    state.doing(f"{n_known + n_read:,} prompts read")
+                    state.note(doing=f"{n_known + n_read:,} prompts read")
                 handover.look()
                 leave_if_told()
 
@@ -222,7 +228,7 @@ class VllmEngine:
         key = json.dumps([str(folder), settings, invariant], sort_keys=True)
         if key in _LOADED:
             return _LOADED[key]
-        job_state.current().doing("loading the checkpoint")
+        job_state.current().note(doing="loading the checkpoint")
         _LOADED.clear()
         llm = _LOADED[key] = LLM(model=str(folder), **settings)
         self._facts["load_seconds"] = round(time.monotonic() - started, 1)
@@ -251,7 +257,7 @@ def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu
         "quantization": check_quantisation(read_config(folder), quantisation, spec.model),
         "max_model_len": max_model_len,
         "enable_prefix_caching": True,
-        "scheduling_policy": "priority",  # `stream.talk` says which request goes first
+        "scheduling_policy": "priority",  # `talk` says which request goes first
         "seed": spec.seed,
         "trust_remote_code": bool(spec.identity.get("trust_remote_code")),
         # A checkpoint's own sampling defaults must not reach the answers unseen.
