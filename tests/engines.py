@@ -23,7 +23,7 @@ def prompts_of(questions: Questions, at: Rows) -> list[str]:
 
 
 class Answering:
-    """Hands over ``replies`` (default: the prompts) in chunks; is interrupted after ``chunks`` of them in one call."""
+    """Hands over ``replies`` (default: the prompts) in chunks; is interrupted after ``chunks`` of them."""
 
     def __init__(
         self,
@@ -39,9 +39,10 @@ class Answering:
     def ask(self, questions: Questions, todo: Rows, keep: Keep) -> None:
         """Answer the rows ``todo``."""
         self.calls += 1
-        for number, first in enumerate(range(0, len(todo), self.chunk)):
-            if number >= self.chunks:
+        for first in range(0, len(todo), self.chunk):
+            if not self.chunks:
                 raise InterruptedError("stopped")
+            self.chunks -= 1
             at = todo[first : first + self.chunk]
             named = questions.named(at)
             self.asked += list(zip(named["flow"], named["variant"], strict=True))

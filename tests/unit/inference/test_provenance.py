@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy.typing as npt
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -18,33 +18,31 @@ import cinorms
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.inference.engine_kind import Keep, make_engine
+from cinorms.inference.engine_kind import make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.provenance import gather
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec, shard_names
 from cinorms.prompts.variants import list_variants
 
+from ...engines import Answering, Rows
 from ...specs import endpoint_tuning, make_flows, make_spec
 
 
-class Paid:
-    """An engine that is paid a cent per reply, and refuses flow 0."""
-
-    def ask(self, questions: Questions, todo: npt.NDArray[Any], keep: Keep) -> None:
-        flow = questions.grid["flow"].to_numpy()[todo]
-        refused = flow == 0
-        frame = pd.DataFrame({"at": todo, "finish_reason": "stop", "text": "neutral", "usd": 0.01})
-        frame.loc[refused, ["finish_reason", "text", "usd"]] = ["error", None, 0.0]
-        frame["error"] = [("no" if r else None) for r in refused]
-        keep(
-            frame.assign(
-                n_prompt_tokens=80, n_output_tokens=4, created=1_800_000_000 + flow, fingerprint="fp"
-            )
-        )
-
-    def facts(self) -> dict[str, Any]:
-        return {"device": "here", "usd": 1.0}
+def paid(questions: Questions, at: Rows) -> dict[str, Any]:
+    """Return replies that cost a cent each; flow 0 is refused."""
+    flow = questions.grid["flow"].to_numpy()[at]
+    refused = flow == 0
+    return {
+        "text": np.where(refused, None, "neutral"),
+        "finish_reason": np.where(refused, "error", "stop"),
+        "error": np.where(refused, "no", None),
+        "usd": np.where(refused, 0.0, 0.01),
+        "n_prompt_tokens": 80,
+        "n_output_tokens": 4,
+        "created": 1_800_000_000 + flow,
+        "fingerprint": "fp",
+    }
 
 
 VARIANTS = list_variants("t", ["0 {scenario} {options}", "1 {scenario} {options}"], 2, 2)
@@ -68,7 +66,9 @@ def ask(folder: Path, shards: int) -> list[str]:
     for shard in shard_names(shards, 4):
         of = make_spec(shard=shard)
         out = folder / "responses" / "main" / "m" / f"{shard}.parquet"
-        write_shard(of, make_flows(6), VARIANTS, out, Paid(), Journal.at(out.parent / ".journal", of).begin())
+        write_shard(
+            of, make_flows(6), VARIANTS, out, Answering(paid), Journal.at(out.parent / ".journal", of).begin()
+        )
         files.append(str(out))
     return files
 

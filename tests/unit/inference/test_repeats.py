@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -19,7 +18,6 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import REPEATS
 from cinorms.inference import journal as journal_module
-from cinorms.inference.engine_kind import Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.journal import Asker, Journal, sample_settings
 from cinorms.inference.provenance import gather
@@ -27,26 +25,12 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.spec import in_repeat, repeat_of, shard_names, take_shard
 from cinorms.prompts.variants import list_variants
 
+from ...engines import Answering
 from ...specs import endpoint_tuning, make_flows, make_spec
 
 TEMPLATES = ["0 {scenario} {options}", "1: {scenario} and {options}"]
 FLOWS = make_flows(40)
 VARIANTS = list_variants("t", TEMPLATES, 2, 3)
-
-
-class Counter:
-    """An engine that numbers its replies."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        texts = [f"reply {len(self.asked) + i}" for i in range(len(todo))]
-        self.asked += [questions.chat(int(at))[-1]["content"] for at in todo]
-        keep(pd.DataFrame({"at": todo, "text": texts, "finish_reason": "stop", "usd": 0.01}))
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
 
 def questions(shard: str, **changes: Any) -> Questions:
@@ -57,8 +41,10 @@ def todo(made: Questions) -> list[int]:
     return made.missing(np.zeros(len(made.grid), dtype=bool)).tolist()
 
 
-def ask(folder: Path, shard: str, **changes: Any) -> tuple[Counter, pd.DataFrame, Path]:
-    spec, engine = make_spec(shard=shard, source="s", **changes), Counter()
+def ask(folder: Path, shard: str, **changes: Any) -> tuple[Answering, pd.DataFrame, Path]:
+    numbers = count()
+    engine = Answering(lambda asked, at: {"text": [f"reply {next(numbers)}" for _ in at], "usd": 0.01})
+    spec = make_spec(shard=shard, source="s", **changes)
     out = folder / f"responses/main/m/{shard}.parquet"
     journal = Journal.at(folder / ".journal", spec, Asker("study", "main", "m")).begin()
     return engine, write_shard(spec, FLOWS, VARIANTS, out, engine, journal), out
