@@ -1,4 +1,4 @@
-"""An engine for tests: it hands over made-up replies, and notes what it was asked."""
+"""An engine for tests, which hands over made-up replies and notes what it was asked, and a clock that tests move."""
 
 from __future__ import annotations
 
@@ -20,6 +20,17 @@ Replies = Callable[[Questions, Rows], Mapping[str, Any]]
 def prompts_of(questions: Questions, at: Rows) -> list[str]:
     """Return the last message of each prompt."""
     return [questions.chat(int(row))[-1]["content"] for row in at]
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
 
 
 class Answering:
