@@ -17,8 +17,7 @@ import pytest
 import cinorms
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.core.errors import ConfigError, DataError
-from cinorms.inference.engine_kind import make_engine
+from cinorms.core.errors import DataError
 from cinorms.inference.journal import Journal
 from cinorms.inference.provenance import gather
 from cinorms.inference.questions import Questions
@@ -97,31 +96,20 @@ def test_what_is_gathered(tmp_path: Path, shards: int) -> None:
         assert run["versions"]["cinorms"] == cinorms.__version__
         assert not {"host", "process", "spec"} & set(run)
     assert gather_one(files) == found
-
-
-def test_the_prompt_that_was_sent_is_shown_with_its_hash(tmp_path: Path) -> None:
-    (model,) = gather_one(ask(tmp_path, 1))["asked"]
-    chat = json.loads(model["example_prompt"])
-    assert chat[0]["content"].startswith("0 flow 0 [")
+    assert json.loads(model["example_prompt"])[0]["content"].startswith("0 flow 0 [")
     assert hashlib.sha256(model["example_prompt"].encode()).hexdigest() == model["example_prompt_sha256"]
 
 
-@pytest.mark.parametrize("shard", [0, 2])
-@pytest.mark.parametrize(
-    "damage",
-    [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: data[:99] + b"x" + data[100:]],
-    ids=["cut", "empty", "changed"],
-)
-def test_a_damaged_file_of_responses_is_one_message(tmp_path: Path, shard: int, damage: Any) -> None:
+def test_a_damaged_file_of_responses_is_one_message(tmp_path: Path) -> None:
     files = ask(tmp_path, 3)
-    path = Path(files[shard])
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(DataError) as caught:
-        gather_one(files)
-    assert str(caught.value).startswith(f"{path}: cannot be read")
-    assert str(caught.value).endswith(
-        "delete it and rerun: it is rebuilt from the journal, nothing is asked again"
-    )
+    path = Path(files[2])
+    whole = path.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", whole[:99] + b"x" + whole[100:]):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError) as caught:
+            gather_one(files)
+        assert str(caught.value).startswith(f"{path}: cannot be read")
+        assert str(caught.value).endswith("it is rebuilt from the journal, nothing is asked again")
 
 
 @pytest.mark.parametrize("facts", [{}, {"spec": "{"}, {"spec": "[]"}, {"spec": "{}"}])
@@ -175,8 +163,3 @@ def test_a_users_mistake_is_one_message(tmp_path: Path) -> None:
     assert "OPENAI_API_KEY is not set" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "responses/main/m/1-of-1.parquet").exists()
-
-
-def test_an_engine_that_is_not_known_is_refused() -> None:
-    with pytest.raises(ConfigError, match="cannot ask the engine 'other'"):
-        make_engine(make_spec("other"), {}, None, None)

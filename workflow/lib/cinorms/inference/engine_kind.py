@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core.errors import ConfigError
 from cinorms.core.project_files import ProjectFiles
 from cinorms.inference.journal_files import LastChunkKept
 from cinorms.inference.questions import Questions
@@ -310,9 +309,4 @@ def engine_kinds() -> tuple[EngineKind, ...]:
 
 def make_engine(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
     """Return what asks the model of ``spec``; see ``EngineKind.make``."""
-    if spec.engine not in engine_modules():
-        raise ConfigError(
-            f"model {spec.model!r}: this version cannot ask the engine '{spec.engine}' yet; "
-            "use --config engine=planted to let planted respondents answer in its place"
-        )
     return engine_kind(spec.engine).make(spec, tuning, key, folder)
