@@ -1,4 +1,4 @@
-"""Feeding an engine continuously, and handing over in time: with an engine of the test's own."""
+"""Feeding an engine continuously, with an engine of the test's own."""
 
 from __future__ import annotations
 
@@ -67,6 +67,8 @@ def ask(
 
 
 def test_every_conversation_is_finished_once_and_begun_in_order() -> None:
+    engine, finished = ask([], in_flight=4)
+    assert (finished, engine.begun) == ([], [])
     chains = [Chain(number, 1 + number % 3) for number in range(200)]
     engine, finished = ask(chains, in_flight=16)
     assert sorted(chain.number for chain in finished) == list(range(200))
@@ -77,13 +79,9 @@ def test_every_conversation_is_finished_once_and_begun_in_order() -> None:
 
 def test_prompts_go_in_as_others_are_finished() -> None:
     """With calls that wait for their last prompt, the number under way falls to one before it rises again."""
-    engine = Engine(seed=1)
-    seen: list[int] = []
-    llm = SimpleNamespace(llm_engine=engine)
-    for _ in talk(
-        llm, iter([Chain(n, 1) for n in range(500)]), 50, lambda n_read: seen.append(len(engine.under_way))
-    ):
-        pass
+    engine, seen = Engine(seed=1), []
+    llm, chains = SimpleNamespace(llm_engine=engine), iter([Chain(n, 1) for n in range(500)])
+    assert len(list(talk(llm, chains, 50, lambda n_read: seen.append(len(engine.under_way))))) == 500
     assert min(seen[:-20]) > 20
 
 
@@ -93,11 +91,6 @@ def test_prompts_count_as_read_when_something_comes_back() -> None:
     assert 0 < seen[0] < 40, "some are read before any is answered"
     assert seen == sorted(seen)
     assert seen[-1] == 40
-
-
-def test_nothing_to_ask_takes_no_step() -> None:
-    engine, finished = ask([], in_flight=4)
-    assert (finished, engine.begun) == ([], [])
 
 
 def test_what_is_raised_between_steps_ends_the_talk() -> None:
