@@ -66,21 +66,13 @@ def test_shards_together_are_all_variants_in_order(n_templates: int, n_orders: i
     assert all(list(part.index) == list(range(len(part))) for part in parts)
 
 
-def test_names() -> None:
+def test_shards_have_names_and_keep_the_orders_of_a_template_together() -> None:
     assert shard_names(1, 33) == ["1-of-1"]
-    assert shard_names(3, 33) == ["1-of-3", "2-of-3", "3-of-3"]
     assert shard_names(40, 3) == ["1-of-3", "2-of-3", "3-of-3"]
-
-
-def test_a_shard_keeps_the_orders_of_a_template_together() -> None:
-    part = take_shard(variants_of(11, 3), "2-of-11")
-    assert list(part["variant"]) == ["1_0", "1_1", "1_2"]
-
-
-@pytest.mark.parametrize("wrong", ["0-of-3", "4-of-3"])
-def test_a_shard_that_does_not_exist_is_refused(wrong: str) -> None:
-    with pytest.raises(ValueError, match=wrong):
-        take_shard(variants_of(3, 1), wrong)
+    assert list(take_shard(variants_of(11, 3), "2-of-11")["variant"]) == ["1_0", "1_1", "1_2"]
+    for wrong in ("0-of-3", "4-of-3"):
+        with pytest.raises(ValueError, match=wrong):
+            take_shard(variants_of(3, 1), wrong)
 
 
 def test_a_shard_knows_its_asking_and_holds_the_same_variants_in_each() -> None:
@@ -127,15 +119,10 @@ def test_another_repeat_asks_the_added_asking_only(tmp_path: Path, temperature: 
     assert first.asked != second.asked
     repeated = [ask(tmp_path, in_repeat("1-of-1", n), temperature=temperature) for n in (1, 2, 3)]
     assert [engine.asked for engine, _, _ in repeated] == [[]] * 3
+    assert [ask(tmp_path, f"{n}-of-2-repeat-2", temperature=temperature)[0].asked for n in (1, 2)] == [[], []]
     assert out.read_bytes() == before
     pd.testing.assert_frame_equal(repeated[1][1], again)
     assert (again["flow"] == responses["flow"]).all()
-
-
-def test_two_shards_ask_what_one_does(tmp_path: Path) -> None:
-    ask(tmp_path, "1-of-1-repeat-2")
-    halves = [ask(tmp_path, f"{n}-of-2-repeat-2")[0].asked for n in (1, 2)]
-    assert halves == [[], []]
 
 
 def test_the_lock_of_an_asking_has_places_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,17 +153,10 @@ def test_an_endpoint_draws_anew_in_a_repeat_and_is_sent_no_seed_at_temperature_0
 def test_provenance_lists_the_files_of_the_repeats_and_counts_what_all_askings_cost(tmp_path: Path) -> None:
     files = {shard: ask(tmp_path, shard)[2] for shard in ("1-of-1", "1-of-1-repeat-2")}
     where = {"journal": str(tmp_path / ".journal"), "asker": ["study", "main", "m"]}
-    asked = {
-        "arm": "main",
-        "model": "m",
-        "planted": False,
-        "responses": [str(files["1-of-1"])],
-        "journal": where,
-    }
-    once = gather("study", [asked], [], str(tmp_path / "spending"))["asked"][0]
-    twice = gather(
-        "study", [{**asked, "repeats": [str(files["1-of-1-repeat-2"])]}], [], str(tmp_path / "spending")
-    )["asked"][0]
+    asked: dict[str, Any] = {"arm": "main", "model": "m", "planted": False, "journal": where}
+    asked["responses"] = [str(files["1-of-1"])]
+    both = asked | {"repeats": [str(files["1-of-1-repeat-2"])]}
+    once, twice = gather("study", [asked, both], [], str(tmp_path / "spending"))["asked"]
     assert "repeats" not in once
     assert [each["shard"] for each in twice["repeats"]] == ["1-of-1-repeat-2"]
     assert (twice["responses"], twice["replies_kept"]) == (240, 480)

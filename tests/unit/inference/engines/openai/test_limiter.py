@@ -85,14 +85,11 @@ def test_every_round_of_replies_doubles_concurrency_up_to_the_ceiling(clock: Clo
         succeed(limiter, clock, 1)
     assert found == [16, 32, 64, 100]
     assert limiter.allowed == 100
-
-
-def test_a_limit_that_is_not_used_does_not_rise(clock: Clock) -> None:
-    limiter = Limiter(64, clock=clock)
+    unused = Limiter(64, clock=clock)
     for _ in range(100):
-        (at,) = fill(limiter, 1)
-        limiter.succeeded(1, at)
-    assert limiter.allowed == 16
+        (at,) = fill(unused, 1)
+        unused.succeeded(1, at)
+    assert unused.allowed == 16, "a limit that is not used does not rise"
 
 
 @pytest.mark.parametrize(("n", "left"), [(1, 64), (3, 64), (16, 64), (17, 64 * 47 / 64), (32, 32)])
@@ -103,13 +100,9 @@ def test_concurrency_falls_by_the_share_of_refusals_in_a_round_above_a_quarter(
     refuse(limiter, clock, n, 64)
     assert limiter.allowed == pytest.approx(left)
     assert limiter.wait() == 0
-
-
-def test_after_a_cut_concurrency_grows_by_an_eighth_a_round(clock: Clock) -> None:
-    limiter = grown(clock)
-    refuse(limiter, clock, 32, 64)
-    succeed(limiter, clock, 1)
-    assert limiter.allowed == 36
+    if n == 32:  # from there it grows by an eighth a round
+        succeed(limiter, clock, 1)
+        assert limiter.allowed == 36
 
 
 def test_what_was_under_way_at_a_pause_prolongs_nothing(clock: Clock) -> None:
@@ -175,18 +168,6 @@ def test_a_pause_during_a_slow_start_does_not_end_it_for_good(clock: Clock) -> N
         assert limiter.allowed == 16
     succeed(limiter, clock, 1)
     assert 24 <= limiter.allowed <= 28  # up to half of 48
-
-
-def test_retry_after_holds_everybody_back(clock: Clock) -> None:
-    limiter = Limiter(16, clock=clock)
-    (at,) = fill(limiter, 1)
-    limiter.overloaded(at, 30.0)
-    limiter.failed(1)
-    assert limiter.wait() == 30
-    clock.now += 29.5
-    assert limiter.wait() == pytest.approx(0.5)
-    clock.now += 0.5
-    enter(limiter)
 
 
 def test_without_retry_after_pauses_grow_up_to_a_minute(clock: Clock) -> None:
