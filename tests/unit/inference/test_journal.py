@@ -24,7 +24,7 @@ from cinorms.core import tables
 from cinorms.core.errors import JournalError
 from cinorms.inference import journal, journal_files
 from cinorms.inference.collected_replies import CollectedReplies
-from cinorms.inference.journal import NOT_SETTINGS, PART, Asker, Journal, sample_settings, settings_of
+from cinorms.inference.journal import IN_MESSAGES, NOT_SETTINGS, PART, Asker, Journal, sample_settings
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec, shard_names
 from cinorms.prompts.variants import list_variants
@@ -166,7 +166,8 @@ def test_other_settings_are_never_mixed_in(
 
 
 def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts() -> None:
-    assert set(spec().as_plain()) - set(settings_of(spec())) == NOT_SETTINGS - {"asking"}
+    drawn = spec(temperature=0.5)
+    assert set(drawn.as_plain()) - set(sample_settings(drawn)) == (NOT_SETTINGS | IN_MESSAGES) - {"asking"}
 
 
 # --- Damage

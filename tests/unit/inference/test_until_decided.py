@@ -18,7 +18,7 @@ from cinorms.core.errors import DataError
 from cinorms.core.scales import papers_scale
 from cinorms.entries.files import part_asked
 from cinorms.inference.completeness import check_complete
-from cinorms.inference.journal import Asker, Journal, settings_of
+from cinorms.inference.journal import Asker, Journal, sample_settings
 from cinorms.inference.questions import Questions
 from cinorms.inference.until_decided import add_not_asked, design_of
 from cinorms.norms import assessment
@@ -121,7 +121,7 @@ def test_replies_to_everything_in_the_journal_change_nothing(tmp_path: Path, who
 def test_the_rule_is_no_setting_of_a_journal() -> None:
     everything = spec()
     del everything.identity["asking"]
-    assert settings_of(everything) == settings_of(spec())
+    assert sample_settings(everything) == sample_settings(spec())
 
 
 def test_what_was_not_asked_has_a_status_and_no_vote(whole: Path, tmp_path: Path) -> None:

@@ -72,16 +72,11 @@ NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method", "fac
 IN_MESSAGES = frozenset({"layout", "system", "scale"})
 
 
-def settings_of(spec: Spec) -> dict[str, Any]:
-    """Return the keys of ``spec`` that can change the response to one prompt; 0.0 and 0 are the same setting."""
-    return {name: _plain(value) for name, value in spec.as_plain().items() if name not in NOT_SETTINGS}
-
-
 def sample_settings(spec: Spec) -> dict[str, Any]:
     """Return what the model of ``spec`` is and how it is sampled: all that can change a reply but the messages."""
     known = spec.engine in engine_modules()
-    unseen = IN_MESSAGES | (engine_kind(spec.engine).unseen if known else frozenset())
-    settings = {name: value for name, value in settings_of(spec).items() if name not in unseen}
+    unseen = NOT_SETTINGS | IN_MESSAGES | (engine_kind(spec.engine).unseen if known else frozenset())
+    settings = {name: _plain(value) for name, value in spec.as_plain().items() if name not in unseen}
     if spec.temperature == 0:  # nothing is drawn
         del settings["seed"]
     if spec.readout == "options":  # these are offered beside the messages
@@ -90,6 +85,7 @@ def sample_settings(spec: Spec) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value of a spec as one of its journal: 0.0 and 0 are the same setting."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

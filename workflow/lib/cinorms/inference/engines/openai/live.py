@@ -101,6 +101,7 @@ class _Run:
 
     def __init__(self, engine: LiveEngine, questions: Questions, keep: Keep, some_answered: bool) -> None:
         self.engine, self.questions = engine, questions
+        self.endpoint, self.limiter, self.spending = engine.endpoint, engine.limiter, engine.spending
         # As objects: pandas would look into the values, and could fail on one of them.
         self.handover: Handover[dict[str, Any]] = Handover(
             lambda rows: keep(pd.DataFrame(rows, dtype=object)), engine.chunk
@@ -122,7 +123,7 @@ class _Run:
         """Ask the rows ``todo``; raise what stopped it, after the requests under way have ended."""
         self.queue.extend(todo.tolist())
         self.n_open = len(todo)
-        async with self.engine.endpoint.live_client() as client:
+        async with self.endpoint.live_client() as client:
             looking = asyncio.create_task(self._look())
 
             def cancel() -> None:
@@ -135,7 +136,14 @@ class _Run:
 
             try:
                 with stop_in_loop(end):
-                    await self._send_all(client)
+                    try:
+                        while self.n_open and not self.stopped:
+                            if self.queue:
+                                await self._send(client, self.queue.popleft())
+                            else:
+                                await self._change()
+                    except (EngineError, Closed) as error:
+                        self._stop(error)
                     while self.under_way:
                         await asyncio.wait(self.under_way)
             finally:
@@ -146,19 +154,8 @@ class _Run:
             raise self.stopped
         if not self.some_answered and (unread := [f for _, f in self.refused if f.unreadable]):
             # It is the endpoint that cannot be read, not a prompt that it cannot answer.
-            raise self.engine.endpoint.explain(unread[0])
+            raise self.endpoint.explain(unread[0])
         self._release()
-
-    async def _send_all(self, client: LiveClient) -> None:
-        """Send questions as the limiter lets them pass, until all are settled or something stops everybody."""
-        try:
-            while self.n_open and not self.stopped:
-                if self.queue:
-                    await self._send(client, self.queue.popleft())
-                else:
-                    await self._change()
-        except (EngineError, Closed) as error:
-            self._stop(error)
 
     async def _look(self) -> None:
         """Have replies journalled in time also while no others come, as during a pause."""
@@ -178,11 +175,11 @@ class _Run:
     def _stop(self, error: BaseException) -> None:
         """Send nothing more; what is under way comes to its end."""
         self.stopped = self.stopped or error
-        self.engine.limiter.close()
+        self.limiter.close()
         self.changed.set()
 
     def _leave(self, tokens: float) -> None:
-        self.engine.limiter.failed(tokens)
+        self.limiter.failed(tokens)
         self.changed.set()
 
     def _put_back(self, at: int) -> None:
@@ -195,9 +192,8 @@ class _Run:
 
     async def _send(self, client: LiveClient, at: int) -> None:
         """Send a question when money and limiter allow it."""
-        engine, chat = self.engine, self.questions.chat(at)
-        endpoint, limiter, spending = engine.endpoint, engine.limiter, engine.spending
-        most_input, most_output = endpoint.most_input(chat), endpoint.most_output
+        chat, limiter, spending = self.questions.chat(at), self.limiter, self.spending
+        most_input, most_output = self.endpoint.most_input(chat), self.endpoint.most_output
         most_usd = spending.price(most_input, most_output)
         while not self.stopped:
             try:
@@ -215,7 +211,7 @@ class _Run:
         except BaseException:
             spending.settle(most_usd, 0.0)
             raise
-        engine.counts["requests"] += 1
+        self.engine.counts["requests"] += 1
         task = asyncio.create_task(self._follow(client, Sent(at, chat, tokens, most_usd, sent_at)))
         self.under_way.add(task)
         task.add_done_callback(self.under_way.discard)
@@ -236,8 +232,7 @@ class _Run:
 
     async def _ask(self, client: LiveClient, sent: Sent) -> float | None:
         """Ask one question; return None where it is settled, else the seconds after which to ask it again."""
-        engine, most_usd = self.engine, sent.most_usd
-        endpoint, limiter, spending = engine.endpoint, engine.limiter, engine.spending
+        endpoint, spending, most_usd = self.endpoint, self.spending, sent.most_usd
         reply: dict[str, Any] | Failure
         headers: Mapping[str, str] = {}
         try:
@@ -255,11 +250,11 @@ class _Run:
             usd = most_usd if reply.paid else 0.0
             spending.settle(most_usd, usd)
             return self._fail(sent, reply, usd if spending.priced else None)
-        limiter.succeeded(sent.tokens, sent.sent_at, headers)
+        self.limiter.succeeded(sent.tokens, sent.sent_at, headers)
         usd = endpoint.cost(spending, sent.chat, reply)
         spending.settle(most_usd, usd)
-        engine.counts["input_tokens"] += reply["n_prompt_tokens"] or 0
-        engine.counts["output_tokens"] += reply["n_output_tokens"] or 0
+        self.engine.counts["input_tokens"] += reply["n_prompt_tokens"] or 0
+        self.engine.counts["output_tokens"] += reply["n_output_tokens"] or 0
         self.replied = time.monotonic()
         self.some_answered = True
         self._release()
@@ -268,13 +263,12 @@ class _Run:
 
     def _fail(self, sent: Sent, failure: Failure, usd: float | None) -> float | None:
         """Note a failure; return the seconds after which to ask again, None where that is of no use."""
-        engine, at = self.engine, sent.at
-        limiter, endpoint = engine.limiter, engine.endpoint
-        engine.counts["failures"] += 1
+        at, limiter, endpoint = sent.at, self.limiter, self.endpoint
+        self.engine.counts["failures"] += 1
         if failure.kind == "wait" or failure.overload:
             limiter.overloaded(sent.sent_at, failure.retry_after)
             # Its place stays taken: an endpoint that refuses at once must not be asked in a loop.
-            hold = engine.backoff * FIRST_WAIT
+            hold = self.engine.backoff * FIRST_WAIT
             asyncio.get_running_loop().call_later(hold, self._leave, sent.tokens)
         else:
             limiter.failed(sent.tokens)
@@ -307,8 +301,8 @@ class _Run:
         """Return the wait of a question that has failed so many times, and show it to those who watch."""
         wait = min(LONGEST_BETWEEN, self.engine.backoff * FIRST_WAIT * 2.0 ** (times - 1))
         wait *= random.uniform(0.75, 1.25)
-        shown = max(wait, self.engine.limiter.wait())
-        self.state.trouble(clean(failure.reason, self.engine.endpoint.secrets), shown)
+        shown = max(wait, self.limiter.wait())
+        self.state.trouble(clean(failure.reason, self.endpoint.secrets), shown)
         return wait
 
     def _release(self) -> None:
@@ -319,7 +313,7 @@ class _Run:
 
     def _note(self, row: dict[str, Any]) -> None:
         self.state.count()
-        if self.engine.spending.priced:
-            self.state.note(usd=self.engine.spending.spent)
+        if self.spending.priced:
+            self.state.note(usd=self.spending.spent)
         self.handover.add(row)
         self.handover.look()

@@ -63,22 +63,19 @@ def explain(error: BaseException, model: str, output: str = "") -> EngineError:
     for text in ("\n".join(chain), output if elsewhere else ""):
         for pattern, advice in KNOWN.items():
             if found := re.search(pattern, text):
-                line = _line_around(text, found.start())
-                return _message(model, line, advice)
-    return _message(model, chain[0].splitlines()[0], "the log has the rest")
+                line = text[text.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
+                # vLLM's processes begin their lines with who and when.
+                line = re.sub(
+                    r"^(\([^)]*\)\s*)?((ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]*\]\s*)?", "", line
+                )
+                return _stopped(model, line.strip(), advice)
+    return _stopped(model, chain[0].splitlines()[0], "the log has the rest")
 
 
-def _message(model: str, line: str, advice: str) -> EngineError:
+def _stopped(model: str, line: str, advice: str) -> EngineError:
     return EngineError(
         f"model {model!r}: vLLM stopped ({line[:300]}); {advice}. Every response so far is in the journal"
     )
-
-
-def _line_around(text: str, place: int) -> str:
-    start = text.rfind("\n", 0, place) + 1
-    line = text[start:].partition("\n")[0]
-    # vLLM's processes begin their lines with who and when.
-    return re.sub(r"^(\([^)]*\)\s*)?((ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]*\]\s*)?", "", line).strip()
 
 
 def check_quantisation(config: Mapping[str, Any], stated: str, model: str) -> str | None:
