@@ -17,7 +17,7 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.scales import papers_scale
 from cinorms.entries.files import part_asked
-from cinorms.inference.completeness import check_complete
+from cinorms.inference.collected_replies import check_complete
 from cinorms.inference.journal import Asker, Journal, sample_settings
 from cinorms.inference.questions import Questions
 from cinorms.inference.until_decided import add_not_asked, design_of

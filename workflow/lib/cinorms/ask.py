@@ -31,9 +31,8 @@ from cinorms.core import tables
 from cinorms.core.errors import ConfigError, JournalError
 from cinorms.core.logs import start_logging
 from cinorms.inference import checkpoints, job_state
-from cinorms.inference.collected_replies import CollectedReplies
+from cinorms.inference.collected_replies import QUESTIONS, CollectedReplies
 from cinorms.inference.companions import Companion, is_ready, note_answered, read_companions
-from cinorms.inference.completeness import QUESTIONS
 from cinorms.inference.engine_kind import Engine, engine_kinds, make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.processes import end_with_parent
