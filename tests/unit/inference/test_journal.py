@@ -66,6 +66,13 @@ def asked_by(folder: Path, *given: Any, **changes: Any) -> list[tuple[int, str]]
     return engine.asked
 
 
+def check_same(folder: Path, before: pd.DataFrame, n_asked: int = 0) -> None:
+    """Ask again: the responses are the same, and so many prompts were asked once more."""
+    engine = Answering()
+    pd.testing.assert_frame_equal(ask(folder, engine), before)
+    assert len(engine.asked) == n_asked
+
+
 def journal_in(folder: Path, **changes: Any) -> Journal:
     return Journal.at(folder / ".journal", spec(**changes)).begin()
 
@@ -80,9 +87,7 @@ def test_everything_is_asked_once_and_kept(tmp_path: Path) -> None:
     assert len(responses) == len(set(engine.asked)) == len(engine.asked) == 64
     without, _ = ask_shard(spec(), FLOWS, VARIANTS, Answering())
     assert without["text"].tolist() == responses["text"].tolist()
-    again = Answering()
-    pd.testing.assert_frame_equal(ask(tmp_path, again), responses)
-    assert again.asked == []
+    check_same(tmp_path, responses)
 
 
 @given(chunks=st.lists(st.integers(0, 5), min_size=1, max_size=6), size=st.integers(1, 20))
@@ -165,9 +170,11 @@ def test_other_settings_are_never_mixed_in(
     assert asked_by(tmp_path) == []
 
 
-def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts() -> None:
+def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts(tmp_path: Path) -> None:
     drawn = spec(temperature=0.5)
     assert set(drawn.as_plain()) - set(sample_settings(drawn)) == (NOT_SETTINGS | IN_MESSAGES) - {"asking"}
+    stated = json.loads((journal_in(tmp_path, temperature=0.5).folder / "settings.json").read_bytes())
+    assert stated == {"format": 1, **sample_settings(drawn)}
 
 
 # --- Damage
@@ -189,20 +196,10 @@ def test_a_damaged_part_is_reported_and_only_it_is_asked_again(
     before = ask(tmp_path, Answering(chunk=7))
     victim = parts(tmp_path)[3]
     victim.write_bytes(damage(victim.read_bytes()))
-    engine = Answering()
-    pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
-    assert len(engine.asked) == 7
+    check_same(tmp_path, before, 7)
     assert f"{victim.name} is damaged; its 7 responses are asked again" in capsys.readouterr().out
     assert [path.name for path in tmp_path.glob(".journal/*/damaged/*")] == [victim.name]
     assert asked_by(tmp_path) == []
-
-
-def test_a_damaged_run_record_does_no_harm(tmp_path: Path) -> None:
-    ask(tmp_path)
-    (folder,) = (tmp_path / ".journal").iterdir()
-    next((folder / "runs").iterdir()).write_bytes(b"")
-    assert asked_by(tmp_path) == []
-    assert json.loads((folder / "settings.json").read_bytes()) == {"format": 1, **sample_settings(spec())}
 
 
 @pytest.mark.parametrize(
@@ -239,8 +236,7 @@ def test_a_journal_of_another_format_is_refused_and_nothing_is_asked(
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == kept
     # What the message says: a damaged file is deleted, and costs nothing.
     (folder / "settings.json").unlink()
-    pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
-    assert engine.asked == []
+    check_same(tmp_path, before)
 
 
 def test_foreign_files_are_named_once_and_cost_no_reply(
@@ -254,18 +250,12 @@ def test_foreign_files_are_named_once_and_cost_no_reply(
         (folder / "parts" / name).write_bytes(b"\0\5\x16\7")
     (folder / "parts" / real[0].name.replace(".64.", ".5.").replace(".7.", ".6.", 1)).mkdir()
     mark = real[0].name.split(".")[1]
-    for name, content in (
-        (f"._r.{mark}.json", b"\0\xff"),
-        (f"l.{mark}.json", b"[1]"),
-        (f"d.{mark}.json", b"{}"),
-    ):
-        (folder / "runs" / name).write_bytes(content)
+    for name, content in {"._r": b"\0\xff", "l": b"[1]", "d": b"{}", "e": b""}.items():
+        (folder / f"runs/{name}.{mark}.json").write_bytes(content)
     (folder / "claims/._x.keys").write_bytes(b"12345")
     capsys.readouterr()
     for attempt in (1, 2):
-        engine = Answering()
-        pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
-        assert engine.asked == []
+        check_same(tmp_path, before)
         printed = capsys.readouterr().out
         for name in ("a.b.c.parquet", "._r."):
             assert printed.count(name) == (attempt == 1), printed
@@ -281,9 +271,7 @@ def test_a_damaged_part_that_cannot_be_moved_is_asked_again(
     (folder / "damaged").write_bytes(b"")
     parts(tmp_path)[3].write_bytes(b"")
     for asked in (7, 0):  # its replies are in another part then
-        engine = Answering()
-        pd.testing.assert_frame_equal(ask(tmp_path, engine), before)
-        assert len(engine.asked) == asked
+        check_same(tmp_path, before, asked)
         assert "it cannot be moved to" in capsys.readouterr().out
 
 
@@ -328,7 +316,7 @@ def test_the_first_reply_to_a_question_counts(tmp_path: Path) -> None:
     replies = journal_in(tmp_path).read()
     journal_in(tmp_path).keep(replies.set_column(1, "text", [["no"] * 64]).cast(PART))
     assert len(parts(tmp_path)) == 2
-    pd.testing.assert_frame_equal(ask(tmp_path), before)
+    check_same(tmp_path, before)
 
 
 # --- A disk that is full, a folder that is closed

@@ -163,24 +163,20 @@ def test_provenance_lists_the_files_of_the_repeats_and_counts_what_all_askings_c
     assert twice["usd"] == pytest.approx(4.8)
 
 
-def replies(texts: list[str | None], finish: str = "stop", p: list[Any] | None = None) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "flow": np.arange(len(texts), dtype=np.int32),
-            "variant": pd.Categorical(["0_0"] * len(texts)),
-            "order": pd.Categorical(["01234"] * len(texts)),
-            "text": pd.Categorical(texts),
-            "finish_reason": pd.Categorical([finish if text is not None or p else "error" for text in texts]),
-            "p_options": p or [None] * len(texts),
-        }
-    )
+def replies(texts: list[str | None], p: list[Any] | None = None) -> pd.DataFrame:
+    n = len(texts)
+    answered = [text is not None or bool(p) for text in texts]
+    columns = {"flow": np.arange(n, dtype=np.int32), "p_options": p or [None] * n}
+    words = {"variant": ["0_0"] * n, "order": ["01234"] * n, "text": texts}
+    words["finish_reason"] = ["stop" if ok else "error" for ok in answered]
+    return pd.DataFrame({**columns, **{name: pd.Categorical(values) for name, values in words.items()}})
 
 
-def read(of: pd.DataFrame) -> pd.DataFrame:
-    ok = of["text"].notna().to_numpy()
-    level = pd.arrays.IntegerArray(np.ones(len(of), dtype=np.int8), ~ok)
+def read(asked: pd.DataFrame) -> pd.DataFrame:
+    ok = asked["text"].notna().to_numpy()
+    level = pd.arrays.IntegerArray(np.ones(len(asked), dtype=np.int8), ~ok)
     facts = {"level": level, "status": np.where(ok, "ok", "error"), "rule": "exact", "p_options": None}
-    return of[["flow", "variant", "order"]].assign(**facts)
+    return asked[["flow", "variant", "order"]].assign(**facts)
 
 
 def test_a_reply_is_the_same_letter_by_letter_and_one_that_failed_is_not_compared(tmp_path: Path) -> None:
@@ -193,14 +189,10 @@ def test_a_reply_is_the_same_letter_by_letter_and_one_that_failed_is_not_compare
     assert found["same_reply"].isna().sum() == 3
 
 
-def test_probabilities_are_compared_number_by_number() -> None:
+def test_probabilities_are_compared_number_by_number_and_other_questions_are_refused() -> None:
     one, other = np.array([0.5, 0.5], dtype=np.float32), np.array([0.5, 0.25], dtype=np.float32)
     first, again = replies([None] * 2, p=[one, one]), replies([None] * 2, p=[one.copy(), other])
     table = repeated_answers(first, {2: again}, {2: read(again)})
     assert table["same_reply"].tolist() == [True, False]
-
-
-def test_a_repeat_with_other_questions_is_refused() -> None:
-    first, again = replies(["a", "b"]), replies(["a"])
     with pytest.raises(DataError, match="repeat 2 does not have the questions of the first asking"):
-        repeated_answers(first, {2: again}, {2: read(again)})
+        repeated_answers(replies(["a", "b"]), {2: replies(["a"])}, {2: read(replies(["a"]))})
