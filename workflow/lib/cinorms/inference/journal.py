@@ -260,17 +260,17 @@ class Journal:
             with explained(self.folder):
                 end, first = time.monotonic() + patience, (self.spec.repeat - 1) * _TEMPLATES
                 waiting = False
-                while not _lock(
-                    handle, [(first + template_no, order_no) for template_no, order_no in places]
-                ):
-                    other = self._holder()
+                places = [(first + template_no, order_no) for template_no, order_no in places]
+                while not _lock(handle, places):
                     if time.monotonic() >= end:
                         raise JournalError(
-                            f"another job asks the same variants{other}. Wait for it or stop it, then run again; "
-                            f"what it answers is kept in {self.folder}"
+                            f"another job asks the same variants{self._holder()}. Wait for it or stop it, then run "
+                            f"again; what it answers is kept in {self.folder}"
                         )
                     if not waiting:
-                        print(f"Another job asks the same variants{other}: waiting {patience:.0f} s for it.")
+                        print(
+                            f"Another job asks the same variants{self._holder()}: waiting {patience:.0f} s for it."
+                        )
                         job_state.current().note(doing="waiting for another job that asks the same variants")
                         waiting = True
                     time.sleep(min(1.0, patience / 10))
