@@ -171,8 +171,8 @@ class Trainer:
             some = prompts[first : first + size]
             for way, option in zip(self.trie.ways, self.trie.options, strict=True):
                 with torch.no_grad():
-                    found = self._log_p(some, [way] * len(some)).exp().numpy()
-                chosen = found[np.arange(len(some))[:, None], np.arange(len(way)), list(way)]
+                    p_tokens = self._log_p(some, [way] * len(some)).exp().numpy()
+                chosen = p_tokens[np.arange(len(some))[:, None], np.arange(len(way)), list(way)]
                 p[first : first + size, option] = chosen.prod(axis=1)
         return p
 

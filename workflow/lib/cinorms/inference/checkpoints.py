@@ -94,9 +94,9 @@ def find(source: str, revision: str | None, model: str) -> Path:
         return wheels.find(name, revision, model)
     if is_folder(source):
         folder = existing(source, model)
-        if revision and revision != (found := folder_digest(folder)):
+        if revision and revision != (digest := folder_digest(folder)):
             raise DataError(
-                f"model {model!r}: the checkpoint in {source} is {found}, {revision} was fetched; its files "
+                f"model {model!r}: the checkpoint in {source} is {digest}, {revision} was fetched; its files "
                 "have changed. Restore them, or delete the record of the fetch to use the new ones"
             )
         return folder

@@ -188,17 +188,17 @@ def check_complete(
         if not is_possible(questions, rule, asked_rows):
             raise DataError(f"{path}: has responses that no rounds ask for; {RESPONSES.remedy}")
         asked = asked[asked_rows].reset_index(drop=True)
-    found = pd.DataFrame({name: responses[name].to_numpy() for name in asked})
-    if len(found) == len(asked) and all((found[name] == asked[name]).all() for name in asked):
+    given = pd.DataFrame({name: responses[name].to_numpy() for name in asked})
+    if len(given) == len(asked) and all((given[name] == asked[name]).all() for name in asked):
         return
     rows = pd.MultiIndex.from_frame(asked)
-    missing = rows[~rows.isin(pd.MultiIndex.from_frame(found))]
+    missing = rows[~rows.isin(pd.MultiIndex.from_frame(given))]
     what = "rows are missing, doubled or in another order"
     if len(missing):
         flow, variant, _ = missing[0]
         what = f"{len(missing):,} of {len(asked):,} questions are missing, e.g. flow {flow} with variant {variant}"
     raise DataError(
-        f"{path}: has {len(found):,} responses that are not those asked ({what}); {RESPONSES.remedy}"
+        f"{path}: has {len(given):,} responses that are not those asked ({what}); {RESPONSES.remedy}"
     )
 
 
@@ -210,8 +210,8 @@ def count_current(path: Path, questions: Questions) -> int | None:
     except (CinormsError, OSError, KeyError, TypeError, ValueError):
         return None
     # The commit of a checkpoint is not known before it is fetched; a scale of one's own has tuples.
-    plain = [each.with_identity(revision=None).as_plain() for each in (spec, questions.spec)]
-    known, asked = (json.dumps(each, sort_keys=True) for each in plain)
+    plain = [known_spec.with_identity(revision=None).as_plain() for known_spec in (spec, questions.spec)]
+    known, asked = (json.dumps(known_spec, sort_keys=True) for known_spec in plain)
     return int(n) if known == asked and facts.get(QUESTIONS) == questions.digest else None
 
 

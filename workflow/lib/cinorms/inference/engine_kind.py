@@ -288,18 +288,20 @@ class EngineKind:
 @cache
 def engine_modules() -> dict[str, str]:
     """Return the module in which each engine is declared: in ``ENGINES``, or in a folder there."""
-    found = pkgutil.iter_modules(import_module(ENGINES).__path__)
-    return {each.name: f"{ENGINES}.{each.name}" + (".engine" if each.ispkg else "") for each in found}
+    modules = pkgutil.iter_modules(import_module(ENGINES).__path__)
+    return {
+        module.name: f"{ENGINES}.{module.name}" + (".engine" if module.ispkg else "") for module in modules
+    }
 
 
 @cache
 def engine_kind(name: str) -> EngineKind:
     """Return the engine ``name``; raise ``KeyError`` where there is none."""
     module = engine_modules()[name]
-    found = import_module(module).ENGINE
-    if not isinstance(found, EngineKind) or found.name != name:
+    declared = import_module(module).ENGINE
+    if not isinstance(declared, EngineKind) or declared.name != name:
         raise TypeError(f"{module}: ENGINE must be an EngineKind with the name {name!r}")
-    return found
+    return declared
 
 
 def engine_kinds() -> tuple[EngineKind, ...]:

@@ -166,14 +166,14 @@ class Journal:
         path = folder / "settings.json"
         try:
             stated = json.loads(path.read_bytes())
-            found = f"format {stated['format']!r}" if "format" in stated else "no format"
+            given = f"format {stated['format']!r}" if "format" in stated else "no format"
         except (FileNotFoundError, NotADirectoryError):
             return cls(folder, spec, asker)
         except (OSError, ValueError, TypeError) as error:
-            found = f"no format ({error})"
-        if found != f"format {FORMAT}":
+            given = f"no format ({error})"
+        if given != f"format {FORMAT}":
             raise JournalError(
-                f"{path}: states {found}, this version of cinorms reads format {FORMAT}. Run the version that wrote "
+                f"{path}: states {given}, this version of cinorms reads format {FORMAT}. Run the version that wrote "
                 "the journal. If this one did, the file is damaged: delete it, and it is written again. To ask and "
                 f"pay for everything again, move {folder} to another place"
             )

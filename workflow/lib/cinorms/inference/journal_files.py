@@ -75,10 +75,10 @@ def own_files(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
     Others are a desktop's, a person's, or of a program that synchronises folders: ``._x.parquet``, ``x (1).parquet``.
     """
     entries = sorted(folder.iterdir()) if folder.is_dir() else []
-    found = [path for path in entries if pattern.fullmatch(path.name)]
-    own = set(found)
+    paths = [path for path in entries if pattern.fullmatch(path.name)]
+    own = set(paths)
     name_once(folder, [path for path in entries if path not in own and not _UNFINISHED.fullmatch(path.name)])
-    return found
+    return paths
 
 
 def name_once(folder: Path, foreign: Iterable[Path]) -> None:
@@ -93,9 +93,9 @@ def name_once(folder: Path, foreign: Iterable[Path]) -> None:
 
 def parts_in(folder: Path) -> list[Path]:
     """Return the parts in ``folder``, oldest first."""
-    found = own_files(folder, _PART)
-    name_once(folder, foreign := [path for path in found if path.is_dir()])
-    return [path for path in found if path not in foreign]
+    paths = own_files(folder, _PART)
+    name_once(folder, foreign := [path for path in paths if path.is_dir()])
+    return [path for path in paths if path not in foreign]
 
 
 def whole_parts(folder: Path, mend: bool = True) -> Iterator[tuple[Path, bytes]]:
@@ -186,7 +186,7 @@ class Claims:
 
     def taken(self, keys: Keys) -> npt.NDArray[np.bool_]:
         """Return which of ``keys`` a job that is alive has claimed."""
-        column, found = as_column(keys), np.zeros(len(keys), dtype=bool)
+        column, claimed_by_others = as_column(keys), np.zeros(len(keys), dtype=bool)
         for path in self._folder.glob("*.keys"):
             if path == self._path:
                 continue
@@ -195,8 +195,8 @@ class Claims:
                 whole = len(claimed) // KEY_BYTES * KEY_BYTES  # its job may be writing it
                 values = np.frombuffer(claimed[:whole], dtype=f"V{KEY_BYTES}")
                 is_in: pa.BooleanArray = pc.is_in(column, value_set=as_column(values))
-                found |= is_in.to_numpy(zero_copy_only=False)
-        return found
+                claimed_by_others |= is_in.to_numpy(zero_copy_only=False)
+        return claimed_by_others
 
 
 def _is_free(handle: IO[bytes]) -> bool:
@@ -220,8 +220,8 @@ def traces_of(part: pa.Table, chunk: pd.DataFrame) -> pa.Table | None:
     texts = [
         text.encode("utf-8", "replace").decode() if isinstance(text, str) else None for text in chunk["trace"]
     ]
-    found = pa.table([part["prompt"], pa.array(texts, pa.string())], schema=TRACES)
-    return found.filter(pc.is_valid(found["trace"]))
+    table = pa.table([part["prompt"], pa.array(texts, pa.string())], schema=TRACES)
+    return table.filter(pc.is_valid(table["trace"]))
 
 
 def write_traces(folder: Path, name: str, traces: pa.Table, mark: str) -> None:
@@ -251,7 +251,7 @@ def read_traces(folder: Path, prompts: Keys) -> Iterator[pd.DataFrame]:
         path = folder / "traces" / part.name
         if at.any() and path.is_file():
             table = pq.read_table(path)
-            place = pc.index_in(wanted.filter(pa.array(at)), table["prompt"].combine_chunks())
-            found = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
-            traces = table["trace"].take(place.take(pa.array(found))).to_pandas()
-            yield pd.DataFrame({"at": np.flatnonzero(at)[found], "trace": traces.to_numpy()})
+            row = pc.index_in(wanted.filter(pa.array(at)), table["prompt"].combine_chunks())
+            traced = np.flatnonzero(row.is_valid().to_numpy(zero_copy_only=False))
+            traces = table["trace"].take(row.take(pa.array(traced))).to_pandas()
+            yield pd.DataFrame({"at": np.flatnonzero(at)[traced], "trace": traces.to_numpy()})

@@ -125,17 +125,17 @@ def _journal(journal: Journal | None, shards: Sequence[str]) -> dict[str, Any]:
     runs = journal.runs()
     last = {run["shard"]: run["replies"] for run in runs if run.get("status") == "done" and "replies" in run}
     kept = [last[shard] for shard in shards if shard in last]
-    first, end = ([each[name] for each in kept if each[name]] for name in ("first_reply", "last_reply"))
+    first, end = ([facts[name] for facts in kept if facts[name]] for name in ("first_reply", "last_reply"))
     return {
         "journal": journal.folder.name,
-        "replies_kept": sum(each["replies_kept"] for each in kept),
-        "input_tokens": known_sum(each["input_tokens"] for each in kept),
-        "output_tokens": known_sum(each["output_tokens"] for each in kept),
+        "replies_kept": sum(facts["replies_kept"] for facts in kept),
+        "input_tokens": known_sum(facts["input_tokens"] for facts in kept),
+        "output_tokens": known_sum(facts["output_tokens"] for facts in kept),
         "usd": journal.usd(),
         "first_reply": _moment(min(first, default=None)),
         "last_reply": _moment(max(end, default=None)),
         **{
-            name: dict(sorted(sum((Counter(each[name]) for each in kept), Counter[str]()).items()))
+            name: dict(sorted(sum((Counter(facts[name]) for facts in kept), Counter[str]()).items()))
             for name in ("errors", "answered_by", "fingerprints")
         },
         "runs": [{k: v for k, v in run.items() if k not in PRIVATE} for run in runs],

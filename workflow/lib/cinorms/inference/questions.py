@@ -110,9 +110,9 @@ class Questions:
         Responses with another digest are to other questions. It takes milliseconds; ``prompts`` takes seconds.
         """
         flows = self.flows[["flow", "vignette", *self.spec.factors]].astype("str")
-        found = hashlib.sha256(flows.to_json(orient="values").encode("utf-8", "surrogatepass"))
-        found.update(self.variants[["variant", "template"]].to_json(orient="values").encode())
-        return found.hexdigest()
+        total = hashlib.sha256(flows.to_json(orient="values").encode("utf-8", "surrogatepass"))
+        total.update(self.variants[["variant", "template"]].to_json(orient="values").encode())
+        return total.hexdigest()
 
     def missing(self, answered: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return the rows of the grid that are not ``answered``, sorted by template, flow, order.

@@ -130,11 +130,11 @@ class Spending:
         return sum(_usd(path) for path in _files(self._folder) if path != self._path)
 
 
-def as_amount(found: Any) -> float:
-    """Return ``found`` in a file as an amount; raise ``ValueError`` for what no amount can be: NaN, -1, true, "1"."""
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= MOST:
-        raise ValueError(f"{found!r} is no amount")
-    return float(found)
+def as_amount(value: Any) -> float:
+    """Return ``value`` in a file as an amount; raise ``ValueError`` for what no amount can be: NaN, -1, true, "1"."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
+        raise ValueError(f"{value!r} is no amount")
+    return float(value)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -57,7 +57,7 @@ def make_design(
     ``orders`` are the codes of the orders in which the prompts show the options (flow by variant), if they are known.
     """
     every = [pd.factorize(flows[name].astype(str), sort=True)[0] for name in factors]
-    codes = [each for each in every if each.max(initial=0) > 0]
+    codes = [factor_codes for factor_codes in every if factor_codes.max(initial=0) > 0]
     return Design(
         flows=flows["flow"].to_numpy(dtype=np.intp),
         factors=np.stack(codes, axis=1) if codes else np.empty((len(flows), 0), dtype=np.intp),
@@ -109,8 +109,8 @@ def rows_of(questions: Questions, responses: pd.DataFrame) -> npt.NDArray[np.boo
     """Return which rows of the grid have a row in ``responses`` (or answers)."""
     variant = questions.variants["variant"].to_numpy(dtype=object)[questions.grid["row"]]
     grid = pd.MultiIndex.from_arrays([questions.grid["flow"].to_numpy(), variant])
-    found = [responses["flow"].to_numpy(), responses["variant"].astype(str).to_numpy(dtype=object)]
-    return np.asarray(grid.isin(pd.MultiIndex.from_arrays(found)))
+    answered = [responses["flow"].to_numpy(), responses["variant"].astype(str).to_numpy(dtype=object)]
+    return np.asarray(grid.isin(pd.MultiIndex.from_arrays(answered)))
 
 
 def is_possible(questions: Questions, rule: Rule, asked: Flags) -> bool:

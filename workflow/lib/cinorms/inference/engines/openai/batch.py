@@ -185,7 +185,7 @@ class BatchEngine:
 
     def _find_again(self) -> list[Batch]:
         """Return the batches of earlier jobs that may hold replies to open questions."""
-        found = []
+        running = []
         for batch in self._notes.all():
             if (
                 batch.void
@@ -201,8 +201,8 @@ class BatchEngine:
             if batch.batch_id:
                 print(f"Found batch {batch.batch_id} of an earlier job ({len(batch.ids):,} requests).")
                 self._reserved[batch.mark] = self.spending.adopt(batch.usd)
-                found.append(batch)
-        return found
+                running.append(batch)
+        return running
 
     # --- Submitting
 

@@ -160,25 +160,25 @@ class BatchApi:
             job_state.current().trouble(clean(failure.reason, self._endpoint.secrets), wait)
             time.sleep(wait)
             if done_already and (failure.paid or failure.kind == "again"):
-                found = done_already()
-                if found:
-                    return found
+                done = done_already()
+                if done:
+                    return done
         raise self._endpoint.explain(
             replace(failure, advice=advice) if failure.advice == "model" else failure
         )
 
 
-def _state(found: dict[str, Any]) -> State:
+def _state(batch: dict[str, Any]) -> State:
     """Return the state of a batch from the API's answer; raise an exception if it has no id or no status."""
-    counts, errors, marks = (as_object(found.get(name)) for name in ("request_counts", "errors", "metadata"))
+    counts, errors, marks = (as_object(batch.get(name)) for name in ("request_counts", "errors", "metadata"))
     numbers = [n for name in ("completed", "failed", "total") if isinstance(n := counts.get(name), int)]
     reasons = errors.get("data")
     reasons = list(map(as_object, reasons)) if isinstance(reasons, list) else []
-    files = (found.get("output_file_id"), found.get("error_file_id"))
-    mark, created = marks.get(_MARK), found.get("created_at")
+    files = (batch.get("output_file_id"), batch.get("error_file_id"))
+    mark, created = marks.get(_MARK), batch.get("created_at")
     return State(
-        id=_word(found["id"]),
-        status=_word(found["status"]),
+        id=_word(batch["id"]),
+        status=_word(batch["status"]),
         files=tuple(_word(name) for name in files if name),
         counts=(numbers[0] + numbers[1], numbers[2]) if len(numbers) == 3 else None,
         errors=tuple(

@@ -112,11 +112,11 @@ def judge_answer(status: int, content: bytes, headers: Mapping[str, str], asked:
 
 def judge_status(status: int, body: object, headers: Mapping[str, str], message: str = "") -> Failure:
     """Return what an HTTP status other than 200 means, with the error object that came with it."""
-    found = body if isinstance(body, dict) else {}
-    found = found["error"] if isinstance(found.get("error"), dict) else found
+    error = body if isinstance(body, dict) else {}
+    error = error["error"] if isinstance(error.get("error"), dict) else error
     code, kind, param, told = (
         str(value) if isinstance(value, str | int | float) else ""
-        for value in map(found.get, ("code", "type", "param", "message"))
+        for value in map(error.get, ("code", "type", "param", "message"))
     )
     code = code or kind
     reason = f"{status} {code}: {told or message}".strip()

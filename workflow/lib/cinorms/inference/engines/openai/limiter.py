@@ -208,10 +208,10 @@ def read_duration(text: str | None) -> float | None:
     number = _number(text)
     if number is not None:
         return number
-    found = _DURATION.findall(text)
-    if "".join(a + b for a, b in found) != text:
+    amounts = _DURATION.findall(text)
+    if "".join(a + b for a, b in amounts) != text:
         return None
-    return sum(float(amount) * _SECONDS[unit] for amount, unit in found)
+    return sum(float(amount) * _SECONDS[unit] for amount, unit in amounts)
 
 
 def read_retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:

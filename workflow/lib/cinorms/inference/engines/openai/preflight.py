@@ -62,10 +62,10 @@ def look_at_endpoints(entries: Sequence[ModelEntry], surroundings: Surroundings)
     if not models:
         return None
     with ThreadPoolExecutor(max_workers=min(8, len(models))) as pool:
-        found = list(pool.map(lambda target: _look(target, surroundings), models))
+        findings = list(pool.map(lambda target: _look(target, surroundings), models))
     return [
         Finding(finding.severity, f"{', '.join(names)} at {target.url}: {finding.text}")
-        for (target, names), finding in zip(models.items(), found, strict=True)
+        for (target, names), finding in zip(models.items(), findings, strict=True)
         if finding
     ]
 

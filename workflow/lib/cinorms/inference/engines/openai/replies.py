@@ -90,8 +90,8 @@ def _text(message: dict[str, Any]) -> str:
     texts = []
     for part in content if isinstance(content, list) else [content]:
         if isinstance(part, dict):
-            place = _PARTS.get(part.get("type", "text"))
-            part = part[place] if place else ""
+            key = _PARTS.get(part.get("type", "text"))
+            part = part[key] if key else ""
         texts.append(part)
     return "".join(texts)
 
@@ -148,12 +148,12 @@ class TraceReading(NamedTuple):
 def _shown(message: dict[str, Any]) -> str | None:
     """Return the trace that a message has beside its content."""
     for name in _TRACE_FIELDS:
-        if isinstance(found := message.get(name), str) and found:
-            return found
+        if isinstance(trace := message.get(name), str) and trace:
+            return trace
     content = message.get("content")
     parts = [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
-    found = "".join(_texts(p.get(p["type"])) for p in parts if p.get("type") in _TRACE_PARTS)
-    return found or None
+    trace = "".join(_texts(p.get(p["type"])) for p in parts if p.get("type") in _TRACE_PARTS)
+    return trace or None
 
 
 def _texts(value: Any) -> str:

@@ -56,8 +56,8 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     if norms is None:
         return {"planted": planted}
     file = load_planted(files, norms)
-    found = {name: file[name] for name in ("thresholds", "coefficients", "other_levels_sd") if name in file}
-    return {"planted": {**found, **{name: value for name, value in planted.items() if name != "norms"}}}
+    stated = {name: file[name] for name in ("thresholds", "coefficients", "other_levels_sd") if name in file}
+    return {"planted": {**stated, **{name: value for name, value in planted.items() if name != "norms"}}}
 
 
 ENGINE = EngineKind(

@@ -270,7 +270,7 @@ def talk(
     engine = llm.llm_engine
     #: By the names of the requests under way; by conversation: its place, how many requests it has under way.
     under_way: dict[str, tuple[C, Any]] = {}
-    place: dict[int, int] = {}
+    begun_as: dict[int, int] = {}
     n_open: Counter[int] = Counter()
     unread: set[int] = set()
     numbers = count()
@@ -278,7 +278,7 @@ def talk(
     def add(conversation: C, request: Request) -> None:
         key = str(next(numbers))
         prompt = {"type": "token", "prompt_token_ids": request.ids.tolist()}
-        engine.add_request(key, prompt, request.sampling, priority=place[id(conversation)])
+        engine.add_request(key, prompt, request.sampling, priority=begun_as[id(conversation)])
         under_way[key] = (conversation, request.about)
         n_open[id(conversation)] += 1
 
@@ -289,7 +289,7 @@ def talk(
             if begun is None:
                 more = False
                 continue
-            place[id(begun)] = n_begun
+            begun_as[id(begun)] = n_begun
             unread.add(id(begun))
             n_begun += 1
             add(begun, begun.first())
@@ -303,6 +303,6 @@ def talk(
                 add(conversation, request)
             n_open[id(conversation)] -= 1
             if not n_open[id(conversation)]:
-                del n_open[id(conversation)], place[id(conversation)]
+                del n_open[id(conversation)], begun_as[id(conversation)]
                 yield conversation
         between_steps(n_begun - len(unread))

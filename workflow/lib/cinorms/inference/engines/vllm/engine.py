@@ -81,8 +81,8 @@ def tokens_per_minute(settings: VllmSettings) -> float:
 
 def _loads(spec: Spec, tuning: Mapping[str, Any]) -> dict[str, Any]:
     """Return what decides which engine vLLM loads (``offline.llm_settings``); how it is asked does not."""
-    found = {name: spec.identity.get(name) for name in LOADED}
-    return {**found, "seed": spec.seed, **{name: tuning[name] for name in ("gpus", "max_model_len")}}
+    settings = {name: spec.identity.get(name) for name in LOADED}
+    return {**settings, "seed": spec.seed, **{name: tuning[name] for name in ("gpus", "max_model_len")}}
 
 
 def _settings() -> type[EntrySettings]:
@@ -154,16 +154,16 @@ def look_at_machine(entries: Sequence[ModelEntry], surroundings: Surroundings) -
 
 def count_gpus(environment: Mapping[str, str], devices: Path = Path("/dev")) -> int:
     """Return how many GPUs a program started here would see."""
-    found = len(list(devices.glob("nvidia[0-9]*")))
-    if not found and (devices / "kfd").exists():  # AMD
-        found = len(list((devices / "dri").glob("render*")))
+    n_gpus = len(list(devices.glob("nvidia[0-9]*")))
+    if not n_gpus and (devices / "kfd").exists():  # AMD
+        n_gpus = len(list((devices / "dri").glob("render*")))
     for name in HIDING:
         if name in environment:
             shown = [
                 part for part in environment[name].split(",") if part.strip() not in ("", "-1", "NoDevFiles")
             ]
-            found = min(found, len(shown))
-    return found
+            n_gpus = min(n_gpus, len(shown))
+    return n_gpus
 
 
 def _find_vllm(folder: Path) -> tuple[bool, bool]:
@@ -177,7 +177,7 @@ def _find_vllm(folder: Path) -> tuple[bool, bool]:
         installed = any(Path(place, "vllm").is_dir() for place in places)
     else:
         places, installed = sys.path, find_spec("vllm") is not None
-    torch = [each.version for each in metadata.distributions(name="torch", path=places)]
+    torch = [distribution.version for distribution in metadata.distributions(name="torch", path=places)]
     return installed, any("cpu" in version for version in torch)
 
 

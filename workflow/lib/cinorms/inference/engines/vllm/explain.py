@@ -62,8 +62,8 @@ def explain(error: BaseException, model: str, output: str = "") -> EngineError:
     elsewhere = re.search(r"[Ee]ngine ?[Cc]ore|EngineDead|WorkerProc|background process", chain[0])
     for text in ("\n".join(chain), output if elsewhere else ""):
         for pattern, advice in KNOWN.items():
-            if found := re.search(pattern, text):
-                line = text[text.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
+            if match := re.search(pattern, text):
+                line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
                 # vLLM's processes begin their lines with who and when.
                 line = re.sub(
                     r"^(\([^)]*\)\s*)?((ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]*\]\s*)?", "", line
@@ -84,12 +84,12 @@ def check_quantisation(config: Mapping[str, Any], stated: str, model: str) -> st
     Raises ``EngineError`` where the registry says something else than the checkpoint: the model would be
     filed under a wrong quantisation.
     """
-    found = str((config.get("quantization_config") or {}).get("quant_method") or "none")
-    same = {"compressed-tensors": found, "fbgemm_fp8": "fp8"}.get(found, found)
-    if found != "none":
-        if same != stated and found != "compressed-tensors":
+    method = str((config.get("quantization_config") or {}).get("quant_method") or "none")
+    same = {"compressed-tensors": method, "fbgemm_fp8": "fp8"}.get(method, method)
+    if method != "none":
+        if same != stated and method != "compressed-tensors":
             raise EngineError(
-                f"model {model!r}: its checkpoint is quantised with {found}, its entry in config/models.yaml "
+                f"model {model!r}: its checkpoint is quantised with {method}, its entry in config/models.yaml "
                 f"says `quantisation: {stated}`; correct the entry"
             )
         return None

@@ -162,27 +162,27 @@ class VllmEngine:
         """Return finished conversations as a chunk (see ``engine_kind.Keep``)."""
         assert self._tokeniser is not None
         columns: dict[str, Any] = {
-            "at": np.array([each.at for each in finished], dtype=np.int64),
-            "n_prompt_tokens": [len(each.ids) for each in finished],
+            "at": np.array([talk.at for talk in finished], dtype=np.int64),
+            "n_prompt_tokens": [len(talk.ids) for talk in finished],
         }
-        texts = [each for each in finished if isinstance(each, TextTalk)]
+        texts = [talk for talk in finished if isinstance(talk, TextTalk)]
         if texts:
             columns |= {
-                "text": self._tokeniser.decode([each.token_ids for each in texts]),
-                "finish_reason": [each.finish_reason for each in texts],
-                "n_output_tokens": [each.n_output_tokens for each in texts],
+                "text": self._tokeniser.decode([talk.token_ids for talk in texts]),
+                "finish_reason": [talk.finish_reason for talk in texts],
+                "n_output_tokens": [talk.n_output_tokens for talk in texts],
             }
         else:
-            options = [each.probabilities() for each in finished if isinstance(each, OptionTalk)]
+            options = [talk.probabilities() for talk in finished if isinstance(talk, OptionTalk)]
             nothing = pd.Series([None] * len(finished), dtype=object)
             columns |= {"text": nothing, "finish_reason": "stop", "n_output_tokens": 0, "p_options": options}
         if self._reasoning:
             columns |= {
-                "n_trace_tokens": [len(each.trace_ids) for each in texts] or 0,
-                "trace_status": [each.trace_status for each in texts] or "none",
+                "n_trace_tokens": [len(talk.trace_ids) for talk in texts] or 0,
+                "trace_status": [talk.trace_status for talk in texts] or "none",
             }
             if texts and not self._reasoning.off:
-                columns["trace"] = self._tokeniser.decode([each.trace_ids for each in texts])
+                columns["trace"] = self._tokeniser.decode([talk.trace_ids for talk in texts])
         return pd.DataFrame(columns)
 
     def _check_length(self, longest: int, answer: int, folder: Path, traced: bool = False) -> None:
@@ -191,14 +191,14 @@ class VllmEngine:
         written, shorten = "an answer", "max_tokens"
         if traced:
             written, shorten = "an answer with its trace", "max_tokens or the budget"
-        place = f"model {self.spec.model!r}: the longest prompt has {longest} tokens and {written} may have {answer}"
+        problem = f"model {self.spec.model!r}: the longest prompt has {longest} tokens and {written} may have {answer}"
         if limit and needed > limit:
             raise ConfigError(
-                f"{place}; the model takes {limit} in all: lower {shorten}, or ask with shorter templates"
+                f"{problem}; the model takes {limit} in all: lower {shorten}, or ask with shorter templates"
             )
         if needed > self._max_model_len:
             raise ConfigError(
-                f"{place}; `max_model_len` of its entry in config/models.yaml is {self._max_model_len}: "
+                f"{problem}; `max_model_len` of its entry in config/models.yaml is {self._max_model_len}: "
                 f"set it to {needed} or more"
             )
 

@@ -40,7 +40,7 @@ class OptionTrie:
 
         Raises ``ConfigError`` where an option has no way left, or where one way is the beginning of another.
         """
-        found: dict[tuple[int, ...], int] = {}
+        options_by_way: dict[tuple[int, ...], int] = {}
         for number, (option, spelled) in enumerate(written.items()):
             ways = {way for way in spelled if way}
             if not ways:
@@ -48,22 +48,22 @@ class OptionTrie:
                     f"model {model!r}: its tokenizer cannot write {option!r} after the prompt; "
                     "use readout: text"
                 )
-            found |= dict.fromkeys(sorted(ways), number)
-        for way in found:
-            if any(way[:length] in found for length in range(1, len(way))):
+            options_by_way |= dict.fromkeys(sorted(ways), number)
+        for way in options_by_way:
+            if any(way[:length] in options_by_way for length in range(1, len(way))):
                 raise ConfigError(
                     f"model {model!r}: one option is the beginning of another; use readout: text"
                 )
-        return cls(tuple(found), tuple(found.values()), len(written))
+        return cls(tuple(options_by_way), tuple(options_by_way.values()), len(written))
 
     @cached_property
     def following(self) -> dict[tuple[int, ...], tuple[int, ...]]:
         """Every inner node (the tokens up to it) with the tokens that follow it."""
-        found: dict[tuple[int, ...], dict[int, None]] = {}
+        nodes: dict[tuple[int, ...], dict[int, None]] = {}
         for way in self.ways:
             for length, token in enumerate(way):
-                found.setdefault(way[:length], {})[token] = None
-        return {node: tuple(following) for node, following in found.items()}
+                nodes.setdefault(way[:length], {})[token] = None
+        return {node: tuple(following) for node, following in nodes.items()}
 
     @property
     def depth(self) -> int:

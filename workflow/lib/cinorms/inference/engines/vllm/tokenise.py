@@ -78,7 +78,7 @@ class Tokeniser:
     def ids(self, texts: Sequence[str]) -> list[Ids]:
         """Return the token ids of every text of ``texts``."""
         literal = self._wrapper != "chat_template"
-        found: list[Ids] = []
+        tokens: list[Ids] = []
         for first in range(0, len(texts), _BLOCK):
             block = self.tokenizer(
                 list(texts[first : first + _BLOCK]),
@@ -86,13 +86,13 @@ class Tokeniser:
                 return_attention_mask=False,
                 return_token_type_ids=False,
             )["input_ids"]
-            found += [np.asarray(ids, dtype=np.int32) for ids in block]
-        return found
+            tokens += [np.asarray(ids, dtype=np.int32) for ids in block]
+        return tokens
 
     def mark(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a mark, as they stand inside an answer."""
-        found = self.tokenizer(text, add_special_tokens=False, return_attention_mask=False)["input_ids"]
-        return tuple(int(i) for i in found)
+        tokens = self.tokenizer(text, add_special_tokens=False, return_attention_mask=False)["input_ids"]
+        return tuple(int(i) for i in tokens)
 
     def continuation(self, text: str, answer: str) -> tuple[int, ...] | None:
         """Return the tokens with which ``answer`` goes on after ``text``; none where they cannot.
