@@ -107,12 +107,8 @@ class _File(NamedTuple):
 
     def described(self) -> dict[str, Any]:
         digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
-        return {
-            "shard": self.spec.shard,
-            "responses": len(self.frame),
-            "sha256": digest,
-            "cinorms": self.facts["cinorms"],
-        }
+        about = {"shard": self.spec.shard, "responses": len(self.frame)}
+        return {**about, "sha256": digest, "cinorms": self.facts["cinorms"]}
 
 
 def _journal(journal: Journal | None, shards: Sequence[str]) -> dict[str, Any]:
