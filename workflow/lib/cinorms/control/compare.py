@@ -11,7 +11,7 @@ import pandas as pd
 from cinorms.control.corpus import is_held_out, plant_exactly, probabilities
 from cinorms.core.errors import EngineError
 from cinorms.core.scales import Scale
-from cinorms.inference.engines.vllm.option_trie import split_mass
+from cinorms.inference.engines.vllm.conversations import split_mass
 from cinorms.norms.assessment import status
 from cinorms.norms.thresholds import Thresholds
 

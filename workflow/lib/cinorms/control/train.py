@@ -20,7 +20,7 @@ import numpy as np
 
 from cinorms.control.corpus import Corpus, Floats, Ints, make_corpus
 from cinorms.core.errors import EngineError
-from cinorms.inference.engines.vllm.option_trie import OptionTrie
+from cinorms.inference.engines.vllm.conversations import OptionTrie
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 
 BEGIN, END = "<|begin|>", "<|end|>"

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from cinorms.core.errors import ConfigError, EngineError, JournalError
 from cinorms.inference.engines.openai.batch import BatchNotes
 from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.engines.openai.failures import Failure, judge_status, refusal
-from cinorms.inference.engines.openai.replies import LONGEST_WORD, read_reply
+from cinorms.inference.engines.openai.replies import LONGEST_WORD, Failure, judge_status, read_reply, refusal
 from cinorms.inference.journal import PART
 from cinorms.inference.spending import CapReached, Spending, spent_in
 

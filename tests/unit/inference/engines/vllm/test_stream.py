@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from cinorms.inference.engines.vllm import conversations
-from cinorms.inference.engines.vllm.conversations import OptionTalk, Request, talk
-from cinorms.inference.engines.vllm.option_trie import OptionTrie
+from cinorms.inference.engines.vllm.conversations import OptionTalk, OptionTrie, Request, talk
 
 
 class Engine:

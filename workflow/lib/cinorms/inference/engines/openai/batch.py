@@ -24,15 +24,15 @@ from cinorms.inference import job_state
 from cinorms.inference.engine_kind import Keep
 from cinorms.inference.engines.openai.batch_api import BatchApi, State, as_object
 from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.engines.openai.failures import (
+from cinorms.inference.engines.openai.replies import (
     UNREADABLE_ATTEMPTS,
     Failure,
     judge_status,
     parsed,
+    read_body,
     refusal,
     unreadable,
 )
-from cinorms.inference.engines.openai.replies import read_body
 from cinorms.inference.journal import Asker
 from cinorms.inference.journal_files import explained, own_files
 from cinorms.inference.questions import Questions

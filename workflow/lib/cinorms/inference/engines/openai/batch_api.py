@@ -17,8 +17,8 @@ from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
 from cinorms.inference import job_state
 from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.engines.openai.failures import clean, judge, unreadable
 from cinorms.inference.engines.openai.limiter import LONGEST_WAIT
+from cinorms.inference.engines.openai.replies import clean, judge, unreadable
 
 #: Seconds that the transfer of a file may take.
 TRANSFER = 1800.0

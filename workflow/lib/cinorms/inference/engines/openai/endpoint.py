@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
-from cinorms.inference.engines.openai.failures import LONGEST_REASON, Failure, clean
-from cinorms.inference.engines.openai.replies import TraceReading
+from cinorms.inference.engines.openai.replies import LONGEST_REASON, Failure, TraceReading, clean
 from cinorms.inference.spec import OFF, Spec, reasons
 from cinorms.inference.spending import Spending
 

@@ -18,16 +18,16 @@ from cinorms.core.errors import EngineError
 from cinorms.inference import job_state
 from cinorms.inference.engine_kind import Handover, Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.engines.openai.failures import (
+from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
+from cinorms.inference.engines.openai.replies import (
     UNREADABLE_ATTEMPTS,
     Failure,
     clean,
     judge,
     judge_answer,
+    read_reply,
     refusal,
 )
-from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
-from cinorms.inference.engines.openai.replies import read_reply
 from cinorms.inference.processes import stop_in_loop
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached

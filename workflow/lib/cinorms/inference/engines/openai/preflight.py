@@ -13,7 +13,7 @@ from cinorms.core.errors import nearest
 from cinorms.core.logs import redact
 from cinorms.inference.engine_kind import Finding, ModelCheck, Surroundings, error, warning
 from cinorms.inference.engines.openai.endpoint import OPENAI
-from cinorms.inference.engines.openai.failures import parsed
+from cinorms.inference.engines.openai.replies import parsed
 
 if TYPE_CHECKING:
     from cinorms.inference.model_entry import ModelEntry

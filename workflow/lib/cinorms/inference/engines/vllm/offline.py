@@ -22,12 +22,13 @@ from cinorms.inference.engines.vllm.conversations import (
     IN_FLIGHT,
     Closing,
     OptionTalk,
+    OptionTrie,
     Reasoning,
     TextTalk,
+    spellings,
     talk,
 )
 from cinorms.inference.engines.vllm.explain import NOT_ON_CPU, check_quantisation, explain
-from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.processes import process_output, stop_between_steps
 from cinorms.inference.questions import Questions, as_numbers
