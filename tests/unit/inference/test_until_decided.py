@@ -20,11 +20,11 @@ from cinorms.entries.files import part_asked
 from cinorms.inference.collected_replies import check_complete
 from cinorms.inference.journal import Asker, Journal, sample_settings
 from cinorms.inference.questions import Questions
-from cinorms.inference.until_decided import add_not_asked, design_of
+from cinorms.inference.until_decided import add_not_asked, design_of, rounds_of, rule_of
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
-from cinorms.stats.deciding.rounds import Rule
+from cinorms.stats.deciding.rounds import Rounds, Rule
 
 from ...engines import Answering, Rows
 from ...scales import ORDERS, shipped
@@ -82,6 +82,26 @@ def test_the_rounds_know_at_which_place_each_prompt_shows_each_option() -> None:
     assert len(np.unique(shown)) == 10
     for flow, variant, level in [(0, 0, 0), (7, 3, 2), (299, 11, 4)]:
         assert shown[flow, variant][places[flow, variant, level]] == str(level)
+
+
+def test_an_answer_that_is_not_valid_has_a_code_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Any] = []
+
+    def take(rounds: Rounds, codes: npt.NDArray[Any]) -> None:
+        taken.append(codes.copy())
+        rounds.todo = np.zeros_like(rounds.asked)
+
+    def replies(rows: Rows) -> pd.DataFrame:
+        texts = np.where(rows % 2, "no idea", SCALE.options[3])
+        return pd.DataFrame(
+            {"text": pd.Categorical(texts), "finish_reason": pd.Categorical(["stop"] * len(rows))}, rows
+        )
+
+    monkeypatch.setattr(Rounds, "take", take)
+    rule = rule_of(spec())
+    assert rule is not None
+    (rows,) = rounds_of(Questions.of(spec(), VIGNETTES, VARIANTS), rule, replies)
+    assert taken[0].ravel()[rows].tolist() == np.where(rows % 2, 5, 3).tolist()
 
 
 def test_a_number_line_has_no_places() -> None:
