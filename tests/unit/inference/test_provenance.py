@@ -1,12 +1,9 @@
-"""Provenance: what the files and journals of a study say, gathered; and what the command writes."""
+"""Provenance: what the files and journals of a study say, gathered."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +15,15 @@ import cinorms
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import DataError
+from cinorms.inference.engine_kind import make_engine
 from cinorms.inference.journal import Journal
 from cinorms.inference.provenance import gather
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec, shard_names
+from cinorms.inference.spec import shard_names
 from cinorms.prompts.variants import list_variants
 
 from ...engines import Answering, Rows
-from ...specs import endpoint_tuning, make_flows, make_spec
+from ...specs import make_flows, make_spec
 
 
 def paid(questions: Questions, at: Rows) -> dict[str, Any]:
@@ -122,44 +120,13 @@ def test_responses_that_do_not_state_how_they_were_asked_are_one_message(
         gather_one([file])
 
 
-# --- The command
-
-
-def command(folder: Path, of: Spec, tuning: dict[str, Any] | None = None) -> subprocess.CompletedProcess[str]:
-    flows = make_flows(6).assign(sender=pd.Categorical(["a", "b"] * 3))
-    tables.write(flows, folder / "vignettes.parquet", tables.VIGNETTES)
-    tables.write(VARIANTS, folder / "variants.parquet", tables.PROMPTS)
-    arguments = {
-        "spec": json.dumps(of.as_plain()),
-        "vignettes": str(folder / "vignettes.parquet"),
-        "variants": str(folder / "variants.parquet"),
-        "out": str(folder / "responses/main/m/1-of-1.parquet"),
-        "log": str(folder / "job.log"),
-        "tuning": json.dumps(tuning or {}),
-    }
-    environment = {k: v for k, v in os.environ.items() if "KEY" not in k}
-    environment["PYTHONPATH"] = str(Path(cinorms.__file__).parents[1])
-    words = [f"--{name}={value}" for name, value in arguments.items()]
-    return subprocess.run(
-        [sys.executable, "-m", "cinorms.ask", *words], env=environment, capture_output=True, text=True
-    )
-
-
 def test_planted_respondents_need_no_journal(tmp_path: Path) -> None:
-    done = command(tmp_path, make_spec("planted", factors=["sender"], planted={}))
-    assert done.returncode == 0, done.stderr
-    assert "24 responses" in (tmp_path / "job.log").read_text()
-    assert not (tmp_path / "responses/main/m/.journal").exists()
-    files = [str(tmp_path / "responses/main/m/1-of-1.parquet")]
-    (model,) = gather_one(files, planted=True, journal=None)["asked"]
-    assert model["planted"] is True
-    assert (model["usd"], model["runs"]) == (None, [])
-
-
-def test_a_users_mistake_is_one_message(tmp_path: Path) -> None:
-    tuning = endpoint_tuning(key_variable="OPENAI_API_KEY")
-    done = command(tmp_path, make_spec(source="gpt", wrap="none"), tuning)
-    assert done.returncode == 1
-    assert "OPENAI_API_KEY is not set" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "responses/main/m/1-of-1.parquet").exists()
+    made, out = (
+        make_spec("planted", factors=["sender"], planted={}),
+        tmp_path / "responses/main/m/1-of-1.parquet",
+    )
+    flows = make_flows(6, sender=pd.Categorical(["a", "b"] * 3))
+    assert len(write_shard(made, flows, VARIANTS, out, make_engine(made, {}, None, None), None)) == 24
+    assert not (out.parent / ".journal").exists()
+    (model,) = gather_one([str(out)], planted=True, journal=None)["asked"]
+    assert (model["planted"], model["usd"], model["runs"]) == (True, None, [])

@@ -68,12 +68,6 @@ class Studies:
         out, journal = self.folder / f"results/{study}.parquet", self.journal(study, **settings)
         return write_shard(self.spec(**settings), make_flows(vignettes), variants, out, engine, journal)
 
-    def asked_by(self, study: str, **changes: Any) -> int:
-        """Ask, and return how many prompts the engine was asked."""
-        engine = sampler(study)
-        self.ask(study, engine, **changes)
-        return len(engine.asked)
-
 
 @pytest.fixture
 def studies(tmp_path: Path) -> Studies:
@@ -109,19 +103,11 @@ def test_a_reply_answers_its_own_prompt_and_no_other(studies: Studies) -> None:
     studies.ask("one", sampler("one"))
     found = studies.ask("two", sampler("two"), "efgh")
     assert found["text"].str.startswith("two").all()
-    assert studies.asked_by("three", system="Be brief.") == 12
+    found = studies.ask("three", sampler("three"), system="Be brief.")
+    assert found["text"].str.startswith("three").all()
 
 
 # --- What another sample is
-
-
-def test_another_seed_is_another_sample_where_something_is_drawn(studies: Studies) -> None:
-    assert studies.asked_by("one", temperature=0.7) == 12
-    found = studies.ask("two", sampler("two"), temperature=0.7, seed=99)
-    assert found["text"].str.startswith("two").all()
-    assert studies.asked_by("three", temperature=0.7, seed=99) == 0
-    assert studies.asked_by("at 0") == 12
-    assert studies.asked_by("at 0 too", seed=99) == 0
 
 
 @pytest.mark.parametrize("temperature", [0, 0.7])
@@ -169,19 +155,6 @@ def test_two_jobs_that_asked_the_same_at_once_agree_afterwards(studies: Studies)
     frames = [studies.ask(study, three) for study in ("one", "two", "three")]
     assert three.asked == []
     assert all(frame["text"].str.startswith("two").all() for frame in frames)
-
-
-def test_a_part_that_another_study_damaged_is_asked_again_once(studies: Studies) -> None:
-    studies.ask("one", sampler("one"))
-    (part,) = studies.folder.glob("results/.journal/*/parts/*")
-    part.write_bytes(part.read_bytes()[:-7])
-    engine = sampler("two")
-    studies.ask("two", engine)
-    assert len(engine.asked) == 12
-    studies.ask("one", engine)
-    assert len(engine.asked) == 12
-    (aside,) = studies.folder.glob("results/.journal/*/damaged/*")
-    assert aside.name == part.name
 
 
 def test_a_part_that_is_put_aside_while_it_is_read_is_no_trouble(
