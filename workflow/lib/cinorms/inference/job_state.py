@@ -1,4 +1,4 @@
-"""The progress of a job, in a small file next to its responses, for those who watch from outside.
+"""The progress of a job, in a small file next to its responses, for those who watch from outside, and in its log.
 
 ``responses/{arm}/{model}/.progress/{shard}.json`` is written every two seconds while something changes, and less often
 while nothing does, so that a killed job differs from a waiting one. Engines note what they do in ``current()``, which
