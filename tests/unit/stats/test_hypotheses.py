@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cinorms.core import tails
-from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import hypotheses, pvalues
@@ -232,11 +231,6 @@ def test_tests_of_pairs_say_why_there_is_no_number(test, columns, status):
 def test_anova_without_error_variance_has_no_p():
     row = hypotheses.repeated_measures_anova(frame({"a": [0, 1, 0], "b": [1, 2, 1]})).iloc[0]
     assert (row["status"], np.isnan(row["p"])) == ("no_variance", True)
-
-
-def test_a_level_that_is_no_whole_number_is_refused():
-    with pytest.raises(DataError, match="level"):
-        hypotheses.friedman(pd.DataFrame({"a": [1, 0.5], "b": [0, 1]}))
 
 
 # --- which tests

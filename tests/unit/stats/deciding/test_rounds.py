@@ -17,7 +17,7 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import order_codes, places_of
 from cinorms.stats.deciding.prediction import indicators, of_places, tendencies
 from cinorms.stats.deciding.rounds import Calibration, Design, Rounds, Rule, replay
-from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED, asking_order, pilot_flows
+from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED
 
 Ints = npt.NDArray[np.intp]
 
@@ -82,11 +82,10 @@ def test_whatever_number_is_asked_templates_and_orders_are_balanced() -> None:
 
 
 def test_the_order_of_a_flow_does_not_depend_on_the_order_of_the_flows() -> None:
-    flows = np.array([5, 3, 9, 7])
-    given = ([0, 0, 1, 1], [0, 1, 0, 1], 3)
-    backwards = asking_order(flows[::-1], *given)[::-1]
-    assert (asking_order(flows, *given) == backwards).all()
-    assert (pilot_flows(flows, 2, 3) == pilot_flows(flows[::-1], 2, 3)[::-1]).all()
+    made = design()
+    turned = replace(made, flows=made.flows[::-1])
+    assert (made.order() == turned.order()[::-1]).all()
+    assert (made.pilot(100) == turned.pilot(100)[::-1]).all()
 
 
 @pytest.mark.parametrize("consensus", ["strict", "papers"])

@@ -29,7 +29,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Bools, Floats, Ints, sums_by
+from cinorms.stats.arrays import Bools, Floats, sums_by
 from cinorms.stats.samples import Sample, moderated
 from cinorms.stats.wordings import FEWEST, Units, interval, quantile, spread
 
@@ -61,55 +61,39 @@ def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -
         of_flows = column.codes.astype(np.int64)
         size = np.bincount(of_flows, minlength=len(column.categories))
         of_all = divide(np.bincount(of_flows, answers, minlength=len(size)), size)
-        table = _assisted(of_flows[row], people, answers[row], of_all, raters)
+        table = pd.DataFrame(np.nan, index=range(len(size)), columns=_COLUMNS)
+        cell = of_flows[row]
+        member = np.equal.outer(np.arange(len(size)), cell).astype(np.float64)
+        # Row c takes the mean of the ratings of slice c.
+        operator = np.nan_to_num(divide(member, member.sum(axis=1, keepdims=True)))
+        plain, of_rated, count = operator @ people, operator @ answers[row], (operator != 0).sum(axis=1)
+        by_rater = sums_by(raters, operator.T).T
+        share, n_raters = divide(by_rater, by_rater.sum(axis=1, keepdims=True)), (by_rater > 0).sum(axis=1)
+        of_ratings, of_answers = (
+            operator.T * (x - mean[cell])[:, None] for x, mean in ((people, plain), (answers[row], of_rated))
+        )
+        # The weight that makes the variance smallest: tuned over ratings, not over raters. Flows are drawn apart from
+        # raters, so both have the same optimum, and there are more ratings. Any weight is valid; the interval is over
+        # raters. A model that the estimates describe exactly has no error to take out, but rounding errors.
+        top, below = (of_ratings * of_answers).sum(axis=0), (of_answers**2).sum(axis=0)
+        nothing = 1e-18 * (operator**2).sum(axis=1) * float((answers[row] ** 2).sum() / max(len(row), 1))
+        weight = np.where(below > nothing, divide(top, below), 0.0)
+        of_ratings, of_answers = (sums_by(raters, part).T for part in (of_ratings, of_answers))
+        table["plain"] = np.where(count > 0, plain, np.nan)
+        table["status"] = np.select([count == 0, n_raters < FEWEST], ["no_ratings", "one_rater"], "ok")
+        for i in np.flatnonzero(table["status"] == "ok"):
+            alone, together = (
+                spread(Units(x, share[i])) for x in (of_ratings[i], of_ratings[i] - weight[i] * of_answers[i])
+            )
+            estimate = plain[i] - weight[i] * (of_rated[i] - of_all[i])
+            plain_error, *of_plain = interval(plain[i], *alone)
+            std_err, *limits = interval(estimate, *together)
+            table.loc[i, "plain_low":"weight"] = [*of_plain, estimate, std_err, *limits, weight[i]]
+            table.loc[i, "n_effective"] = count[i] * divide(plain_error**2, std_err**2)
         levels = [str(level) for level in column.categories]
         names = pd.DataFrame({"factor": factor, "level": levels, "n_flows": size})
-        parts.append(pd.concat([names, table], axis=1))
+        parts.append(pd.concat([names, table.assign(n_ratings=count, n_raters=n_raters)], axis=1))
     return pd.concat(parts, ignore_index=True)
-
-
-def _assisted(cell: Ints, ratings: Floats, predictions: Floats, of_all: Floats, raters: Ints) -> pd.DataFrame:
-    """Return the estimate of each slice, from people alone and with the model.
-
-    ``cell``, ``predictions``, ``raters``: the slice, the model's answer to the same flow, and the rater of each rating;
-    ``of_all``: the means of the model's answers to all flows of the slices.
-    """
-    member = np.equal.outer(np.arange(len(of_all)), cell).astype(np.float64)
-    # Row c takes the mean of the ratings of slice c.
-    operator = np.nan_to_num(divide(member, member.sum(axis=1, keepdims=True)))
-    plain, of_rated = operator @ ratings, operator @ predictions
-    count = (operator != 0).sum(axis=1)
-    by_rater = sums_by(raters, operator.T).T
-    n_raters = (by_rater > 0).sum(axis=1)
-    share = divide(by_rater, by_rater.sum(axis=1, keepdims=True))
-    each = operator.T * (ratings - plain[cell])[:, None], operator.T * (predictions - of_rated[cell])[:, None]
-    of_ratings, of_predictions = (sums_by(raters, part).T for part in each)
-    weight = _tuned(*each, operator, predictions)
-    table = pd.DataFrame(np.nan, index=range(len(of_all)), columns=_COLUMNS)
-    table["plain"] = np.where(count > 0, plain, np.nan)
-    table["status"] = np.select([count == 0, n_raters < FEWEST], ["no_ratings", "one_rater"], "ok")
-    for i in np.flatnonzero(table["status"] == "ok"):
-        alone, together = (
-            spread(Units(x, share[i])) for x in (of_ratings[i], of_ratings[i] - weight[i] * of_predictions[i])
-        )
-        estimate = plain[i] - weight[i] * (of_rated[i] - of_all[i])
-        plain_error, *of_plain = interval(plain[i], *alone)
-        std_err, *limits = interval(estimate, *together)
-        table.loc[i, "plain_low":"weight"] = [*of_plain, estimate, std_err, *limits, weight[i]]
-        table.loc[i, "n_effective"] = count[i] * divide(plain_error**2, std_err**2)
-    return table.assign(n_ratings=count, n_raters=n_raters)
-
-
-def _tuned(of_ratings: Floats, of_predictions: Floats, operator: Floats, predictions: Floats) -> Floats:
-    """Return the weight that makes the variance smallest, 0 where the predictions have no error to take out.
-
-    Tuned over ratings, not over raters: flows are drawn apart from raters, so both have the same optimum, and there are
-    more ratings. Any weight is valid; the interval is over raters.
-    """
-    top, below = (of_ratings * of_predictions).sum(axis=0), (of_predictions**2).sum(axis=0)
-    # A model that the estimates describe exactly leaves rounding errors only.
-    nothing = 1e-18 * (operator**2).sum(axis=1) * float((predictions**2).sum() / max(len(predictions), 1))
-    return np.where(below > nothing, divide(top, below), 0.0)
 
 
 #: Rated flows that are needed beyond the number of coefficients.

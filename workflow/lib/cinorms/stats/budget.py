@@ -13,6 +13,7 @@ the flows, drawn at random so that all flows have equally many raters, to within
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -201,11 +202,9 @@ def raters_needed(
     """Return the raters that give ``target`` a standard error of at most ``error``; None without variances."""
     if math.isnan(parts.rest):
         return None
-    low, high = 0, 1
-    while survey_errors(parts, high, per_rater, flows, levels)[target] > error:
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        too_few = survey_errors(parts, middle, per_rater, flows, levels)[target] > error
-        low, high = (middle, high) if too_few else (low, middle)
-    return high
+    numbers = range(1, 10**12)
+    return numbers[
+        bisect_left(
+            numbers, True, key=lambda n: survey_errors(parts, n, per_rater, flows, levels)[target] <= error
+        )
+    ]

@@ -71,13 +71,26 @@ def distances(model: Sample, people: Sample) -> pd.DataFrame:
         status = "one_rater"
     elif not model.exact and not (model.sizes > 1).any():
         status = "one_template"
-    measures = dict.fromkeys(METRICS, Distance(np.nan))
-    if both.any():
-        d = model.means - people.means
-        plain = (d.mean(), np.abs(d).mean(), d.std(), math.sqrt((d**2).mean()))
-        measures = {name: Distance(float(value)) for name, value in zip(METRICS, plain, strict=True)}
+    d = model.means - people.means
+    plain = (d.mean(), np.abs(d).mean(), d.std(), math.sqrt((d**2).mean())) if len(d) else (np.nan,) * 4
+    measures = {name: Distance(float(value)) for name, value in zip(METRICS, plain, strict=True)}
     if status == "ok":
-        measures = _with_intervals(model, people, measures)
+        shift, freedom = _both(model, people, np.full(len(d), 1 / len(d)))
+        mean = measures["mean_signed"].observed
+        _, low, high = interval(mean, shift, freedom)
+        spread = _spread(model, people, d, shift)
+        nearest, farthest = _from_zero(low, high)
+        estimates = {
+            "mean_signed": (mean, low, high),
+            "mean_absolute": _absolute(model, people, d, shift),
+            "std_signed": spread.root(),
+            "rms": _Square(mean**2 - shift, nearest**2, farthest**2).plus(spread).root(),
+        }
+        ceilings = _ceilings(people)
+        measures = {
+            name: Distance(x.observed, *estimates[name], ceilings[name], ceilings[name] / math.sqrt(2))
+            for name, x in measures.items()
+        }
     rows = [{"metric": name, **x._asdict(), "verdict": x.verdict} for name, x in measures.items()]
     # A mean absolute difference cannot be freed of the noise of the wordings, so it has no verdict.
     rows[list(METRICS).index("mean_absolute")]["verdict"] = "no_verdict"
@@ -125,28 +138,6 @@ def flow_differences(model: Sample, people: Sample) -> pd.DataFrame:
             "status": status,
         }
     )
-
-
-def _with_intervals(model: Sample, people: Sample, plain: dict[str, Distance]) -> dict[str, Distance]:
-    """Return the measures with estimates, intervals and ceilings."""
-    d = model.means - people.means
-    shift, freedom = _both(model, people, np.full(len(d), 1 / len(d)))
-    mean = plain["mean_signed"].observed
-    _, low, high = interval(mean, shift, freedom)
-    spread = _spread(model, people, d, shift)
-    nearest, farthest = _from_zero(low, high)
-    squared_mean = _Square(mean**2 - shift, nearest**2, farthest**2)
-    estimates = {
-        "mean_signed": (mean, low, high),
-        "mean_absolute": _absolute(model, people, d, shift),
-        "std_signed": spread.root(),
-        "rms": squared_mean.plus(spread).root(),
-    }
-    ceilings = _ceilings(people)
-    return {
-        name: Distance(x.observed, *estimates[name], ceilings[name], ceilings[name] / math.sqrt(2))
-        for name, x in plain.items()
-    }
 
 
 def _both(model: Sample, people: Sample, weights: Floats) -> tuple[float, float]:

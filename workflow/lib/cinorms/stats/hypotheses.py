@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tails
-from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import pvalues
@@ -47,9 +46,8 @@ def pair_norms(norms: Mapping[str, pd.DataFrame], thresholds: Mapping[str, Thres
     for model, frame in norms.items():
         held = assessment.kept(frame, thresholds[model]).set_index("flow")["value"]
         columns[model] = held.reindex(frame["flow"]).astype("Int8")
-    flows = sorted(set().union(*(set(c.index) for c in columns.values())))
-    index = pd.Index(flows, name="flow", dtype=np.int64)
-    return pd.DataFrame({m: c.reindex(index) for m, c in columns.items()}, index=index)
+    paired = pd.DataFrame(columns).sort_index()
+    return paired.set_axis(pd.Index(paired.index, name="flow", dtype=np.int64))
 
 
 def friedman(paired: pd.DataFrame) -> pd.DataFrame:
@@ -61,9 +59,9 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
     freedom; ``W = chi2 / (n (k - 1))``, 0 (no common ranking of the models) to 1 (the same in every flow).
 
     One row: models, n, statistic, df, p, log10_p, p_text, kendall_w, status (``ok``, ``one_model``,
-    ``no_flows``, ``no_differences``), reason. Raises `DataError` for a level that is no whole number.
+    ``no_flows``, ``no_differences``), reason.
     """
-    x = _complete(paired)
+    x = paired.dropna().to_numpy(dtype=np.int64)
     n, k = x.shape
     row = {"models": k, "n": n, "statistic": np.nan, "df": max(k - 1, 0)}
     row |= {"log10_p": np.nan, "kendall_w": np.nan}
@@ -75,11 +73,8 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
         ranks = np.take_along_axis(rank_of_level, places.reshape(x.shape), axis=1).mean(axis=0)
         correction = 1 - (counts**3 - counts).sum() / (n * k * (k * k - 1))
         chi2 = 12 * n / (k * (k + 1)) * float(((ranks - (k + 1) / 2) ** 2).sum()) / correction
-        row |= {
-            "statistic": chi2,
-            "log10_p": tails.chi_square(chi2, k - 1),
-            "kendall_w": chi2 / (n * (k - 1)),
-        }
+        row |= {"statistic": chi2, "kendall_w": chi2 / (n * (k - 1))}
+        row["log10_p"] = tails.chi_square(chi2, k - 1)
     table = pd.DataFrame([row | {"status": status, "reason": reason}])
     return pvalues.add_columns(table, corrections=False)
 
@@ -211,7 +206,7 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
     partial_eta_squared ``SS_model / (SS_model + SS_error)``, status (``ok``, ``one_model``, ``no_flows``,
     ``no_differences``, ``no_variance``), reason.
     """
-    x = _complete(paired).astype(np.float64)
+    x = paired.dropna().to_numpy(dtype=np.float64)
     n, k = x.shape
     df, df_error = max(k - 1, 0), max((k - 1) * (n - 1), 0)
     row = {"models": k, "n": n, "statistic": np.nan, "df": df, "df_error": df_error, "epsilon": np.nan}
@@ -287,19 +282,9 @@ def factor_pairs(attributes: pd.DataFrame, attribute: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model_a", "level_a", "model_b", "level_b"])
 
 
-def _complete(paired: pd.DataFrame) -> Ints:
-    """Return the flows for which every model holds a norm, as whole numbers."""
-    if paired.shape[1] == 0:
-        return np.zeros((0, 0), dtype=np.int64)
-    x = paired.dropna().to_numpy(dtype=np.float64)
-    if (x % 1 != 0).any():
-        raise DataError("norms: a level is no whole number; pair norms with pair_norms")
-    return x.astype(np.int64)
-
-
 def _differences(paired: pd.DataFrame) -> Ints:
     """Return the first model's levels less the second's, in the flows for which both hold a norm."""
-    both = _complete(paired)
+    both = paired.dropna().to_numpy(dtype=np.int64)
     return np.asarray(both[:, 0] - both[:, 1])
 
 

@@ -15,13 +15,12 @@ others would take what the wordings add for an effect.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.errors import ConfigError
 from cinorms.norms.assessment import divide
 from cinorms.stats.arrays import Floats, Ints, group_rows
 from cinorms.stats.wordings import FEWEST, Influences, Units
@@ -29,23 +28,6 @@ from cinorms.vignettes.factors import JOINT
 
 _COUNTS = ("n", "n_missing", "templates", "templates_missing")
 _INTERVAL = ("std_err", "conf_low", "conf_high", "status", "reason")
-
-
-@dataclass(frozen=True)
-class _Cells:
-    """The design as cells (combinations of levels): their codes per factor and their mean per template."""
-
-    levels: dict[str, list[str]]
-    codes: Ints  # cells x factors
-    means: Floats  # cells x templates, NaN where there is no valid answer
-
-    def by_factor(self) -> Iterator[tuple[str, list[str], Floats]]:
-        """Yield each factor, its levels, and levels x contexts x templates: the means, NaN where there is none."""
-        for factor, (name, levels) in enumerate(self.levels.items()):
-            _, context = group_rows(np.delete(self.codes, factor, axis=1).T)
-            tables = np.full((len(levels), context.max(initial=-1) + 1, self.means.shape[1]), np.nan)
-            tables[self.codes[:, factor], context] = self.means
-            yield name, levels, tables
 
 
 def marginal_means(
@@ -67,11 +49,9 @@ def marginal_means(
     share. ``not_separable``: no context is shared with any other level, so the mean would be one of the
     contexts, and none is given. ``no_answers``: no cell has a value. ``no_interval``: too few templates or
     contexts.
-
-    Raises `ConfigError` for an unknown factor or half a linked group, `DataError` for a missing level.
     """
     rows = []
-    for factor, names, tables in _cells(values, factors, linked).by_factor():
+    for factor, names, tables in _tables(values, factors, linked):
         present = np.asarray(~np.isnan(tables).all(axis=2))
         for j, level in enumerate(names):
             problem = None
@@ -109,7 +89,7 @@ def amce(
     `marginal_means`.
     """
     rows = []
-    for factor, names, tables in _cells(values, factors, linked).by_factor():
+    for factor, names, tables in _tables(values, factors, linked):
         base = _baseline(factor, names, baselines)
         for j, level in enumerate(names):
             if j == base and len(names) > 1:
@@ -192,47 +172,39 @@ def _effect(gaps: Floats) -> Influences:
     return Influences(effect, templates, contexts, (used - effect) * weight)
 
 
-def _cells(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequence[str]]) -> _Cells:
-    """Return the design's cells; levels in the order of their categories, or else sorted."""
-    unknown = [name for name in [*factors, "template", "value"] if name not in values]
-    if unknown or not factors:
-        raise ConfigError(f"factors {unknown or list(factors)}: name columns among {list(values.columns)}")
-    for group in linked:
-        named = [name for name in group if name in factors]
-        if named and len(named) < len(group):
-            raise ConfigError(f"factors {named}: linked with {list(group)}; name all of them or none")
-    for name in factors:
-        if values[name].isna().any():
-            raise DataError(f"factor '{name}': a flow has no level; every flow needs one of each factor")
+def _tables(
+    values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequence[str]]
+) -> Iterator[tuple[str, list[str], Floats]]:
+    """Yield each factor, its levels, and levels x contexts x templates: the means, NaN where there is none.
+
+    Linked factors are one; levels are in the order of their categories, or else sorted.
+    """
     group_of = {name: tuple(group) for group in linked for name in group}
     groups = dict.fromkeys(group_of.get(name, (name,)) for name in factors)
-    levels, codes = {}, []
+    levels, codes_of = [], []
     for group in groups:
-        names, code = _joint(values, group)
-        levels[JOINT.join(group)] = names
-        codes.append(code)
-    first, cell = group_rows(codes)
-    cell_codes = np.stack(codes, axis=1)[first]
-    template, names_of = pd.factorize(values["template"].astype(str), sort=True)
-    n_templates = max(len(names_of), 1)
+        parts = [
+            column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype(str).astype("category")
+            for column in (values[name] for name in group)
+        ]
+        first, code = group_rows(np.stack([part.cat.codes.to_numpy(dtype=np.int64) for part in parts]))
+        used = zip(*(part.iloc[first] for part in parts), strict=True)
+        levels.append([JOINT.join(map(str, row)) for row in used])
+        codes_of.append(code)
+    first, cell = group_rows(codes_of)
+    codes = np.stack(codes_of, axis=1)[first]
+    template, template_names = pd.factorize(values["template"].astype(str), sort=True)
+    n_templates = max(len(template_names), 1)
     value = values["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     ok = ~np.isnan(value)
-    at = cell[ok] * n_templates + template[ok]
-    size = len(cell_codes) * n_templates
-    counts = np.bincount(at, minlength=size)
-    sums = np.bincount(at, weights=value[ok], minlength=size)
-    return _Cells(levels, cell_codes, divide(sums, counts).reshape(-1, n_templates))
-
-
-def _joint(values: pd.DataFrame, group: tuple[str, ...]) -> tuple[list[str], Ints]:
-    """Return the levels of one factor or linked group that occur, and each row's code among them."""
-    parts = [
-        column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype(str).astype("category")
-        for column in (values[name] for name in group)
-    ]
-    first, code = group_rows(np.stack([part.cat.codes.to_numpy(dtype=np.int64) for part in parts]))
-    used = zip(*(part.iloc[first] for part in parts), strict=True)
-    return [JOINT.join(map(str, row)) for row in used], code
+    at, size = cell[ok] * n_templates + template[ok], len(codes) * n_templates
+    sums, counts = np.bincount(at, value[ok], size), np.bincount(at, minlength=size)
+    means = divide(sums, counts).reshape(-1, n_templates)
+    for factor, (group, names) in enumerate(zip(groups, levels, strict=True)):
+        _, context = group_rows(np.delete(codes, factor, axis=1).T)
+        tables = np.full((len(names), context.max(initial=-1) + 1, n_templates), np.nan)
+        tables[codes[:, factor], context] = means
+        yield JOINT.join(group), names, tables
 
 
 def _baseline(factor: str, names: list[str], baselines: Mapping[str, str]) -> int:

@@ -59,7 +59,11 @@ def compare(
     (no p-value can be smaller with so few templates), status (``ok``, ``no_flows``, ``one_flow``, ``one_template``,
     ``no_differences``), reason. Raises ``DataError`` for a variant without a template.
     """
-    d = paired_differences(a, b, templates)
+    # Flows x templates: the difference of the two models' means over the variants that both answered.
+    flows = a.index.intersection(b.index).sort_values()
+    variants = a.columns.intersection(b.columns).sort_values()
+    d = template_means(a.loc[flows, variants] - b.loc[flows, variants], templates)
+    d = d[(~np.isnan(d)).any(axis=1)][:, (~np.isnan(d)).any(axis=0)]
     n_flows, n_templates = d.shape
     row: dict[str, Any] = {"n_flows": n_flows, "n_templates": n_templates}
     row["estimate"] = float(np.nanmean(d)) if d.size else np.nan
@@ -81,20 +85,6 @@ def compare(
         row |= {"std_err": std_err, "low": low, "high": high}
         row |= {"log10_p": float(np.log10(p)), "p_smallest": smallest}
     return pd.DataFrame([row | {"status": status, "reason": reason}])
-
-
-def paired_differences(a: pd.DataFrame, b: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
-    """Return flows x templates: the difference of the two models' means over the variants that both answered.
-
-    Flows and templates without a common answer are left out; both are sorted.
-    """
-    flows = a.index.intersection(b.index).sort_values()
-    variants = a.columns.intersection(b.columns).sort_values()
-    a, b = a.loc[flows, variants], b.loc[flows, variants]
-    # The mean of the differences is the difference of the means.
-    d = template_means(a - b, templates)
-    there = ~np.isnan(d)
-    return np.asarray(d[there.any(axis=1)][:, there.any(axis=0)])
 
 
 def _swap_p(d: Floats, seed: int, fixed_flows: bool, draws: int) -> tuple[float, float]:

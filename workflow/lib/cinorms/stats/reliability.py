@@ -139,7 +139,13 @@ def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataF
     status: ``ok``; ``negative`` (share 0); ``one_template``, ``one_order`` (then the component above
     holds the difference too) or ``no_flows``, each with missing numbers.
     """
-    cells, size, within = _cells(levels, templates)
+    values, size = template_sums(levels, templates)
+    cells, x = divide(values, size), levels.to_numpy()
+    within = 0.0
+    for template, variants in enumerate(membership(levels, templates).T > 0):
+        within += float(np.nansum((x[:, variants] - cells[:, [template]]) ** 2))
+    of_flows, of_templates = (size > 0).any(axis=1), (size > 0).any(axis=0)
+    cells, size = (part[of_flows][:, of_templates] for part in (cells, size))
     n_cells, n_flows, n_templates = int((size > 0).sum()), len(cells), cells.shape[1]
     spare = int(size.sum()) - n_cells
     order = within / spare if spare > 0 else np.nan
@@ -177,7 +183,8 @@ def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any], middle: 
     n_cells, status (``ok``, ``one_order``, ``no_cells``).
     """
     differ, flip, n_cells, orders = 0, 0, 0, 1
-    for x in _by_template(levels, templates):
+    for variants in membership(levels, templates).T > 0:
+        x = levels.to_numpy()[:, variants]
         if x.shape[1] < 2:
             continue
         orders = max(orders, x.shape[1])
@@ -284,25 +291,6 @@ def panel(
         orders.assign(measure="orders: " + orders["measure"], estimate=orders["share"], n=orders["n_cells"]),
     ]
     return pd.concat([part[columns] for part in parts], ignore_index=True)
-
-
-def _by_template(levels: pd.DataFrame, templates: pd.Series[Any]) -> list[Floats]:
-    """Return the answers in each template: flows x orders."""
-    x = levels.to_numpy()
-    return [x[:, variants] for variants in membership(levels, templates).T > 0]
-
-
-def _cells(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, Ints, float]:
-    """Return cell means and sizes (flows x templates, empty ones dropped), and squared deviations within."""
-    means, sizes, within = [], [], 0.0
-    for x in _by_template(levels, templates):
-        sizes.append((~np.isnan(x)).sum(axis=1))
-        means.append(divide(np.nansum(x, axis=1), sizes[-1]))
-        within += float(np.nansum((x - means[-1][:, None]) ** 2))
-    size = np.column_stack(sizes) if sizes else np.zeros((len(levels), 0), dtype=np.int64)
-    mean = np.column_stack(means) if means else np.zeros((len(levels), 0))
-    of_flows, of_templates = (size > 0).any(axis=1), (size > 0).any(axis=0)
-    return mean[of_flows][:, of_templates], size[of_flows][:, of_templates], within
 
 
 def _residual_sums(cells: Floats) -> tuple[float, float, float]:

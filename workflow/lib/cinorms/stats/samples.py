@@ -117,7 +117,7 @@ class Sample:
         each = self.shares.T @ weights
         total = each.sum()
         weight = each / total if total > 0 else np.full(len(each), 1 / max(len(each), 1))
-        return spread(Units(np.zeros(len(weight)), weight))[1]
+        return float(spread(Units(np.zeros(len(weight)), weight))[1])
 
 
 def moderated(variances: Floats, freedom: Floats) -> tuple[Floats, Floats]:

@@ -81,19 +81,14 @@ def minority(norms: pd.DataFrame) -> pd.DataFrame:
     has_value = ~np.isnan(value)
     n = np.where(has_value, others.sum(axis=1), 0)
     distance = np.abs(levels - value[:, None])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = others @ levels / n
-        variance = (others * (levels - mean[:, None]) ** 2).sum(axis=1) / n
-        deviation = (others * distance).sum(axis=1) / n
-        share = n / counts.sum(axis=1)
-    some = n > 0
+    mean, some = divide(others @ levels, n), n > 0
     return pd.DataFrame(
         {
             "flow": norms["flow"].to_numpy(),
             "n_minority": n.astype(np.int32),
-            "share": np.where(has_value, share, np.nan),
-            "variance": np.where(some, variance, np.nan),
-            "deviation": np.where(some, deviation, np.nan),
+            "share": np.where(has_value, divide(n, counts.sum(axis=1)), np.nan),
+            "variance": divide((others * (levels - mean[:, None]) ** 2).sum(axis=1), n),
+            "deviation": divide((others * distance).sum(axis=1), n),
             "max_deviation": np.where(some, (distance * (others > 0)).max(axis=1, initial=0), np.nan),
             "single_dissent": n == 1,
             "status": np.select([~has_value, ~some], ["no_value", "unanimous"], "ok"),
@@ -106,8 +101,8 @@ def by_level(
 ) -> pd.DataFrame:
     """Return retained and discarded flows at each level of each factor.
 
-    Columns: factor, level, flows, kept, discarded, share_discarded. Raises `DataError` if a flow or
-    factor is not in the vignettes.
+    Columns: factor, level, flows, kept, discarded, share_discarded. Raises `DataError` if a flow is not in the
+    vignettes.
     """
     frame = _with_factors(norms, vignettes, factors, thresholds)
     rows = [
@@ -159,10 +154,7 @@ def association(
 def _with_factors(
     norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
 ) -> pd.DataFrame:
-    """Return the factors of each flow with whether it was kept; insist that all are known."""
-    unknown = [f for f in factors if f not in vignettes]
-    if unknown:
-        raise DataError(f"vignettes: no factors {unknown}; the dataset has {list(vignettes.columns)}")
+    """Return the factors of each flow with whether it was kept; insist that all flows are known."""
     frame = norms[["flow"]].assign(kept=assessment.status(norms, thresholds) == "kept")
     frame = frame.merge(
         vignettes[["flow", *factors]], on="flow", how="left", validate="one_to_one", indicator=True

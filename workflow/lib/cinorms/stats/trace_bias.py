@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.scales import Scale
-from cinorms.stats.arrays import Bools, Floats, Ints, clustered, sums_by
-from cinorms.stats.reliability import Choices, choices
+from cinorms.stats.arrays import Floats, clustered, sums_by
+from cinorms.stats.reliability import choices
 from cinorms.stats.wordings import FEWEST, interval
 
 #: The unit of a slope: tokens of a trace.
@@ -35,25 +35,23 @@ def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, par
     lengths = np.full(len(answers), np.nan)
     if "n_trace_tokens" in answers:
         lengths = answers["n_trace_tokens"].to_numpy(dtype=np.float64, na_value=np.nan)
-    unknown = np.isnan(lengths[found.rows])
-    at, x, status = found.rows[:0], np.empty(0), found.status
-    if status == "ok" and unknown.all():
-        status = "no_trace_lengths"
-    elif status == "ok":
-        at, scores = _scores(found)
-        known = ~np.isnan(lengths[at])
-        at, scores = at[known], scores[known]
-        x, status = lengths[at], "one_answer_per_flow"
-    if len(at):
-        codes = pd.factorize(units[at])[0]
-        rows = [_slope(x, scores, codes)]
-        edges = np.unique(np.quantile(x, np.linspace(0, 1, parts + 1)[1:-1]))
-        which = np.searchsorted(edges, x, side="left")
-        rows += [_part(x, scores, codes, which == number, number + 1) for number in range(parts)]
-    else:
-        rows = [_about("slope", 0, x, k), *(_about("excess", part + 1, x, k) for part in range(parts))]
-        rows = [row.assign(status=status) for row in rows]
-    return pd.concat(rows, ignore_index=True).assign(n_unknown=int(unknown.sum()))[list(COLUMNS)]
+    unknown, n, status = np.isnan(lengths[found.rows]), found.counts.sum(axis=1)[found.flow], found.status
+    used = ~unknown & (n > 1)
+    if status == "ok" and not used.any():
+        status = "no_trace_lengths" if unknown.all() else "one_answer_per_flow"
+    rows, flow, option, shown, n = (
+        column[used] for column in (found.rows, found.flow, found.option, found.shown, n)
+    )
+    chosen = (shown == option[:, None]).astype(np.float64)
+    scores = chosen - (found.counts[flow[:, None], shown] - chosen) / (n[:, None] - 1)
+    x = lengths[rows]
+    edges = np.unique(np.quantile(x, np.linspace(0, 1, parts + 1)[1:-1])) if len(x) else x
+    part_of = np.searchsorted(edges, x, side="left") + 1
+    tables = []
+    for part in range(parts + 1):
+        own = part_of == part if part else np.ones(len(x), dtype=bool)
+        tables.append(_rows(part, x[own], scores[own], units[rows[own]], k, status))
+    return pd.concat(tables, ignore_index=True).assign(n_unknown=int(unknown.sum()))[list(COLUMNS)]
 
 
 COLUMNS = (
@@ -62,53 +60,39 @@ COLUMNS = (
 )
 
 
-def _scores(found: Choices) -> tuple[Ints, Floats]:
-    """Return the rows of answers to flows with at least two usable answers, and their scores at each position."""
-    n = found.counts.sum(axis=1)[found.flow]
-    rows, flow, option, shown, n = (x[n > 1] for x in (found.rows, found.flow, found.option, found.shown, n))
-    chosen = (shown == option[:, None]).astype(np.float64)
-    others = (found.counts[flow[:, None], shown] - chosen) / (n[:, None] - 1)
-    return rows, chosen - others
+def _rows(part: int, x: Floats, scores: Floats, units: npt.NDArray[Any], k: int, status: str) -> pd.DataFrame:
+    """Return the mean score of each of ``k`` positions in one part, or in part 0 the slope of all scores.
 
-
-def _slope(x: Floats, scores: Floats, codes: Ints) -> pd.DataFrame:
-    """Return the least-squares slope of each position's scores per 1,000 tokens."""
-    centred = (x - x.mean()) / PER
-    spread = float(centred @ centred)
-    about = _about("slope", 0, x, scores.shape[1])
-    if spread == 0:
-        return about.assign(status="one_length")
-    estimate = centred @ scores / spread
-    residual = scores - scores.mean(axis=0) - centred[:, None] * estimate
-    return _interval(about, estimate, centred[:, None] * residual / spread, codes, 2)
-
-
-def _part(x: Floats, scores: Floats, codes: Ints, chosen: Bools, number: int) -> pd.DataFrame:
-    """Return the mean score of each position in one part of the answers."""
-    about = _about("excess", number, x[chosen], scores.shape[1])
-    if not chosen.any():
-        return about.assign(status="no_such_length")
-    own = scores[chosen]
-    estimate = own.mean(axis=0)
-    return _interval(about, estimate, (own - estimate) / len(own), pd.factorize(codes[chosen])[0], 1)
-
-
-def _about(measure: str, part: int, x: Floats, k: int) -> pd.DataFrame:
+    Intervals are cluster-robust (CR1, t with one fewer degrees of freedom than units).
+    """
     low, high, mean = (x.min(), x.max(), x.mean()) if len(x) else (np.nan,) * 3
-    frame = pd.DataFrame({"position": np.arange(1, k + 1)})
     numbers = dict.fromkeys(("estimate", "std_err", "conf_low", "conf_high"), np.nan)
-    known = {"tokens_low": low, "tokens_high": high, "tokens_mean": mean, **numbers}
-    return frame.assign(measure=measure, part=part, **known, n=len(x), n_units=0, status="ok")
-
-
-def _interval(
-    about: pd.DataFrame, estimate: Floats, influence: Floats, codes: npt.NDArray[Any], n_fitted: int
-) -> pd.DataFrame:
-    """Return the row with its cluster-robust 95% interval (CR1, t with one fewer degrees of freedom than units)."""
-    n, units = len(influence), int(codes.max()) + 1
-    found = about.assign(estimate=estimate, n_units=units)
-    if units < FEWEST or n <= n_fitted:
-        return found.assign(status="one_unit")
-    variance, freedom = clustered([sums_by(codes, influence)])
-    std_err, low, high = interval(estimate, variance * (n - 1) / (n - n_fitted), freedom)
-    return found.assign(std_err=std_err, conf_low=low, conf_high=high)
+    known = {
+        "tokens_low": low,
+        "tokens_high": high,
+        "tokens_mean": mean,
+        **numbers,
+        "n": len(x),
+        "n_units": 0,
+    }
+    table = pd.DataFrame({"position": np.arange(1, k + 1)})
+    table = table.assign(measure="excess" if part else "slope", part=part, **known, status=status)
+    if not len(x):
+        return table.replace({"status": {"ok": "no_such_length"}})
+    if part:
+        n_fitted, estimate = 1, scores.mean(axis=0)
+        influence = (scores - estimate) / len(x)
+    else:
+        n_fitted, centred = 2, (x - x.mean()) / PER
+        spread = float(centred @ centred)
+        if spread == 0:
+            return table.assign(status="one_length")
+        estimate = centred @ scores / spread
+        influence = centred[:, None] * (scores - scores.mean(axis=0) - centred[:, None] * estimate) / spread
+    codes, names = pd.factorize(units)
+    table = table.assign(estimate=estimate, n_units=len(names))
+    if len(names) < FEWEST or len(x) <= n_fitted:
+        return table.assign(status="one_unit")
+    variance, freedom = clustered([codes], lambda codes: sums_by(codes, influence))
+    std_err, low, high = interval(estimate, variance * (len(x) - 1) / (len(x) - n_fitted), freedom)
+    return table.assign(std_err=std_err, conf_low=low, conf_high=high)

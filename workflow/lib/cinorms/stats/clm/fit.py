@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from scipy import special
 
 from cinorms.core import tails
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows, with_cells
+from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows
 from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
 from cinorms.stats.clm.information import maximise_penalised, score_test
 from cinorms.stats.clm.likelihood import LINKS, Problem, evaluate, make_problem, scores
@@ -63,7 +63,12 @@ def fit_clm(
     coding, slots = code_factors(used, list(factors), baselines if len(used) else None)
     request = _Request(link, estimator, levels, len(used), int(frame[outcome].isna().sum()), coding)
     if len(levels) < 2 or not len(coding.term_slots):
-        return request.unfitted()
+        status, reason = "constant_factor", "no factor has two levels in the data"
+        if not len(used):
+            status, reason = "no_data", f"no row has an answer ({request.n_missing} rows without one)"
+        elif len(levels) == 1:
+            status, reason = "one_level", f"every answer has the level {levels[0]}"
+        return request.without_numbers(status, reason)
     codes = np.searchsorted(levels, y).astype(np.int64)
     clusters = {}
     for name in by:
@@ -103,8 +108,7 @@ def _rows(frame: pd.DataFrame, outcome: str) -> tuple[pd.DataFrame, Floats]:
     return frame if known.all() else frame[known], y[known]
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(NamedTuple):
     """What is asked and what the rows hold; words the result of a fit or the lack of one."""
 
     link: str
@@ -114,46 +118,28 @@ class _Request:
     n_missing: int
     coding: Coding
 
-    def unfitted(self) -> ClmFit:
-        """Return the result for data without two answer levels or without a factor that varies."""
-        status, reason = "constant_factor", "no factor has two levels in the data"
-        if self.n == 0:
-            status, reason = "no_data", f"no row has an answer ({self.n_missing} rows without one)"
-        elif len(self.levels) == 1:
-            status, reason = "one_level", f"every answer has the level {self.levels[0]}"
-        return self._without_numbers(status, reason)
-
-    def _without_numbers(self, status: str, reason: str, iterations: int = 0) -> ClmFit:
-        coefficients, thresholds = (
+    def without_numbers(self, status: str, reason: str, iterations: int = 0) -> ClmFit:
+        """Return the result for data that cannot be fitted."""
+        blank = (
             (np.full(n, np.nan), np.full(n, np.nan), ["not_estimated"] * n)
             for n in (len(self.coding.term_slots), max(len(self.levels) - 1, 0))
         )
-        return self._fit(
-            status,
-            reason,
-            self._coefficients(*coefficients),
-            self._thresholds(*thresholds),
-            iterations=iterations,
-        )
-
-    def _fit(
-        self, status: str, reason: str, coefficients: pd.DataFrame, thresholds: pd.DataFrame, **facts: Any
-    ) -> ClmFit:
-        known = self.link, self.estimator, self.levels, self.n, self.n_missing
-        return ClmFit(status, reason, coefficients, thresholds, *known, **facts)
+        coefficients, thresholds = self._coefficients(*next(blank)), self._thresholds(*next(blank))
+        return ClmFit(status, reason, coefficients, thresholds, *self[:5], iterations=iterations)
 
     def fitted(self, problem: Problem, best: Maximum, lost: Bools, clusters: dict[str, Ints]) -> ClmFit:
         """Return the result at ``best``; ``lost`` marks parameters without a finite maximum."""
         variance, freedom = np.diag(best.covariance), np.full(len(best.covariance), np.inf)
         if clusters:
-            ways = with_cells([*clusters.values()])
             # The sandwich: what the scores of a cluster add to each parameter.
-            of_ways = [scores(problem, best.point.parameters, codes) @ best.covariance for codes in ways]
-            variance, freedom = clustered(of_ways)
+            variance, freedom = clustered(
+                [*clusters.values()],
+                lambda codes: scores(problem, best.point.parameters, codes) @ best.covariance,
+            )
         std_err = np.sqrt(variance)
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"
-            return self._without_numbers("not_converged", reason, best.iterations)
+            return self.without_numbers("not_converged", reason, best.iterations)
         k = len(self.levels) - 1
         penalised = self.estimator == "penalised"
         word = np.where(lost, "penalised" if penalised else "separated", "ok")
@@ -169,11 +155,12 @@ class _Request:
         counts = np.bincount(problem.y, problem.w, problem.n_levels)
         # The maximum without terms is the same for every link.
         ll, ll0 = best.point.log_likelihood, float(np.sum(counts * np.log(counts / counts.sum())))
-        return self._fit(
+        return ClmFit(
             "separated" if hidden.any() else "ok",
             _reason(coefficients),
             coefficients,
             self._thresholds(estimate[:k], std_err[:k], list(word[:k])),
+            *self[:5],
             n_groups=len(problem.y),
             n_clusters={name: int(codes.max()) + 1 for name, codes in clusters.items()},
             iterations=best.iterations,

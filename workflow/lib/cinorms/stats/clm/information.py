@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import pandas as pd
 from scipy import linalg
 
 from cinorms.core import tails
-from cinorms.stats.arrays import Floats, Ints
+from cinorms.stats.arrays import Floats
 from cinorms.stats.clm.coding import Coding
 from cinorms.stats.clm.likelihood import Point, Problem, ends, evaluate, row_derivatives
 from cinorms.stats.clm.newton import CONVERGED, Maximum
@@ -162,10 +163,16 @@ def score_test(problem: Problem, parameters: Floats, coding: Coding, status: str
         (f, None, [i for i in range(p) if names[i][0] == f]) for f in dict.fromkeys(n[0] for n in names)
     ]
     tested.append((None, None, list(range(p))))
-    rows = []
+    rows, common = [], slice(k + p)
     for factor, level, members in tested:
-        own = [k + p * j + i for j in range(1, k) for i in members]
-        value = np.nan if status else _score_statistic(score, information, k + p, np.array(own))
+        own, value = [k + p * j + i for j in range(1, k) for i in members], np.nan
+        # NaN where the data cannot tell the thresholds' coefficients apart.
+        with suppress(linalg.LinAlgError):
+            if not status:
+                cross = information[common, own]
+                left = linalg.solve(information[common, common], cross, assume_a="pos")
+                left = information[np.ix_(own, own)] - cross.T @ left
+                value = float(score[own] @ linalg.solve(left, score[own], assume_a="pos"))
         rows.append((factor, level, value, len(own)))
     table = pd.DataFrame(rows, columns=["factor", "level", "statistic", "df"])
     known = table["statistic"].notna()
@@ -174,19 +181,6 @@ def score_test(problem: Problem, parameters: Floats, coding: Coding, status: str
     table["p"], table["log10_p"] = tails.to_p(logs), logs
     table["status"] = status or np.where(known, "ok", "not_identified")
     return table
-
-
-def _score_statistic(score: Floats, information: Floats, n_common: int, own: Ints) -> float:
-    """Return the statistic, nan where the data cannot tell the thresholds' coefficients apart."""
-    common = np.arange(n_common)
-    cross = information[np.ix_(common, own)]
-    try:
-        left = information[np.ix_(own, own)] - cross.T @ linalg.solve(
-            information[np.ix_(common, common)], cross, assume_a="pos"
-        )
-        return float(score[own] @ linalg.solve(left, score[own], assume_a="pos"))
-    except linalg.LinAlgError:
-        return float("nan")
 
 
 def _free_terms(problem: Problem, parameters: Floats) -> tuple[Floats, Floats]:

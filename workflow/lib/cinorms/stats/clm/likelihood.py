@@ -19,7 +19,7 @@ from cinorms.stats.clm.coding import Crossproducts
 class Link:
     """A distribution function F with density f, in forms that stay exact far out in the tails.
 
-    ``scale`` is roughly its width relative to the normal's; ``cdf`` is F and ``quantile`` its inverse;
+    ``scale`` is roughly its width relative to the normal's; ``cdf`` is F;
     ``log_between(a, b)`` = log(F(a) - F(b)) for a > b, infinite ends allowed; ``log_density`` = log f;
     ``slope`` = f'/f and ``bend`` its derivative at finite points.
     """
@@ -27,7 +27,6 @@ class Link:
     name: str
     scale: float
     cdf: Callable[[Floats], Floats]
-    quantile: Callable[[Floats], Floats]
     log_between: Callable[[Floats, Floats], Floats]
     log_density: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
@@ -41,21 +40,12 @@ def _logit_between(a: Floats, b: Floats) -> Floats:
     return np.asarray(np.log(-np.expm1(b - a)) + log_cdf + log_survival)
 
 
-def _logit_log_density(x: Floats) -> Floats:
-    size = np.abs(x)
-    return np.asarray(-size - 2.0 * np.log1p(np.exp(-size)))
-
-
 def _probit_between(a: Floats, b: Floats) -> Floats:
     """Taken in the lower tail, where the normal distribution function keeps its digits."""
     flip = b > 0
     high, low = np.where(flip, -b, a), np.where(flip, -a, b)
     log_high, log_low = special.log_ndtr(high), special.log_ndtr(low)
     return np.asarray(log_high + np.log(-np.expm1(log_low - log_high)))
-
-
-def _probit_log_density(x: Floats) -> Floats:
-    return np.asarray(-0.5 * x * x - 0.5 * np.log(2 * np.pi))
 
 
 def _cloglog_between(a: Floats, b: Floats) -> Floats:
@@ -71,9 +61,8 @@ LINKS = {
             "logit",
             1.7,
             special.expit,
-            special.logit,
             _logit_between,
-            _logit_log_density,
+            lambda x: np.asarray(-np.abs(x) - 2.0 * np.log1p(np.exp(-np.abs(x)))),
             lambda x: np.asarray(-np.tanh(x / 2)),
             lambda x: np.asarray((np.tanh(x / 2) ** 2 - 1.0) / 2),
         ),
@@ -81,9 +70,8 @@ LINKS = {
             "probit",
             1.0,
             special.ndtr,
-            special.ndtri,
             _probit_between,
-            _probit_log_density,
+            lambda x: np.asarray(-0.5 * x * x - 0.5 * np.log(2 * np.pi)),
             lambda x: -x,
             lambda x: np.full_like(x, -1.0),
         ),
@@ -91,7 +79,6 @@ LINKS = {
             "cloglog",
             1.2,
             lambda x: np.asarray(-np.expm1(-np.exp(x))),
-            lambda p: np.asarray(np.log(-np.log1p(-p))),
             _cloglog_between,
             lambda x: np.asarray(x - np.exp(x)),
             lambda x: np.asarray(1.0 - np.exp(x)),

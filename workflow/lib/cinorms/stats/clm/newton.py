@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg, sparse, special
 from scipy.optimize import linprog
 
-from cinorms.stats.arrays import Bools, Floats, Ints
+from cinorms.stats.arrays import Floats
 from cinorms.stats.clm.likelihood import Point, Problem, evaluate
 
 #: Newton's decrement g'H^-1 g (squared distance to the maximum in standard errors) at which it has converged.
@@ -113,7 +113,22 @@ def at_infinity(problem: Problem) -> Problem:
     always 0 means that no finite maximum exists; the ends with z'd > 0 reach their limit. What is left is
     looked at again until no such direction remains (Geyer's limiting conditional model).
     """
-    z, rows, is_upper = _ends_matrix(problem)
+    # z of every finite end as a sparse row, its row of the problem, and whether it is upper.
+    k, column = problem.n_levels - 1, np.full(problem.cross.n_slots, -1)
+    column[problem.terms] = k + np.arange(len(problem.terms))
+    blocks, rows_of, kinds = [], [], []
+    for active, shift, sign in ((problem.upper, 0, 1.0), (problem.lower, 1, -1.0)):
+        at = np.flatnonzero(active)
+        columns = np.column_stack([problem.y[at] - shift, column[problem.cross.slots[at]]])
+        values = np.full(columns.shape, -sign)
+        values[:, 0] = sign
+        where = np.broadcast_to(np.arange(len(at))[:, None], columns.shape)
+        used = columns >= 0
+        shape = (len(at), problem.n_parameters)
+        blocks.append(sparse.csr_matrix((values[used], (where[used], columns[used])), shape=shape))
+        rows_of.append(at)
+        kinds.append(np.full(len(at), sign > 0))
+    z, rows, is_upper = sparse.vstack(blocks, format="csr"), np.concatenate(rows_of), np.concatenate(kinds)
     upper, lower = problem.upper.copy(), problem.lower.copy()
     while z.shape[0]:
         d = _recession(z)
@@ -126,26 +141,6 @@ def at_infinity(problem: Problem) -> Problem:
     values, vectors = np.linalg.eigh((z.T @ z).toarray())
     null = vectors[:, values < 1e-9 * max(float(values.max(initial=0.0)), 1.0)]
     return replace(problem, upper=upper, lower=lower, null=null)
-
-
-def _ends_matrix(problem: Problem) -> tuple[sparse.csr_matrix, Ints, Bools]:
-    """Return z of every finite end as a sparse row, its row of the problem, and whether it is upper."""
-    k = problem.n_levels - 1
-    column = np.full(problem.cross.n_slots, -1)
-    column[problem.terms] = k + np.arange(len(problem.terms))
-    blocks, rows, kinds = [], [], []
-    for active, shift, sign in ((problem.upper, 0, 1.0), (problem.lower, 1, -1.0)):
-        at = np.flatnonzero(active)
-        columns = np.column_stack([problem.y[at] - shift, column[problem.cross.slots[at]]])
-        values = np.full(columns.shape, -sign)
-        values[:, 0] = sign
-        where = np.broadcast_to(np.arange(len(at))[:, None], columns.shape)
-        used = columns >= 0
-        shape = (len(at), problem.n_parameters)
-        blocks.append(sparse.csr_matrix((values[used], (where[used], columns[used])), shape=shape))
-        rows.append(at)
-        kinds.append(np.full(len(at), sign > 0))
-    return sparse.vstack(blocks, format="csr"), np.concatenate(rows), np.concatenate(kinds)
 
 
 def _recession(z: sparse.csr_matrix) -> Floats | None:
