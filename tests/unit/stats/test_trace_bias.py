@@ -8,7 +8,7 @@ import pytest
 
 from cinorms.answers.read import read_responses
 from cinorms.prompts.variants import list_variants
-from cinorms.stats.trace_bias import trace_bias
+from cinorms.stats.reliability import trace_bias
 
 from ...scales import ACCEPTABILITY
 from ...specs import ask_shard, make_spec

@@ -22,21 +22,19 @@ anything the predictors know are missed more often than typical ones. They need 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Bools, Floats, sums_by
+from cinorms.stats.arrays import Floats, sums_by
 from cinorms.stats.samples import Sample, moderated
 from cinorms.stats.wordings import FEWEST, Units, interval, quantile, spread
 
 ALL_FLOWS = "all flows"
 
-_COLUMNS = ["plain", "plain_low", "plain_high", "estimate", "std_err", "conf_low", "conf_high", "weight"]
-_COLUMNS += ["n_ratings", "n_raters", "n_effective", "status"]
+_NUMBERS = ("plain_low", "plain_high", "estimate", "std_err", "conf_low", "conf_high", "weight")
 
 
 def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
@@ -61,7 +59,6 @@ def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -
         of_flows = column.codes.astype(np.int64)
         size = np.bincount(of_flows, minlength=len(column.categories))
         of_all = divide(np.bincount(of_flows, answers, minlength=len(size)), size)
-        table = pd.DataFrame(np.nan, index=range(len(size)), columns=_COLUMNS)
         cell = of_flows[row]
         member = np.equal.outer(np.arange(len(size)), cell).astype(np.float64)
         # Row c takes the mean of the ratings of slice c.
@@ -79,20 +76,24 @@ def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -
         nothing = 1e-18 * (operator**2).sum(axis=1) * float((answers[row] ** 2).sum() / max(len(row), 1))
         weight = np.where(below > nothing, divide(top, below), 0.0)
         of_ratings, of_answers = (sums_by(raters, part).T for part in (of_ratings, of_answers))
-        table["plain"] = np.where(count > 0, plain, np.nan)
-        table["status"] = np.select([count == 0, n_raters < FEWEST], ["no_ratings", "one_rater"], "ok")
-        for i in np.flatnonzero(table["status"] == "ok"):
-            alone, together = (
-                spread(Units(x, share[i])) for x in (of_ratings[i], of_ratings[i] - weight[i] * of_answers[i])
-            )
-            estimate = plain[i] - weight[i] * (of_rated[i] - of_all[i])
-            plain_error, *of_plain = interval(plain[i], *alone)
-            std_err, *limits = interval(estimate, *together)
-            table.loc[i, "plain_low":"weight"] = [*of_plain, estimate, std_err, *limits, weight[i]]
-            table.loc[i, "n_effective"] = count[i] * divide(plain_error**2, std_err**2)
-        levels = [str(level) for level in column.categories]
-        names = pd.DataFrame({"factor": factor, "level": levels, "n_flows": size})
-        parts.append(pd.concat([names, table.assign(n_ratings=count, n_raters=n_raters)], axis=1))
+        alone, together = (
+            spread(Units(np.ascontiguousarray(x), share))
+            for x in (of_ratings, of_ratings - weight[:, None] * of_answers)
+        )
+        estimate = plain - weight * (of_rated - of_all)
+        plain_error, *of_plain = interval(plain, *alone)
+        std_err, *limits = interval(estimate, *together)
+        status = np.select([count == 0, n_raters < FEWEST], ["no_ratings", "one_rater"], "ok")
+        numbers = (*of_plain, estimate, std_err, *limits, weight)
+        n_effective = count * divide(plain_error**2, std_err**2)
+        table = pd.DataFrame(
+            {"factor": factor, "level": [str(level) for level in column.categories], "n_flows": size}
+            | {"plain": np.where(count > 0, plain, np.nan)}
+            | {name: np.where(status == "ok", x, np.nan) for name, x in zip(_NUMBERS, numbers, strict=True)}
+            | {"n_ratings": count, "n_raters": n_raters}
+            | {"n_effective": np.where(status == "ok", n_effective, np.nan), "status": status}
+        )
+        parts.append(table)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -100,31 +101,27 @@ def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -
 FEWEST_FLOWS = 4
 
 
-class Fit(NamedTuple):
-    """The table, and what the predictors explain of the variance between flows."""
-
-    table: pd.DataFrame
-    own_variance: float
-    explained: float
-
-
-def estimate_flows(people: Sample, predictors: Floats) -> Fit:
+def estimate_flows(people: Sample, predictors: Floats) -> pd.DataFrame:
     """Return an estimate of people's mean for every flow (row of both).
 
     ``predictors``: flows x predictors, without a column of ones; a flow that lacks one gets no estimate.
     Columns: direct (mean of the ratings), n_raters, predicted, estimate, std_err, conf_low, conf_high, weight (of the
     flow's own ratings), n_effective (raters that would give the direct mean the same standard error), status (``ok``,
-    ``no_predictor``, ``few_flows``, ``one_rater``).
+    ``no_predictor``, ``few_flows``, ``one_rater``), explained (the share of the variance between flows that the
+    predictors explain).
     """
     x = np.column_stack([np.ones(len(predictors)), predictors])
     known = ~np.isnan(x).any(axis=1)
     rated = known & (people.sizes > 0)
-    status = np.where(known, "ok", "no_predictor")
     freedom = int(rated.sum()) - x.shape[1]
+    table = pd.DataFrame({"direct": people.means, "n_raters": people.sizes}).assign(
+        **dict.fromkeys(("predicted", "estimate", "std_err", "conf_low", "conf_high"), np.nan),
+        **{"weight": np.nan, "n_effective": np.nan, "status": np.where(known, "ok", "no_predictor")},
+        explained=np.nan,
+    )
     if freedom < FEWEST_FLOWS or not (people.sizes > 1).any():
         reason = "few_flows" if (people.sizes > 1).any() else "one_rater"
-        nothing = np.full((6, len(x)), np.nan)
-        return Fit(_table(people, *nothing, np.where(known, reason, status)), np.nan, np.nan)
+        return table.replace({"status": {"ok": reason}})
     within = moderated(people.variances, np.maximum(people.sizes - 1, 0).astype(np.float64))[0]
     within = np.where(people.sizes > 0, within, float(np.mean(within[people.sizes > 0])))
     h, v = people.means[rated], people.noise_of(within)[rated]
@@ -133,14 +130,42 @@ def estimate_flows(people: Sample, predictors: Floats) -> Fit:
     n = len(rows.cells)
     whole = rows.variance_of(np.full(n, 1 / n))[0]
     shared = max((whole - float(rows.noise.sum()) / n**2) * n / (n - 1), 0.0)
-    own = _own_variance(h, x[rated], np.maximum(v - shared, 0.0))
-    plain = _own_variance(h, np.ones((len(h), 1)), np.maximum(v - shared, 0.0))
-    predicted, estimate, std_err, weight, of_shared = _combine(h, x, rated, v, own, shared)
+    free = np.maximum(v - shared, 0.0)
+    own = _own_variance(h, x[rated], free)
+    plain = _own_variance(h, np.ones((len(h), 1)), free)
+    # Every estimate is a weighted sum of the flows' direct means; its error is that of the raters plus that of the own
+    # parts, the flow's own included.
+    weight = 1 / np.maximum(free + own, 1e-12)
+    xr = x[rated]
+    share = np.zeros((len(x), len(h)))
+    share[known] = x[known] @ (np.linalg.pinv(xr.T @ (xr * weight[:, None])) @ (xr * weight[:, None]).T)
+    gamma = np.zeros(len(x))
+    gamma[rated] = divide(np.full(len(h), own), own + free)
+    place = np.flatnonzero(rated), np.arange(len(h))
+    mixed = share * (1 - gamma)[:, None]
+    mixed[place] += gamma[rated]
+    of_shared = shared * mixed.sum(axis=1) ** 2
+    of_raters = (mixed**2) @ free + of_shared
+    itself, doubt = np.zeros((2, len(x)))
+    itself[rated] = mixed[place]
+    of_own = own * ((mixed**2).sum(axis=1) - itself**2 + (1 - itself) ** 2)
+    # The variance of the own parts is estimated: a wrong weight adds to the error of rated flows.
+    doubt[rated] = 2 * free**2 * weight**3 * (2 * len(h) / weight.sum() ** 2)
+    std_err = np.where(known, np.sqrt(of_raters + of_own + doubt), np.nan)
     # Few raters who shift all flows alike are few units for that part of the error (Satterthwaite).
     raters = people.freedom(np.where(people.sizes > 0, 1.0, 0.0))
     total = divide(std_err**4, (std_err**2 - of_shared) ** 2 / freedom + of_shared**2 / raters)
-    table = _table(people, predicted, estimate, std_err, weight, quantile(total), within, status)
-    return Fit(table, own, 1 - own / plain if plain > 0 else np.nan)
+    estimate, reach = np.where(known, mixed @ h, np.nan), quantile(total) * std_err
+    return table.assign(
+        predicted=np.where(known, share @ h, np.nan),
+        estimate=estimate,
+        std_err=std_err,
+        conf_low=estimate - reach,
+        conf_high=estimate + reach,
+        weight=np.where(known, gamma, np.nan),
+        n_effective=divide(within, std_err**2),
+        explained=1 - own / plain if plain > 0 else np.nan,
+    )
 
 
 def _own_variance(h: Floats, x: Floats, v: Floats) -> float:
@@ -160,55 +185,3 @@ def _own_variance(h: Floats, x: Floats, v: Floats) -> float:
     while excess(high) > 0:
         high *= 2
     return float(brentq(excess, 0.0, high))
-
-
-def _combine(
-    h: Floats, x: Floats, rated: Bools, v: Floats, own: float, shared: float
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return predicted, estimate, standard error and weight of every flow, and the part of its variance that all share.
-
-    Every estimate is a weighted sum of the flows' direct means; its error is that of the raters plus that of the own
-    parts, the flow's own included.
-    """
-    free = np.maximum(v - shared, 0.0)
-    weight = 1 / np.maximum(free + own, 1e-12)
-    xr = x[rated]
-    solve = np.linalg.pinv(xr.T @ (xr * weight[:, None])) @ (xr * weight[:, None]).T
-    share = np.zeros((len(x), len(h)))
-    known = ~np.isnan(x).any(axis=1)
-    share[known] = x[known] @ solve
-    predicted = np.where(known, share @ h, np.nan)
-    gamma = np.zeros(len(x))
-    gamma[rated] = divide(np.full(len(h), own), own + free)
-    place = np.flatnonzero(rated)
-    mixed = share * (1 - gamma)[:, None]
-    mixed[place, np.arange(len(place))] += gamma[place]
-    of_shared = shared * mixed.sum(axis=1) ** 2
-    of_raters = (mixed**2) @ free + of_shared
-    itself = np.zeros(len(x))
-    itself[place] = mixed[place, np.arange(len(place))]
-    of_own = own * ((mixed**2).sum(axis=1) - itself**2 + (1 - itself) ** 2)
-    # The variance of the own parts is estimated: a wrong weight adds to the error of rated flows.
-    spread = 2 * len(h) / (weight.sum() ** 2)
-    doubt = np.zeros(len(x))
-    doubt[place] = 2 * free**2 * weight**3 * spread
-    std_err = np.where(known, np.sqrt(of_raters + of_own + doubt), np.nan)
-    return predicted, np.where(known, mixed @ h, np.nan), std_err, gamma, of_shared
-
-
-def _table(people: Sample, *columns: npt.NDArray[Any]) -> pd.DataFrame:
-    predicted, estimate, std_err, weight, reach, within, status = columns
-    return pd.DataFrame(
-        {
-            "direct": people.means,
-            "n_raters": people.sizes,
-            "predicted": predicted,
-            "estimate": estimate,
-            "std_err": std_err,
-            "conf_low": estimate - reach * std_err,
-            "conf_high": estimate + reach * std_err,
-            "weight": np.where(status == "ok", weight, np.nan),
-            "n_effective": divide(within, std_err**2),
-            "status": status,
-        }
-    )

@@ -20,8 +20,16 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows
 from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
 from cinorms.stats.clm.information import maximise_penalised, score_test
-from cinorms.stats.clm.likelihood import LINKS, Problem, evaluate, make_problem, scores
-from cinorms.stats.clm.newton import Maximum, solve, start
+from cinorms.stats.clm.likelihood import (
+    LINKS,
+    Maximum,
+    Problem,
+    evaluate,
+    make_problem,
+    scores,
+    solve,
+    start,
+)
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
 
@@ -61,7 +69,7 @@ def fit_clm(
     used, y = _rows(frame, outcome)
     levels = tuple(int(level) for level in np.unique(y))
     coding, slots = code_factors(used, list(factors), baselines if len(used) else None)
-    request = _Request(link, estimator, levels, len(used), int(frame[outcome].isna().sum()), coding)
+    request = _Request(link, levels, len(used), int(frame[outcome].isna().sum()), estimator, coding)
     if len(levels) < 2 or not len(coding.term_slots):
         status, reason = "constant_factor", "no factor has two levels in the data"
         if not len(used):
@@ -112,20 +120,20 @@ class _Request(NamedTuple):
     """What is asked and what the rows hold; words the result of a fit or the lack of one."""
 
     link: str
-    estimator: str
     levels: tuple[int, ...]
     n: int
     n_missing: int
+    estimator: str
     coding: Coding
 
-    def without_numbers(self, status: str, reason: str, iterations: int = 0) -> ClmFit:
+    def without_numbers(self, status: str, reason: str) -> ClmFit:
         """Return the result for data that cannot be fitted."""
         blank = (
             (np.full(n, np.nan), np.full(n, np.nan), ["not_estimated"] * n)
             for n in (len(self.coding.term_slots), max(len(self.levels) - 1, 0))
         )
         coefficients, thresholds = self._coefficients(*next(blank)), self._thresholds(*next(blank))
-        return ClmFit(status, reason, coefficients, thresholds, *self[:5], iterations=iterations)
+        return ClmFit(status, reason, coefficients, thresholds, *self[:4])
 
     def fitted(self, problem: Problem, best: Maximum, lost: Bools, clusters: dict[str, Ints]) -> ClmFit:
         """Return the result at ``best``; ``lost`` marks parameters without a finite maximum."""
@@ -139,7 +147,7 @@ class _Request(NamedTuple):
         std_err = np.sqrt(variance)
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"
-            return self.without_numbers("not_converged", reason, best.iterations)
+            return self.without_numbers("not_converged", reason)
         k = len(self.levels) - 1
         penalised = self.estimator == "penalised"
         word = np.where(lost, "penalised" if penalised else "separated", "ok")
@@ -160,12 +168,9 @@ class _Request(NamedTuple):
             _reason(coefficients),
             coefficients,
             self._thresholds(estimate[:k], std_err[:k], list(word[:k])),
-            *self[:5],
-            n_groups=len(problem.y),
+            *self[:4],
             n_clusters={name: int(codes.max()) + 1 for name, codes in clusters.items()},
-            iterations=best.iterations,
             log_likelihood=ll,
-            null_log_likelihood=ll0,
             aic=2 * problem.n_parameters - 2 * ll,
             mcfadden_r2=1 - ll / ll0,
             solved=Solved(self.coding, problem, best.point.parameters, clusters),
@@ -290,7 +295,7 @@ class ClmFit:
     ``log10_p`` is exact. ``odds_ratio`` is exp(estimate), logit only; the interval is estimate -/+ 1.96 std_err, with
     clusters by Student's t. Numbers are null where ``status`` says why. ``thresholds`` has ``threshold`` ("-2|-1"),
     ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those without an answer (not used),
-    ``n_groups`` distinct rows, ``n_clusters`` clusters by the name of their column.
+    ``n_clusters`` clusters by the name of their column.
     Under separation ``log_likelihood`` is the value approached and ``aic`` counts every parameter.
     """
 
@@ -299,15 +304,11 @@ class ClmFit:
     coefficients: pd.DataFrame
     thresholds: pd.DataFrame
     link: str
-    estimator: str
     levels: tuple[int, ...]
     n: int
     n_missing: int
-    n_groups: int = 0
     n_clusters: dict[str, int] = field(default_factory=dict)
-    iterations: int = 0
     log_likelihood: float | None = None
-    null_log_likelihood: float | None = None
     aic: float | None = None
     mcfadden_r2: float | None = None
     solved: Solved | None = None

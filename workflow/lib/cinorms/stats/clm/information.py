@@ -13,8 +13,7 @@ from scipy import linalg
 from cinorms.core import tails
 from cinorms.stats.arrays import Floats
 from cinorms.stats.clm.coding import Coding
-from cinorms.stats.clm.likelihood import Point, Problem, ends, evaluate, row_derivatives
-from cinorms.stats.clm.newton import CONVERGED, Maximum
+from cinorms.stats.clm.likelihood import CONVERGED, Maximum, Point, Problem, ends, evaluate, row_derivatives
 
 #: Steps of a penalised fit at most.
 MAX_ITERATIONS = 500
