@@ -116,11 +116,7 @@ def test_the_order_of_rows_changes_nothing():
 
 def test_levels_come_in_the_order_of_their_categories():
     frame = small().astype({"A": pd.CategoricalDtype(["a3", "a1", "a2", "unused"])})
-    assert marginal_means.marginal_means(frame, ["A", "B"])["level"].tolist()[:3] == [
-        "a3",
-        "a1",
-        "a2",
-    ]
+    assert marginal_means.marginal_means(frame, ["A", "B"])["level"].tolist()[:3] == ["a3", "a1", "a2"]
     assert marginal_means.amce(frame, ["A", "B"], {})["baseline"].iloc[0] == "a3"
 
 
@@ -152,10 +148,7 @@ def test_linked_factors_are_one_joint_factor():
 def test_the_baseline_of_linked_factors_can_be_named_by_its_parts():
     for baselines in ({"place + inference": "gym + sport"}, {"place": "gym", "inference": "sport"}):
         found = marginal_means.amce(
-            linked_design(),
-            ["place", "inference", "B"],
-            baselines,
-            linked=[["place", "inference"]],
+            linked_design(), ["place", "inference", "B"], baselines, linked=[["place", "inference"]]
         )
         assert found["baseline"].tolist() == ["gym + sport"] * 2 + ["p"]
 

@@ -95,10 +95,7 @@ def embed(values: npt.ArrayLike, scale: Sequence[int], points: Sequence[float]) 
 
 
 def bias_table(
-    bias: pd.DataFrame,
-    scale: Sequence[int],
-    points: Sequence[float],
-    expected: pd.DataFrame | None = None,
+    bias: pd.DataFrame, scale: Sequence[int], points: Sequence[float], expected: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Return one row per flow: ``bias`` with its expected value and delta.
 
@@ -154,10 +151,7 @@ def bias_table(
 
 
 def delta_table(
-    table: pd.DataFrame,
-    scale: Sequence[int],
-    points: Sequence[float],
-    by: Sequence[str] | None = None,
+    table: pd.DataFrame, scale: Sequence[int], points: Sequence[float], by: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Return every metric of `METRICS` for each slice that ``by`` makes of a `bias_table`, or for all of it.
 

@@ -46,19 +46,31 @@ def predicted(
     ``one_template``: no flow has a valid answer in two; ``one_order``: the pilot has one order per template,
     so what more would bring is not known and counts as nothing; ``too_many``: k exceeds ``of``).
     """
+    from scipy.stats import binom, hypergeom
+
     spread, share = _spread(template_means(levels, templates))
     usual = "ok"
     if orders is not None:
         spread, usual = _in_orders(spread, levels, templates, orders)
     rows: list[tuple[int, float, str]] = []
+    distinct, which = np.unique(share, return_inverse=True)
     for k in ks:
         if not len(spread):
             rows.append((k, np.nan, "one_template"))
         elif of is not None and k > of:
             rows.append((k, np.nan, "too_many"))
         else:
-            rest, some = _inverse_count(share, k, of)
-            rows.append((k, math.sqrt(float((spread**2 * rest * some).sum() / some.sum())), usual))
+            m = np.arange(1, k + 1)[:, None]
+            if of is None:
+                chance, rest = binom.pmf(m, k, distinct), np.zeros(len(distinct))
+            else:
+                valid = np.maximum(np.round(distinct * of), 1)
+                chance, rest = hypergeom.pmf(m, of, valid, k), 1 / valid
+            some = chance.sum(axis=0)
+            # A rounding error must not make it negative if all templates are drawn.
+            inverse = np.maximum(np.nan_to_num(divide((chance / m).sum(axis=0), some) - rest), 0.0)
+            squares = float((spread**2 * inverse[which] * some[which]).sum() / some[which].sum())
+            rows.append((k, math.sqrt(squares), usual))
     frame = pd.DataFrame(rows, columns=["k", "rmse", "status"])
     frame.insert(2, "n_flows", len(spread))
     return frame
@@ -110,23 +122,6 @@ def _in_orders(
     # The answer orders are in the pilot's spread with one over the (harmonic) mean number of valid ones.
     change = of_orders["variance"] * (1 / orders - float(np.mean(1 / size[size > 0])))
     return np.sqrt(np.maximum(spread**2 + change, 0.0)), "ok"
-
-
-def _inverse_count(share: Floats, k: int, of: int | None) -> tuple[Floats, Floats]:
-    """Return E[1 / m | m > 0] less one over the valid answers among ``of``, and P(m > 0), of each flow."""
-    from scipy.stats import binom, hypergeom
-
-    distinct, which = np.unique(share, return_inverse=True)
-    m = np.arange(1, k + 1)[:, None]
-    if of is None:
-        chance, rest = binom.pmf(m, k, distinct), np.zeros(len(distinct))
-    else:
-        valid = np.maximum(np.round(distinct * of), 1)
-        chance, rest = hypergeom.pmf(m, of, valid, k), 1 / valid
-    some = chance.sum(axis=0)
-    inverse = divide((chance / m).sum(axis=0), some)
-    # A rounding error must not make it negative if all templates are drawn.
-    return np.maximum(np.nan_to_num(inverse - rest), 0.0)[which], some[which]
 
 
 #: What a survey can be about, with the words for it.

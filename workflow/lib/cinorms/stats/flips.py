@@ -59,12 +59,7 @@ class Flips(NamedTuple):
 
 
 def flips(
-    base: Floats,
-    new: Floats,
-    rules: tuple[Rule, Rule],
-    same_units: bool,
-    seed: int,
-    draws: int = DRAWS,
+    base: Floats, new: Floats, rules: tuple[Rule, Rule], same_units: bool, seed: int, draws: int = DRAWS
 ) -> Flips:
     """Return the shares of flows with different norms between the models and within them.
 

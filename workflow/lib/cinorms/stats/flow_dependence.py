@@ -73,12 +73,7 @@ DEPENDS = ("depends", "depends_few")
 
 
 def dependence(
-    levels: pd.DataFrame,
-    templates: pd.Series,
-    scale: Scale,
-    thresholds: Thresholds,
-    seed: int,
-    draws: int,
+    levels: pd.DataFrame, templates: pd.Series, scale: Scale, thresholds: Thresholds, seed: int, draws: int
 ) -> Dependence:
     """Return how much the answers in ``levels`` (`norms.level_matrix`) depend on the flow.
 

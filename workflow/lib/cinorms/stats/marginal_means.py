@@ -90,7 +90,13 @@ def amce(
     """
     rows = []
     for factor, names, tables in _tables(values, factors, linked):
-        base = _baseline(factor, names, baselines)
+        parts = factor.split(JOINT)
+        stated = baselines.get(factor)
+        if stated is None and all(part in baselines for part in parts):
+            stated = JOINT.join(baselines[part] for part in parts)
+        if stated is not None and stated not in names:
+            raise ConfigError(f"baseline '{stated}' is no level of factor '{factor}'; choose among {names}")
+        base = 0 if stated is None else names.index(stated)
         for j, level in enumerate(names):
             if j == base and len(names) > 1:
                 continue
@@ -205,17 +211,3 @@ def _tables(
         tables = np.full((len(names), context.max(initial=-1) + 1, n_templates), np.nan)
         tables[codes[:, factor], context] = means
         yield JOINT.join(group), names, tables
-
-
-def _baseline(factor: str, names: list[str], baselines: Mapping[str, str]) -> int:
-    """Return the position of a factor's baseline: the first level where none is named."""
-    parts = factor.split(JOINT)
-    if factor in baselines:
-        base = baselines[factor]
-    elif all(part in baselines for part in parts):
-        base = JOINT.join(baselines[part] for part in parts)
-    else:
-        return 0
-    if base not in names:
-        raise ConfigError(f"baseline '{base}' is no level of factor '{factor}'; choose among {names}")
-    return names.index(base)

@@ -20,16 +20,7 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows
 from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
 from cinorms.stats.clm.information import maximise_penalised, score_test
-from cinorms.stats.clm.likelihood import (
-    LINKS,
-    Maximum,
-    Problem,
-    evaluate,
-    make_problem,
-    scores,
-    solve,
-    start,
-)
+from cinorms.stats.clm.likelihood import LINKS, Maximum, Problem, evaluate, make_problem, scores, solve, start
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
 
@@ -66,7 +57,14 @@ def fit_clm(
         raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
     if estimator == "statsmodels" and cluster:
         raise ConfigError("estimator 'statsmodels' has no clusters; use 'newton'")
-    used, y = _rows(frame, outcome)
+    if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
+        raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
+    y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isinf(y).any():
+        raise DataError(f"outcome {outcome}: some answers are infinite; answers are whole numbers (levels)")
+    used, y = frame[~np.isnan(y)], y[~np.isnan(y)]
+    if (y != np.round(y)).any():
+        raise DataError(f"outcome {outcome}: answers are whole numbers (levels), some here are not")
     levels = tuple(int(level) for level in np.unique(y))
     coding, slots = code_factors(used, list(factors), baselines if len(used) else None)
     request = _Request(link, levels, len(used), int(frame[outcome].isna().sum()), estimator, coding)
@@ -101,19 +99,6 @@ def fit_clm(
     elif estimator == "statsmodels":
         best = _fit_statsmodels(problem, slots, codes, coding)
     return request.fitted(solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()})
-
-
-def _rows(frame: pd.DataFrame, outcome: str) -> tuple[pd.DataFrame, Floats]:
-    """Return the rows with an answer, and their answers."""
-    if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
-        raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
-    y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
-    known = ~np.isnan(y)
-    if np.isinf(y).any():
-        raise DataError(f"outcome {outcome}: some answers are infinite; answers are whole numbers (levels)")
-    if (y[known] != np.round(y[known])).any():
-        raise DataError(f"outcome {outcome}: answers are whole numbers (levels), some here are not")
-    return frame if known.all() else frame[known], y[known]
 
 
 class _Request(NamedTuple):
