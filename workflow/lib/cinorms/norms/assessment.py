@@ -55,22 +55,15 @@ def grid(answers: pd.DataFrame, values: npt.ArrayLike) -> pd.DataFrame:
 def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.DataFrame:
     """Return the norms table (`tables.NORMS`): one row per flow that was asked.
 
-    Parameters
-    ----------
-    answers
-        Answers table of one model and arm.
-    consensus
-        ``strict``: a norm is a single most frequent level; a tie is a tie. ``papers``: as in the published
-        tables, a tie goes to the level answered first with the variants sorted as strings.
-    scale
-        The scale that was answered on. On a number line a norm is one of its bins (`Scale.binned`).
+    ``answers`` are of one model and arm. ``consensus`` ``strict``: a norm is a single most frequent level; a tie is a
+    tie. ``papers``: as in the published tables, a tie goes to the level answered first with the variants sorted as
+    strings. On a number line a norm is one of the bins of the ``scale`` (`Scale.binned`).
 
     ``share`` is the count of the most frequent level over ``n_valid``; ``mean``, ``variance`` (divided by
     ``n_valid``) and ``entropy`` (bits, 0 to log2 of the number of levels) describe the valid answers. ``value`` is
     missing if there is no valid answer or, under ``strict``, a tie.
 
     Raises `DataError` as `valid_levels` and for a level that is not on the scale.
-
     """
     design = None
     if "part" in answers:  # of an arm asked until decided: what each flow has, asked or not

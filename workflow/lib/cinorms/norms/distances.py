@@ -99,24 +99,15 @@ def bias_table(
 ) -> pd.DataFrame:
     """Return one row per flow: ``bias`` with its expected value and delta.
 
-    Parameters
-    ----------
-    bias
-        Flow, any further columns (factors), value on the scale and status: `privacy_bias`.
-    scale
-        The levels of the scale, lowest first.
-    points
-        The numbers for the levels in value, expected and delta (`embed`).
-    expected
-        Flow, expected on the scale and expected_source (`expected.from_vignettes`, `expected.read_expected`);
-        ``None`` where nothing is expected.
+    ``bias`` is `privacy_bias`: flow, any further columns (factors), value on the scale and status. ``scale`` has its
+    levels, lowest first; ``points`` the numbers for them in value, expected and delta (`embed`). ``expected`` has flow,
+    expected on the scale and expected_source; ``None`` where nothing is expected.
 
     Added columns: expected, expected_source, delta (value - expected; positive: the model answers higher than
     expected), delta_absolute (numerical and ordinal delta), delta_category (0 or 1), delta_status (``ok``,
     the flow's status where it has no value, else ``no_expected``).
 
     Raises `DataError` if a flow is expected twice, else as `embed`.
-
     """
     own = ("expected", "expected_source", "delta", "delta_absolute", "delta_category", "delta_status")
     clash = [name for name in bias if name in own]

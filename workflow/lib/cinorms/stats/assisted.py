@@ -116,7 +116,9 @@ def estimate_flows(people: Sample, predictors: Floats) -> pd.DataFrame:
     freedom = int(rated.sum()) - x.shape[1]
     table = pd.DataFrame({"direct": people.means, "n_raters": people.sizes}).assign(
         **dict.fromkeys(("predicted", "estimate", "std_err", "conf_low", "conf_high"), np.nan),
-        **{"weight": np.nan, "n_effective": np.nan, "status": np.where(known, "ok", "no_predictor")},
+        weight=np.nan,
+        n_effective=np.nan,
+        status=np.where(known, "ok", "no_predictor"),
         explained=np.nan,
     )
     if freedom < FEWEST_FLOWS or not (people.sizes > 1).any():

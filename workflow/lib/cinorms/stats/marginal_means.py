@@ -46,9 +46,7 @@ def marginal_means(
     Columns: factor, level, n (contexts with a value), n_missing (contexts in which this level has none),
     templates (in which it has a value), templates_missing, mean, std_err, conf_low, conf_high (levels), status,
     reason. ``incomplete``: the mean is over the contexts and templates there are, which other levels need not
-    share. ``not_separable``: no context is shared with any other level, so the mean would be one of the
-    contexts, and none is given. ``no_answers``: no cell has a value. ``no_interval``: too few templates or
-    contexts.
+    share. ``not_separable``: no context is shared with any other level; the mean would be one of the contexts.
     """
     rows = []
     for factor, names, tables in _tables(values, factors, linked):
@@ -83,10 +81,6 @@ def amce(
 
     Columns: factor, level, baseline, n (contexts compared), n_missing (contexts left out), templates (in which
     they are compared), templates_missing, estimate, std_err, conf_low, conf_high (levels), status, reason.
-    ``incomplete``: some contexts or templates were left out. ``no_common_context``: level and baseline never
-    meet in one, so the effect cannot be separated from others. ``no_common_template``: they do, but never in the
-    same wording. ``constant``: the factor has one level. ``no_answers`` and ``no_interval`` as of
-    `marginal_means`.
     """
     rows = []
     for factor, names, tables in _tables(values, factors, linked):

@@ -11,7 +11,7 @@ its upper end rather than its middle.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +42,8 @@ RESOLUTION = 512
 class Calibration:
     """The curve: its intercept and slope in logits, and their covariance."""
 
-    curve: Floats = field(default_factory=PRIOR.copy)
-    covariance: Floats = field(default_factory=lambda: np.diag(SPREAD**2))
+    curve: Floats
+    covariance: Floats
 
     @classmethod
     def fit(cls, predicted: Floats, wrong: Flags, weight: float) -> Calibration:
