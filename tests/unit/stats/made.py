@@ -35,3 +35,10 @@ def matrix(x):
     names = [f"{t}_{o}" for t, o in np.ndindex(x.shape[1:])]
     levels = pd.DataFrame(x.reshape(len(x), len(names)), columns=names, dtype=float)
     return levels, pd.Series([t for t, _ in np.ndindex(x.shape[1:])], index=names)
+
+
+def level(flow, model):
+    """Return the same planted levels as hypotheses_reference.R."""
+    u = (flow * 7919 + model * 104729 + flow * model * 31) % 1009 / 1009
+    v = (flow * 613) % 257 / 257
+    return np.clip(np.floor(5 * (0.6 * v + 0.4 * u) + 0.35 * model) - 3, -2, 2)

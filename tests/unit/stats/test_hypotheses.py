@@ -16,6 +16,7 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import hypotheses, pvalues
 
 from ...scales import ACCEPTABILITY
+from .made import level
 
 REFERENCE = pd.read_csv(Path(__file__).parents[2] / "reference" / "hypotheses_reference.csv")
 PAIRS = ["ab", "ac", "ad", "bc", "bd", "cd"]
@@ -25,13 +26,6 @@ def reference(test, quantity, items=None):
     rows = REFERENCE[(REFERENCE["test"] == test) & (REFERENCE["quantity"] == quantity)]
     values = rows.set_index("item")["value"]
     return values[items].tolist() if items else float(values.iloc[0])
-
-
-def level(flow, model):
-    """Return the same planted levels as hypotheses_reference.R."""
-    u = (flow * 7919 + model * 104729 + flow * model * 31) % 1009 / 1009
-    v = (flow * 613) % 257 / 257
-    return np.clip(np.floor(5 * (0.6 * v + 0.4 * u) + 0.35 * model) - 3, -2, 2)
 
 
 def frame(columns, **kwargs):

@@ -12,14 +12,9 @@ from cinorms.core.errors import ConfigError
 from cinorms.norms import assessment
 from cinorms.stats import marginal_means
 
+from .made import level
+
 REFERENCE = pd.read_csv(Path(__file__).parents[2] / "reference" / "hypotheses_reference.csv")
-
-
-def level(flow, model):
-    """Return the same planted levels as hypotheses_reference.R."""
-    u = (flow * 7919 + model * 104729 + flow * model * 31) % 1009 / 1009
-    v = (flow * 613) % 257 / 257
-    return np.clip(np.floor(5 * (0.6 * v + 0.4 * u) + 0.35 * model) - 3, -2, 2)
 
 
 def design(**factors):
