@@ -20,7 +20,7 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows
 from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
 from cinorms.stats.clm.information import maximise_penalised, score_test
-from cinorms.stats.clm.likelihood import LINKS, Maximum, Problem, evaluate, make_problem, scores, solve, start
+from cinorms.stats.clm.likelihood import LINKS, Maximum, Problem, evaluate, scores, solve, start
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
 
@@ -91,7 +91,9 @@ def fit_clm(
         raise ConfigError(f"link {link!r} is not known; choose one of {sorted(LINKS)}")
     cross = Crossproducts(coding, slots[first])
     terms = coding.term_slots[~aliased_terms(cross, coding.term_slots)]
-    problem = make_problem(cross, terms, codes[first], np.bincount(group).astype(np.float64), LINKS[link])
+    y, weights, top = codes[first], np.bincount(group).astype(np.float64), len(levels) - 1
+    null = np.zeros((top + len(terms), 0))
+    problem = Problem(cross, terms, y, weights, len(levels), LINKS[link], y < top, y > 0, null)
     solved, best = solve(problem)
     lost = np.asarray(np.linalg.norm(solved.null, axis=1) > 1e-6)  # parameters without a finite value
     if estimator == "penalised":

@@ -126,13 +126,6 @@ class Point:
     information: Floats
 
 
-def make_problem(cross: Crossproducts, terms: Ints, y: Ints, w: Floats, link: Link) -> Problem:
-    """Return the problem without separation; the levels of ``y`` must all occur."""
-    n_levels = int(y.max()) + 1
-    null = np.zeros((n_levels - 1 + len(terms), 0))
-    return Problem(cross, terms, y, w, n_levels, link, y < n_levels - 1, y > 0, null)
-
-
 def ends(problem: Problem, parameters: Floats) -> tuple[Floats, Floats]:
     """Return a and b of every row."""
     k = problem.n_levels - 1
