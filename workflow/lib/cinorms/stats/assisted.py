@@ -1,22 +1,13 @@
 """People's means over all flows, or for each flow, from a few ratings and what predicts them (a model's answers).
 
-`slices` are prediction-powered estimates of the means over all flows of a design, or over parts of them.
-
-A linear estimate (a mean, the mean of a slice) of people's ratings is known on the rated flows only, with noise. The
-same estimate of the model's answers is known on the rated flows and on all flows; the difference is the error that
-drawing these flows made, in the model's answers. A share of it (``weight``) is taken out of the people's estimate. The
-share is tuned from the ratings (PPI++), so a model that knows nothing gets a weight near 0 and does no harm. It is
-valid whatever the model answers, if the rated flows are drawn at random from all; raters are a sample of raters.
-
-What this cannot do: reduce the noise of who rated. If raters differ in strictness, that part stays, however good the
-model; the effective sample size shows it.
+`slices` are prediction-powered estimates (PPI++) of the means over all flows of a design, or over parts of them. They
+are valid whatever the model answers, if the rated flows are drawn at random from all; raters are a sample of raters.
+They cannot reduce the noise of who rated: if raters differ in strictness, that part stays, however good the model.
 
 `estimate_flows` is about every flow, rated or not (Fay and Herriot 1979). The mean of people for a flow is a linear
 function of the predictors (a model's mean answers, factors) plus the flow's own part; the own parts are normal with one
-variance. An estimate draws a flow's few ratings towards the prediction, the more so the noisier they are; a flow
-without ratings gets the prediction. The intervals hold their 95% over flows, on average: flows that people see unlike
-anything the predictors know are missed more often than typical ones. They need the rated flows to be like the others
-(drawn at random), which intervals over raters alone do not need.
+variance. The intervals hold their 95% over flows, on average, and need the rated flows to be like the others. More in
+docs/method/stats/people.md.
 """
 
 from __future__ import annotations

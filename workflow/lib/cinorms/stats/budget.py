@@ -1,9 +1,8 @@
 """How many templates, or raters, are enough: from a pilot, the standard error of a flow's mean.
 
-``levels`` is `norms.level_matrix(answers)` of the pilot, ``templates`` the template of each variant (index: variant). A
-flow is one observation in each template, the mean over its answer orders. These vary over templates with the variance
-S^2 (divided by one less than their number), which is that of the wordings and, over the number of orders, that of the
-answer orders. Flows with a valid answer in fewer than two templates are not used.
+``levels`` is `norms.level_matrix(answers)` of the pilot, ``templates`` the template of each variant (index: variant). S
+is the standard deviation of a flow's means over templates (docs/method/stats/trust.md); flows with a valid answer in
+fewer than two templates are not used.
 
 A survey of people is planned from the variances of its pilot (or of another survey). A rating is a flow's part, the
 rater's (how strict a person is everywhere), and the rest (this person on this flow). Every rater rates ``per_rater`` of
@@ -38,12 +37,10 @@ def predicted(
 ) -> pd.DataFrame:
     """Return the predicted root mean square error of a flow's mean over k templates drawn at random.
 
-    Against the mean over ``of`` templates, or against all that could be written (``of=None``); in
-    ``orders`` orders each, or in those of the pilot. If all answers are valid this is
-    ``rms S * sqrt(1 / k - 1 / of)`` (``rms S / sqrt(k)``). Of k templates asked only m give a valid
-    answer, so 1 / k becomes the expected 1 / m, given m > 0: m is hypergeometric (binomial) with the flow's own
-    share of templates with one; flows weigh by P(m > 0). Columns: k, rmse (levels), n_flows, status (``ok``;
-    ``one_template``: no flow has a valid answer in two; ``one_order``: the pilot has one order per template,
+    Against the mean over ``of`` templates, or against all that could be written (``of=None``); in ``orders`` orders
+    each, or in those of the pilot. Of k templates asked only m give a valid answer: m is hypergeometric (binomial) with
+    the flow's own share of templates with one; flows weigh by P(m > 0). Columns: k, rmse (levels), n_flows, status
+    (``ok``; ``one_template``: no flow has a valid answer in two; ``one_order``: the pilot has one order per template,
     so what more would bring is not known and counts as nothing; ``too_many``: k exceeds ``of``).
     """
     from scipy.stats import binom, hypergeom
@@ -81,11 +78,9 @@ def needed(
 ) -> pd.DataFrame:
     """Return how many templates, in how many orders each, give a flow's mean the standard error ``target_se``.
 
-    ``templates = ceil(S^2 / target_se^2)`` with S in that many orders, at least 1, for the typical flow
-    (rms S) and for the flow at the 50th, 90th and 95th percentile of S; templates without a valid answer in the
-    pilot are made up for by asking ``templates / share with one``. Columns: orders, flows (which), spread
-    (S), templates (with a valid answer), ask (templates), variants (ask x orders), status (``ok``,
-    ``one_template``, ``one_order``; see `predicted`).
+    For the typical flow (rms S) and for the flow at the 50th, 90th and 95th percentile of S. Columns: orders, flows
+    (which), spread (S), templates (with a valid answer), ask (templates, to make up for those without one), variants
+    (ask x orders), status (``ok``, ``one_template``, ``one_order``; see `predicted`).
     """
     means = template_means(levels, templates)
     share = float((~np.isnan(means)).mean()) if means.size else np.nan

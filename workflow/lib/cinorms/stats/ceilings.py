@@ -1,10 +1,8 @@
 """How far a model is from people: distances with a noise ceiling, and the flows on which both differ.
 
-The means of people and of the model both carry the noise of their samples, which makes absolute and squared distances
-too large. ``observed`` is the distance between the two sets of means as they are; ``estimate`` is that between all such
-people and all such wordings, with the noise taken out. The ceilings show how close another, independent group of as
-many people would come: ``ceiling`` to these people (the scale of ``observed``), ``ceiling_all`` to all such people (the
-scale of ``estimate``); their ratio is the root of 2.
+``observed`` is the distance between the two sets of means as they are; ``estimate`` is that between all such people and
+all such wordings, with the noise taken out. ``ceiling`` is how close another, independent group of as many people would
+come to these people, ``ceiling_all`` to all such people (docs/method/stats/people.md).
 """
 
 from __future__ import annotations
@@ -194,12 +192,9 @@ def _spread(model: Sample, people: Sample, d: Floats, shift: float) -> _Square:
     """Return the variance over flows of the difference, without the noise.
 
     Its standard error: the squared influences of raters and templates. These are taken at the observed differences, so
-    they hold the part of pure noise twice; it is taken out once.
-
-    The estimate and its standard error rise together, so an interval of equal arms misses large variances too often.
-    That of the root, whose error does not depend on its size, has equal arms: squared again, both limits move up by
-    reach^2 / (4 estimate). Near 0 the root has no such interval: the upper limit moves up by half the reach at most,
-    and the lower one only where the variance is shown to differ from 0.
+    they hold the part of pure noise twice; it is taken out once. The interval is that of the root, which has equal
+    arms: squared again, both limits move up by reach^2 / (4 estimate). Near 0 the root has no such interval: the upper
+    limit moves up by half the reach at most, and the lower one only where the variance is shown to differ from 0.
     """
     n, noise = len(d), model.noise + people.noise
     centred = d - d.mean()

@@ -10,19 +10,9 @@ With the estimate e, its standard error s, Student's t and the limits (-m, m):
 - ``p_fail = P(t >= (|e| - m) / s) + P(t >= (|e| + m) / s)``: e is outside them beyond chance. It is the p-value of
   the hypothesis that the difference is within the limits, at its least favourable point.
 
-Shares of answers that are rare are skewed over templates: most templates have none, and a few, which a sample may miss,
-have many. For these, ``p_pass`` counts one more template, in which the rise is twice the limit (`Limits.dissent`).
-
-The other claim is about single flows: "at most ``allowed`` of the n flows are on the wrong side of the scale". Each
-flow has a one-sided p-value over its templates (raters) for either side. The claim is decided from them by partial
-conjunctions (Benjamini and Heller 2008), which hold however the flows depend on each other:
-
-- ``p_pass = (allowed + 1) * `` the largest p-value for the right side, the ``allowed`` largest left out: at most that
-  many flows may lack evidence. With ``allowed = 0`` every single flow needs it.
-- ``p_fail = (n - allowed) * `` the (allowed + 1)-th smallest p-value for the wrong side.
-
-A flow's templates often agree fully, and then nothing in the answers shows how far others could be off. As in
-`wordings`, one more template counts that dissents: `wordings.DISSENT` levels on the other side.
+The other claim is about single flows: "at most ``allowed`` of the n flows are on the wrong side of the scale", decided
+by partial conjunctions of their p-values. A flow's templates often agree fully, and then nothing in the answers shows
+how far others could be off. As in `wordings`, one more template counts that dissents. More in docs/gate.md.
 """
 
 from __future__ import annotations
@@ -237,7 +227,11 @@ def sides(cells: Floats, middle: float, wrong: int) -> Sides:
 
 
 def decide_sides(found: Sides, allowed: int) -> tuple[float, float]:
-    """Return ``p_pass`` and ``p_fail`` of at most ``allowed`` flows being on the wrong side."""
+    """Return ``p_pass`` and ``p_fail`` of at most ``allowed`` flows being on the wrong side.
+
+    Partial conjunctions (Benjamini and Heller 2008), which hold however the flows depend on each other: at most
+    ``allowed`` flows may lack evidence for the right side, and more than that must have it for the wrong one.
+    """
     n = len(found.mean)
     if allowed >= n:
         return 0.0, 1.0

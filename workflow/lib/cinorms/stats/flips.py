@@ -1,19 +1,15 @@
 """Which share of the norms is another one in the new model, beyond what other wordings of one model change.
 
-Two models with the same norms do not hold the same norm in every flow: near a tie, a few answers decide. So the share
-of flows with another norm is compared with that between two halves of one model's own templates. With halves A and B of
-the templates, drawn at random, and f(x, y) the share of flows with different norms in the answers x and y, over the
-flows with a norm in both::
+With halves A and B of the templates, drawn at random, and f(x, y) the share of flows with different norms in the
+answers x and y, over the flows with a norm in both::
 
     between = mean of f(base A, new B) and f(base B, new A)
     within  = mean of f(base A, base B) and f(new A, new B)
     excess  = between - within
 
-No two halves that are compared share a template, so that for models with the same norms and the same noise the excess
-is 0 on average, whatever the noise; where norms without noise become others it is the share of these.
-The variance is the jackknife's over templates: each draw leaves at least one template out, and the excess without a
-template is the mean over the draws that leave it out. Raters are put together in groups, which take the place of
-templates.
+No two halves that are compared share a template. The variance is the jackknife's over templates: each draw leaves at
+least one template out, and the excess without a template is the mean over the draws that leave it out. Raters are put
+together in groups, which take the place of templates. More in docs/gate.md.
 """
 
 from __future__ import annotations

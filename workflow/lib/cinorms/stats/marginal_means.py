@@ -1,15 +1,9 @@
 """Marginal means and average marginal component effects: what each level of a factor does, without a model.
 
-A design crosses its factors, so the mean level of all flows with one level of a factor is already an average
-over every combination of the other factors, each counted once: its marginal mean. The difference between
-two levels of a factor, within each combination of the others and averaged over them, is the average
-marginal component effect (AMCE). Both speak of the combinations in the design, equally weighted.
-
-Linked factors vary together and are one joint factor here ("place + inference"): nothing in the design
-can tell their effects apart. Combinations of the other factors are called contexts below.
-
-Every difference is taken within one template: where a level is not answered in some wordings, comparing it over the
-others would take what the wordings add for an effect.
+Both speak of the combinations in the design, equally weighted (docs/method/stats/tests.md). Linked factors vary
+together and are one joint factor here ("place + inference"). Combinations of the other factors are called contexts
+below. Every difference is taken within one template: where a level is not answered in some wordings, comparing it over
+the others would take what the wordings add for an effect.
 """
 
 from __future__ import annotations
@@ -72,12 +66,10 @@ def amce(
 ) -> pd.DataFrame:
     """Return the average marginal component effect of every level against its factor's baseline.
 
-    The difference of level and baseline is taken within each context and template in which both have a
-    value, averaged over the contexts of a template, and then over the templates, which count equally. So a missing
-    cell never leads to a comparison of different contexts or wordings. In a complete design it is the
-    difference of their marginal means. Parameters as in `marginal_means`; ``baselines`` names the baseline
-    of each factor, a linked group's under its joint name ("place + inference") or by its parts; the default is
-    the first level.
+    The difference of level and baseline is taken within each context and template in which both have a value, averaged
+    over the contexts of a template, and then over the templates, which count equally. Parameters as in
+    `marginal_means`; ``baselines`` names the baseline of each factor, a linked group's under its joint name ("place +
+    inference") or by its parts; the default is the first level.
 
     Columns: factor, level, baseline, n (contexts compared), n_missing (contexts left out), templates (in which
     they are compared), templates_missing, estimate, std_err, conf_low, conf_high (levels), status, reason.

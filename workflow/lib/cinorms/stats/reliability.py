@@ -2,6 +2,7 @@
 
 Functions that take ``levels`` want `norms.level_matrix(answers)`: flows x variants, NaN where there is no
 valid answer. ``templates`` is the template of each variant (index: variant), `wordings.template_numbers(prompts)`.
+Formulas: docs/method/stats/trust.md.
 """
 
 from __future__ import annotations
@@ -35,10 +36,6 @@ class Estimate(NamedTuple):
 def alpha(norms: pd.DataFrame) -> Estimate:
     """Return Krippendorff's alpha with the ordinal metric; flows are units, variants are raters.
 
-    ``alpha = 1 - D_o / D_e``. With n_uc answers at level c in flow u (n_u valid ones, at least 2), the
-    coincidences are ``o_ck = sum_u n_uc (n_uk - [c = k]) / (n_u - 1)`` and ``n_c`` their row sums; the
-    distance of two levels is the squared difference of their mid-ranks among all n answers;
-    ``D_o = sum o_ck d_ck / n`` and ``D_e = sum n_c n_k d_ck / (n (n - 1))``. 1 is agreement, 0 chance.
     Status: ``no_flows`` (none has two valid answers), ``no_variance`` (all answers are the same).
     """
     counts = assessment.counted(norms)[0].astype(np.float64)
@@ -87,11 +84,9 @@ def intraclass(levels: pd.DataFrame) -> tuple[Estimate, Estimate]:
 def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> Estimate:
     """Return the correlation of flow means over two random halves of the templates, averaged over splits.
 
-    All orders of a template are in the same half: they share its wording. Pearson's r over the flows with a
-    valid answer in both halves; with an odd number of templates one half is larger by one. Seeded;
-    independent of row and column order. `spearman_brown` turns it into the reliability of the mean over all
-    templates. ``n_flows`` counts flows with a valid answer in two templates. Status: ``one_template``,
-    ``no_flows`` (fewer than three), ``no_variance`` (in some half).
+    Pearson's r over the flows with a valid answer in both halves; with an odd number of templates one half is larger by
+    one. Seeded; independent of row and column order. ``n_flows`` counts flows with a valid answer in two templates.
+    Status: ``one_template``, ``no_flows`` (fewer than three), ``no_variance`` (in some half).
     """
     values, size = template_sums(levels.sort_index(), templates)
     n_flows, n_templates = int(((size > 0).sum(axis=1) >= 2).sum()), size.shape[1]
@@ -127,18 +122,10 @@ def spearman_brown(half: Estimate) -> Estimate:
 def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataFrame:
     """Return variance components and shares of flow, template, flow x template, and order within these.
 
-    Random-effects model ``y = mean + flow + template + flow:template + order``, by Henderson's method 3
-    on the means of the (flow, template) cells, which allows for missing answers:
-
-    - order: squared deviations from cell means, over the answers less the cells (it also holds any
-      other difference between two requests of the same flow and template);
-    - flow x template: mean square left by an additive fit, less order over the harmonic mean cell size;
-    - flow, template: what each explains beyond the other, less the residual mean square for its degrees
-      of freedom, over the cells less the number of templates (flows).
-
-    Columns: source, variance (levels squared), share (of the sum, a negative component counting 0),
-    status: ``ok``; ``negative`` (share 0); ``one_template``, ``one_order`` (then the component above
-    holds the difference too) or ``no_flows``, each with missing numbers.
+    By Henderson's method 3 on the means of the (flow, template) cells, which allows for missing answers. Columns:
+    source, variance (levels squared), share (of the sum, a negative component counting 0), status: ``ok``; ``negative``
+    (share 0); ``one_template``, ``one_order`` (then the component above holds the difference too) or ``no_flows``, each
+    with missing numbers.
     """
     values, size = template_sums(levels, templates)
     cells, x = divide(values, size), levels.to_numpy()
@@ -239,11 +226,10 @@ def choices(answers: pd.DataFrame, scale: Scale) -> Choices:
 def position_effects(answers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """Return how often the answer stood at each shown position, against what the levels alone would give.
 
-    Over the valid answers whose order is known. ``expected`` is the share if every flow's answers were
-    dealt at random to the orders it was asked in: the mean over answers of the flow's own share of the
-    level shown at that position. Under balanced orders it is 1 over the number of levels of the ``scale``
-    (``balanced``); a respondent who reads only the scale has ``share = expected``. Columns: position (1 first), chosen,
-    share, expected, balanced, excess (share - expected), n, status (``ok``, ``no_order``, ``no_answers``).
+    Over the valid answers whose order is known. ``expected`` is the share if every flow's answers were dealt at random
+    to the orders it was asked in. Under balanced orders it is 1 over the number of levels of the ``scale``
+    (``balanced``). Columns: position (1 first), chosen, share, expected, balanced, excess (share - expected), n, status
+    (``ok``, ``no_order``, ``no_answers``).
     """
     found, n_levels = choices(answers, scale), len(scale.binned.levels)
     position = np.arange(1, n_levels + 1)
@@ -268,15 +254,11 @@ PER = 1000
 def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, parts: int) -> pd.DataFrame:
     """Return the excess of each position in each part of the answers by length of the trace, and its slope.
 
-    The score of a valid answer at a position is 1 if it chose the option shown there, less the share of that option's
-    level among the other answers to the same flow. Answers that depend on the flow alone have the mean 0 at every
-    position, however the orders were dealt; if a share s of the answers follows positions with the weights w, the mean
-    at position p under balanced orders is s (w_p - 1/k), for k options.
-
-    ``units`` has the unit of each answer that may not be independent of others (flow or template): intervals are
-    cluster-robust over them. Rows: measure ``slope`` (per 1,000 tokens, part 0) and ``excess`` (part 1: the shortest
-    traces). Columns: measure, part, position, tokens_low, tokens_high, tokens_mean, estimate, std_err, conf_low,
-    conf_high, n, n_unknown (answers whose trace has no known length; they are in no row), n_units, status.
+    For the scores see docs/method/inference/reasoning.md. ``units`` has the unit of each answer that may not be
+    independent of others (flow or template): intervals are cluster-robust over them. Rows: measure ``slope`` (per 1,000
+    tokens, part 0) and ``excess`` (part 1: the shortest traces). Columns: measure, part, position, tokens_low,
+    tokens_high, tokens_mean, estimate, std_err, conf_low, conf_high, n, n_unknown (answers whose trace has no known
+    length; they are in no row), n_units, status.
     """
     k, found = len(scale.binned.levels), choices(answers, scale)
     lengths = np.full(len(answers), np.nan)

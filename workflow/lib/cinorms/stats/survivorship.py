@@ -49,8 +49,7 @@ def lost(
     """Return which share of the norms is lost from one majority threshold to a higher one (Table 3).
 
     Columns: t_val, from, to, flows (all), kept_from, lost (kept under ``from`` but not under ``to``),
-    share_lost (lost / flows, as the paper prints it), changed (kept under both with another value: the
-    value of a flow does not depend on the threshold, so anything but 0 would be an error), status.
+    share_lost (lost / flows, as the paper prints it), changed (kept under both with another value: an error), status.
     """
     rows = []
     for lower, higher in steps:
@@ -202,13 +201,11 @@ def by_variant(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
 def mean_bounds(norms: pd.DataFrame, groups: pd.Series[Any] | None = None) -> pd.DataFrame:
     """Return worst-case (Manski) bounds on the mean level of all answers, or of each group of flows.
 
-    All missing answers at the lowest level l, or all at the highest h: with m of n answers missing and S the
-    sum of the valid levels, ``low = (S + l m) / n`` and ``high = (S + h m) / n``. ``groups`` names the group of each
-    row of ``norms``. Every answer asked counts once, so a flow asked more often weighs more.
+    All missing answers at the lowest level, or all at the highest. ``groups`` names the group of each row of ``norms``.
+    Every answer asked counts once, so a flow asked more often weighs more.
 
-    Columns: group (``all`` without groups), n_flows, mean (of the valid answers), low, high, width
-    (``(h - l) m / n``), n_asked, n_valid, status (``ok``; ``no_valid``: the mean is missing and the bounds are the ends
-    of the scale; ``no_flows``).
+    Columns: group (``all`` without groups), n_flows, mean (of the valid answers), low, high, width, n_asked, n_valid,
+    status (``ok``; ``no_valid``: the mean is missing and the bounds are the ends of the scale; ``no_flows``).
     """
     counts, levels = assessment.counted(norms)
     keys = np.full(len(norms), "all") if groups is None else groups.astype(str).to_numpy()

@@ -1,12 +1,9 @@
 """Intervals that hold in other wordings: templates are the sample, answer orders are not.
 
-The answer orders of one template share its wording, so they are not independent wordings: within a flow, a template is
-one observation, whatever its number of orders. Flows are a sample of more flows, or the only ones.
-
-An estimate's variance is the sum of the squared influences of the templates and, if flows are a sample, of the flows,
-minus the part of single answers that both include; each sum is corrected for its mean. The interval uses Student's t
-with the degrees of freedom of that sum (Welch and Satterthwaite), because the spread of few templates is uncertain;
-the quantiles of a bootstrap ignore that.
+Within a flow, a template is one observation, whatever its number of orders. Flows are a sample of more flows, or the
+only ones. An estimate's variance is the sum of the squared influences of the templates and, if flows are a sample, of
+the flows, minus the part of single answers that both include; each sum is corrected for its mean. The interval uses
+Student's t with the degrees of freedom of that sum (Welch and Satterthwaite). More in docs/method/stats/trust.md.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """How likely the verdict on a flow changes with the variants that it was not asked.
 
-Flows that are answered alike are classes: a latent-class mixture, fitted to all answers seen so far. A flow belongs to
-one of a few classes; given its class, each variant is answered independently, by the distribution over the levels that
-the variant has in that class. What has been asked of a flow depends on its seen answers alone, so what is missing can
-be ignored (Rubin 1976): the likelihood of what was seen is all that is needed.
+Flows that are answered alike are classes: a latent-class mixture, fitted to all answers seen so far. Given its class,
+each variant is answered independently. What has been asked of a flow depends on its seen answers alone, so what is
+missing can be ignored (docs/method/inference/until_decided.md).
 """
 
 from __future__ import annotations

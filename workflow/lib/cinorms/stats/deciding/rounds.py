@@ -1,11 +1,8 @@
 """The rounds: a first block of variants for every flow and all for the pilot, then one by one for what is undecided.
 
 They are a pure function of the answers: whoever has the answers to what was asked so far finds the same next round.
-
-Predictions are too sure of themselves, and the pilot tells by how much. It is asked in full, and rehearses: it is
-looked at as if it had been asked like the other flows. Each rehearsed look has a predicted risk, and whether the
-verdict on what was asked differs from the one on all variants. A logistic curve through these is the risk that counts,
-its upper end rather than its middle.
+The pilot tells by how much predictions are too sure of themselves: it rehearses, as if it were asked like the other
+flows (docs/method/inference/until_decided.md).
 """
 
 from __future__ import annotations
