@@ -105,13 +105,9 @@ def estimate_flows(people: Sample, predictors: Floats) -> pd.DataFrame:
     known = ~np.isnan(x).any(axis=1)
     rated = known & (people.sizes > 0)
     freedom = int(rated.sum()) - x.shape[1]
-    table = pd.DataFrame({"direct": people.means, "n_raters": people.sizes}).assign(
-        **dict.fromkeys(("predicted", "estimate", "std_err", "conf_low", "conf_high"), np.nan),
-        weight=np.nan,
-        n_effective=np.nan,
-        status=np.where(known, "ok", "no_predictor"),
-        explained=np.nan,
-    )
+    table = pd.DataFrame({"direct": people.means, "n_raters": people.sizes})
+    table[["predicted", "estimate", "std_err", "conf_low", "conf_high", "weight", "n_effective"]] = np.nan
+    table = table.assign(status=np.where(known, "ok", "no_predictor"), explained=np.nan)
     if freedom < FEWEST_FLOWS or not (people.sizes > 1).any():
         reason = "few_flows" if (people.sizes > 1).any() else "one_rater"
         return table.replace({"status": {"ok": reason}})

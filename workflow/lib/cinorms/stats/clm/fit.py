@@ -65,7 +65,8 @@ def fit_clm(
     used, y = frame[~np.isnan(y)], y[~np.isnan(y)]
     if (y != np.round(y)).any():
         raise DataError(f"outcome {outcome}: answers are whole numbers (levels), some here are not")
-    levels = tuple(int(level) for level in np.unique(y))
+    distinct, codes = np.unique(y, return_inverse=True)
+    levels = tuple(int(level) for level in distinct)
     coding, slots = code_factors(used, list(factors), baselines if len(used) else None)
     request = _Request(link, levels, len(used), int(frame[outcome].isna().sum()), estimator, coding)
     if len(levels) < 2 or not len(coding.term_slots):
@@ -75,17 +76,7 @@ def fit_clm(
         elif len(levels) == 1:
             status, reason = "one_level", f"every answer has the level {levels[0]}"
         return request.without_numbers(status, reason)
-    codes = np.searchsorted(levels, y).astype(np.int64)
-    clusters = {}
-    for name in by:
-        rows, names = pd.factorize(used[name])
-        if (rows < 0).any():
-            raise DataError(
-                f"cluster {name}: {int((rows < 0).sum())} rows belong to no cluster; drop or name them"
-            )
-        if len(names) < 2:
-            raise DataError(f"cluster {name}: all rows are in one cluster; at least two are needed")
-        clusters[name] = rows.astype(np.int64)
+    clusters = {name: _clusters(used, name) for name in by}
     first, group = group_rows([codes, *slots.T, *clusters.values()])
     if link not in LINKS:
         raise ConfigError(f"link {link!r} is not known; choose one of {sorted(LINKS)}")
@@ -101,6 +92,17 @@ def fit_clm(
     elif estimator == "statsmodels":
         best = _fit_statsmodels(problem, slots, codes, coding)
     return request.fitted(solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()})
+
+
+def _clusters(rows: pd.DataFrame, name: str) -> Ints:
+    codes, names = pd.factorize(rows[name])
+    if (codes < 0).any():
+        raise DataError(
+            f"cluster {name}: {int((codes < 0).sum())} rows belong to no cluster; drop or name them"
+        )
+    if len(names) < 2:
+        raise DataError(f"cluster {name}: all rows are in one cluster; at least two are needed")
+    return codes.astype(np.int64)
 
 
 class _Request(NamedTuple):
