@@ -255,12 +255,3 @@ def test_bounds_hold_the_mean_that_missing_answers_hide(truth, data):
     table = norms_of(seen)
     overall = survivorship.mean_bounds(table).iloc[0]
     assert overall["low"] - 1e-9 <= np.mean(truth) <= overall["high"] + 1e-9
-
-
-def test_informative_missingness_fools_the_mean_but_not_the_bounds():
-    # Half of the flows are unacceptable, and the model refuses to say so.
-    truth = [[-2, -2, -2]] * 50 + [[1, 1, 1]] * 50
-    seen = [["refusal" if x == -2 else x for x in flow] for flow in truth]
-    overall = survivorship.mean_bounds(norms_of(seen)).iloc[0]
-    assert overall["mean"] == 1
-    assert overall["low"] == np.mean(truth) == -0.5

@@ -70,10 +70,7 @@ def expected_information(problem: Problem, c: Curvature) -> Floats:
 
 
 def maximise_penalised(problem: Problem, parameters: Floats) -> Maximum:
-    """Maximise log L + log|I|/2 by scoring: Jeffreys' prior, Firth's method for two answers and the logit.
-
-    The estimates are finite whatever the data; the covariance is the inverse expected information there.
-    """
+    """Maximise log L + log|I|/2 by scoring; the covariance is the inverse expected information there."""
     now = _penalised(problem, parameters)
     iteration, converged = 0, False
     while now is not None and not converged and iteration < MAX_ITERATIONS:
@@ -146,10 +143,8 @@ def _penalised(problem: Problem, parameters: Floats) -> _Penalised | None:
 
 
 def score_test(problem: Problem, parameters: Floats, coding: Coding, status: str) -> pd.DataFrame:
-    """Test each term, each factor and all together for one coefficient at every threshold.
+    """Test each term, each factor and all together for one coefficient at every threshold (docs/method/stats/clm.md).
 
-    The score test of delta = 0 in eta_j = theta_j - x'(beta + delta_j): s' (I_dd - I_dc I_cc^-1 I_cd)^-1 s,
-    chi-square with terms x (thresholds - 1) degrees of freedom, I the expected information at the fit.
     A ``status`` that is not empty is the reason for not testing.
     """
     k, p = problem.n_levels - 1, len(problem.terms)

@@ -302,9 +302,8 @@ def climb(problem: Problem, point: Point, step: Floats) -> tuple[Point, bool]:
 def at_infinity(problem: Problem) -> Problem:
     """Find the directions in which the likelihood never falls and the problem at their far end.
 
-    A direction d with z'd >= 0 for every end of every row (z = derivative of a, or minus that of b) and not
-    always 0 means that no finite maximum exists; the ends with z'd > 0 reach their limit. What is left is
-    looked at again until no such direction remains (Geyer's limiting conditional model).
+    The ends of rows that a direction moves reach their limit there; what is left is looked at again until no such
+    direction remains (docs/method/stats/clm.md, separation).
     """
     # z of every finite end as a sparse row, its row of the problem, and whether it is upper.
     k, column = problem.n_levels - 1, np.full(problem.cross.n_slots, -1)

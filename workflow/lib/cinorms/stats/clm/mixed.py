@@ -45,10 +45,9 @@ def fit_clmm(
 ) -> ClmmFit:
     """Fit a cumulative link model with a random intercept for the column ``group``, or for each of two.
 
-    The integral over the intercepts is Laplace's approximation. The likelihood is climbed by BFGS with its exact
-    gradient; standard errors come from the differenced gradient. Statistics refer to the normal distribution, of the
-    factors in ``freedom`` to Student's t with so many degrees of freedom: a factor that differs between few groups
-    rests on these. Raises ConfigError and DataError as ``fit_clm`` does.
+    Statistics refer to the normal distribution, of the factors in ``freedom`` to Student's t with so many degrees of
+    freedom: a factor that differs between few groups rests on these. Raises ConfigError and DataError as ``fit_clm``
+    does. How it is fitted: docs/method/stats/clm.md.
     """
     groups = (group,) if isinstance(group, str) else group
     start = fit_clm(frame, outcome, factors, baselines, link, cluster=groups)
