@@ -42,3 +42,13 @@ def level(flow, model):
     u = (flow * 7919 + model * 104729 + flow * model * 31) % 1009 / 1009
     v = (flow * 613) % 257 / 257
     return np.clip(np.floor(5 * (0.6 * v + 0.4 * u) + 0.35 * model) - 3, -2, 2)
+
+
+def crossed(rng, flows, templates, orders=3, flow=1.0, template=0.3, both=0.3, noise=0.7):
+    """Return answers with effects of the flow, the template, the two together and the single answer (sd)."""
+    return (
+        rng.normal(0, flow, (flows, 1, 1))
+        + rng.normal(0, template, (1, templates, 1))
+        + rng.normal(0, both, (flows, templates, 1))
+        + rng.normal(0, noise, (flows, templates, orders))
+    )

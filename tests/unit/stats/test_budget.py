@@ -141,8 +141,7 @@ PARTS = Variances(flow=1600.0, rater=625.0, rest=2025.0)
 
 
 def named(cells):
-    names = [f"{i}_0" for i in range(cells.shape[1])]
-    return pd.DataFrame(cells, columns=names), pd.Series(range(len(names)), index=names)
+    return matrix(cells[:, :, None])
 
 
 def test_the_pilot_s_variances_are_those_planted():

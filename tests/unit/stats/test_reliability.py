@@ -16,7 +16,7 @@ from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
 from ...specs import ask_shard, make_spec
-from .made import answers_of, matrix, norms_of
+from .made import answers_of, crossed, matrix, norms_of
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", four observers and twelve units.
 TEXTBOOK = """
@@ -27,13 +27,8 @@ TEXTBOOK = """
 """
 
 
-def planted(rng, n_flows, n_templates, n_orders, flow, template, interaction, order):
-    return (
-        rng.normal(0, flow**0.5, (n_flows, 1, 1))
-        + rng.normal(0, template**0.5, (1, n_templates, 1))
-        + rng.normal(0, interaction**0.5, (n_flows, n_templates, 1))
-        + rng.normal(0, order**0.5, (n_flows, n_templates, n_orders))
-    )
+def planted(rng, n_flows, n_templates, n_orders, *variances):
+    return crossed(rng, n_flows, n_templates, n_orders, *np.sqrt(variances))
 
 
 def test_alpha_of_the_textbook_example():

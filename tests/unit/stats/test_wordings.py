@@ -12,17 +12,7 @@ from cinorms.norms import assessment
 from cinorms.stats import wordings
 
 from ...scales import ACCEPTABILITY
-from .made import matrix
-
-
-def crossed(rng, flows, templates, orders=3, flow=1.0, template=0.3, both=0.3, noise=0.7):
-    """Return answers with effects of the flow, the template, the two together and the single answer (sd)."""
-    return (
-        rng.normal(0, flow, (flows, 1, 1))
-        + rng.normal(0, template, (1, templates, 1))
-        + rng.normal(0, both, (flows, templates, 1))
-        + rng.normal(0, noise, (flows, templates, orders))
-    )
+from .made import crossed, matrix
 
 
 def missing(rng, x, way):
