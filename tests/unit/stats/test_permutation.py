@@ -78,6 +78,7 @@ def test_every_swap_of_few_wordings_is_made():
     row = compare(a, b, fixed_flows=True)
     assert row["p"] == pytest.approx(expected)
     assert row["p_smallest"] == pytest.approx(2 / 2**7)
+    assert compare(a, b, fixed_flows=True, draws=2**7)["p"] == row["p"]
     assert row["estimate"] == pytest.approx(means.mean())
     assert (row["n_flows"], row["n_templates"], row["status"]) == (20, 7, "ok")
 
