@@ -121,6 +121,7 @@ def test_variance_shares_say_what_cannot_be_told_apart():
     assert np.isnan(one_order["variance"].iloc[3])
     one_template = reliability.variance_shares(*matrix(x[:, :1]))
     assert one_template["status"].tolist() == ["ok", "one_template", "one_template", "ok"]
+    assert reliability.variance_shares(*matrix(x[:2, :2]))["variance"].notna().all()
     assert reliability.variance_shares(*matrix(x[:1]))["status"].tolist() == ["no_flows"] * 4
     assert set(reliability.variance_shares(*matrix(np.ones((5, 3, 2))))["status"]) == {"no_variance"}
     # Cell means that are all the same although answers differ: less than chance, so negative.
