@@ -75,6 +75,18 @@ def test_with_flows_sampled_too_single_answers_count_once():
     assert low < mean < high
 
 
+def test_what_flows_and_templates_leave_is_of_the_cells_that_are_there():
+    cells = np.array([[1.0, np.nan, 2.0], [2.0, 4.0, 0.0], [0.0, 1.0, np.nan]])
+    left = cells - np.nanmean(cells, axis=1, keepdims=True) - np.nanmean(cells, axis=0)
+    assert wordings.rest_variance(cells) == pytest.approx(np.nansum(left**2) * 7 / (7 - 3 - 3 + 1))
+    assert wordings.rest_variance(cells[:1]) == 0
+
+
+def test_degrees_of_freedom_where_nothing_varies_are_those_given():
+    assert wordings.pooled([(np.float64(0.0), 4.0), (np.float64(0.0), 9.0)], otherwise=4.0) == (0, 4)
+    assert wordings.pooled([(2.0, 4.0), (1.0, 9.0)]) == pytest.approx((3, 9 / (4 / 4 + 1 / 9)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fixed", [False, True], ids=["flows sampled", "flows fixed"])
 @pytest.mark.parametrize("way", [None, "random", "template"])
