@@ -192,9 +192,12 @@ def raters_needed(
     """Return the raters that give ``target`` a standard error of at most ``error``; None without variances."""
     if math.isnan(parts.rest):
         return None
-    numbers = range(1, 10**12)
-    return numbers[
-        bisect_left(
-            numbers, True, key=lambda n: survey_errors(parts, n, per_rater, flows, levels)[target] <= error
-        )
-    ]
+
+    def enough(raters: int) -> bool:
+        return survey_errors(parts, raters, per_rater, flows, levels)[target] <= error
+
+    high = 1
+    while not enough(high):
+        high *= 2
+    half = high // 2
+    return half + 1 + bisect_left(range(half + 1, high), True, key=enough)
