@@ -462,8 +462,8 @@ def test_files_stand_in_the_order_of_the_study(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shorter"):
         read_page_results(study, {**named, "norms": named["norms"][:-1]})
     results = read_page_results(study, named)
-    assert results.cards["model-b"].json == tmp_path / "cards/model-b.json"
-    assert results.figures["shares"].txt == tmp_path / "figures/shares.txt"
+    assert results.files["cards"]["model-b", "json"] == tmp_path / "cards/model-b.json"
+    assert results.files["figures"]["shares", "txt"] == tmp_path / "figures/shares.txt"
 
 
 # --- Cards

@@ -356,7 +356,7 @@ def _floor_sentences(results: Results) -> Iterator[str]:
     for name, entry in results.study.analyses.items():
         if "engine_status" not in entry.meanings:
             continue
-        table = read_csv(results.tables[name])
+        table = read_csv(results.files["tables"][name])
         judged = table[table["engine_status"].isin(["above", "not_above", "one_side_repeated"])]
         within = judged[judged["engine_status"] == "not_above"]
         if judged.empty:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 from collections.abc import Hashable, Iterable, Mapping
 from datetime import datetime
@@ -217,11 +216,17 @@ def software() -> list[tuple[str, str]]:
 
 def hashes(results: Results) -> list[tuple[str, str]]:
     """Return the SHA-256 of vignettes, prompts, and every response file."""
-    made = [(name, hashlib.sha256(path.read_bytes()).hexdigest()) for name, path in results.asked.items()]
-    for one in results.provenance["asked"]:
-        for file in one["files"]:
-            made.append((f"responses/{one['arm']}/{one['model']}/{file['shard']}.parquet", file["sha256"]))
-    return made
+    asked = [
+        (f"{part}/{name}.parquet", hashlib.sha256(path.read_bytes()).hexdigest())
+        for part in ("vignettes", "prompts")
+        for name, path in results.files[part].items()
+    ]
+    responses = [
+        (f"responses/{record['arm']}/{record['model']}/{file['shard']}.parquet", file["sha256"])
+        for record in results.provenance["asked"]
+        for file in record["files"]
+    ]
+    return asked + responses
 
 
 def citations(results: Results) -> list[str]:
@@ -231,8 +236,3 @@ def citations(results: Results) -> list[str]:
     for arm in study.arms.values():
         found += [arm.prompts_citation, arm.origin]
     return list(dict.fromkeys(text for text in found if text))
-
-
-def settings_text(results: Results) -> str:
-    """Return the settings of the study, including defaults, as text."""
-    return json.dumps(dict(results.study.settings), indent=2, ensure_ascii=False)
