@@ -65,8 +65,11 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
     if own.empty:
         yield "\n   This flow was not asked in this arm."
         return
-    sent = {reply.variant: reply for reply in results.replies(arm, model, [flow]).itertuples()}
-    for answer in own.itertuples():
+    sent: dict[Any, Any] = {
+        reply.variant: reply for reply in results.replies(arm, model, [flow]).itertuples()
+    }
+    rows: Iterator[Any] = own.itertuples()
+    for answer in rows:
         yield f"\n   {answer.variant}: template {answer.template_no}, answers in order {answer.order_no}"
         if answer.variant in sent:
             reply = sent[answer.variant]
@@ -94,10 +97,10 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
     for section, frames in (("tables", results.tables), ("figures", results.figures)):
         for name in frames:
             file = f"{results.folder}/{section}/{name}.csv"
-            rows = rows_about(frames[name], arm, model, flow, levels.to_dict())
-            if len(rows):
+            shown = rows_about(frames[name], arm, model, flow, levels.to_dict())
+            if len(shown):
                 yield f"\n   {file}"
-                yield from indent(rows.to_string(index=False), " " * 6).splitlines()
+                yield from indent(shown.to_string(index=False), " " * 6).splitlines()
     page = results.folder / "report/index.html"
     if page.is_file():
         yield f"\n   {page}#explorer, where this flow can be found by its levels"
@@ -113,7 +116,7 @@ def rows_about(
     for column, value in (("arm", arm), ("model", model)):
         sides = [column] if column in frame else [f"{column}_a", f"{column}_b"]
         if sides[0] in frame:
-            about &= frame[sides].astype("str").eq(value).any(axis="columns")
+            about &= (frame[sides].astype("str") == value).any(axis="columns")
     factor = next((column for column in _FACTOR_COLUMNS if column in frame), None)
     if "flow" in frame:
         about &= pd.to_numeric(frame["flow"], errors="coerce") == flow
