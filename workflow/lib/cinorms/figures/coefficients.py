@@ -190,7 +190,7 @@ def terms(table: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> pd.DataFram
     fits = model_labels(zip(frame["arm"], frame["model"], strict=True))
     numbers = ["estimate", "conf_low", "conf_high", "planted"]
     frame = frame.reindex(columns=["arm", "model", "term", "level", "baseline", *numbers, "n", "status"])
-    frame = frame.astype(dict.fromkeys(numbers, "float64")).assign(fit=theme.in_order(pd.Series(fits)))
+    frame = frame.astype(dict.fromkeys(numbers, "float64")).assign(fit=theme.in_order(fits))
     return frame.reset_index(drop=True)
 
 

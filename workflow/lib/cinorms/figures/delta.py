@@ -106,7 +106,6 @@ def draw(
         f"Delta is the {held_value} minus the expected value of the same flow, both in {unit} from {low:g} to "
         f"{high:g}. Flows without a {held} or without an expected value are left out.",
         theme.thresholds_text(entry) if options.of == "norms" else enough if any(t_vals) else "",
-        theme.selection_text(entry),
     )
 
 
@@ -148,7 +147,7 @@ def deltas(
         levels = add_factors(part, vignettes[str(arm)], [str(by)])[by]
         parts.append(part.assign(panel=levels.astype(str)))
     whole = pd.concat(parts, ignore_index=True)
-    return whole.assign(panel=theme.in_order(whole["panel"], ordered=True))
+    return whole.assign(panel=theme.in_order(whole["panel"]))
 
 
 def _points(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:

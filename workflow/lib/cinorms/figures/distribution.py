@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -54,7 +55,6 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     under = (
         f"n = {theme.span(totals)} answers per model, {int(totals.sum()):,} in total. Nothing is filtered."
     )
-    size = entry.options.width or 9.0, entry.options.height or 1.9 + len(arms) * (0.3 + 0.42 * len(models))
     plot = (
         p9.ggplot(counts[counts["count"] > 0], p9.aes("model", "share", fill="segment"))
         + p9.geom_col(width=0.72, color="white", size=0.3, position=p9.position_stack(reverse=True))
@@ -66,21 +66,19 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
         + p9.scale_fill_manual(values=colours, limits=list(colours))
         + p9.guides(fill=p9.guide_legend(ncol=5, byrow=True))
         + p9.labs(x="", y="share of all answers")
-        + p9.labs(title=entry.options.title, caption=theme.note(entry.mark, under))
         + theme.base_theme()
-        + p9.theme(figure_size=size)
     )
     if len(arms) > 1:
         plot += p9.facet_wrap("arm", ncol=1)
-    about = "Share of each level and of each kind of invalid answer, per model, before any filtering."
-    by_model = counts.assign(invalid=counts["count"].where(counts["status"] != "ok", 0)).groupby(
-        "model", sort=False
-    )
-    share = (by_model["invalid"].sum() / by_model["count"].sum()).dropna()  # over all arms
-    if len(share) and share.max():
-        under += f" {share.idxmax()} gave the most invalid answers: {share.max():.1%}."
-    caption = theme.note(entry.mark, f"{about} {under}")
-    return theme.Drawn(plot, *size, caption, counts[[column.name for column in COLUMNS]])
+    data = counts[[column.name for column in COLUMNS]]
+    drawn = theme.finish(plot, entry, data, (9.0, 1.9 + len(arms) * (0.3 + 0.42 * len(models))), under)
+    text = f"Share of each level and of each kind of invalid answer, per model, before any filtering. {under}"
+    invalid = counts.assign(count=counts["count"].where(counts["status"] != "ok", 0))
+    n_invalid, n = (table.groupby("model", sort=False)["count"].sum() for table in (invalid, counts))
+    share = (n_invalid / n).dropna()  # over all arms
+    if share.any():
+        text += f" {share.idxmax()} gave the most invalid answers: {share.max():.1%}."
+    return replace(drawn, caption="\n".join(filter(None, (text, entry.mark))))
 
 
 def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.DataFrame:
@@ -99,8 +97,8 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
         for arm, status, level in zip(counts["arm"], counts["status"], counts["level"], strict=True)
     ]
     frame = counts.assign(
-        arm=pd.Categorical(counts["arm"], categories=list(dict.fromkeys(counts["arm"]))),
-        segment=pd.Categorical(names, categories=order, ordered=True),
+        arm=theme.in_order(counts["arm"]),
+        segment=theme.in_order(names, order),
         colour=colours,
         share=counts["share"].astype("float64"),
     )
@@ -156,7 +154,7 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
     data = frame.rename(columns={"panel": "arm", "segment": "outcome"})
     under = f"n = {n} flows per model. {theme.thresholds_text(entry)}"
     shown = data[["arm", "model", "outcome", "flows", "of", "share"]]
-    return theme.finish(plot, entry, shown, size, under, theme.selection_text(entry))
+    return theme.finish(plot, entry, shown, size, under)
 
 
 def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:
@@ -187,8 +185,8 @@ def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) ->
         share=share,
         label=theme.percents(share),
         ink=[theme.ink_on(colour) for colour in frame["colour"]],
-        panel=pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
-        segment=pd.Categorical(frame["segment"], categories=[*levels, *NORM_LABELS.values()], ordered=True),
+        panel=theme.in_order(frame["panel"]),
+        segment=theme.in_order(frame["segment"], [*levels, *NORM_LABELS.values()]),
     )
 
 

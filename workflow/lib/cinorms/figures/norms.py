@@ -189,7 +189,6 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         else "",
         f"Each cell is one flow. {_reasons(frame)} Grey: no norm; x: a tie between the most frequent levels.",
         theme.thresholds_text(entry),
-        theme.selection_text(entry),
     )
     data, drawn = _data(frame, entry, vignettes), []
     for level, part in pages:

@@ -237,7 +237,6 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
         "A minority answer is a valid answer that differs from the flow's norm. Flows without a norm, and flows "
         "whose answers all agree, are left out.",
         theme.thresholds_text(entry),
-        theme.selection_text(entry),
     )
 
 
@@ -282,7 +281,6 @@ def draw_variance(
         " ".join([under, *asked_text(selected, prompts, entry.people)]),
         f"{NAMES[over][0].upper()}{NAMES[over][1:]}, divided by their number. Invalid answers are left out.",
         f"Means: {means}.",
-        theme.selection_text(entry),
     )
 
 
