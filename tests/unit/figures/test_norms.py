@@ -158,15 +158,6 @@ def test_several_flows_in_a_cell_are_an_error(norms_of, figure_entry, small_vign
         draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
 
 
-def test_three_models_are_an_error(norms_of, figure_entry, small_vignettes) -> None:
-    with pytest.raises(ConfigError, match="room for 1, 2 or 4"):
-        draw(
-            [norms_of(m, LEVELS) for m in "abc"],
-            figure_entry("norms", list("abc")),
-            {"main": small_vignettes},
-        )
-
-
 # --- Shapes and places
 
 
