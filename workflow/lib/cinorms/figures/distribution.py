@@ -92,17 +92,15 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
     counts = counts[(counts["status"] == "ok") | counts["status"].isin(present)]
     names = [STATUS_LABELS.get(name, name) for name in counts["outcome"]]
     by_arm = {arm: theme.level_colours(scale.binned) for arm, scale in entry.scales.items()}
-    colours = [
-        STATUS_COLOURS[status] if status != "ok" else by_arm[arm][int(level)]
-        for arm, status, level in zip(counts["arm"], counts["status"], counts["level"], strict=True)
-    ]
     frame = counts.assign(
         arm=theme.in_order(counts["arm"]),
         segment=theme.in_order(names, order),
-        colour=colours,
+        colour=[
+            STATUS_COLOURS[status] if status != "ok" else by_arm[arm][int(level)]
+            for arm, status, level in zip(counts["arm"], counts["status"], counts["level"], strict=True)
+        ],
         share=counts["share"].astype("float64"),
-    )
-    frame = frame.sort_values("segment", kind="stable")
+    ).sort_values("segment", kind="stable")
     bars = frame.groupby(["arm", "model"], sort=False, observed=True)["share"]
     return frame.assign(
         middle=bars.cumsum() - frame["share"] / 2,
@@ -120,11 +118,12 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
         return theme.empty(entry, "no flow has the levels selected.")
     models = list(dict.fromkeys(frame["model"]))
     panels = list(frame["panel"].cat.categories)
-    middle = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
-    frame = frame.assign(
-        bottom=middle - 0.36, top=middle + 0.36, y=middle, x=(frame["start"] + frame["end"]) / 2
+    y = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
+    frame = frame.assign(y=y, bottom=y - 0.36, top=y + 0.36, x=(frame["start"] + frame["end"]) / 2)
+    colours, order = (
+        dict(zip(frame["segment"], frame["colour"], strict=True)),
+        frame["segment"].cat.categories,
     )
-    colours = dict(zip(frame["segment"], frame["colour"], strict=True))
     rectangle = p9.aes(xmin="start", xmax="end", ymin="bottom", ymax="top", fill="segment")
     labelled, label = frame[frame["share"] >= _LABELLED], p9.aes("x", "y", label="label", color="ink")
     plot = (
@@ -132,9 +131,7 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
         + p9.geom_rect(rectangle, color="white", size=0.3)
         + p9.geom_text(label, labelled, size=TEXT_SIZE - 1.5)
         + p9.scale_color_identity()
-        + p9.scale_fill_manual(
-            values=colours, limits=[name for name in frame["segment"].cat.categories if name in colours]
-        )
+        + p9.scale_fill_manual(values=colours, limits=[name for name in order if name in colours])
         + p9.guides(fill=p9.guide_legend(ncol=5, byrow=True))
         + p9.scale_x_continuous(labels=theme.percents, limits=(0, 1.0001), expand=(0.01, 0))
         + p9.scale_y_continuous(
@@ -151,10 +148,9 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
         flows = frame.groupby("panel", observed=True)["of"].max()
         n = ", ".join(f"{count:,} ({panel})" for panel, count in flows.items())
     size = (9.0, 2.0 + len(panels) * (0.35 + 0.42 * len(models)))
-    data = frame.rename(columns={"panel": "arm", "segment": "outcome"})
-    under = f"n = {n} flows per model. {theme.thresholds_text(entry)}"
-    shown = data[["arm", "model", "outcome", "flows", "of", "share"]]
-    return theme.finish(plot, entry, shown, size, under)
+    shown = frame[["panel", "model", "segment", "flows", "of", "share"]]
+    data = shown.rename(columns={"panel": "arm", "segment": "outcome"})
+    return theme.finish(plot, entry, data, size, f"n = {n} flows per model. {theme.thresholds_text(entry)}")
 
 
 def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:
@@ -164,11 +160,12 @@ def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) ->
         scale, of = entry.scales[arm].binned, len(norms)
         colours = theme.level_colours(scale)
         status = assessment.status(norms, entry.thresholds[model]).astype(str)
-        held = norms["value"].where(status == "kept").value_counts()
-        gone = status.value_counts()
-        counts = [(words, int(held.get(level, 0)), colours[level]) for level, words in scale.labels.items()]
+        held = norms["value"].where(status == "kept")
+        counts = [
+            (words, int((held == level).sum()), colours[level]) for level, words in scale.labels.items()
+        ]
         counts += [
-            (NORM_LABELS[reason], int(gone.get(reason, 0)), theme.NORM_COLOURS[reason])
+            (NORM_LABELS[reason], int((status == reason).sum()), theme.NORM_COLOURS[reason])
             for reason in tables.NORM_STATUSES[1:]
         ]
         end = 0
@@ -176,9 +173,9 @@ def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) ->
             start, end = end, end + flows
             row = {"panel": arm, "model": model, "segment": segment, "flows": flows, "of": of}
             rows.append(row | {"start": start / of, "end": end / of, "colour": colour})
-    if not rows:
-        return pd.DataFrame()
     frame = pd.DataFrame(rows)
+    if frame.empty:
+        return frame
     share = frame["flows"] / frame["of"]
     levels = [s for s in dict.fromkeys(frame["segment"]) if s not in NORM_LABELS.values()]
     return frame.assign(
