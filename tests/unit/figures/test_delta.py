@@ -97,15 +97,6 @@ def test_expected_values_can_come_from_a_file(norms_of, entry, small_vignettes, 
     assert set(table["delta"]) == {150.0}
 
 
-def test_nothing_expected_and_no_norms_are_figures_that_say_so(
-    norms_of, entry, expecting, small_vignettes
-) -> None:
-    drawn = draw([norms_of("a", LEVELS)], entry(["a"]), {"main": small_vignettes}, None)
-    assert "no flow has both a norm and an expected value" in drawn.caption
-    none = [norms_of("a", [[None, None]] * 24)]
-    assert "no flow has both" in draw(none, entry(["a"], by="recipient"), expecting, None).caption
-
-
 def test_numbers_stated_for_the_levels_are_the_unit(norms_of, entry, expecting) -> None:
     asked = entry(["a"], embedding=[0, 1, 2, 3, 4])
     drawn = draw([norms_of("a", LEVELS)], asked, expecting, None)
