@@ -112,7 +112,7 @@ ALWAYS = {"distribution", "profile"}
 
 
 @pytest.mark.parametrize("name", [name for name in kinds("figures") if name not in ALWAYS])
-def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, name: str) -> None:
+def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, built, name: str) -> None:
     nothing = {"factors": ["nobody"]} if name == "coefficients" else {"select": {"sender": ["nobody"]}}
     kind = kinds("figures")[name]
     empty = drawn(name, **nothing)
@@ -121,6 +121,7 @@ def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, name: str) -
     assert list(table) == named
     assert table["figure_status"].tolist() == ["empty"]
     assert f"Nothing to show: {table['figure_reason'].iloc[0]}" in empty.caption
+    built(empty.plot)
     assert table[named[:-2]].isna().all(axis=None)
 
 
