@@ -101,10 +101,10 @@ def _engine_text(
     known = [share.share for share in engine if share is not None and share.n]
     if not known:
         return ""
-    within = []
+    within, held_by = [], [held_norms(one.frame, entry, one) for one in selected]
     for a, b in itertools.combinations(range(len(selected)), 2):
-        norms = pd.concat([held_norms(selected[i].frame, entry, selected[i]) for i in (a, b)], axis=1)
-        if floor(between_norms(norms), engine[a], engine[b])["engine_status"] == "not_above":
+        differ = between_norms(pd.concat([held_by[a], held_by[b]], axis=1))
+        if floor(differ, engine[a], engine[b])["engine_status"] == "not_above":
             within.append(f"{names[a]} and {names[b]}")
     text = f"Asked again, the engine alone changes up to {max(known):.1%} of a model's norms"
     if not within:

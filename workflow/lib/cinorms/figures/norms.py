@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.shared import Frames, add_factors, check_same_scale
+from cinorms.analyses.shared import Frames, add_factors, check_same_scale, stack
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import NO_NORM, NORM_LABELS
 from cinorms.core.schema import Distinct, LeftOut
@@ -90,36 +90,31 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
             )
         arm = self.arms[0]
         dataset = place.study.factors_of(arm)
-        stated = {"rows": self.rows or (), "columns": self.columns or ()}
-        for side, named in {**stated, "pages": [self.pages] if self.pages else []}.items():
-            for factor in named:
+        for side in ("rows", "columns", "pages"):
+            named = getattr(self, side) or ()
+            for factor in (named,) if isinstance(named, str) else named:
                 check_factor(place, side, arm, factor)
         placed = self.placed(dataset.factors)
         factors = [part for side in placed.values() for factor in side for part in factor.split(JOINT)]
-        twice = [factor for factor in factors if factors.count(factor) > 1]
-        if twice:
+        if twice := [factor for factor in factors if factors.count(factor) > 1]:
             raise place.error("", f"factor {twice[0]!r} has two places; give it one of rows, columns, pages")
-        for side in stated:
+        for side in ("rows", "columns"):
             if not placed[side]:
                 raise place.error(
                     "", f"key '{side}' is missing; factors: {', '.join(nameable_factors(dataset))}"
                 )
-        loose = self._loose(place, arm, factors)
-        if loose:
+        # A factor also has a place where one that it is linked with has one.
+        linked = [group for group in dataset.linked if set(group) & set(factors)]
+        bound = {*factors, *(factor for group in linked for factor in group)}
+        settings = place.study.arms[arm]
+        levels = place.study.dataset(settings.dataset).factors
+        shown = {**levels, **settings.select, **(self.select or {})}
+        if loose := [factor for factor in levels if factor not in bound and len(shown[factor]) > 1]:
             raise place.error(
                 "",
                 f"factors {', '.join(loose)} have several levels and no place; name them under rows, columns or "
                 "pages, or choose one level of each under select",
             )
-
-    def _loose(self, place: EntryPlace, arm: str, factors: Sequence[str]) -> list[str]:
-        """Return the factors with several levels that have no place, nor any factor that they are linked with."""
-        study = place.study
-        linked = [group for group in study.factors_of(arm).linked if set(group) & set(factors)]
-        bound = {*factors, *(factor for group in linked for factor in group)}
-        levels = study.dataset(study.arms[arm].dataset).factors
-        shown = {**levels, **study.arms[arm].select, **(self.select or {})}
-        return [factor for factor in levels if factor not in bound and len(shown[factor]) > 1]
 
 
 def cells(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Frames) -> pd.DataFrame:
@@ -152,7 +147,7 @@ def cells(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: F
                 f"figures.{entry.name}: several flows fall into one cell; factors {loose} have no place: name them "
                 "under rows, columns or pages, or choose one level of each under select"
             )
-    whole = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    whole = stack(parts)
     levels = {}
     for factor in factors:
         known, held = parts[0][factor].cat.categories, set(whole[factor].astype(str))
@@ -322,8 +317,7 @@ def _text(
 ) -> list[Any]:
     import plotnine as p9
 
-    frame = pd.DataFrame(rows, columns=["x", "y", "label"])
-    frame = frame[frame["label"] != ""]
+    frame = pd.DataFrame([row for row in rows if row[2]], columns=["x", "y", "label"])
     looks |= {"size": size, "va": va, "color": INK, "lineheight": theme.LINE - 0.15}
     return [] if frame.empty else [p9.geom_text(p9.aes("x", "y", label="label"), frame, **looks)]
 
@@ -350,13 +344,13 @@ def _key(names: Sequence[str], layout: Layout, across: int, width: float, top: f
 
 def _where(placed: Mapping[str, list[str]]) -> str:
     """Return which factors the rows and columns show, in words."""
-
-    def side(factors: list[str], outer: str, inner: str) -> str:
-        names = [f.replace("_", " ") for f in factors]
-        return f"{names[0]} ({outer}), {names[1]} ({inner})" if len(names) == 2 else ", ".join(names)
-
-    rows, columns = side(placed["rows"], "right", "left"), side(placed["columns"], "top", "bottom")
-    return f"Rows: {rows}. Columns: {columns}."
+    sides = []
+    for side, where in (("rows", ("right", "left")), ("columns", ("top", "bottom"))):
+        names = [factor.replace("_", " ") for factor in placed[side]]
+        if len(names) == 2:
+            names = [f"{name} ({place})" for name, place in zip(names, where, strict=True)]
+        sides.append(f"{side.capitalize()}: {', '.join(names)}.")
+    return " ".join(sides)
 
 
 def _counts(frame: pd.DataFrame, names: Sequence[str]) -> str:
