@@ -94,7 +94,9 @@ def labelled_texts() -> list[Text]:
         )
     for r in rows("real_replies.csv"):
         verdict = r["code"] if r["code"] in ACCEPTABILITY.options else None
-        found.append(Text(r["text"], verdict, "model", finish=r["finish_reason"], template=r["template"]))
+        found.append(
+            Text(r["text"], verdict, "model" + r["draw"], finish=r["finish_reason"], template=r["template"])
+        )
     return found + phrases("train")
 
 
@@ -203,7 +205,21 @@ def main() -> None:
     texts = labelled_texts()
     known = examples(texts)
     if given.check:
-        for writers in ("a", "b", "c", "d", "e", "f", "g", "h", "mn", ("labelled",), ("scales",), ("model",)):
+        for writers in (
+            "a",
+            "b",
+            "c",
+            "d",
+            "e",
+            "f",
+            "g",
+            "h",
+            "mn",
+            ("labelled",),
+            ("scales",),
+            ("model1",),
+            ("model2",),
+        ):
             tested = {i for i, text in enumerate(texts) if text.writer in writers}
             weights = learn([example for example in known if example.text not in tested])
             wrong, missed, stated = outcome([texts[i] for i in sorted(tested)], weights)
