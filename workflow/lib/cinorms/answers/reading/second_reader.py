@@ -236,29 +236,15 @@ def _around(tokens: list[str], number: int, places: list[_Place]) -> set[str]:
         names |= {f"l{i} {left}", f"r{i} {right}", f"l{i} K{_kind(left)}", f"r{i} K{_kind(right)}"}
     names |= {f"l12 {plain[here + 1]} {plain[here + 2]}", f"r12 {plain[here + 4]} {plain[here + 5]}"}
     # In its sentence, before and after it, and in the sentences around that.
-    for side, start, stop in (
-        ("b", begin, here),
-        ("a", here + 1, end),
-        ("e", 0, begin),
-        ("f", end, len(words)),
-    ):
+    parts = {"b": (begin, here), "a": (here + 1, end), "e": (0, begin), "f": (end, len(words))}
+    for side, (start, stop) in parts.items():
         names |= {f"{side} {word}" for word in words[start:stop]}
         names |= {f"{side} K{kind}" for kind in kinds[start:stop] if kind in _KINDS}
         names |= {f"{side}2 {x} {y}" for x, y in pairwise(kinds[start:stop])}
         if side in "ab":
             order = [kind for kind in kinds[start:stop] if kind in _ORDERED]
             names |= {f"{side}> {x}>{y}" for i, x in enumerate(order) for y in order[i + 1 : i + 5]}
-    # How the other options are named: under a condition, with the same words before them.
-    own_case = _case(tokens, own)
-    for other in others:
-        if abs(other.at - own.at) > _FAR:
-            continue
-        side = "same" if other.begin == own.begin else "later" if other.at > own.at else "earlier"
-        before = ["^"] * 3 + [_kind(word) for word in tokens[max(other.begin, other.at - 3) : other.at]]
-        alike = next((i for i, (x, y) in enumerate(zip(before[:-4:-1], (c, b, a), strict=True)) if x != y), 3)
-        case = f"{own_case} {_case(tokens, other)}"
-        names |= {f"case {case}", f"case {side} {case}", f"alike {alike}", f"alike {side} {alike}"}
-        names.add(f"theirs {side} {before[-1]} {c}")
+    names |= _others(tokens, own, others, (c, b, a))
     closes = tokens[own.end] if own.end < len(tokens) else "$"
     opens = all(word in '"*(-' for word in words[begin:here])
     first, last = own.begin == 0, own.end >= len(tokens) - 1
@@ -274,6 +260,22 @@ def _around(tokens: list[str], number: int, places: list[_Place]) -> set[str]:
         f"opens {opens} {first} {closes} {end == here + 1}",
         f"again {again} {n_others > 0}",
     }
+    return names
+
+
+def _others(tokens: list[str], own: _Place, others: list[_Place], near: tuple[str, str, str]) -> set[str]:
+    """Return how the other options are named: under a condition, or with the same kinds of words before them."""
+    names = set()
+    own_case = _case(tokens, own)
+    for other in others:
+        if abs(other.at - own.at) > _FAR:
+            continue
+        side = "same" if other.begin == own.begin else "later" if other.at > own.at else "earlier"
+        before = ["^"] * 3 + [_kind(word) for word in tokens[max(other.begin, other.at - 3) : other.at]]
+        alike = next((i for i, (x, y) in enumerate(zip(before[:-4:-1], near, strict=True)) if x != y), 3)
+        case = f"{own_case} {_case(tokens, other)}"
+        names |= {f"case {case}", f"case {side} {case}", f"alike {alike}", f"alike {side} {alike}"}
+        names.add(f"theirs {side} {before[-1]} {near[0]}")
     return names
 
 
