@@ -9,9 +9,9 @@ import yaml
 
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.core.fetch import fetch
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
+from cinorms.vignettes.source_files import SourceFile, get
 
 CONTENT = b"number,text\n" + b"1,some text\n" * 20_000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -61,21 +61,21 @@ def server(asked):
         running.shutdown()
 
 
+def fetched(url: str, cache: Path, mirror: Path | None = None, *paths: str, sha256: str = SHA256) -> Path:
+    return get(SourceFile(url=url, sha256=sha256, mirror=paths), cache, mirror)
+
+
 @pytest.mark.parametrize("name", ["whole.csv", "moved.csv", "unsized.csv"])
 def test_a_file_is_downloaded_once_with_a_progress_bar(server, asked, tmp_path, capsys, name):
-    path = fetch(f"{server}/{name}", SHA256, tmp_path / "cache", None, [])
+    path = fetched(f"{server}/{name}", tmp_path / "cache")
     assert path.read_bytes() == CONTENT
     assert name in capsys.readouterr().err
     before = len(asked)
-    assert fetch(f"{server}/{name}", SHA256, tmp_path / "cache", None, []) == path
+    assert fetched(f"{server}/{name}", tmp_path / "cache") == path
     assert len(asked) == before
     assert [p.name for p in (tmp_path / "cache").iterdir()] == [path.name]
-
-
-def test_a_damaged_copy_in_the_cache_is_fetched_again(server, tmp_path):
-    path = fetch(f"{server}/whole.csv", SHA256, tmp_path, None, [])
     path.write_bytes(b"damaged")
-    assert fetch(f"{server}/whole.csv", SHA256, tmp_path, None, []).read_bytes() == CONTENT
+    assert fetched(f"{server}/{name}", tmp_path / "cache").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize(
@@ -88,53 +88,45 @@ def test_a_damaged_copy_in_the_cache_is_fetched_again(server, tmp_path):
 )
 def test_a_failed_download_leaves_nothing_behind(server, tmp_path, name, sha256, words):
     with pytest.raises(DataError) as raised:
-        fetch(f"{server}/{name}", sha256, tmp_path / "cache", None, ["vignettes/x.csv"])
+        fetched(f"{server}/{name}", tmp_path / "cache", None, "vignettes/x.csv", sha256=sha256)
     for word in words:
         assert word in str(raised.value)
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_an_unreachable_address_says_how_to_use_the_mirror(server, tmp_path):
+def test_an_unreachable_address_says_how_to_use_the_mirror(tmp_path):
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as closed:
-        port = closed.server_port
+        url = f"http://127.0.0.1:{closed.server_port}/x.csv"
     with pytest.raises(DataError, match=r"cannot be fetched .*a/x\.csv.*'mirror:'.*CINORMS_MIRROR"):
-        fetch(f"http://127.0.0.1:{port}/x.csv", SHA256, tmp_path, None, ["a/x.csv"])
+        fetched(url, tmp_path, None, "a/x.csv")
     with pytest.raises(
         DataError, match=rf"the mirror {tmp_path} does not have it either; put it there as a/x\.csv"
     ):
-        fetch(f"http://127.0.0.1:{port}/x.csv", SHA256, tmp_path, tmp_path, ["a/x.csv"])
+        fetched(url, tmp_path, tmp_path, "a/x.csv")
 
 
 def test_the_mirror_is_used_before_the_network(server, asked, tmp_path):
-    mirror = tmp_path / "mirror" / "published"
-    beside = tmp_path / "mirror" / "x.csv"
+    mirror, beside = tmp_path / "mirror" / "published", tmp_path / "mirror" / "x.csv"
     mirror.mkdir(parents=True)
+    beside.write_bytes(b"other")
+    with pytest.raises(DataError, match=f"expected {SHA256}; replace it in the mirror"):
+        fetched(f"{server}/whole.csv", tmp_path / "cache", mirror, "x.csv", "../x.csv")
     beside.write_bytes(CONTENT)
-    path = fetch(f"{server}/whole.csv", SHA256, tmp_path / "cache", mirror, ["x.csv", "../x.csv"])
+    path = fetched(f"{server}/whole.csv", tmp_path / "cache", mirror, "x.csv", "../x.csv")
     assert path.resolve() == beside
     assert asked == []
-
-
-def test_a_mirror_without_the_file_falls_back_to_the_network(server, tmp_path):
-    path = fetch(f"{server}/whole.csv", SHA256, tmp_path / "cache", tmp_path, ["x.csv"])
-    assert path.read_bytes() == CONTENT
-
-
-def test_a_wrong_file_in_the_mirror_is_an_error(server, asked, tmp_path):
-    (tmp_path / "x.csv").write_bytes(b"other")
-    with pytest.raises(DataError, match=f"expected {SHA256}; replace it in the mirror"):
-        fetch(f"{server}/whole.csv", SHA256, tmp_path / "cache", tmp_path, ["x.csv"])
-    assert asked == []
+    beside.unlink()
+    assert fetched(f"{server}/whole.csv", tmp_path / "cache", mirror, "../x.csv").read_bytes() == CONTENT
 
 
 def test_a_local_path_is_checked_and_used_in_place(tmp_path):
     path = tmp_path / "x.csv"
     with pytest.raises(DataError, match="no such file"):
-        fetch(str(path), SHA256, tmp_path / "cache", None, [])
+        fetched(str(path), tmp_path / "cache")
     path.write_bytes(CONTENT)
-    assert fetch(str(path), SHA256, tmp_path / "cache", None, []) == path
+    assert fetched(str(path), tmp_path / "cache") == path
     with pytest.raises(DataError, match="correct the path or the sha256"):
-        fetch(str(path), "0" * 64, tmp_path / "cache", None, [])
+        fetched(str(path), tmp_path / "cache", sha256="0" * 64)
 
 
 def csv_dataset(folder: Path, content: str, **changes: object):
