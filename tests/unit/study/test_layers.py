@@ -6,9 +6,9 @@ import copy
 
 import pytest
 
+from cinorms.core.root import Root
 from cinorms.study.layers import Layer, Place, merge
 from cinorms.study.load import load_study
-from cinorms.study.root import Root
 from cinorms.study.settings import StudySettings
 
 from ...studies import ARM, Build, default_layer

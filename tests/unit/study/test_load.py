@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.study.root import Root
+from cinorms.core.root import Root
 
 from ...studies import ARM, Build, arm, change, figure, load, message_of
 

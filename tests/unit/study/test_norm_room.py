@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
 from cinorms.study.norm_room import norm_room
-from cinorms.study.root import Root
 
 from ...studies import ARM, PROJECT, Build, default_layer
 

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.root import Root
 from cinorms.inference.engine_kind import engine_kind
 from cinorms.inference.settings import DEFAULT_STAND_IN
 from cinorms.study.registry import load_registry
-from cinorms.study.root import Root
 
 from ...studies import change, load
 

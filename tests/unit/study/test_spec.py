@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from cinorms.core.root import Root
 from cinorms.planted.respondents import respondent_of
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.study.registry import load_registry
-from cinorms.study.root import Root
 from cinorms.study.settings import Reasoning
 from cinorms.study.spec import (
     MOST_MINUTES,

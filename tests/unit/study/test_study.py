@@ -8,9 +8,9 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
 from cinorms.study.entries import make_entry
-from cinorms.study.root import Root
 
 from ...scales import ACCEPTABILITY
 from ...studies import ARM, DEFAULT_MODELS, Build, arm, change, load

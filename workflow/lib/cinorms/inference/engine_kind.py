@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.project_files import ProjectFiles
+from cinorms.core.root import Root
 from cinorms.inference.journal_files import LastChunkKept
 from cinorms.inference.preflight import ModelCheck
 from cinorms.inference.questions import Questions
@@ -108,7 +108,7 @@ class RegistryPlace:
 
     file: str
     model: str
-    files: ProjectFiles
+    files: Root
 
 
 @dataclass(frozen=True)

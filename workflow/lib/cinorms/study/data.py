@@ -13,8 +13,8 @@ from pathlib import Path
 
 from cinorms.core.errors import DataError
 from cinorms.core.logs import command
+from cinorms.core.root import Root
 from cinorms.study.load import load_study, read_layers
-from cinorms.study.root import Root
 from cinorms.study.study import Study
 from cinorms.vignettes.source_files import SourceFile, get, local_copy
 

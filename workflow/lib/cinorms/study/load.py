@@ -8,12 +8,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.root import Root
 from cinorms.core.validation import check, load_yaml
 from cinorms.study.checks import check_names
 from cinorms.study.entry_place import checked_entries
 from cinorms.study.layers import Layer, Merged, merge
 from cinorms.study.registry import load_registry
-from cinorms.study.root import Root
 from cinorms.study.settings import StudySettings
 from cinorms.study.study import Study
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core.labels import origin_mark
+from cinorms.core.root import Root
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import Scale
 from cinorms.human.survey import Question, Survey, load_survey, split_name
@@ -21,7 +22,6 @@ from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_pa
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
 from cinorms.stats.deciding.rounds import Rule
 from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
-from cinorms.study.root import Root
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
