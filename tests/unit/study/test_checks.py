@@ -286,9 +286,9 @@ def responses(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_place_of_a_models_files(build_study: Build) -> None:
-    assert build_study(responses()).response_files("main", "tulu-2-7b") == "received/tulu-2-7b.jsonl"
+    assert build_study(responses()).collected_files("main", "tulu-2-7b") == "received/tulu-2-7b.jsonl"
     other = build_study(responses(response_files="{organisation}/{name}-*.jsonl"))
-    assert other.response_files("main", "tulu-2-7b") == "allenai/tulu-2-7b-*.jsonl"
+    assert other.collected_files("main", "tulu-2-7b") == "allenai/tulu-2-7b-*.jsonl"
     assert other.asked() == []
 
 

@@ -68,24 +68,22 @@ def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]]
         if factor not in factors:
             raise unknown(file, key, factor, factors, f"factor of dataset {dataset!r}")
         known = [*factors[factor]]
-        if not known:
-            continue  # the levels of a dataset in a file are unknown until it is fetched
-        if study.null_principle(dataset) and null and null.factor == factor:
+        if known and study.null_principle(dataset) and null and null.factor == factor:
             known.append(null.label)
         for level in levels:
-            if level not in known:
+            if known and level not in known:  # those of a dataset in a file are unknown until it is fetched
                 raise unknown(file, f"{key}.{factor}", level, known, "level")
 
 
 def _check_models(study: Study, name: str, arm: Arm) -> None:
     """Look up the models of an arm, and those that have their own number of templates."""
     models, place = study.models(name), _place_of_models(study, arm)
+    look_up(study, place.named, models, "models", "model")
     if not models:
         raise ConfigError(
             f"{study.settings.stated_in('models')}: arm '{name}' has no models; name some from config/models.yaml"
         )
     for model in models:
-        look_up(study, place.named, [model], "models", "model")
         if study.registry[model].kind.people:
             raise ConfigError(
                 f"{place}: '{model}' stands for people, whom nobody can ask in arm '{name}'; "
@@ -94,7 +92,9 @@ def _check_models(study: Study, name: str, arm: Arm) -> None:
     place = arm.stated_in("templates_for")
     # A setting in arm_defaults is for several arms, which need not all ask the same models.
     named = (
-        models if place.key.startswith("arms.") else [m for each in study.arms for m in study.models(each)]
+        models
+        if place.key.startswith("arms.")
+        else [model for other in study.arms for model in study.models(other)]
     )
     for model in arm.templates_for:
         if model not in named:
@@ -238,7 +238,7 @@ def _check_scale(study: Study, name: str, arm: Arm) -> None:
     scale, asked = study.scale(name), study.named_scale(words.scale).measure
     if scale.measure != asked:
         where = arm.stated_in("scale") if arm.scale else study.settings.stated_in("arms", name)
-        fitting = [each for each in study.root.names("scales") if study.named_scale(each).measure == asked]
+        fitting = [name for name in study.root.names("scales") if study.named_scale(name).measure == asked]
         raise ConfigError(
             f"{where}: scale {scale.name!r} measures {scale.measure}, but prompt set {arm.prompts!r} asks for {asked}; "
             f"{listing(scale.name, fitting)} (or choose other prompts)"
@@ -289,7 +289,7 @@ def _check_responses(study: Study, name: str, arm: Arm) -> None:
     files: dict[str, str] = {}
     for model in study.models(name):
         if model in study.registry:
-            other = files.setdefault(study.response_files(name, model), model)
+            other = files.setdefault(study.collected_files(name, model), model)
             if other != model:
                 raise ConfigError(
                     f"{arm.stated_in('response_files')}: {arm.response_files!r} names the same files for {other!r} and "
@@ -333,8 +333,8 @@ def _check_people(study: Study, name: str, arm: Arm) -> None:
             "options; state one for each, lowest first"
         )
     models, place = study.models(name), _place_of_models(study, arm)
+    look_up(study, place.named, models, "models", "model")
     for model in models:
-        look_up(study, place.named, [model], "models", "model")
         if not study.registry[model].kind.people:
             raise ConfigError(
                 f"{place}: '{model}' is a model, but arm '{name}' has source: human; leave the key 'models' out, or "
