@@ -275,38 +275,30 @@ def _check_source(study: Study, name: str, arm: Arm) -> None:
             f"(source: {arm.source}); set it to null"
         )
     if arm.source == "published" and arm.frame is not None:
-        _check_frame(study, arm, arm.frame)
+        known = study.root.names("published")
+        frames = {
+            f"{release}{SEPARATOR}{frame}" for release in known for frame in study.release(release).frames
+        }
+        if arm.frame not in frames:
+            searched = study.root.searched("published")
+            raise unknown(*arm.stated_in("frame").named, arm.frame, frames, "frame", searched)
+        release = study.release(arm.frame.split(SEPARATOR)[0])
+        for model in study.published_models():
+            if model not in release.models:
+                place = _place_of_models(study, arm)
+                raise unknown(*place.named, model, release.models, "model of this release")
     if arm.source == "responses":
-        _check_responses(study, name, arm)
-
-
-def _check_responses(study: Study, name: str, arm: Arm) -> None:
-    """Look up the format of an arm's files of responses, and check that each model has its own."""
-    if arm.response_format not in format_modules():
-        raise unknown(
-            *arm.stated_in("response_format").named, arm.response_format, format_modules(), "format"
-        )
-    files: dict[str, str] = {}
-    for model in study.models(name):
-        if model in study.registry:
+        place = arm.stated_in("response_format")
+        if arm.response_format not in format_modules():
+            raise unknown(*place.named, arm.response_format, format_modules(), "format")
+        files: dict[str, str] = {}
+        for model in [model for model in study.models(name) if model in study.registry]:
             other = files.setdefault(study.collected_files(name, model), model)
             if other != model:
                 raise ConfigError(
                     f"{arm.stated_in('response_files')}: {arm.response_files!r} names the same files for {other!r} and "
                     f"{model!r}; put {{model}} into the path"
                 )
-
-
-def _check_frame(study: Study, arm: Arm, frame: str) -> None:
-    """Look up a frame of a release, and the models that are asked in it."""
-    frames = {f"{r}{SEPARATOR}{f}" for r in study.root.names("published") for f in study.release(r).frames}
-    if frame not in frames:
-        raise unknown(*arm.stated_in("frame").named, frame, frames, "frame", study.root.searched("published"))
-    release = study.release(frame.split(SEPARATOR)[0])
-    for model in study.published_models():
-        if model not in release.models:
-            place = _place_of_models(study, arm)
-            raise unknown(*place.named, model, release.models, "model of this release")
 
 
 def _check_people(study: Study, name: str, arm: Arm) -> None:

@@ -27,11 +27,7 @@ def read_layers(files: Iterable[Path], root: Root) -> list[Layer]:
 def load_study(layers: Sequence[Layer], root: Root) -> Study:
     """Check each layer, merge them (the last wins) and look up every name.
 
-    Raises
-    ------
-    ConfigError
-        For the first mistake, with the file, the key, what is given and what is allowed.
-
+    Raises ``ConfigError`` for the first mistake, with the file, the key, what is given and what is allowed.
     """
     for layer in layers:
         check(layer.document, StudySettings, layer.file)
@@ -45,11 +41,7 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
 def make_settings(merged: Merged) -> StudySettings:
     """Return merged layers, each checked before, as typed values that know where they are stated.
 
-    Raises
-    ------
-    ConfigError
-        For a setting that no layer states: config/config.yaml is the only place for defaults.
-
+    Raises ``ConfigError`` for a setting that no layer states: config/config.yaml is the only place for defaults.
     """
     try:
         settings = StudySettings.model_validate(merged.document)

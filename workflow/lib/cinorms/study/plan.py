@@ -104,17 +104,22 @@ def _costs(ask: Mapping[str, Any], tokens_in: int, tokens_out: int, prompts: int
     most = (ask.get("budget") or 0) * prompts
     expected = round(most * ask["rates"].get("trace_share", TRACE_SHARE))
 
-    def cost(traces: int) -> dict[str, Any]:
-        found = engine_kind(ask["engine"]).cost(
-            Work(tokens_in, tokens_out, ask["gpus"], ask["rates"], traces)
-        )
-        return {
-            name: pd.NA if value is None else value
-            for name, value in (("gpu_minutes", found.gpu_minutes), ("usd", found.usd))
-        }
+    costs: dict[str, Any] = {"trace_tokens": expected, "trace_tokens_most": most}
+    for end, traces in (("", expected), ("_most", most)):
+        work = Work(tokens_in, tokens_out, ask["gpus"], ask["rates"], traces)
+        cost = engine_kind(ask["engine"]).cost(work)
+        costs |= {f"gpu_minutes{end}": cost.gpu_minutes, f"usd{end}": cost.usd}
+    return {name: pd.NA if value is None else value for name, value in costs.items()}
 
-    of_most = {f"{name}_most": value for name, value in cost(most).items()}
-    return {**cost(expected), "trace_tokens": expected, "trace_tokens_most": most, **of_most}
+
+#: Decimals of costs, and what a missing one is shown as.
+_COSTS = {"gpu_minutes": (0, "-"), "usd": (2, "-"), "gpu_minutes_most": (0, "-"), "usd_most": (2, "-")}
+_HEADINGS = {
+    "gpu_minutes": "GPU-minutes",
+    "usd": "USD",
+    "gpu_minutes_most": "at most",
+    "usd_most": "USD at most",
+}
 
 
 def as_text(plan: pd.DataFrame) -> str:
@@ -123,28 +128,15 @@ def as_text(plan: pd.DataFrame) -> str:
         return "\nNo model is asked: all answers of this study exist already."
     tokens = ["prompts", "input_tokens", "output_tokens", "trace_tokens", "trace_tokens_most"]
     counts = [name for name in tokens if name in plan]
-    written = {
-        "gpu_minutes": "GPU-minutes",
-        "usd": "USD",
-        "gpu_minutes_most": "at most",
-        "usd_most": "USD at most",
-    }
-    costs = {name: shown for name, shown in written.items() if name in plan}
-    shown = plan.drop(columns="gpus").rename(columns=costs)
     total = {"arm": "total", **{name: plan[name].sum() for name in counts}}
-    total |= {shown_as: plan[name].sum(min_count=1) for name, shown_as in costs.items()}
-    shown = pd.concat([shown.astype(object), pd.DataFrame([total]).astype(object)])
-    whole = [
-        name
-        for name in ("flows", "templates", "orders", "repeat", "templates_needed", *counts)
-        if name in shown
-    ]
-    for name in whole:
-        shown[name] = [f"{value:,.0f}" if pd.notna(value) else "" for value in shown[name]]
-    for name, digits in (("GPU-minutes", 0), ("USD", 2), ("at most", 0), ("USD at most", 2), ("se", 2)):
+    total |= {name: plan[name].sum(min_count=1) for name in _COSTS if name in plan}
+    shown = plan.drop(columns="gpus").astype(object)
+    shown = pd.concat([shown, pd.DataFrame([total]).astype(object)])
+    whole = dict.fromkeys(["flows", "templates", "orders", "repeat", "templates_needed", *counts], (0, ""))
+    for name, (digits, none) in {**whole, **_COSTS, "se": (2, "-")}.items():
         if name in shown:
-            shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else "-" for value in shown[name]]
-    lines = shown.fillna("").to_string(index=False)
+            shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else none for value in shown[name]]
+    lines = shown.rename(columns=_HEADINGS).fillna("").to_string(index=False)
     note = (
         "Estimates with the rates in config/models.yaml ('-': no rate; the totals leave it out). "
         "Retries are not included."

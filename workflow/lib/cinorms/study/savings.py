@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.scales import Scale
@@ -52,24 +51,16 @@ def replay_pilot(
         return None
     levels = level_matrix(answers).reindex(index=flows["flow"], columns=names)
     codes = scale.places(levels.to_numpy(dtype=float), missing=len(scale.binned.levels))
-    orders = _order_codes(answers, flows["flow"], names, scale.n_shown)
+    shown = codes_of(answers["order"], scale.n_shown)
+    orders = None  # where the order that a prompt showed is not known
+    if (shown >= 0).all():
+        whole = pd.Series(shown, index=[answers["flow"], answers["variant"].astype(str)]).unstack()  # noqa: PD010
+        orders = whole.reindex(index=flows["flow"], columns=names).to_numpy()
     design = make_design(flows, ask["factors"], variants, scale, ask["seed"], orders)
     asked, others = replay(design, rule._replace(pilot=pilot), codes), ~design.pilot(pilot)
     stopped = design.verdict(np.where(asked, codes, NOT_ASKED), rule.thresholds)
     same = stopped == design.verdict(codes, rule.thresholds)
     return Replayed(int(others.sum()), float(asked[others].mean()), float(same[others].mean()))
-
-
-def _order_codes(
-    answers: pd.DataFrame, flows: pd.Series[int], variants: pd.Series[str], n_options: int
-) -> npt.NDArray[np.int64] | None:
-    """Return the code of the order that each prompt showed (flow by variant); None where one is not known."""
-    codes = codes_of(answers["order"], n_options)
-    if (codes < 0).any():
-        return None
-    at = [answers["flow"], answers["variant"].astype(str)]
-    whole = pd.Series(codes, index=at).unstack()  # noqa: PD010 (nothing to aggregate)
-    return whole.reindex(index=flows, columns=variants).to_numpy()
 
 
 def expected_savings(

@@ -121,7 +121,7 @@ def load_dataset(path: str | Path) -> Dataset:
     if stated.factors is not None:
         factors = {
             name: tuple(
-                Level(label=level, text=level) if isinstance(level, str) else level for level in levels
+                level if isinstance(level, Level) else Level(label=level, text=level) for level in levels
             )
             for name, levels in stated.factors.items()
         }
@@ -163,10 +163,9 @@ def expand(design: Design, null_principle: bool = False) -> pd.DataFrame:
     """
     frame = _expand_part(design, None)
     if null_principle:
-        more, columns = _expand_part(design, _null(design)), {}
+        more, union = _expand_part(design, _null(design)), pd.api.types.union_categoricals
         # pandas.concat would turn categoricals with different categories into text.
-        for name in design.factors:
-            columns[name] = pd.api.types.union_categoricals([frame[name], more[name]])
+        columns = {name: union([frame[name], more[name]]) for name in design.factors}
         texts = pd.concat([frame["vignette"], more["vignette"]], ignore_index=True)
         frame = pd.DataFrame(columns).assign(vignette=texts)
     twins = frame["vignette"].duplicated(keep=False)
@@ -193,7 +192,11 @@ def _expand_part(design: Design, without: NullLevel | None) -> pd.DataFrame:
             np.zeros(len(frame), dtype=np.int8), categories=pd.Index([without.label])
         )
         frame.insert(list(design.factors).index(without.factor), without.factor, pd.Series(absent))
-    return frame.assign(vignette=pd.array(_render(design, numbers), dtype="str"))
+    render, absent = _compile(design), dict.fromkeys(name for name in design.factors if name not in numbers)
+    texts = {name: [design.factors[name][level].text for level in levels] for name, levels in numbers.items()}
+    rows = zip(*texts.values(), strict=True)
+    vignettes = [render(**absent, **dict(zip(texts, row, strict=True))) for row in rows]
+    return frame.assign(vignette=pd.array(vignettes, dtype="str"))
 
 
 def _groups(design: Design, without: str | None = None) -> list[tuple[str, ...]]:
@@ -227,15 +230,6 @@ def _label_columns(design: Design, numbers: dict[str, np.ndarray]) -> pd.DataFra
     return pd.DataFrame(columns)
 
 
-def _render(design: Design, numbers: dict[str, np.ndarray]) -> list[str]:
-    render = _compile(design)
-    texts = {name: [level.text for level in design.factors[name]] for name in numbers}
-    columns = [[texts[name][i] for i in number] for name, number in numbers.items()]
-    absent = dict.fromkeys(name for name in design.factors if name not in numbers)
-    names = list(numbers)
-    return [render(**absent, **dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
-
-
 def _compile(design: Design) -> Callable[..., str]:
     """Return the template as a function of the factors, after checking what it is made of."""
     from jinja2 import StrictUndefined, TemplateError, nodes
@@ -251,8 +245,7 @@ def _compile(design: Design) -> Callable[..., str]:
     except TemplateError as error:
         raise ConfigError(f"{design.file}: template: not a valid Jinja2 template: {error}") from None
     for node in tree.find_all(nodes.Node):
-        kind = type(node).__name__
-        if kind not in _TEMPLATE_NODES:
+        if (kind := type(node).__name__) not in _TEMPLATE_NODES:
             raise ConfigError(
                 f"{design.file}: template: {kind} on line {node.lineno} is not allowed; "
                 "allowed: {{ factor }}, {% if %} and comparisons"
@@ -275,10 +268,9 @@ def _check_keys(file: str, stated: DatasetFile) -> None:
     source, given = stated.source, stated.model_fields_set
     specific = set().union(*_NEEDED.values(), *_OPTIONAL.values())
     fitting = _NEEDED[source] | _OPTIONAL[source]
-    for key in DatasetFile.model_fields:
-        if key in given & specific - fitting:
-            allowed = ", ".join(sorted(fitting))
-            raise ConfigError(f"{file}: {key}: does not fit 'source: {source}'; allowed there: {allowed}")
+    if unfit := next((key for key in DatasetFile.model_fields if key in given & specific - fitting), None):
+        allowed = ", ".join(sorted(fitting))
+        raise ConfigError(f"{file}: {unfit}: does not fit 'source: {source}'; allowed there: {allowed}")
     for key in sorted(_NEEDED[source] - given):
         raise ConfigError(f"{file}: key '{key}' is missing; 'source: {source}' needs it")
     labels = stated.files and stated.files.labels
@@ -291,13 +283,22 @@ def _check_keys(file: str, stated: DatasetFile) -> None:
 def _check_design(design: Design, with_template: bool) -> None:
     """Refuse what the schema cannot see: unknown names, unequal lengths, repeated levels."""
     _check_names(design.file, "factors", design.factors)
-    _check_linked(design)
+    seen: set[str] = set()
+    for group in design.linked:
+        for name in group:
+            if name not in design.factors:
+                raise unknown(design.file, "linked", name, design.factors, "factor")
+            if name in seen:
+                raise ConfigError(f"{design.file}: linked: factor {name!r} is in two groups; keep it in one")
+            seen.add(name)
+        if len({len(design.factors[name]) for name in group}) > 1:
+            given = ", ".join(f"{name} {len(design.factors[name])}" for name in group)
+            raise ConfigError(
+                f"{design.file}: linked: factors need the same number of levels; they have: {given}"
+            )
     for group in _groups(design):
-        rows = list(
-            zip(*(tuple(level.label for level in design.factors[name]) for name in group), strict=True)
-        )
-        twice = next((row for number, row in enumerate(rows) if row in rows[:number]), None)
-        if twice is not None:
+        rows = list(zip(*([level.label for level in design.factors[name]] for name in group), strict=True))
+        if twice := next((row for number, row in enumerate(rows) if row in rows[:number]), None):
             raise ConfigError(f"{design.file}: factors.{group[0]}: level {' + '.join(twice)!r} appears twice")
     null = design.null_level
     if null is not None:
@@ -313,23 +314,6 @@ def _check_design(design: Design, with_template: bool) -> None:
             )
     if with_template:
         _compile(design)
-
-
-def _check_linked(design: Design) -> None:
-    seen: set[str] = set()
-    for group in design.linked:
-        for name in group:
-            if name not in design.factors:
-                raise unknown(design.file, "linked", name, design.factors, "factor")
-            if name in seen:
-                raise ConfigError(f"{design.file}: linked: factor {name!r} is in two groups; keep it in one")
-            seen.add(name)
-        counts = {name: len(design.factors[name]) for name in group}
-        if len(set(counts.values())) > 1:
-            given = ", ".join(f"{name} {count}" for name, count in counts.items())
-            raise ConfigError(
-                f"{design.file}: linked: factors need the same number of levels; they have: {given}"
-            )
 
 
 def _check_names(file: str, key: str, names: Iterable[str]) -> None:
