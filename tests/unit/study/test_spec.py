@@ -68,6 +68,7 @@ def test_a_spec_is_plain_data(build_study: Build) -> None:
 )
 def test_what_can_change_a_response_changes_the_spec(build_study: Build, arm: dict[str, Any]) -> None:
     assert spec(study_of(build_study, **arm)) != spec(study_of(build_study))
+    assert spec(build_study({"models": MODELS, "seed": 1})) != spec(build_study({"models": MODELS}))
 
 
 @pytest.mark.parametrize(
@@ -92,10 +93,6 @@ def test_only_an_arm_asked_until_decided_has_its_rule_in_the_spec(build_study: B
     made = spec(study_of(build_study, asking={"until": "decided", "risk": 0.05}))
     assert made["asking"]["risk"] == 0.05
     assert set(made["asking"]) == {"risk", "pilot", "t_val", "t_maj", "consensus"}
-
-
-def test_the_seed_changes_the_spec(build_study: Build) -> None:
-    assert spec(build_study({"models": MODELS, "seed": 1})) != spec(build_study({"models": MODELS}))
 
 
 @pytest.mark.parametrize(
@@ -145,12 +142,6 @@ def test_what_changes_no_response_reaches_the_engine_beside_the_spec(build_study
     assert (api["spending"], api["job"]) == ("results/s/responses/.spending", "main.gpt-4o-mini.1-of-1")
     assert (api["mode"], api["key_variable"]) == ("live", "OPENAI_API_KEY")
     assert json.loads(json.dumps(api)) == api
-
-
-def test_a_quantised_model_is_one_by_its_entry_alone(build_study: Build) -> None:
-    study = build_study({"models": ["tulu-2-7b-awq"]})
-    made = spec(study, "tulu-2-7b-awq")
-    assert (made["quantisation"], made["dtype"]) == ("awq", "float16")
 
 
 def test_an_arm_states_how_long_a_model_reasons(build_study: Build) -> None:
@@ -276,6 +267,7 @@ def minutes(build_study: Callable[..., Study]) -> Callable[..., int]:
 
 def test_an_arm_without_traces_requests_no_time_for_them(minutes: Callable[..., int]) -> None:
     assert minutes() == 0
+    assert minutes("gpt-4o-mini", reasoning=SHORT) == 0
     assert minutes(reasoning={"effort": "none"}) == 0
 
 
@@ -288,6 +280,8 @@ def test_the_time_follows_the_tokens(minutes: Callable[..., int]) -> None:
     assert minutes(changes={"shards": 2}, reasoning=SHORT) == 11
     assert minutes(changes={"rates": {"output_tokens_per_second": 1000}}, reasoning=SHORT) == 58
     assert minutes(changes={"rates": {"trace_share": 1.0}}, reasoning=SHORT) == 41
+    assert 0 < minutes(reasoning={**SHORT, "budget": 1000}, select=SELECT) <= 202 / 5
+    assert minutes(reasoning={"effort": "high", "budget": 30_000}) == MOST_MINUTES
 
 
 def test_each_attempt_adds_the_time_of_all_traces(minutes: Callable[..., int]) -> None:
@@ -296,19 +290,3 @@ def test_each_attempt_adds_the_time_of_all_traces(minutes: Callable[..., int]) -
     )
     assert (first, second) == (21, 42)
     assert minutes(attempt=2) > minutes(attempt=1) > 0
-
-
-def test_selected_levels_cut_the_time(minutes: Callable[..., int]) -> None:
-    whole, part = (
-        minutes(reasoning={**SHORT, "budget": 1000}),
-        minutes(reasoning={**SHORT, "budget": 1000}, select=SELECT),
-    )
-    assert 0 < part <= whole / 5
-
-
-def test_no_job_requests_more_than_half_a_day_for_them(minutes: Callable[..., int]) -> None:
-    assert minutes(reasoning={"effort": "high", "budget": 30_000}) == MOST_MINUTES
-
-
-def test_an_api_needs_none(minutes: Callable[..., int]) -> None:
-    assert minutes("gpt-4o-mini", reasoning=SHORT) == 0

@@ -51,15 +51,6 @@ def test_thresholds_are_the_grids_and_the_studys_own(build_study: Build) -> None
     assert (study.t_val("planted-tulu-2-7b"), study.t_val("planted-gpt-4o-mini")) == (5, 7)
 
 
-def test_templates_are_cut_per_arm_and_per_model(build_study: Build) -> None:
-    models = {"planted-tulu-2-7b": 3, "planted-gpt-4o-mini": 11}
-    study = build_study({"arms": {"main": {**ARM, "templates": 5, "templates_for": models}}})
-    assert study.templates("main") == 5
-    assert study.templates("main", "planted-tulu-2-7b") == 3
-    assert study.templates("main", "planted-gpt-4o-mini") == 5
-    assert study.templates("main", "planted-tulu-2-13b") == 5
-
-
 def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build_study: Build) -> None:
     some = ["planted-tulu-2-7b", "planted-gpt-4o-mini"]
     study = build_study(
