@@ -203,11 +203,6 @@ def write_prompt_set(folder: Path, templates: list[str], **changes: object) -> P
 FINE = "Judge {scenario}: {options}"
 
 
-def test_a_prompt_set_is_named_after_its_file(tmp_path):
-    prompt_set = load_prompt_set(write_prompt_set(tmp_path, [FINE]))
-    assert (prompt_set.name, prompt_set.templates) == ("mine", (FINE,))
-
-
 @pytest.mark.parametrize(
     ("templates", "changes", "words"),
     [
