@@ -22,7 +22,7 @@ from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.settings import ServedSettings
 from cinorms.reference import RESOURCES
 from cinorms.study.settings import StudySettings
-from cinorms.vignettes.dataset_file import DatasetFile
+from cinorms.vignettes.designs import DatasetFile
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = {

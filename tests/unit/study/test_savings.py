@@ -11,7 +11,7 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import as_categorical, order_codes
 from cinorms.prompts.variants import list_variants
 from cinorms.stats.deciding.rounds import Rule
-from cinorms.study.savings import Replayed, expected_savings, replay_pilot
+from cinorms.study.plan import Replayed, expected_savings, replay_pilot
 
 PLAN = pd.DataFrame({"arm": ["main"], "model": ["m"], "flows": [1000], "prompts": [33_000]})
 

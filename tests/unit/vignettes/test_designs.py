@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
 from cinorms.vignettes import designs
-from cinorms.vignettes.dataset_file import Level, NullLevel
-from cinorms.vignettes.designs import Design, expand, factor_columns, load_dataset
+from cinorms.vignettes.designs import Design, Level, NullLevel, expand, factor_columns, load_dataset
 
 GOOD = {
     "title": "Doors",

@@ -21,8 +21,7 @@ from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
 from cinorms.stats.deciding.rounds import Rule
-from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
-from cinorms.study.settings import Arm, DatasetOptions, StudySettings
+from cinorms.study.settings import DESCRIBED, MODEL_ATTRIBUTES, Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
 from cinorms.vignettes.source_files import SourceFile
@@ -218,7 +217,7 @@ class Study:
         return _scale(self.root.resource("scales", name))
 
     def conditions(self, arm: str) -> dict[str, Any]:
-        """Return the conditions of ``arm`` that an analysis can name (``attributes.ARM_ATTRIBUTES``)."""
+        """Return the conditions of ``arm`` that an analysis can name (`ARM_ATTRIBUTES`)."""
         return {**self.arms[arm].conditions(), "scale": self.scale_name(arm)}
 
     def described(self, models: Sequence[str] | None) -> dict[str, dict[str, Any]]:
