@@ -149,19 +149,10 @@ def test_an_arm_states_how_long_a_model_reasons(build_study: Build) -> None:
     marks = {"begin": "<think>\n", "switch": "enable_thinking"}
     registry = {"gpt-4o-mini": {"reasoning": {"effort": "high"}}, "tulu-2-7b": {"reasoning": marks}}
     asked = {"effort": "low", "budget": 500}
-    some = {"models": ["gpt-4o-mini", "tulu-2-7b"]}
-
-    def study(**arm: Any) -> Study:
-        made = build_study({**some, "arms": {"main": {**ARM, **arm}}})
-        for model, changes in registry.items():
-            made.registry[model] = make_model(model, **{**made.registry[model].stated, **changes})
-        return made
-
-    before = study()
+    before, arm = study_of(build_study, registry), study_of(build_study, registry)
     assert "reasoning" not in spec(before)
-    assert spec(before) == spec(build_study(some))
+    assert spec(before) == spec(study_of(build_study))
     assert spec(before, "gpt-4o-mini")["reasoning"] == {"effort": "high"}
-    arm = study()
     arm.settings.arms["main"].__dict__["reasoning"] = Reasoning(**asked)
     api = spec(arm, "gpt-4o-mini")
     assert (api["reasoning"], api["temperature"]) == ({"effort": "low", "extra_tokens": 500}, None)
@@ -179,10 +170,6 @@ def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(bui
     assert spec(study, "gpt-4o-mini") != made
 
 
-def test_the_registry_says_when_gpt_4o_mini_leaves_the_api(root: Root) -> None:
-    assert "14 January 2027" in str(load_registry(root)["gpt-4o-mini"].settings.note)
-
-
 def test_the_papers_wrapper_and_layout_are_the_models_own(build_study: Build) -> None:
     study = study_of(build_study, wrap="paper", layout="paper")
     found = {model: (spec(study, model)["wrap"], spec(study, model)["layout"]) for model in MODELS}
@@ -191,9 +178,7 @@ def test_the_papers_wrapper_and_layout_are_the_models_own(build_study: Build) ->
         "tulu-2-7b": ("tulu", "single"),
         "llama-3.1-8b-instruct": ("llama3", "single"),
     }
-
-
-def test_a_wrapper_that_an_arm_names_goes_before_the_registrys(build_study: Build) -> None:
+    # A wrapper that an arm names goes before the registry's.
     assert spec(study_of(build_study))["wrap"] == "chat_template"
     assert spec(study_of(build_study, wrap="llama2"))["wrap"] == "llama2"
     assert spec(study_of(build_study, {"tulu-2-7b": {"wrap": "tulu"}}))["wrap"] == "tulu"

@@ -50,7 +50,7 @@ def reached(start: Path) -> frozenset[Path]:
 
 
 def _all_reached(starts: Iterable[str | Path]) -> list[Path]:
-    files = set()
+    files: set[Path] = set()
     for start in starts:
         file = start if isinstance(start, Path) else _module_file(start)
         if file is None:
@@ -72,7 +72,6 @@ def _module_file(module: str) -> Path | None:
 
 @cache
 def _names_in(file: Path) -> frozenset[str]:
-    """Return the modules that the import statements of a file name."""
     names: set[str] = set()
     for node in _statements(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Import):

@@ -163,10 +163,7 @@ class ScaleFile(Value):
 
 
 def load_scale(path: str | Path) -> Scale:
-    """Read the scale at ``path``; its name is the file's name without ``.yaml``.
-
-    Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
-    """
+    """Read the scale at ``path``; its name is the file's name without ``.yaml``."""
     path = Path(path)
     stated = load_as(ScaleFile, path).model_dump(mode="json", exclude_unset=True)
     return make_scale(path.stem, stated)

@@ -168,7 +168,6 @@ class Scale:
 
 
 def _frozen(value: Any) -> Any:
-    """Return plain data with tuples for its lists."""
     if isinstance(value, Mapping):
         return {name: _frozen(part) for name, part in value.items()}
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value

@@ -213,7 +213,6 @@ def _check_text(document: Any, file: str, key: str) -> None:
 
 
 def _shown(value: object) -> str:
-    """Return ``value`` as a message shows it, shortened."""
     text = "null" if value is None else repr(value)
     return text if len(text) <= 100 else f"{text[:97]}..."
 

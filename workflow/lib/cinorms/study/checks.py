@@ -38,10 +38,10 @@ def check_names(study: Study) -> None:
     for name in (
         study.awaited()
     ):  # an unknown paraphraser is refused here; so are paraphrases that nobody finds again
-        file = study.root.names("prompts")[name]
-        if study.root.is_fetched and settings.engine != "planted" and not study.root.is_own(file):
+        path = study.root.names("prompts")[name]
+        if study.root.is_fetched and settings.engine != "planted" and not study.root.is_own(path):
             raise ConfigError(
-                f"{study.root.shown(file)}: its paraphrases do not exist yet. This project was fetched from git, so "
+                f"{study.root.shown(path)}: its paraphrases do not exist yet. This project was fetched from git, so "
                 "they would be lost in a cache: copy the file into prompts/ of a folder of yours, and name that folder "
                 "in the study (resources: [FOLDER])"
             )

@@ -22,7 +22,7 @@ MOST_MINUTES = 720
 def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
     """Return the spec of one shard of ``model`` in ``arm``."""
     settings, entry = study.arms[arm], study.registry_entry(model)
-    stated = {
+    stated: dict[str, Any] = {
         "model": model,
         "shard": shard,
         "scale": study.scale(arm).known,
@@ -45,7 +45,7 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
 def make_coder_spec(study: Study, scale: str) -> Spec:
     """Return the spec of the job in which the coder reads the replies to ``scale``."""
     entry = study.registry_entry(_coder(study))
-    stated = {
+    stated: dict[str, Any] = {
         "model": entry.name,
         "shard": shard_names(1, 1)[0],
         "scale": study.named_scale(scale).known,

@@ -222,10 +222,7 @@ class Dataset:
 
 
 def load_dataset(path: str | Path) -> Dataset:
-    """Read the dataset at ``path``; its name is the file's name without ``.yaml``.
-
-    Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
-    """
+    """Read the dataset at ``path``; its name is the file's name without ``.yaml``."""
     path = Path(path)
     stated = load_as(DatasetFile, path)
     _check_keys(str(path), stated)
@@ -304,10 +301,10 @@ def _expand_part(design: Design, without: NullLevel | None) -> pd.DataFrame:
             np.zeros(len(frame), dtype=np.int8), categories=pd.Index([without.label])
         )
         frame.insert(list(design.factors).index(without.factor), without.factor, pd.Series(absent))
-    render, absent = _compile(design), dict.fromkeys(name for name in design.factors if name not in numbers)
+    render, left_out = _compile(design), dict.fromkeys(name for name in design.factors if name not in numbers)
     texts = {name: [design.factors[name][level].text for level in levels] for name, levels in numbers.items()}
     rows = zip(*texts.values(), strict=True)
-    vignettes = [render(**absent, **dict(zip(texts, row, strict=True))) for row in rows]
+    vignettes = [render(**left_out, **dict(zip(texts, row, strict=True))) for row in rows]
     return frame.assign(vignette=pd.array(vignettes, dtype="str"))
 
 

@@ -81,7 +81,6 @@ def _read_csv(path: Path, columns: Columns) -> pd.DataFrame:
 
 
 def _first(wrong: pd.Series) -> int:
-    """Return the number of the first row in which ``wrong`` is true."""
     return int(wrong.to_numpy().argmax())
 
 
