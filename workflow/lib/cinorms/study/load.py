@@ -1,13 +1,19 @@
-"""From study files to one checked study: layers are merged, and every name is looked up."""
+"""From study files to one checked study: layers are merged, and every name is looked up.
+
+``python -m cinorms.study.load FILE`` gives one message where a file cannot be read or its keys are wrong. Snakemake
+reads the file of ``--configfile`` before the workflow does, and may answer with a traceback: `make` runs this first.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.logs import command
 from cinorms.core.root import Root
 from cinorms.core.validation import check, load_yaml
 from cinorms.study.checks import check_names
@@ -53,3 +59,15 @@ def make_settings(merged: Merged) -> StudySettings:
         raise ConfigError(f"config/config.yaml: key '{key}' is missing; restore its default there") from None
     settings.locate(merged.origins)
     return settings
+
+
+@command("The study cannot run.")
+def main(arguments: Sequence[str]) -> int:
+    """Read each file and check its keys."""
+    for name in arguments:
+        check(load_yaml(name), StudySettings, name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
