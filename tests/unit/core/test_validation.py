@@ -53,10 +53,6 @@ def message_of(text: str | bytes, folder: Path) -> str:
     [
         ("seed: 1\nmodels: []\nseed: 2\n", "not valid YAML at line 3, column 1: key 'seed' appears twice"),
         (
-            "norms:\n  t_val: 1\n  t_val: 2\n",
-            "not valid YAML at line 3, column 3: key 't_val' appears twice",
-        ),
-        (
             "models: [a, b\nseed: 1\n",
             "not valid YAML at line 2, column 5: expected ',' or ']', but got ':'",
         ),
@@ -67,7 +63,6 @@ def message_of(text: str | bytes, folder: Path) -> str:
         ("arms: *nowhere\n", "not valid YAML at line 1, column 7: found undefined alias 'nowhere'"),
         ("a: 1\n---\nb: 2\n", "not valid YAML at line 2, column 1: but found another document"),
         ("[a, b]: 1\n", "not valid YAML at line 1, column 1: ['a', 'b'] cannot be a key"),
-        ("? {a: 1}\n: 2\n", "not valid YAML at line 1, column 3: {'a': 1} cannot be a key"),
         (
             "study: !!python/name:os.system x\n",
             "not valid YAML at line 1, column 8: could not determine a constructor for the tag "
@@ -162,7 +157,6 @@ class Label(Value):
         (Literal["a"], "b", "key: 'b' is not allowed; allowed: a"),
         (Literal["yes", None], 3, "key: 3 is not allowed; allowed: null, yes"),
         (Annotated[tuple[int, ...], Field(min_length=2)], [1], "key: it has 1 entry; allowed: at least 2"),
-        (tuple[int, int], [1], "key: it has 1 entry; allowed: at least 2"),
         (tuple[int, int], [1, 2, 3], "key: it has 3 entries; allowed: at most 2"),
         (Annotated[str, Field(min_length=2)], "a", "key: it has 1 character; allowed: at least 2"),
         (
@@ -180,7 +174,6 @@ class Label(Value):
         (Number, True, "key: True is not a number"),
         (str | None, {"a": 1}, "key: {'a': 1} is neither text nor empty"),
         (LeftOut[str], None, "key: null is not text"),
-        (LeftOut[Distinct[str]], None, "key: null is not a list"),
         (Annotated[str, Field(pattern="^x$", description="an x")], "y", "key: 'y' is not allowed; an x"),
         (Text, "y\n", "key: 'y\\n' is not allowed; one line of text without spaces around it"),
         (
@@ -294,17 +287,14 @@ def test_every_default_has_a_comment() -> None:
     ("text", "message"),
     [
         ("a: 1:30", "line 1, column 4: 1:30 is not a plain number"),
-        ("a: 1:30.5", "1:30.5 is not a plain number"),
         ("a: 010", "010 is not a plain number"),
         ("a: 1_000", "1_000 is not a plain number"),
         ("a: " + "9" * 5000, "is not a plain number"),
         ("a: !!int '99x'", "line 1, column 4: '99x' is not what its tag '!!int' says; leave the tag out"),
-        ("a: !!float abc", "'abc' is not what its tag '!!float' says"),
         ("a: !!int ''", "'' is not what its tag '!!int' says"),
         ("a: !!bool maybe", "'maybe' is not what its tag '!!bool' says"),
         ("a: !!int [1]", "expected a scalar node, but found sequence"),
         ("a: !!set [b]", "expected a mapping node, but found sequence"),
-        ("a: !!map b", "expected a mapping node, but found scalar"),
         ("a: 2026-13-45", "YAML reads 2026-13-45 as a date; put it in quotes"),
         ("[" * 5000 + "]" * 5000, "nested too deeply"),
         ("a: &a [*a]", "an anchor .* holds itself"),

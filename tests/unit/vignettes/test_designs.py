@@ -2,7 +2,6 @@ import itertools
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +9,8 @@ from cinorms.core import tables
 from cinorms.core.errors import ConfigError
 from cinorms.vignettes import designs
 from cinorms.vignettes.designs import Design, Level, NullLevel, expand, factor_columns, load_dataset
+
+from ...snakemake_runs import write_yaml
 
 GOOD = {
     "title": "Doors",
@@ -24,8 +25,7 @@ GOOD = {
 
 def write(folder: Path, **changes: object) -> Path:
     path = folder / "doors.yaml"
-    document = {key: value for key, value in (GOOD | changes).items() if value is not None}
-    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    write_yaml(path, {key: value for key, value in (GOOD | changes).items() if value is not None})
     return path
 
 
@@ -37,10 +37,7 @@ def design(factors: dict[str, list[str]], template: str, **more: object) -> Desi
 def test_a_dataset_is_named_after_its_file_and_knows_its_levels(tmp_path):
     dataset = load_dataset(write(tmp_path))
     assert (dataset.name, dataset.scale, dataset.n_flows()) == ("doors", "acceptability", 6)
-    assert dataset.factors == {
-        "sender": ("a door", "a lock"),
-        "recipient": ("the police", "a friend", "a shop"),
-    }
+    assert dataset.factors == {name: tuple(levels) for name, levels in GOOD["factors"].items()}
 
 
 def test_the_first_factor_is_the_slowest(tmp_path):

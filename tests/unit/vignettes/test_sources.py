@@ -5,13 +5,14 @@ import threading
 from pathlib import Path
 
 import pytest
-import yaml
 
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 from cinorms.vignettes.source_files import SourceFile, get
+
+from ...snakemake_runs import write_yaml
 
 CONTENT = b"number,text\n" + b"1,some text\n" * 20_000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -32,15 +33,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "/whole.csv")
             self.end_headers()
-        elif self.path in ("/whole.csv", "/broken.csv"):
+        elif self.path in ("/whole.csv", "/broken.csv", "/unsized.csv"):
             self.send_response(200)
-            self.send_header("Content-Length", str(len(CONTENT)))
+            if self.path != "/unsized.csv":
+                self.send_header("Content-Length", str(len(CONTENT)))
             self.end_headers()
-            self.wfile.write(CONTENT if self.path == "/whole.csv" else CONTENT[: len(CONTENT) // 2])
-        elif self.path == "/unsized.csv":
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(CONTENT)
+            self.wfile.write(CONTENT[: len(CONTENT) // 2] if self.path == "/broken.csv" else CONTENT)
         else:
             self.send_error(404)
 
@@ -141,10 +139,8 @@ def csv_dataset(folder: Path, content: str, **changes: object):
         "columns": {"vignette": "text", "factors": {"sender": "from", "access": "how"}},
         "rows": 3,
     } | changes
-    path = folder / "mine.yaml"
-    stated = {key: value for key, value in document.items() if value is not None}
-    path.write_text(yaml.safe_dump(stated, sort_keys=False), encoding="utf-8")
-    return load_dataset(path)
+    write_yaml(folder / "mine.yaml", {key: value for key, value in document.items() if value is not None})
+    return load_dataset(folder / "mine.yaml")
 
 
 ROWS = "text,from,how,mean\nB tells,B,null,-5\nA tells,A,,\nB asks,B,NA,2.5\n"
@@ -178,9 +174,7 @@ def test_ones_own_file_is_read_as_it_is_and_checked_only_where_a_digest_is_state
 def test_expected_values_of_a_csv_file(tmp_path):
     columns = {"vignette": "text", "factors": {"sender": "from"}, "expected": "mean"}
     dataset = csv_dataset(tmp_path, ROWS, columns=columns, expected_range=[-10, 10])
-    frame = read_vignettes(dataset, tmp_path / "cache")
-    assert frame["expected"].tolist()[::2] == [-5.0, 2.5]
-    assert frame["expected"].isna().tolist() == [False, True, False]
+    assert read_vignettes(dataset, tmp_path / "cache")["expected"].fillna(99).tolist() == [-5.0, 99, 2.5]
 
 
 @pytest.mark.parametrize(
@@ -216,9 +210,8 @@ def confaide_dataset(folder: Path, scenarios: str, labels: str):
         "factors": {"information_type": ["habits", "views"], "recipient": ["a shop"]},
         "expected_range": [-100, 100],
     }
-    path = folder / "c.yaml"
-    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    return load_dataset(path)
+    write_yaml(folder / "c.yaml", document)
+    return load_dataset(folder / "c.yaml")
 
 
 def test_confaide_scenarios_lose_their_instruction_and_get_their_labels(tmp_path):
