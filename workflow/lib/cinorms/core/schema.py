@@ -59,6 +59,8 @@ Name = Annotated[
         description="names have lower-case letters, digits, '-' and '_' (at most 100)",
     ),
 ]
+#: The name of a file of resources.
+ResourceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*(?!\n)$")]
 #: One line of text. Python's $ also fits before a line break at the end.
 Text = Annotated[
     str, Field(pattern=r"^\S(.*\S)?(?!\n)$", description="one line of text without spaces around it")

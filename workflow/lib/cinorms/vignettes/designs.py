@@ -14,7 +14,7 @@ from pydantic import Field
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
-from cinorms.core.schema import Distinct, LeftOut, Number, Text, Value
+from cinorms.core.schema import Distinct, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import load_as, unknown
 from cinorms.vignettes.source_files import Origin, SourceFile, own_files, read_source
 
@@ -25,7 +25,6 @@ FactorName = Annotated[
         description="a factor's name has lower-case letters, digits and '_', and begins with a letter",
     ),
 ]
-ResourceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*(?!\n)$")]
 
 
 class Level(Value):
