@@ -9,8 +9,9 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from cinorms.core.schema import schema_of
+from cinorms.study.attributes import ARM_ATTRIBUTES
 from cinorms.study.layers import MIXED
-from cinorms.study.settings import ARM_ATTRIBUTES, Arm, ArmDefaults, Orders, Settings, StudySettings
+from cinorms.study.settings import Arm, ArmDefaults, Orders, Settings, StudySettings
 
 from ...studies import ARM, arm, default_layer, make_arm, make_study_settings
 

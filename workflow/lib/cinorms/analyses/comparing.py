@@ -34,7 +34,7 @@ from cinorms.norms.assessment import assess, level_matrix
 from cinorms.stats import hypotheses
 from cinorms.stats.repeats import Share, answers_differ, differing, highest, norms_differ, status_above
 from cinorms.stats.wordings import template_numbers
-from cinorms.study.settings import ARM_ATTRIBUTES, DESCRIBED
+from cinorms.study.attributes import ARM_ATTRIBUTES, DESCRIBED
 
 #: What the further askings of each model and arm gave (`tables.REPEATS`); none for those that were asked once.
 Repeats: TypeAlias = Mapping[tuple[str, str], pd.DataFrame]

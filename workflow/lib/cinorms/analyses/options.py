@@ -9,7 +9,7 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.options import Names, OfArms, OfFlows, OfNorms, Options
-from cinorms.study.settings import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
+from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
 from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.norms.assessment import valid_levels
-from cinorms.study.settings import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
+from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
 from cinorms.vignettes.factors import other_flows
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number
 from cinorms.entries.options import Select, TMaj, TVal
 from cinorms.inference.spec import Asked, Effort
 from cinorms.stats.deciding.schedule import LEAST_PILOT
+from cinorms.study.attributes import ARM_ATTRIBUTES
 from cinorms.study.layers import Settings
 
 ArmName = Annotated[
@@ -24,24 +25,6 @@ ArmName = Annotated[
 Entry = Annotated[Mapping[str, Any], Field(description="One entry; its other keys depend on its kind.")]
 #: Most askings of an arm.
 MOST_REPEATS = 20
-
-#: Attributes of a model's registry entry that an analysis can name.
-MODEL_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation", "dtype")
-#: Attributes of an arm: the conditions in which its models were asked.
-ARM_ATTRIBUTES = (
-    "dataset",
-    "scale",
-    "paraphraser",
-    "temperature",
-    "order",
-    "readout",
-    "wrapper",
-    "layout",
-    "system",
-    "reasoning",
-)
-#: Attributes that tell models apart: the columns of a table of models. Models compared in one agree in the others.
-DESCRIBED = ("family", "capacity", "alignment", "quantisation")
 
 
 class PlanSettings(Settings):

@@ -21,7 +21,8 @@ from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
 from cinorms.stats.deciding.rounds import Rule
-from cinorms.study.settings import DESCRIBED, MODEL_ATTRIBUTES, Arm, DatasetOptions, StudySettings
+from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
+from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
 from cinorms.vignettes.source_files import SourceFile
